@@ -1,0 +1,36 @@
+# Every target sets up what it needs: a virtual environment in .venv and, as root on Debian, the GL libraries.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check bench gl clean
+
+demo: $(STAMP) gl
+	$(BIN)/graspline demo
+
+test: $(STAMP) gl
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+bench: $(STAMP)
+	$(BIN)/pip install --quiet --group bench -c requirements.lock
+	$(BIN)/graspline bench
+
+$(STAMP): pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/pip install --quiet --editable . --group dev -c requirements.lock
+	touch $(STAMP)
+
+gl:
+	@sh scripts/gl.sh
+
+clean:
+	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

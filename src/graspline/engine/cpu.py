@@ -1,0 +1,142 @@
+"""The CPU engine: lanes on `mujoco.batch`, for one world and for hundreds.
+
+A lane is its integration state row plus its edits of the model; a step gives each lane the bits it gets alone, at any
+number of lanes and threads. Sensors are those `mj_step` leaves behind, computed one substep (2.1 ms) before the state.
+"""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch, SimulationError
+from numpy.typing import NDArray
+
+from graspline.engine.events import Change, CorruptControl, Event, Place, Push
+from graspline.engine.layout import Layout, layout_of
+from graspline.engine.protocol import Saved
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Edit, Variation, row_of
+
+Array = NDArray[np.float64]
+
+
+class CpuEngine:
+    """`count` lanes of one scene on `threads` threads (0: all cores)."""
+
+    def __init__(self, scene: Scene, count: int, threads: int = 0) -> None:
+        _quieten_mujoco()
+        self.scene = scene
+        self.count = count
+        self.layout: Layout = layout_of(scene.model)
+        self._substeps = scene.robot.substeps
+        self._batch = Batch(scene.model, count, threads)
+        sensors = self._batch.bind("sensordata")
+        self.readings = sensors[:, : self.layout.readings_size]
+        self.truth = sensors[:, self.layout.readings_size :]
+        self.qpos = self._batch.bind("qpos")
+        self._qvel = self._batch.bind("qvel")
+        self._ctrl = self._batch.bind("ctrl")
+        self.diverged = np.zeros(count, bool)
+        self._edits: list[dict[tuple[str, str], Edit]] = [{} for _ in range(count)]
+        self._fields: dict[str, Array] = {}
+        self._corrupt: dict[int, list[int]] = {}
+        self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
+
+    def reset(self, lane: int, start: Array, variation: Variation) -> None:
+        """Put one lane at `start` (a full qpos), at rest, servos holding it there, with this variation."""
+        ids = [lane]
+        self._batch.reset(ids, stage=int(mujoco.mjtStage.mjSTAGE_NONE))
+        self._set_edits(lane, {(edit.field, edit.element): edit for edit in variation.edits})
+        self.qpos[lane] = start
+        at = [start[self.scene.joint_address(joint)] for joint in self.scene.robot.joints]
+        self._ctrl[lane, self._actuators] = at
+        # Servos' set points stand where the joints are.
+        self._batch.bind("act")[lane] = at
+        self._corrupt.pop(lane, None)
+        self._batch.forward(ids)
+        self._batch.warning[lane] = 0
+        self.diverged[lane] = False
+
+    def apply(self, lane: int, event: Event) -> None:
+        """Let the world act on one lane before its next tick."""
+        match event:
+            case Push():
+                body = self.scene.model.body(event.body).id
+                self._batch.bind("xfrc_applied")[lane, body, :3] = event.force_n
+            case Change():
+                changed = {(edit.field, edit.element): edit for edit in event.edits}
+                self._set_edits(lane, {**self._edits[lane], **changed})
+            case Place():
+                at = self.scene.joint_address(event.body)
+                self.qpos[lane, at : at + 7] = (*event.position_m, *event.quaternion)
+                dof = int(self.scene.model.joint(event.body).dofadr[0])
+                self._qvel[lane, dof : dof + 6] = 0
+            case CorruptControl():
+                self._corrupt.setdefault(lane, []).append(self.scene.model.actuator(event.joint).id)
+
+    def step(self, controls: Array, lanes: NDArray[np.intp]) -> None:
+        """Advance these lanes by one control tick with these controls, (n, nu), and find which diverged."""
+        self._ctrl[lanes] = controls
+        if self._corrupt:
+            for lane in [lane for lane in self._corrupt if lane in lanes]:
+                self._ctrl[lane, self._corrupt.pop(lane)] = np.nan
+        try:
+            self._batch.step(lanes, nstep=self._substeps)
+        except SimulationError as error:
+            self.diverged[error.ids] = True
+        if self._batch.warning.any() or not math.isfinite(self._qvel.sum()):
+            sick = self._batch.warning.any(axis=(1, 2)) | ~np.isfinite(self._qvel).all(axis=1)
+            self.diverged[lanes] |= sick[lanes]
+
+    def half_extents_m(self, lane: int, name: str) -> Array:
+        """Size of an object in this lane."""
+        edit = self._edits[lane].get(("geom_size", name))
+        return np.array(edit.values) if edit else np.array(self.scene.model.geom(name).size)
+
+    def state(self, lane: int) -> Array:
+        """The full integration state of one lane, a copy."""
+        return self._batch.state[lane].copy()
+
+    def save(self, lane: int) -> Saved:
+        return Saved(state=self.state(lane), edits=dict(self._edits[lane]))
+
+    def restore(self, lane: int, saved: Saved) -> None:
+        """Continue from a saved state with the same bits as if nothing had happened in between."""
+        self._set_edits(lane, saved.edits)
+        self._batch.state[lane] = saved.state
+        self._batch.warning[lane] = 0
+        self.diverged[lane] = False
+
+    def _set_edits(self, lane: int, edits: dict[tuple[str, str], Edit]) -> None:
+        model, stale = self.scene.model, False
+        for key in self._edits[lane].keys() | edits.keys():
+            old, new = self._edits[lane].get(key), edits.get(key)
+            if old == new:
+                continue
+            named = new or old
+            assert named is not None
+            row = row_of(model, named)
+            default = getattr(model, named.field)[row]
+            self._field(named.field)[lane, row] = default if new is None else np.reshape(new.values, default.shape)
+            stale |= named.field in _SET_CONST_INPUTS
+        self._edits[lane] = dict(edits)
+        if stale:
+            self._batch.set_const([lane])
+
+    def _field(self, name: str) -> Array:
+        if name not in self._fields:
+            self._fields[name] = self._batch.expand(name)
+        return self._fields[name]
+
+
+def _quieten_mujoco() -> None:
+    """Warnings end a lane by name; MuJoCo would also print them and write a log into the current directory."""
+    config = mujoco.MjLogConfig.get()
+    config.logto_console = False
+    config.logto_file = False
+    mujoco.MjLogConfig.set(config)
+
+
+_SET_CONST_INPUTS = frozenset(mujoco.MjModel._setconst_inputs)

@@ -1,0 +1,63 @@
+"""What an engine is to everybody else; there is one on the CPU, and room for one on a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.events import Event
+from graspline.engine.layout import Layout
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Edit, Variation
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """Everything that decides a lane's future: its integration state and its model edits."""
+
+    state: Array
+    edits: dict[tuple[str, str], Edit]
+
+
+class Engine(Protocol):
+    """N worlds of one scene. Arrays are live views, (N, …); `lanes` arguments are sorted index arrays."""
+
+    @property
+    def scene(self) -> Scene: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def layout(self) -> Layout: ...
+
+    @property
+    def readings(self) -> Array: ...
+
+    @property
+    def truth(self) -> Array: ...
+
+    @property
+    def qpos(self) -> Array: ...
+
+    @property
+    def diverged(self) -> NDArray[np.bool_]: ...
+
+    def reset(self, lane: int, start: Array, variation: Variation) -> None: ...
+
+    def apply(self, lane: int, event: Event) -> None: ...
+
+    def step(self, controls: Array, lanes: NDArray[np.intp]) -> None: ...
+
+    def half_extents_m(self, lane: int, name: str) -> Array: ...
+
+    def state(self, lane: int) -> Array: ...
+
+    def save(self, lane: int) -> Saved: ...
+
+    def restore(self, lane: int, saved: Saved) -> None: ...

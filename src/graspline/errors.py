@@ -1,0 +1,40 @@
+"""What graspline raises on purpose. A mistake raises; the world's refusals are returned as values."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class GrasplineError(Exception):
+    """Base of every error we raise; `exit_code` is what the command line returns for it."""
+
+    exit_code = 5
+
+
+class InputError(GrasplineError):
+    """Bad usage or configuration: the message names all problems at once and what is allowed."""
+
+    exit_code = 2
+
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class EnvironmentProblem(GrasplineError):
+    """Something this machine lacks: a display, a library, disk space, a free port."""
+
+    exit_code = 3
+
+
+class WiringError(GrasplineError):
+    """A machine, motion or scene that was put together wrongly: our bug, or a task author's."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for an unknown name: the closest known one, then all of them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"{hint}known: {', '.join(known)}"

@@ -1,0 +1,70 @@
+"""A measurement beside its limit. Verdicts, refusals and guards all carry these."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+Relation = Literal["<=", ">=", "=="]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """One named number, the limit it was held against, and whether it passed.
+
+    A signal without data is `absent`: its value is nan and it never passes.
+    """
+
+    name: str
+    value: float
+    relation: Relation
+    limit: float
+    unit: str = ""
+
+    @property
+    def absent(self) -> bool:
+        return math.isnan(self.value)
+
+    @property
+    def passed(self) -> bool:
+        if self.relation == "<=":
+            return self.value <= self.limit
+        if self.relation == ">=":
+            return self.value >= self.limit
+        return self.value == self.limit
+
+    def __str__(self) -> str:
+        shown = "absent" if self.absent else f"{self.value:.4g}"
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.name} {shown}{unit} (limit {self.relation} {self.limit:.4g}{unit})"
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "value": None if self.absent else self.value,
+            "relation": self.relation,
+            "limit": self.limit,
+            "unit": self.unit,
+            "passed": self.passed,
+        }
+
+
+Evidence = tuple[Measurement, ...]
+
+
+def at_most(name: str, value: float, limit: float, unit: str = "") -> Measurement:
+    return Measurement(name=name, value=float(value), relation="<=", limit=float(limit), unit=unit)
+
+
+def at_least(name: str, value: float, limit: float, unit: str = "") -> Measurement:
+    return Measurement(name=name, value=float(value), relation=">=", limit=float(limit), unit=unit)
+
+
+def passes(evidence: Evidence) -> bool:
+    """Whether every measurement passed; no measurement at all proves nothing."""
+    return bool(evidence) and all(measurement.passed for measurement in evidence)
+
+
+def failures(evidence: Evidence) -> Evidence:
+    return tuple(measurement for measurement in evidence if not measurement.passed)

@@ -1,0 +1,127 @@
+"""Guards of all lanes, stacked by kind, with the memory of how long each condition has held."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence
+from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, GuardKind, Rows, TrackingError
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class GuardTable:
+    """All guards of one kind, one row per lane; lanes without one are inactive."""
+
+    def __init__(self, kind: GuardKind, width: int, lanes: int) -> None:
+        self._kind = kind
+        self.follows = kind in FOLLOW_AN_OBJECT
+        self.reads_command = kind is TrackingError
+        self._parameters = np.full((lanes, width), np.nan)
+        self._active = np.zeros(lanes, bool)
+        self._needed = np.zeros(lanes, np.int64)
+        self._held = np.zeros(lanes, np.int64)
+        self._measured: tuple[Array, ...] = ()
+        self._guards: dict[int, Guard] = {}
+
+    def __len__(self) -> int:
+        return len(self._guards)
+
+    def put(self, lane: int, guard: Guard, rate_hz: float) -> None:
+        self._guards[lane] = guard
+        self._parameters[lane] = guard.parameters()
+        self._needed[lane] = max(1, math.ceil(guard.for_s * rate_hz - 1e-9))
+        self._held[lane] = 0
+        self._active[lane] = True
+
+    def clear(self, lane: int) -> None:
+        if self._guards.pop(lane, None) is not None:
+            self._active[lane] = False
+
+    def evaluate(self, rows: Rows, fresh: Flags | None) -> Flags:
+        """Which lanes' guards fire now. With `fresh`, only those lanes have something new to judge."""
+        true, self._measured = self._kind.evaluate(rows, self._parameters)
+        true = true & self._active
+        if fresh is None:
+            self._held = (self._held + 1) * true
+        else:
+            self._held = np.where(fresh, (self._held + 1) * true, self._held)
+        return true & (self._held >= self._needed)
+
+    def evidence(self, lane: int) -> Evidence:
+        """What the lane's guard measured last; absent if it has not been evaluated."""
+        guard = self._guards[lane]
+        values = [float(column[lane]) for column in self._measured] or [math.nan] * 4
+        return guard.evidence(values)
+
+    def has_fired(self, lane: int) -> bool:
+        return bool(self._held[lane] >= self._needed[lane])
+
+    def guard(self, lane: int) -> Guard:
+        return self._guards[lane]
+
+
+class GuardTables:
+    """One table per kind, and a second one where a motion carries two guards of the same kind."""
+
+    def __init__(self, lanes: int, control_hz: float) -> None:
+        self._lanes = lanes
+        self._control_hz = control_hz
+        self._tables: dict[tuple[GuardKind, int], GuardTable] = {}
+        self._busy: list[GuardTable] = []
+        self._of_lane: dict[int, list[GuardTable]] = {}
+        self.any_follow = False
+        self.any_command = False
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._busy)
+
+    def load(self, lane: int, guards: tuple[Guard, ...], watch_hz: float) -> None:
+        """Replace the lane's guards by those of its next motion."""
+        for table in self._of_lane.pop(lane, ()):
+            table.clear(lane)
+        if guards:
+            seen: dict[GuardKind, int] = {}
+            tables = []
+            for guard in guards:
+                kind = type(guard)
+                index = seen.get(kind, 0)
+                seen[kind] = index + 1
+                table = self._tables.get((kind, index))
+                if table is None:
+                    table = GuardTable(kind, len(guard.parameters()), self._lanes)
+                    self._tables[kind, index] = table
+                table.put(lane, guard, watch_hz if table.follows else self._control_hz)
+                tables.append(table)
+            self._of_lane[lane] = tables
+        self._busy = [table for table in self._tables.values() if len(table)]
+        self.any_follow = any(table.follows for table in self._busy)
+        self.any_command = any(table.reads_command for table in self._busy)
+
+    def evaluate(self, rows: Rows, fresh: Flags | None) -> Flags | None:
+        """Lanes in which a guard fires, or None if no guard could be judged."""
+        fired = None
+        for table in self._busy:
+            if table.follows:
+                if fresh is None:
+                    continue
+                now = table.evaluate(rows, fresh)
+            else:
+                now = table.evaluate(rows, None)
+            fired = now if fired is None else fired | now
+        return fired
+
+    def fired(self, lane: int) -> Guard | None:
+        """The guard that ended the lane's motion, the first in the order the motion named them."""
+        for table in self._of_lane.get(lane, ()):
+            if table.has_fired(lane):
+                return table.guard(lane)
+        return None
+
+    def evidence(self, lane: int) -> Evidence:
+        return tuple(found for table in self._of_lane.get(lane, ()) for found in table.evidence(lane))

@@ -1,0 +1,55 @@
+"""What observers are told: one union of frozen events. Log, video, panel and faults use nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from graspline.engine.events import Event
+from graspline.evidence import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A machine entered a state; nested machines are joined by dots."""
+
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A state ended with an outcome, and the table led on to `then`."""
+
+    state: str
+    outcome: str
+    then: str
+    evidence: Evidence = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    camera: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    event: Event
+
+
+HowFinished = Literal["returned", "preempted", "physics_diverged", "crashed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A lane's driver is done. `value` is what it returned; `error` the traceback if it crashed."""
+
+    how: HowFinished
+    value: object = None
+    error: str = ""
+
+
+Happening = Entered | Ended | Looked | Applied | Finished
+
+
+class Observer(Protocol):
+    def __call__(self, lane: int, time_s: float, happening: Happening) -> None: ...

@@ -1,0 +1,143 @@
+"""What a state can ask for, and what it gets back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.layout import Readings
+from graspline.evidence import Evidence
+from graspline.execution.happenings import Happening
+from graspline.motion.guards import Guard
+from graspline.motion.path import Command, Path
+from graspline.rendering.picture import Picture
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectSeen:
+    """One object as the simulator knows it: the raw material of the `truth` estimator, and of nothing else."""
+
+    position_m: Array
+    quaternion: Array
+    velocity_m_s: Array
+    half_extents_m: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Follow one object while a motion plays, so that guards can compare it with the hand.
+
+    `source` "truth" needs a scenario that names the `truth` estimator. Guards that follow an object are evaluated on
+    what is seen at `rate_hz`, and their times count from one sight to the next.
+    """
+
+    target: str
+    source: Literal["truth"] = "truth"
+    rate_hz: float = 20.0
+    # What the estimator makes of an exact position: its noise.
+    blur: Callable[[Array], Array] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """Play a path; any guard that fires ends it early."""
+
+    name: str
+    path: Path
+    guards: tuple[Guard, ...] = ()
+    watch: Watch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A picture from one camera, or with camera None what the simulator knows (`truth` estimator only)."""
+
+    camera: str | None
+    width: int = 320
+    height: int = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Solve(Generic[T]):
+    """A pure function of plain values, computed for all lanes that ask on one tick.
+
+    A function with an attribute `many` is called once, with the list of argument tuples of all asking lanes.
+    """
+
+    function: Callable[..., T]
+    arguments: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A question to a person; unattended runs get the default."""
+
+    question: str
+    options: tuple[str, ...]
+    default: str
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """A word from the driver to the observers; takes no time and gets no answer."""
+
+    happening: Happening
+
+
+Request = Motion | Look | Solve[Any] | Ask | Announce
+
+Completed = Literal["completed"]
+TimedOut = Literal["timed_out"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """How a request ended, with this tick's readings and the command in force: a state's only window on the world."""
+
+    # For a motion: the guard that fired, "completed", or "timed_out" if the state's time is up.
+    by: Guard | Completed | TimedOut
+    # For a motion: what each of its guards measured last.
+    evidence: Evidence
+    # For a look, solve or ask: the answer.
+    value: object
+    readings: Readings
+    command: Command
+    time_s: float
+
+
+class Preempted(Exception):
+    """Thrown into a driver that has to stop; the executor then brakes and holds. No state yields while it unwinds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """A request that must end by this simulated time: how a machine enforces a state's time limit."""
+
+    request: Motion | Look | Solve[Any] | Ask
+    until_s: float = field(default=float("inf"))
+
+
+Driver = Generator[Any, Any, Any]
+
+
+def solved(function: Callable[..., T], *arguments: object) -> Generator[Request, Reply, T]:
+    """`value = yield from solved(f, …)`: a `Solve` with its answer typed."""
+    reply = yield Solve(function, arguments)
+    return cast(T, reply.value)
+
+
+def pictured(camera: str, width: int = 320, height: int = 240) -> Generator[Request, Reply, Picture]:
+    reply = yield Look(camera, width, height)
+    return cast(Picture, reply.value)
+
+
+def asked(question: str, options: tuple[str, ...], default: str) -> Generator[Request, Reply, str]:
+    reply = yield Ask(question=question, options=options, default=default)
+    return cast(str, reply.value)

@@ -1,0 +1,220 @@
+"""Closed-form kinematics of the SO-101, vectorised over targets.
+
+Five joints reach a position, a pitch of the gripper in the arm's vertical plane, and a heading of the jaws. Pan and
+wrist roll are coupled, because the tool point lies off the roll axis; a few Newton steps on the pan angle resolve that
+to machine precision (none are needed straight down). The rest is a planar two-link arm with two elbow branches.
+
+Pitch π/2 points straight down and 0 straight ahead. Yaw is the heading, seen from above, of the opening direction: from
+the fixed jaw to the moving one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, Measurement, at_least, at_most
+from graspline.robots.so101 import ARM_JOINTS, LOWER, OFFSETS_M, ROLL_OFFSET_RAD, UPPER
+from graspline.spatial.rotations import wrap
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+PAN_X_M = OFFSETS_M["shoulder"][0]
+LIFT_RADIUS_M = OFFSETS_M["upper_arm"][0]
+LIFT_HEIGHT_M = OFFSETS_M["shoulder"][2] + OFFSETS_M["upper_arm"][2]
+UPPER_LINK_M = float(np.hypot(OFFSETS_M["lower_arm"][0], OFFSETS_M["lower_arm"][2]))
+LOWER_LINK_M = float(np.hypot(OFFSETS_M["wrist"][0], OFFSETS_M["wrist"][2]))
+# Elevation of each link at q = 0.
+UPPER_ELEVATION_RAD = float(np.arctan2(OFFSETS_M["lower_arm"][2], OFFSETS_M["lower_arm"][0]))
+LOWER_ELEVATION_RAD = float(np.arctan2(OFFSETS_M["wrist"][2], OFFSETS_M["wrist"][0]))
+GRIPPER_M = OFFSETS_M["gripper"][0]
+STRAIGHT_DOWN_RAD = float(np.pi / 2)
+
+_ARM_LOWER, _ARM_UPPER = LOWER[:5], UPPER[:5]
+# A solution is claimed only if the coupled pan angle closes to this.
+TOLERANCE_M = 1e-6
+_NEWTON_STEPS = 4
+_FRONT_AND_BACK = np.array([[0.0], [np.pi]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solutions:
+    """For each of N targets, all four branches, solved or refused.
+
+    Branches 0 and 1 face the target, elbow up and elbow down; 2 and 3 turn their back to it and reach over the base.
+    `excess` says by how much each limit is missed; a branch is a solution where all of them are at most 0.
+    """
+
+    joints_rad: Array  # (N, 4, 5)
+    # (N, 4, 6): how far the wrist lies outside the ring two links reach, m; then each joint beyond its range, rad
+    excess: Array
+
+    @property
+    def reached(self) -> Flags:
+        """(N, 4) which branches are solutions."""
+        return np.all(self.excess <= 0, axis=-1)
+
+    def best(self) -> tuple[Array, Flags]:
+        """Joint angles (N, 5) of the first branch that reaches, and which targets are reached (N,)."""
+        reached = self.reached
+        branch = np.argmax(reached, axis=1)
+        joints = np.take_along_axis(self.joints_rad, branch[:, None, None], axis=1)[:, 0]
+        return joints, reached.any(axis=1)
+
+    def explain(self, index: int) -> Evidence:
+        """Why target `index` is refused: every limit its best branch misses, with the measured value."""
+        branch = int(np.argmin(np.maximum(self.excess[index], 0).sum(axis=-1)))
+        ring = self.excess[index, branch, 0]
+        if ring > 0:
+            return (at_most("wrist_beyond_reach", ring, 0.0, "m"),)
+        found: list[Measurement] = []
+        for joint, name in enumerate(ARM_JOINTS):
+            if self.excess[index, branch, joint + 1] > 0:
+                angle = self.joints_rad[index, branch, joint]
+                over = angle > (_ARM_UPPER[joint] + _ARM_LOWER[joint]) / 2
+                relate = at_most if over else at_least
+                limit = angle - self.excess[index, branch, joint + 1] * (1 if over else -1)
+                found.append(relate(name, angle, limit, "rad"))
+        return tuple(found)
+
+
+def solve(
+    position_m: Array, pitch_rad: Array | float, yaw_rad: Array | float | None, tool_m: Array, margin_rad: float = 0.0
+) -> Solutions:
+    """Joint angles that bring the tool point to each position with this pitch and jaw heading.
+
+    `position_m` is (N, 3) in the base frame, pitch and yaw broadcast to (N,), `tool_m` is (3,) or (N, 3) in the gripper
+    frame (approach, lateral, opening). Yaw None leaves the heading free: the jaws then open in the arm's plane.
+    Solutions keep `margin_rad` from the joint limits.
+    """
+    position = np.atleast_2d(np.asarray(position_m, float))
+    count = len(position)
+    pitch = np.broadcast_to(np.asarray(pitch_rad, float), (count,))
+    along, lateral, opening = np.broadcast_to(np.asarray(tool_m, float), (count, 3)).T
+    dx, dy, height = position[:, 0] - PAN_X_M, position[:, 1], position[:, 2]
+    sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
+    # Headings are (2, N): facing the target, and with the back to it.
+    if yaw_rad is None:
+        roll = np.zeros((2, count))
+        side, up = lateral, opening
+        lean = np.arcsin(np.clip(side / np.maximum(np.hypot(dx, dy), 1e-12), -1, 1))
+        heading = np.arctan2(dy, dx) + np.stack([-lean, np.pi + lean])
+        sin_h, cos_h = np.sin(heading), np.cos(heading)
+    else:
+        yaw = np.broadcast_to(np.asarray(yaw_rad, float), (count,))
+        sin_yaw, cos_yaw = np.sin(yaw), np.cos(yaw)
+        # Straight down the jaw axis is horizontal, so the roll axis is known at once; tilted, start from there.
+        axis = np.arctan2(dy - opening * sin_yaw - lateral * cos_yaw, dx - opening * cos_yaw + lateral * sin_yaw)
+        heading = axis + _FRONT_AND_BACK
+        for _ in range(_NEWTON_STEPS):
+            sin_h, cos_h = np.sin(heading), np.cos(heading)
+            sin_roll, cos_roll, rate = _roll_of(yaw - heading, sin_pitch)
+            up = lateral * sin_roll + opening * cos_roll
+            miss = dy * cos_h - dx * sin_h - lateral * cos_roll + opening * sin_roll
+            slope = up * rate - dx * cos_h - dy * sin_h
+            heading = heading - np.clip(miss / np.where(np.abs(slope) < 1e-9, 1e-9, slope), -0.7, 0.7)
+        sin_h, cos_h = np.sin(heading), np.cos(heading)
+        sin_roll, cos_roll, _ = _roll_of(yaw - heading, sin_pitch)
+        roll = np.arctan2(sin_roll, cos_roll)
+        side = lateral * cos_roll - opening * sin_roll
+        up = lateral * sin_roll + opening * cos_roll
+
+    radial = dx * cos_h + dy * sin_h
+    closure = np.abs(dy * cos_h - dx * sin_h - side)
+    reach = GRIPPER_M + along
+    wrist_r = radial - reach * cos_pitch - up * sin_pitch - LIFT_RADIUS_M
+    wrist_z = height + reach * sin_pitch - up * cos_pitch - LIFT_HEIGHT_M
+    joints, ring = _two_links(wrist_r, wrist_z, pitch)
+    joints[..., 0] = -wrap(heading)[:, None]
+    joints[..., 4] = wrap(ROLL_OFFSET_RAD - roll)[:, None]
+    # A target nearer to the pan axis than the tool's own sideways offset does not close.
+    ring = np.where(closure > TOLERANCE_M, np.maximum(ring, closure), ring)
+    beyond = np.maximum(joints - (_ARM_UPPER - margin_rad), (_ARM_LOWER + margin_rad) - joints)
+    excess = np.concatenate([np.broadcast_to(ring[:, None, :, None], (2, 2, count, 1)), beyond], axis=3)
+    return Solutions(
+        joints_rad=joints.reshape(4, count, 5).transpose(1, 0, 2), excess=excess.reshape(4, count, 6).transpose(1, 0, 2)
+    )
+
+
+def _roll_of(relative_yaw: Array, sin_pitch: Array) -> tuple[Array, Array, Array]:
+    """Sine and cosine of the roll that gives the opening direction this heading relative to the arm's plane.
+
+    Third, its derivative with respect to the arm's heading.
+    """
+    s, c = -np.sin(relative_yaw) * sin_pitch, np.cos(relative_yaw)
+    norm = np.maximum(np.hypot(s, c), 1e-9)
+    return s / norm, c / norm, sin_pitch / (norm * norm)
+
+
+def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:
+    """Lift, elbow and wrist flex, (facing, elbow, N, 5), and how far the wrist lies outside the reachable ring."""
+    a, b = UPPER_LINK_M, LOWER_LINK_M
+    distance = np.hypot(r, z)
+    ring = np.maximum(distance - (a + b), abs(a - b) - distance)
+    # Rounding can push a cosine a hair outside [-1, 1], where arccos is nan; outside the ring it is clipped too,
+    # and the branch is refused by `ring`.
+    square = distance * distance
+    bend = np.arccos(np.clip((square - a * a - b * b) / (2 * a * b), -1, 1))
+    spread = np.arccos(np.clip((square + a * a - b * b) / (2 * a * np.maximum(distance, 1e-9)), -1, 1))
+    elevation = np.arctan2(z, r)[:, None]
+    elbow_up = np.array([[[1.0], [-1.0]]])
+    upper = elevation + elbow_up * spread[:, None]
+    lift = wrap(UPPER_ELEVATION_RAD - upper)
+    elbow = wrap(LOWER_ELEVATION_RAD - upper + elbow_up * bend[:, None] - lift)
+    joints = np.zeros((*lift.shape, 5))
+    joints[..., 1] = lift
+    joints[..., 2] = elbow
+    joints[..., 3] = wrap(pitch - lift - elbow)
+    return joints, ring
+
+
+def forward(joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
+    """Position (N, 3) of the tool point and rotation (N, 3, 3) of the gripper for joint angles (N, ≥ 5)."""
+    joints = np.atleast_2d(np.asarray(joints_rad, float))
+    pan, lift, elbow, flex, roll = (joints[:, i] for i in range(5))
+    along, lateral, opening = np.broadcast_to(np.asarray(tool_m, float), (len(joints), 3)).T
+    upper, lower = UPPER_ELEVATION_RAD - lift, LOWER_ELEVATION_RAD - lift - elbow
+    pitch, turn = lift + elbow + flex, ROLL_OFFSET_RAD - roll
+    wrist_r = LIFT_RADIUS_M + UPPER_LINK_M * np.cos(upper) + LOWER_LINK_M * np.cos(lower)
+    wrist_z = LIFT_HEIGHT_M + UPPER_LINK_M * np.sin(upper) + LOWER_LINK_M * np.sin(lower)
+    sin_p, cos_p, sin_t, cos_t = np.sin(pitch), np.cos(pitch), np.sin(turn), np.cos(turn)
+    sin_h, cos_h = np.sin(-pan), np.cos(-pan)
+    zero = np.zeros_like(pitch)
+    # Columns of the gripper's rotation in (radial, left, up) coordinates of the arm's plane.
+    x = (cos_p, zero, -sin_p)
+    y = (sin_t * sin_p, cos_t, sin_t * cos_p)
+    z = (cos_t * sin_p, -sin_t, cos_t * cos_p)
+    rotation = np.empty((len(joints), 3, 3))
+    for column, (radial, left, up) in enumerate((x, y, z)):
+        rotation[:, 0, column] = radial * cos_h - left * sin_h
+        rotation[:, 1, column] = radial * sin_h + left * cos_h
+        rotation[:, 2, column] = up
+    reach = GRIPPER_M + along
+    offset = reach[:, None] * rotation[:, :, 0] + lateral[:, None] * rotation[:, :, 1]
+    offset = offset + opening[:, None] * rotation[:, :, 2]
+    wrist = np.stack([PAN_X_M + wrist_r * cos_h, wrist_r * sin_h, wrist_z], axis=-1)
+    return wrist + offset, rotation
+
+
+def steepest_pitch(
+    position_m: Array, yaw_rad: Array | float | None, tool_m: Array, max_tilt_rad: float, margin_rad: float = 0.0
+) -> tuple[Array, Flags]:
+    """For each position the pitch nearest to straight down that reaches it, tilting at most `max_tilt_rad`.
+
+    Returns pitch (N,) and which positions are reached at all. Tilts are tried in whole degrees, outward first.
+    """
+    position = np.atleast_2d(np.asarray(position_m, float))
+    count = len(position)
+    degree = np.pi / 180
+    tilts = np.arange(0.0, max_tilt_rad + 1e-9, degree)
+    pitch = STRAIGHT_DOWN_RAD - tilts
+    yaw = None if yaw_rad is None else np.repeat(np.broadcast_to(np.asarray(yaw_rad, float), (count,)), len(tilts))
+    tool = np.repeat(np.broadcast_to(np.asarray(tool_m, float), (count, 3)), len(tilts), axis=0)
+    solutions = solve(
+        np.repeat(position, len(tilts), axis=0), np.tile(pitch, count), yaw, tool, margin_rad=margin_rad
+    )
+    reached = solutions.reached.any(axis=1).reshape(count, len(tilts))
+    return pitch[np.argmax(reached, axis=1)], reached.any(axis=1)

@@ -1,0 +1,124 @@
+"""Everything that can be wrong with a machine, found when it is built and reported all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from graspline.errors import WiringError, nearest
+from graspline.machine.outcome import TIMED_OUT
+from graspline.machine.signature import Signature
+from graspline.machine.table import ALWAYS, End, Retry, targets_of
+
+if TYPE_CHECKING:
+    from graspline.machine.machine import Machine
+
+def problems_of(machine: Machine) -> list[str]:
+    """One line per problem; empty if the table is total and every input is given on every way to its state."""
+    signatures: dict[str, Signature] = {}
+    problems: list[str] = []
+    for state in machine.states:
+        try:
+            signatures[state] = machine.signature(state)
+        except WiringError as error:
+            problems.append(str(error))
+    problems += _names(machine)
+    problems += _rows(machine, signatures)
+    if not problems:
+        problems += _ways(machine)
+        problems += _inputs(machine, signatures)
+    return problems
+
+
+def _names(machine: Machine) -> Iterator[str]:
+    if machine.start not in machine.states:
+        yield f"start state {machine.start!r} does not exist; {nearest(machine.start, machine.states)}"
+    for what, names in (("table", machine.table), ("limits_s", machine.limits_s)):
+        for state in names:
+            if state not in machine.states:
+                yield f"{what} names {state!r}, which is no state; {nearest(state, machine.states)}"
+    for budget, count in machine.budgets.items():
+        if count < 0:
+            yield f"budget {budget!r} is {count}; it must be at least 0"
+    for state, limit_s in machine.limits_s.items():
+        if not limit_s > 0:
+            yield f"time limit of {state!r} is {limit_s} s; it must be positive"
+
+
+def _rows(machine: Machine, signatures: dict[str, Signature]) -> Iterator[str]:
+    for state, signature in signatures.items():
+        row = machine.table.get(state, {})
+        expected = set(signature.outcomes) | ({TIMED_OUT} if state in machine.limits_s else set())
+        for outcome in sorted(expected - set(row)):
+            yield f"{state}: outcome {outcome!r} leads nowhere"
+        for outcome in sorted(set(row) - expected):
+            yield f"{state} has no outcome {outcome!r}; {nearest(outcome, expected)}"
+        for outcome, transition in row.items():
+            for target in targets_of(transition):
+                if not isinstance(target, End) and target not in machine.states:
+                    yield f"{state}: {outcome!r} leads to {target!r}, which is no state; {nearest(target, machine.states)}"
+            if isinstance(transition, Retry) and transition.budget not in machine.budgets:
+                yield f"{state}: {outcome!r} spends budget {transition.budget!r}; {nearest(transition.budget, machine.budgets)}"
+
+
+def _ways(machine: Machine) -> Iterator[str]:
+    reached, queue = {machine.start}, [machine.start]
+    leads: dict[str, set[str]] = {state: set() for state in machine.states}
+    ending = set()
+    for state, row in machine.table.items():
+        for transition in row.values():
+            for target in targets_of(transition):
+                if isinstance(target, End):
+                    ending.add(state)
+                else:
+                    leads[state].add(target)
+    while queue:
+        for target in leads[queue.pop()] - reached:
+            reached.add(target)
+            queue.append(target)
+    for state in sorted(set(machine.states) - reached):
+        yield f"{state} is never entered"
+    grown = True
+    while grown:
+        more = {state for state in machine.states if leads[state] & ending} - ending
+        ending |= more
+        grown = bool(more)
+    for state in sorted(set(machine.states) - ending):
+        yield f"{state} has no way to an end"
+
+
+def _inputs(machine: Machine, signatures: dict[str, Signature]) -> Iterator[str]:
+    """Definite assignment: every input of a state is given on every way that leads to it, with the type it asks for."""
+    everything: dict[str, Any] = dict(machine.inputs)
+    for state, signature in signatures.items():
+        for given in signature.outcomes.values():
+            for name, kind in given.items():
+                if name in everything and everything[name] != kind:
+                    yield f"{state} gives {name!r} as {kind}, elsewhere it is {everything[name]}"
+                everything.setdefault(name, kind)
+    known: dict[str, set[str]] = {state: set(everything) for state in machine.states}
+    known[machine.start] = set(machine.inputs)
+    changed = True
+    while changed:
+        changed = False
+        for state, row in machine.table.items():
+            for outcome, transition in row.items():
+                after = known[state] | set(signatures[state].outcomes.get(outcome, {}))
+                for target in targets_of(transition):
+                    if isinstance(target, End) or known[target] <= after:
+                        continue
+                    known[target] &= after
+                    changed = True
+    for state, signature in signatures.items():
+        for name, kind in signature.inputs.items():
+            if name in ALWAYS:
+                continue
+            if name not in everything:
+                yield f"{state} takes {name!r}, which nothing gives; {nearest(name, everything)}"
+            elif name not in known[state]:
+                yield f"{state} takes {name!r}, which is not given on every way to it"
+            elif everything[name] != kind:
+                yield f"{state} takes {name!r} as {kind}, but it is given as {everything[name]}"
+    for name, kind in machine.gives.items():
+        if everything.get(name) != kind:
+            yield f"the machine gives {name!r} as {kind}, but its states give it as {everything.get(name)}"

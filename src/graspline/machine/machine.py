@@ -1,0 +1,157 @@
+"""A machine: states and a total transition table, checked when it is built, run as one generator.
+
+A machine can itself be a state of another one. Budgets belong to one run of a machine and only fall.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from graspline.errors import WiringError
+from graspline.evidence import Evidence
+from graspline.execution.happenings import Ended, Entered
+from graspline.execution.requests import Announce, Motion, Reply, Within
+from graspline.machine.check import problems_of
+from graspline.machine.outcome import TIMED_OUT, Gives, Outcome
+from graspline.machine.signature import Signature, signature_of
+from graspline.machine.table import End, Retry, Transition, targets_of
+from graspline.motion.joint_moves import brake
+from graspline.robots.robot import Robot
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a run of a machine ended: its outcome, the last evidence, and what every budget has left."""
+
+    outcome: str
+    evidence: Evidence
+    left: Mapping[str, int]
+    memory: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """States by name, and for every outcome of every state where it leads.
+
+    `inputs` are given from outside by name and type; `limits_s` gives states a time limit, whose outcome `timed_out`
+    the table must then name; `gives` are the inputs of later states that a nested machine hands to the outer one.
+    """
+
+    name: str
+    states: Mapping[str, Callable[..., Any] | Machine]
+    table: Mapping[str, Mapping[str, Transition]]
+    start: str
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    limits_s: Mapping[str, float] = field(default_factory=dict)
+    gives: Mapping[str, Any] = field(default_factory=dict)
+    # Outcomes that mean the task is done; everything else is a failure with a name.
+    successes: tuple[str, ...] = ("success",)
+
+    def __post_init__(self) -> None:
+        problems = problems_of(self)
+        if problems:
+            raise WiringError(f"machine {self.name!r}:\n" + "\n".join(f"  {problem}" for problem in problems))
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """Every outcome the machine can end with, in the order of the table."""
+        ends: dict[str, None] = {}
+        for row in self.table.values():
+            for transition in row.values():
+                for target in targets_of(transition):
+                    if isinstance(target, End):
+                        ends[target.outcome] = None
+        return tuple(ends)
+
+    def signature(self, state: str) -> Signature:
+        """What a state takes and gives; for a nested machine its own inputs and outcomes."""
+        found = self.states[state]
+        if isinstance(found, Machine):
+            given = dict(found.gives)
+            outcomes = {name: given if name in found.successes else {} for name in found.outcomes}
+            return Signature(inputs=dict(found.inputs), outcomes=outcomes, asks=True)
+        return signature_of(found)
+
+    def run(
+        self, robot: Robot, first: Reply, given: Mapping[str, object], prefix: str = ""
+    ) -> Generator[Any, Any, Result]:
+        """Play the machine from its start state; `first` is the reply that was current when it began."""
+        missing = set(self.inputs) - set(given)
+        if missing:
+            raise WiringError(f"machine {self.name!r} was not given {sorted(missing)}")
+        memory: dict[str, object] = {name: given[name] for name in self.inputs}
+        left = dict(self.budgets)
+        state, last = self.start, first
+        while True:
+            path = prefix + state
+            yield Announce(Entered(path))
+            outcome, evidence, last = yield from self._play(state, robot, last, memory, path)
+            target = self._follow(self.table[state][outcome], left)
+            shown = f"end: {target.outcome}" if isinstance(target, End) else target
+            yield Announce(Ended(path, outcome, shown, evidence))
+            if isinstance(target, End):
+                return Result(outcome=target.outcome, evidence=evidence, left=left, memory=memory)
+            state = target
+
+    def _play(
+        self, state: str, robot: Robot, last: Reply, memory: dict[str, object], path: str
+    ) -> Generator[Any, Any, tuple[str, Evidence, Reply]]:
+        signature = self.signature(state)
+        always = {"last": last, "robot": robot}
+        inputs = {name: always[name] if name in always else memory[name] for name in signature.inputs}
+        until_s = last.time_s + self.limits_s[state] if state in self.limits_s else float("inf")
+        found = self.states[state]
+        if isinstance(found, Machine):
+            result, last = yield from _drive(found.run(robot, last, memory, prefix=path + "."), last, until_s, robot)
+        elif signature.asks:
+            result, last = yield from _drive(found(**inputs), last, until_s, robot)
+        else:
+            result = found(**inputs)
+        if isinstance(result, Result):
+            nested = self.states[state]
+            assert isinstance(nested, Machine)
+            if result.outcome in nested.successes:
+                memory.update({name: result.memory[name] for name in nested.gives})
+            return result.outcome, result.evidence, last
+        if isinstance(result, Gives):
+            memory.update({each.name: getattr(result.data, each.name) for each in dataclasses.fields(result.data)})
+        return result.name, result.evidence, last
+
+    @staticmethod
+    def _follow(transition: Transition, left: dict[str, int]) -> str | End:
+        if not isinstance(transition, Retry):
+            return transition
+        if left[transition.budget] <= 0:
+            return transition.otherwise
+        left[transition.budget] -= 1
+        return transition.to
+
+
+def _drive(
+    stage: Generator[Any, Any, Any], last: Reply, until_s: float, robot: Robot
+) -> Generator[Any, Any, tuple[Any, Reply]]:
+    """Pass requests up and replies down, and end the stage when its time is up, braking if it was at speed."""
+    answer: Reply | None = None
+    while True:
+        try:
+            request = stage.send(answer)
+        except StopIteration as stop:
+            return stop.value, last
+        if isinstance(request, Announce):
+            yield request
+            answer = None
+            continue
+        if until_s == float("inf"):
+            reply = yield request
+        else:
+            inner = request if isinstance(request, Within) else Within(request=request)
+            reply = yield Within(request=inner.request, until_s=min(inner.until_s, until_s))
+        answer = last = reply
+        if reply.time_s >= until_s - 1e-9 and reply.by == "timed_out":
+            stage.close()
+            if reply.command.velocity.any():
+                last = yield Motion("brake", brake(robot, reply.command))
+            return Outcome(TIMED_OUT, reply.evidence), last

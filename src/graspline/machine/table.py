@@ -1,0 +1,34 @@
+"""Where outcomes lead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Names every state may take without anybody giving them: the last reply and the robot.
+ALWAYS = ("last", "robot")
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The machine ends with this outcome."""
+
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Go back to `to` while the budget lasts, each time one less; then go to `otherwise`."""
+
+    to: str
+    budget: str
+    otherwise: str | End
+
+
+Transition = str | End | Retry
+
+
+def targets_of(transition: Transition) -> tuple[str | End, ...]:
+    """Everywhere a transition may lead."""
+    if isinstance(transition, Retry):
+        return transition.to, transition.otherwise
+    return (transition,)

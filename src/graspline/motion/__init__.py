@@ -1,0 +1,1 @@
+"""References over time: lines, joint moves, ramps, brakes; and the guards that end them early."""

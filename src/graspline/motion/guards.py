@@ -1,0 +1,246 @@
+"""Guards: frozen values with one function from stacked rows to (fired, measured) that end a motion early.
+
+The executor stacks the parameters of all lanes that carry the same kind of guard and evaluates them in one call. It also
+remembers for how long a condition has held; a guard fires once it has held for `for_s`. A signal without data is nan:
+it never fires and shows as absent in the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, Measurement, Relation, at_least, at_most
+from graspline.spatial.rotations import matrix_from_quaternion
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Measured = tuple[Array, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Live views of every lane's signals, (N, …), as guards see them."""
+
+    joint_position: Array
+    tool_position: Array
+    tool_quaternion: Array
+    # Force on the fixed and the moving pad, (N, 2, 3).
+    pad_force: Array
+    # The joint reference in force.
+    command: Array
+    # Position of the watched object by the watcher's estimator; nan while nothing is watched or seen.
+    watched: Array
+    jaw: int
+
+
+def _pad_forces_n(rows: Rows) -> Array:
+    return np.sqrt(np.einsum("nki,nki->nk", rows.pad_force, rows.pad_force))
+
+
+def _norm(rows: Array) -> Array:
+    return np.sqrt(np.einsum("ni,ni->n", rows, rows))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BothPadsTouch:
+    """Both pads feel at least this force."""
+
+    force_n: float
+    for_s: float = 0.0
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.force_n,)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        forces = _pad_forces_n(rows)
+        weaker = np.minimum(forces[:, 0], forces[:, 1])
+        return weaker >= p[:, 0], (weaker,)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (at_least("weaker_pad_force", measured[0], self.force_n, "N"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnePadTouches:
+    """Either pad feels at least this force."""
+
+    force_n: float
+    for_s: float = 0.0
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.force_n,)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        forces = _pad_forces_n(rows)
+        stronger = np.maximum(forces[:, 0], forces[:, 1])
+        return stronger >= p[:, 0], (stronger,)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (at_least("stronger_pad_force", measured[0], self.force_n, "N"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForceAbove:
+    """A pad feels more than this force: a finger stands on something, or the grip is far too hard."""
+
+    force_n: float
+    for_s: float = 0.0
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.force_n,)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        forces = _pad_forces_n(rows)
+        stronger = np.maximum(forces[:, 0], forces[:, 1])
+        return stronger > p[:, 0], (stronger,)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (at_most("pad_force", measured[0], self.force_n, "N"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldLost:
+    """Nothing is between the pads any more: a pad feels nothing, or the jaw has closed past where it held.
+
+    It reads jaw and pads only, so it works with any perception. An arm without a wrist force sensor cannot weigh a
+    light object; that signal is left out rather than passed.
+    """
+
+    jaw_rad: float
+    closing_rad: float = 0.06
+    force_n: float = 0.15
+    for_s: float = 0.05
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.jaw_rad - self.closing_rad, self.force_n)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        forces = _pad_forces_n(rows)
+        weaker = np.minimum(forces[:, 0], forces[:, 1])
+        jaw = rows.joint_position[:, rows.jaw]
+        return (weaker < p[:, 1]) | (jaw < p[:, 0]), (weaker, jaw)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (
+            at_least("weaker_pad_force", measured[0], self.force_n, "N"),
+            at_least("jaw_angle", measured[1], self.jaw_rad - self.closing_rad, "rad"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackingError:
+    """An arm joint is further from its reference than this: something is in the way."""
+
+    error_rad: float = 0.08
+    for_s: float = 0.05
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.error_rad,)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        # The jaw is left out: it is meant to be held off its reference by what it grips.
+        error = np.abs(rows.joint_position[:, : rows.jaw] - rows.command[:, : rows.jaw]).max(axis=1)
+        return error > p[:, 0], (error,)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (at_most("tracking_error", measured[0], self.error_rad, "rad"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReachedHeight:
+    """The tool is at or above this height (`rising`), or at or below it."""
+
+    height_m: float
+    rising: bool = True
+    for_s: float = 0.0
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.height_m, 1.0 if self.rising else -1.0)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        height = rows.tool_position[:, 2]
+        return (height - p[:, 0]) * p[:, 1] >= 0, (height,)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        relation: Relation = ">=" if self.rising else "<="
+        return (
+            Measurement(
+                name="tool_height", value=float(measured[0]), relation=relation, limit=self.height_m, unit="m"
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slipped:
+    """The watched object has moved in the hand by more than this since it was gripped at `offset_m` (tool frame)."""
+
+    offset_m: tuple[float, float, float]
+    slip_m: float
+    for_s: float = 0.05
+
+    def parameters(self) -> tuple[float, ...]:
+        return (*self.offset_m, self.slip_m)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        relative = rows.watched - rows.tool_position
+        in_hand = np.einsum("nji,nj->ni", matrix_from_quaternion(rows.tool_quaternion), relative)
+        slip = _norm(in_hand - p[:, :3])
+        return slip > p[:, 3], (slip,)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (at_most("slip", measured[0], self.slip_m, "m"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftBehind:
+    """The hand has moved away from where it gripped, and the watched object followed less than `ratio` of the way."""
+
+    hand_start_m: tuple[float, float, float]
+    object_start_m: tuple[float, float, float]
+    ratio: float = 0.7
+    # Below this the ratio says nothing.
+    travel_m: float = 0.01
+    for_s: float = 0.05
+
+    def parameters(self) -> tuple[float, ...]:
+        return (*self.hand_start_m, *self.object_start_m, self.ratio, self.travel_m)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        travel = _norm(rows.tool_position - p[:, 0:3])
+        followed = _norm(rows.watched - p[:, 3:6])
+        ratio = followed / np.maximum(travel, 1e-9)
+        return (travel >= p[:, 7]) & (ratio < p[:, 6]), (ratio, travel)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        # Before the hand has travelled far enough there is no ratio to speak of.
+        ratio = measured[0] if measured[1] >= self.travel_m else np.nan
+        return (at_least("movement_ratio", ratio, self.ratio),)
+
+
+Guard = (
+    BothPadsTouch | OnePadTouches | ForceAbove | HoldLost | TrackingError | ReachedHeight | Slipped | LeftBehind
+)
+GuardKind = (
+    type[BothPadsTouch]
+    | type[OnePadTouches]
+    | type[ForceAbove]
+    | type[HoldLost]
+    | type[TrackingError]
+    | type[ReachedHeight]
+    | type[Slipped]
+    | type[LeftBehind]
+)
+FOLLOW_AN_OBJECT = (Slipped, LeftBehind)

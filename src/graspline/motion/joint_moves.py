@@ -1,0 +1,105 @@
+"""Moves in joint space: jerk-limited point to point, jaw ramps, holds and brakes, from any command."""
+
+from __future__ import annotations
+
+import numpy as np
+import ruckig
+from numpy.typing import NDArray
+
+from graspline.errors import WiringError
+from graspline.motion.path import Command, Path
+from graspline.robots.robot import Robot
+
+Array = NDArray[np.float64]
+
+# Sampled velocity changes average the acceleration over a tick, so staying under the limit in continuous time is enough;
+# the margin covers rounding of the last tick.
+_MARGIN = 0.999
+
+
+def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Array = 1.0) -> Path:
+    """From any command to rest at `target`; `speed` is the share of each joint's velocity limit, (nu,) or one number."""
+    limits = robot.limits
+    share = np.broadcast_to(np.asarray(speed, float), target.shape)
+    request = _request(robot, start)
+    request.target_position = target.tolist()
+    request.target_velocity = [0.0] * len(target)
+    request.target_acceleration = [0.0] * len(target)
+    # A start faster than the slower limit asked for is allowed: it is slowed down from there.
+    velocity = np.maximum(share * limits.velocity * _MARGIN, np.minimum(np.abs(start.velocity), limits.velocity))
+    request.max_velocity = velocity.tolist()
+    return _sample(robot, request, target)
+
+
+def brake(robot: Robot, start: Command) -> Path:
+    """From any command to rest as soon as limits allow, wherever that is."""
+    request = _request(robot, start)
+    request.control_interface = ruckig.ControlInterface.Velocity
+    request.synchronization = ruckig.Synchronization.No
+    request.target_velocity = [0.0] * len(start.position)
+    request.target_acceleration = [0.0] * len(start.position)
+    return _sample(robot, request, None)
+
+
+def jaw_move(robot: Robot, start: Command, jaw_rad: float, *, speed_rad_s: float) -> Path:
+    """Only the jaw moves, at most this fast; the arm comes to rest where its command ends."""
+    target = start.position.copy()
+    target[robot.jaw] = np.clip(jaw_rad, robot.limits.lower[robot.jaw], robot.limits.upper[robot.jaw])
+    share = np.ones(len(target))
+    share[robot.jaw] = min(speed_rad_s / robot.limits.velocity[robot.jaw], 1.0)
+    return joint_move(robot, start, target, speed=share)
+
+
+def hold(robot: Robot, start: Command, duration_s: float) -> Path:
+    """Stand still for a time, after coming to rest."""
+    stop = brake(robot, start) if np.any(start.velocity) else None
+    at = start.position if stop is None else stop.end
+    ticks = max(1, round(duration_s * robot.control_hz))
+    positions = np.repeat(at[None], ticks + 1, axis=0)
+    still = Path(positions=positions, velocities=np.zeros_like(positions), dt_s=robot.dt_s)
+    return still if stop is None else join(stop, still)
+
+
+def join(first: Path, second: Path) -> Path:
+    """One path after the other; the second must start where the first ends."""
+    return Path(
+        positions=np.concatenate([first.positions, second.positions[1:]]),
+        velocities=np.concatenate([first.velocities, second.velocities[1:]]),
+        dt_s=first.dt_s,
+    )
+
+
+def _request(robot: Robot, start: Command) -> ruckig.InputParameter:
+    limits = robot.limits
+    request = ruckig.InputParameter(len(start.position))
+    request.current_position = start.position.tolist()
+    request.current_velocity = np.clip(start.velocity, -limits.velocity, limits.velocity).tolist()
+    bound = limits.acceleration * _MARGIN
+    # An acceleration can be taken over only as far as jerk can still remove it before the velocity limit.
+    room = np.sqrt(2 * limits.jerk * np.maximum(limits.velocity * _MARGIN - np.abs(start.velocity), 0.0))
+    takeover = np.minimum(bound, np.where(start.acceleration * start.velocity > 0, room, bound))
+    request.current_acceleration = np.clip(start.acceleration, -takeover, takeover).tolist()
+    request.max_velocity = (limits.velocity * _MARGIN).tolist()
+    request.max_acceleration = bound.tolist()
+    request.max_jerk = limits.jerk.tolist()
+    # The arrival falls on a tick.
+    request.duration_discretization = ruckig.DurationDiscretization.Discrete
+    return request
+
+
+def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) -> Path:
+    joints = len(request.current_position)
+    trajectory = ruckig.Trajectory(joints)
+    result = ruckig.Ruckig(joints, robot.dt_s).calculate(request, trajectory)
+    if result not in (ruckig.Result.Working, ruckig.Result.Finished):
+        raise WiringError(f"no joint move from {request.current_position} to {target}: {result.name}")
+    ticks = max(1, round(trajectory.duration / robot.dt_s))
+    positions, velocities = np.empty((ticks + 1, joints)), np.zeros((ticks + 1, joints))
+    for tick in range(ticks + 1):
+        positions[tick], velocities[tick], _ = trajectory.at_time(tick * robot.dt_s)
+    # The rows the next path starts from are exact: the command it left, and rest at the target.
+    positions[0], velocities[0] = request.current_position, request.current_velocity
+    velocities[-1] = 0.0
+    if target is not None:
+        positions[-1] = target
+    return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)

@@ -1,0 +1,108 @@
+"""A path: the joint reference at the control rate, checked against limits before it is played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, at_least, at_most, failures
+from graspline.robots.robot import JointLimits, Robot
+
+Array = NDArray[np.float64]
+
+# Sampling rounds: a path may exceed a limit by this share before it is refused.
+SLACK = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """The reference in force at one instant, every joint of the robot, (nu,) each."""
+
+    position: Array
+    velocity: Array
+    acceleration: Array
+
+
+def at_rest(position: Array) -> Command:
+    zero = np.zeros_like(position)
+    return Command(position=position, velocity=zero, acceleration=zero)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """Position and velocity at T + 1 instants `dt_s` apart, (T + 1, nu) each; row 0 is where it starts."""
+
+    positions: Array
+    velocities: Array
+    dt_s: float
+
+    @property
+    def ticks(self) -> int:
+        return len(self.positions) - 1
+
+    @property
+    def duration_s(self) -> float:
+        return self.ticks * self.dt_s
+
+    @property
+    def end(self) -> Array:
+        return self.positions[-1]
+
+    def command_at(self, tick: int) -> Command:
+        """The reference after `tick` ticks, its acceleration by central difference; a path ends at rest."""
+        acceleration = np.zeros(self.positions.shape[1])
+        if 0 < tick < self.ticks:
+            acceleration = (self.velocities[tick + 1] - self.velocities[tick - 1]) / (2 * self.dt_s)
+        return Command(
+            position=self.positions[tick].copy(), velocity=self.velocities[tick].copy(), acceleration=acceleration
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathRefused:
+    """A path that would break a limit: the joint, the measured value and the limit."""
+
+    evidence: Evidence
+
+    def __str__(self) -> str:
+        return "; ".join(str(measurement) for measurement in self.evidence)
+
+
+def check_path(path: Path, robot: Robot) -> PathRefused | None:
+    """Every sample inside range, velocity and acceleration limits, or what breaks which limit by how much."""
+    limits = robot.limits
+    accelerations = np.diff(path.velocities, axis=0) / path.dt_s
+    low, high = path.positions.min(axis=0), path.positions.max(axis=0)
+    speed = np.abs(path.velocities).max(axis=0)
+    push = np.abs(accelerations).max(axis=0) if len(accelerations) else np.zeros_like(speed)
+    if _within(low, high, speed, push, limits):
+        return None
+    found = []
+    for i, name in enumerate(robot.joints):
+        found += [
+            at_least(f"{name} position", low[i], limits.lower[i], "rad"),
+            at_most(f"{name} position", high[i], limits.upper[i], "rad"),
+            at_most(f"{name} velocity", speed[i], limits.velocity[i] * (1 + SLACK), "rad/s"),
+            at_most(f"{name} acceleration", push[i], limits.acceleration[i] * (1 + SLACK), "rad/s²"),
+        ]
+    return PathRefused(evidence=failures(tuple(found)))
+
+
+def _within(low: Array, high: Array, speed: Array, push: Array, limits: JointLimits) -> bool:
+    return bool(
+        (low >= limits.lower).all()
+        and (high <= limits.upper).all()
+        and (speed <= limits.velocity * (1 + SLACK)).all()
+        and (push <= limits.acceleration * (1 + SLACK)).all()
+    )
+
+
+def load_factor(path: Path, limits: JointLimits) -> float:
+    """By how much time must be stretched for the path to keep velocity and acceleration limits (1 or less: it does)."""
+    speed = (np.abs(path.velocities).max(axis=0) / limits.velocity).max()
+    if path.ticks == 0:
+        return float(speed)
+    push = (np.abs(np.diff(path.velocities, axis=0)).max(axis=0) / path.dt_s / limits.acceleration).max()
+    return float(max(speed, np.sqrt(push)))

@@ -1,0 +1,1 @@
+"""Where things are believed to be, with what error."""

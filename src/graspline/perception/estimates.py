@@ -1,0 +1,54 @@
+"""An estimate: where perception believes an object is, and how wrong that may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from graspline.parameters import Parameters
+from graspline.spatial.rotations import matrix_from_quaternion, matrix_from_vector, multiply, quaternion_from_matrix
+
+Array = NDArray[np.float64]
+
+
+class Perception(Parameters):
+    """How a task sees its objects."""
+
+    source: Literal["truth"] = Field("truth", description="estimator: truth reads the simulator's poses")
+    position_sigma_m: float = Field(0.0, ge=0, le=0.02, description="noise added to each coordinate of a sighting, 1σ")
+    yaw_sigma_rad: float = Field(0.0, ge=0, le=0.5, description="noise added to the heading of a sighting, 1σ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """One object as believed: pose, size, and one standard deviation of position and heading."""
+
+    name: str
+    position_m: Array
+    quaternion: Array
+    half_extents_m: Array
+    position_sigma_m: float
+    yaw_sigma_rad: float
+    time_s: float
+
+    @property
+    def rotation(self) -> Array:
+        return matrix_from_quaternion(self.quaternion)
+
+
+def noisy(estimate: Estimate, perception: Perception, random: np.random.Generator) -> Estimate:
+    """The same sighting as a worse eye would have it; the estimate says how much worse."""
+    shift = random.normal(0.0, 1.0, 3) * perception.position_sigma_m
+    turn = random.normal() * perception.yaw_sigma_rad
+    rotation = multiply(matrix_from_vector(np.array([0.0, 0.0, turn])), estimate.rotation)
+    return replace(
+        estimate,
+        position_m=estimate.position_m + shift,
+        quaternion=quaternion_from_matrix(rotation),
+        position_sigma_m=perception.position_sigma_m,
+        yaw_sigma_rad=perception.yaw_sigma_rad,
+    )

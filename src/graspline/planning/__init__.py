@@ -1,0 +1,1 @@
+"""Whole-plan checks against a collision world on scratch data, before anything moves."""

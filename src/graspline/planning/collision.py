@@ -1,0 +1,99 @@
+"""A collision world: the robot, its furniture and the objects where they are believed to be.
+
+It runs kinematics and collision detection on scratch data of its own and never steps physics.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, at_least
+from graspline.perception.estimates import Estimate
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import box_shape_of, write_edits
+
+Array = NDArray[np.float64]
+
+# What believed surfaces are grown by: fingers pass no closer.
+CLEARANCE_M = 0.001
+# A path is checked every so many ticks: at the speeds of this arm no more than a few millimetres apart.
+STRIDE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collision:
+    """The first sample of a path at which the robot touches something, and what."""
+
+    sample: int
+    robot_part: str
+    touched: str
+    evidence: Evidence
+
+    def __str__(self) -> str:
+        return f"{self.robot_part} meets {self.touched} at sample {self.sample}"
+
+
+class CollisionWorld:
+    """Checks robot configurations against furniture and believed objects."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._model = copy.copy(scene.model)
+        self._data = mujoco.MjData(self._model)
+        model = self._model
+        self._joints = np.array([scene.joint_address(name) for name in scene.robot.joints])
+        # Everything that is neither furniture nor an object belongs to the robot.
+        others = {model.body("world").id, *(model.body(name).id for name in scene.object_names)}
+        self._is_robot = np.array([int(body) not in others for body in model.geom_bodyid])
+        self._objects = {name: scene.joint_address(name) for name in scene.object_names}
+        model.geom_margin[~self._is_robot] = CLEARANCE_M
+        self._sizes: dict[str, tuple[float, float, float]] = {}
+
+    def place(self, believed: tuple[Estimate, ...]) -> None:
+        """Put objects where they are believed to be; objects nobody has seen are far away."""
+        self._data.qpos[:] = self._model.qpos0
+        for name, at in self._objects.items():
+            self._data.qpos[at : at + 3] = (0, 0, -10)
+        for estimate in believed:
+            at = self._objects[estimate.name]
+            self._data.qpos[at : at + 3] = estimate.position_m
+            self._data.qpos[at + 3 : at + 7] = estimate.quaternion
+            x, y, z = (float(half) for half in estimate.half_extents_m)
+            size = (x, y, z)
+            if self._sizes.get(estimate.name) != size:
+                write_edits(self._model, box_shape_of(estimate.name, size))
+                self._sizes[estimate.name] = size
+
+    def first_collision(self, positions: Array) -> Collision | None:
+        """Check joint positions (T, nu) one after another; the first at which the robot touches anything."""
+        model, data = self._model, self._data
+        for sample, joints in enumerate(positions):
+            data.qpos[self._joints] = joints
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_collision(model, data)
+            if data.ncon:
+                found = self._touching(sample)
+                if found is not None:
+                    return found
+        return None
+
+    def _touching(self, sample: int) -> Collision | None:
+        geoms = self._data.contact.geom
+        robot = self._is_robot[geoms]
+        for index in np.flatnonzero(robot.any(axis=1)):
+            first, second = geoms[index] if robot[index, 0] else geoms[index][::-1]
+            part, touched = self._model.geom(int(first)).name, self._model.geom(int(second)).name
+            distance = float(self._data.contact.dist[index])
+            return Collision(
+                sample=sample,
+                robot_part=part,
+                touched=touched,
+                evidence=(at_least(f"{part}_to_{touched}", distance, CLEARANCE_M, "m"),),
+            )
+        return None
+

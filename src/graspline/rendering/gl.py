@@ -1,0 +1,128 @@
+"""Pictures by OpenGL, through EGL: no display, no window, and no environment variable."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.errors import WiringError
+from graspline.rendering.picture import Array, Picture, Pixels
+from graspline.rendering.stage import Stage
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Variation
+
+# Half of MuJoCo's default: a millimetre of table per pixel of the map, and a renderer opens in a third of
+# the time.
+_SHADOW_MAP_PX = 2048
+# How far the shadow map reaches, in extents of the model. A plane does not count as extent, and a table's
+# corner that the map does not reach is speckled with false shadow.
+_SHADOW_REACH = 2.0
+_FLAG = mujoco.mjtRndFlag
+
+
+class GlRenderer:
+    """Draws one scene at one size. One thread at a time may use it, and no process that holds one may fork.
+
+    Antialiasing is the scene's `offsamples`. Opening raises what graphics libraries raise; see `gl_problem`.
+    """
+
+    name = "gl"
+
+    def __init__(self, scene: Scene, width: int, height: int) -> None:
+        # Imported late: where EGL or PyOpenGL is missing, this import raises one of several unrelated errors.
+        from mujoco.egl import GLContext
+
+        self.width, self.height = width, height
+        self._stage = Stage(scene)
+        self._stage.visible.flags[_FLAG.mjRND_REFLECTION] = 0
+        self._viewport = mujoco.MjrRect(0, 0, width, height)
+        self._gl = GLContext(width, height)
+        self._planes = np.flatnonzero(scene.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE.value)
+        self._context = self._upload()
+        self._closed = False
+
+    def draw(self, qpos: Array, variation: Variation, camera: str, *, shadows: bool = False) -> Picture:
+        self._place(qpos, variation, camera)
+        flags = self._stage.visible.flags
+        flags[_FLAG.mjRND_SHADOW] = shadows
+        flags[_FLAG.mjRND_SEGMENT] = flags[_FLAG.mjRND_IDCOLOR] = 0
+        return self._stage.picture(self._colours())
+
+    def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]:
+        """(H, W): the id of the geom seen in each pixel, -1 for the background."""
+        self._place(qpos, variation, camera)
+        self._colour_by_id()
+        code = self._colours().astype(np.int32)
+        row = code[..., 0] | code[..., 1] << 8 | code[..., 2] << 16
+        visible = self._stage.visible
+        ids = np.full(visible.ngeom + 1, -1, np.int32)
+        for geom in visible.geoms[: visible.ngeom]:
+            ids[geom.segid + 1] = geom.objid
+        return ids[row]
+
+    def depth(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.float32]:
+        """(H, W): metres along the viewing direction, infinite for the background."""
+        self._place(qpos, variation, camera)
+        # Drawn by id, each pixel has the depth of its centre; antialiased, that of some point in it.
+        self._colour_by_id()
+        buffer = np.empty((self.height, self.width), np.float32)
+        with self._gl.as_current():
+            mujoco.mjr_render(self._viewport, self._stage.visible, self._context)
+            mujoco.mjr_readPixels(None, buffer, self._viewport, self._context)
+        lens = self._stage.visible.camera[0]
+        near, far = float(lens.frustum_near), float(lens.frustum_far)
+        # The buffer runs from 1 at the near plane to 0 at the far one, linearly in 1 / depth.
+        inverse = buffer[::-1] * (1 / near - 1 / far) + 1 / far
+        return np.where(buffer[::-1] > 0, 1 / inverse, np.inf).astype(np.float32)
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        with self._gl.as_current():
+            self._context.free()
+        self._gl.free()
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def _upload(self) -> mujoco.MjrContext:
+        """Put meshes and planes on the graphics side, with a buffer of this picture's size."""
+        visual = self._stage.model.vis
+        visual.global_.offwidth, visual.global_.offheight = self.width, self.height
+        visual.quality.shadowsize, visual.map.shadowclip = _SHADOW_MAP_PX, _SHADOW_REACH
+        with self._gl.as_current():
+            context = mujoco.MjrContext(self._stage.model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
+        context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
+        self._plane_sizes = self._stage.model.geom_size[self._planes]
+        return context
+
+    def _place(self, qpos: Array, variation: Variation, camera: str) -> None:
+        if self._closed:
+            raise WiringError("this renderer is closed")
+        varied = self._stage.place(qpos, variation, camera)
+        # Boxes, balls and the like are scaled as they are drawn; a plane's size is fixed when it is uploaded.
+        if varied and not np.array_equal(self._stage.model.geom_size[self._planes], self._plane_sizes):
+            with self._gl.as_current():
+                self._context.free()
+            self._context = self._upload()
+
+    def _colour_by_id(self) -> None:
+        flags = self._stage.visible.flags
+        flags[_FLAG.mjRND_SHADOW] = 0
+        flags[_FLAG.mjRND_SEGMENT] = flags[_FLAG.mjRND_IDCOLOR] = 1
+
+    def _colours(self) -> Pixels:
+        buffer = np.empty((self.height, self.width, 3), np.uint8)
+        with self._gl.as_current():
+            mujoco.mjr_render(self._viewport, self._stage.visible, self._context)
+            mujoco.mjr_readPixels(buffer, None, self._viewport, self._context)
+        # OpenGL counts rows from the bottom.
+        return np.ascontiguousarray(buffer[::-1])

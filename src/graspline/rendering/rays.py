@@ -1,0 +1,155 @@
+"""Pictures without a graphics library: one ray per pixel on `mj_multiRay`, shaded as MuJoCo's OpenGL shades.
+
+A pixel is the geom's colour times what reaches it: ambient light and, from each directional light, diffuse ×
+cos. There are no highlights, no antialiasing and no translucency. A plane is seen from its front only, where
+OpenGL shows it from behind as tinted glass.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.errors import WiringError
+from graspline.rendering.casting import Hits, cast, look
+from graspline.rendering.picture import Array, Picture, Pixels, pixel_rays
+from graspline.rendering.stage import VISIBLE_GROUPS, Stage
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Variation
+from graspline.spatial.rotations import rotate
+
+# Rays of one call start in one point, so a directional light stands this far off: parallel to 1 mrad.
+_LIGHT_DISTANCE_M = 1000.0
+# A shadow begins this far behind what casts it, or rounding makes surfaces shade themselves.
+_SHADOW_GAP_M = 1e-4
+
+
+class RayRenderer:
+    """Draws one scene at one size, on any machine."""
+
+    name = "rays"
+
+    def __init__(self, scene: Scene, width: int, height: int) -> None:
+        _check(scene)
+        self.width, self.height = width, height
+        self._stage = Stage(scene)
+        skyboxes = _skyboxes(scene)
+        self._backdrop = skyboxes[0][0] if skyboxes else np.zeros(3, np.uint8)
+        self._rays_C = np.empty((0, 3))
+        self._rays_fovy_rad = np.nan
+
+    def draw(self, qpos: Array, variation: Variation, camera: str, *, shadows: bool = False) -> Picture:
+        self._stage.place(qpos, variation, camera)
+        rays = self._rays_W()
+        hits = self._see(rays)
+        seen = np.flatnonzero(hits.geom >= 0)
+        points = self._stage.position_m + hits.length[seen, None] * rays[seen] if shadows else None
+        light = self._light(hits.normal[seen], points)
+        colour, emission = self._materials()
+        geom = hits.geom[seen]
+        rgb = np.tile(self._backdrop, (self.height * self.width, 1))
+        rgb[seen] = np.rint(255 * np.minimum(colour[geom] * (light + emission[geom, None]), 1))
+        return self._stage.picture(rgb.reshape(self.height, self.width, 3))
+
+    def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]:
+        """(H, W): the id of the geom seen in each pixel, -1 for the background."""
+        self._stage.place(qpos, variation, camera)
+        return self._see(self._rays_W()).geom.reshape(self.height, self.width)
+
+    def depth(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.float32]:
+        """(H, W): metres along the viewing direction, infinite for the background."""
+        self._stage.place(qpos, variation, camera)
+        hits = self._see(self._rays_W())
+        # Rays have unit depth, so lengths are depths.
+        return (
+            np.where(hits.geom >= 0, hits.length, np.inf).astype(np.float32).reshape(self.height, self.width)
+        )
+
+    def close(self) -> None:
+        """Nothing to give back; here so that either renderer can be closed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def _rays_W(self) -> Array:
+        """(H·W, 3): the ray of each pixel from the camera in use, of unit depth."""
+        if self._stage.fovy_rad != self._rays_fovy_rad:
+            self._rays_fovy_rad = self._stage.fovy_rad
+            self._rays_C = pixel_rays(self.width, self.height, self._rays_fovy_rad).reshape(-1, 3)
+        return rotate(self._stage.rotation, self._rays_C)
+
+    def _see(self, rays: Array) -> Hits:
+        return look(self._stage.model, self._stage.data, self._stage.position_m, rays)
+
+    def _materials(self) -> tuple[Array, Array]:
+        """Colour (ngeom, 3) and emission (ngeom,) of each visible geom."""
+        visible, count = self._stage.visible, self._stage.model.ngeom
+        colour, emission = np.zeros((count, 3)), np.zeros(count)
+        for geom in visible.geoms[: visible.ngeom]:
+            colour[geom.objid], emission[geom.objid] = geom.rgba[:3], geom.emission
+        return colour, emission
+
+    def _light(self, normal: Array, points: Array | None) -> Array:
+        """(n, 3): what surfaces get of the headlight and the scene's lights; shaded if points are given."""
+        visible = self._stage.visible
+        light = np.zeros_like(normal)
+        for lamp in visible.lights[: visible.nlight]:
+            light += lamp.ambient
+            direction = lamp.dir.astype(float)
+            facing = np.maximum(np.einsum("ij,j->i", normal, -direction), 0)
+            if points is not None and lamp.castshadow:
+                facing *= self._reached(direction, points)
+            light += facing[:, None] * lamp.diffuse
+        return light
+
+    def _reached(self, direction: Array, points: Array) -> NDArray[np.bool_]:
+        """(n,): whether nothing stands between a surface point and a light that shines along `direction`."""
+        origin = self._stage.model.stat.center - _LIGHT_DISTANCE_M * direction
+        hits = cast(self._stage.model, self._stage.data, origin, points - origin)
+        return (hits.geom < 0) | (hits.length > 1 - _SHADOW_GAP_M / _LIGHT_DISTANCE_M)
+
+
+def _skyboxes(scene: Scene) -> list[Pixels]:
+    """The texels (n, 3) of each texture that surrounds the scene; MuJoCo draws the first."""
+    model = scene.model
+    return [
+        model.tex_data[start : start + width * height * channels].reshape(-1, channels)[:, :3]
+        for start, width, height, channels, kind in zip(
+            model.tex_adr, model.tex_width, model.tex_height, model.tex_nchannel, model.tex_type, strict=True
+        )
+        if kind == mujoco.mjtTexture.mjTEXTURE_SKYBOX.value
+    ]
+
+
+def _check(scene: Scene) -> None:
+    """Refuse, all at once, what OpenGL would draw and rays would not."""
+    model = scene.model
+    visible = VISIBLE_GROUPS[model.geom_group] > 0
+    # A material gives its colour to geoms that are left at the default one.
+    alpha = model.geom_rgba[:, 3] * np.append(model.mat_rgba[:, 3], 1)[model.geom_matid]
+    touches = (model.geom_contype | model.geom_conaffinity) != 0
+    beside_colliding = np.isin(model.geom_bodyid, model.geom_bodyid[touches])
+    found = {
+        "textures on geoms": np.any(model.tex_type != mujoco.mjtTexture.mjTEXTURE_SKYBOX.value),
+        "a backdrop of more than one colour": any(
+            len(np.unique(texels, axis=0)) > 1 for texels in _skyboxes(scene)
+        ),
+        "skins or flexes": model.nskin > 0 or model.nflex > 0,
+        "lights that are not directional": np.any(
+            model.light_type != mujoco.mjtLightType.mjLIGHT_DIRECTIONAL.value
+        ),
+        "translucent geoms": np.any(visible & (alpha > 0) & (alpha < 1)),
+        # mj_multiRay takes these for the looks of the colliding geom and skips them.
+        "visible geoms without a contact bit on a colliding body": np.any(
+            visible & ~touches & beside_colliding
+        ),
+    }
+    problems = [what for what, there in found.items() if there]
+    if problems:
+        raise WiringError(f"scene {scene.name!r} cannot be drawn with rays: it has {' and '.join(problems)}")

@@ -1,0 +1,91 @@
+"""A scene's model put into a state, and MuJoCo's own account of what is visible there.
+
+Both renderers draw the same list of geoms, colours and lights, made by `mjv_updateScene`, which needs no
+graphics library.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import mujoco
+import numpy as np
+
+from graspline.errors import InputError, nearest
+from graspline.rendering.picture import Array, Picture, Pixels
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Variation, apply_to_model
+
+# Groups 0 to 2 are what a camera sees; collision shapes and markers live in the others.
+VISIBLE_GROUPS = np.array([1, 1, 1, 0, 0, 0], np.uint8)
+# Everything of the model; none of the arrows and frames that MuJoCo can add to explain it.
+_CATEGORIES = int(mujoco.mjtCatBit.mjCAT_STATIC) | int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
+
+
+class Stage:
+    """Holds a scratch model and data; physics is never stepped here."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._variation = Variation()
+        self.model = copy.copy(scene.model)
+        self.data = mujoco.MjData(self.model)
+        # Room for every geom of the model; nothing else is ever added.
+        self.visible = mujoco.MjvScene(self.model, self.model.ngeom)
+        self._option = mujoco.MjvOption()
+        self._option.geomgroup[:] = VISIBLE_GROUPS
+        self._option.sitegroup[:] = 0
+        self._camera = mujoco.MjvCamera()
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED.value
+
+    def place(self, qpos: Array, variation: Variation, camera: str) -> bool:
+        """Put the scene into a state, seen from `camera`; true when the model changed with the variation."""
+        self._camera.fixedcamid = self._camera_id(camera)
+        if np.shape(qpos) != (self.model.nq,):
+            raise InputError(
+                f"scene {self._scene.name!r} has {self.model.nq} coordinates, got qpos {np.shape(qpos)}"
+            )
+        varied = variation is not self._variation and variation != self._variation
+        if varied:
+            # From the scene's model, not from the last variation's: an edit the new one lacks must not stay.
+            self.model = copy.copy(self._scene.model)
+            apply_to_model(self.model, variation)
+            self._variation = variation
+        self.data.qpos[:] = qpos
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_camlight(self.model, self.data)
+        mujoco.mjv_updateScene(
+            self.model, self.data, self._option, None, self._camera, _CATEGORIES, self.visible
+        )
+        return varied
+
+    def _camera_id(self, camera: str) -> int:
+        if camera not in self._scene.cameras:
+            raise InputError(
+                f"scene {self._scene.name!r} has no camera {camera!r}; {nearest(camera, self._scene.cameras)}"
+            )
+        return self.model.camera(camera).id
+
+    @property
+    def position_m(self) -> Array:
+        """(3,), p_WC of the camera in use."""
+        return self.data.cam_xpos[self._camera.fixedcamid].copy()
+
+    @property
+    def rotation(self) -> Array:
+        """(3, 3), R_WC of the camera in use."""
+        return self.data.cam_xmat[self._camera.fixedcamid].reshape(3, 3).copy()
+
+    @property
+    def fovy_rad(self) -> float:
+        # MuJoCo keeps this one in degrees whatever the compiler's angle unit.
+        return float(np.radians(self.model.cam_fovy[self._camera.fixedcamid]))
+
+    def picture(self, rgb: Pixels) -> Picture:
+        return Picture(
+            rgb=rgb,
+            camera=self.model.camera(self._camera.fixedcamid).name,
+            position_m=self.position_m,
+            rotation=self.rotation,
+            fovy_rad=self.fovy_rad,
+        )

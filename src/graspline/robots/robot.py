@@ -1,0 +1,87 @@
+"""What every robot is: names, limits, servo gains and a builder. Data, no solving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Visible geoms need a contact bit, or rays skip those that share a body with a colliding geom. Nothing
+# answers to it.
+VISUAL_CONTYPE = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JawLaw:
+    """Gap between the fingertips against jaw angle, measured from the geometry; monotonic over the range."""
+
+    angles_rad: Array
+    gaps_m: Array
+
+    def gap_m(self, angle_rad: Array | float) -> Array:
+        return np.asarray(np.interp(angle_rad, self.angles_rad, self.gaps_m))
+
+    def angle_rad(self, gap_m: Array | float) -> Array:
+        return np.asarray(np.interp(gap_m, self.gaps_m, self.angles_rad))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointLimits:
+    """Per joint, in command order: the range, and how fast a path may move it."""
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    acceleration: Array
+    jerk: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servo:
+    """Position servos: torque = kp (s - q) - kv q̇, held within ±force; `damping` is the joint's own.
+
+    The set point s follows the control u with time constant `smoothing_s`. Without that, a stiff servo fed at the control
+    rate jerks from one set point to the next at full torque.
+    """
+
+    kp: Array
+    kv: Array
+    damping: Array
+    force: Array
+    smoothing_s: float
+
+    @property
+    def lag_s(self) -> Array:
+        """How far a joint trails a control that moves steadily; controls lead by this."""
+        return self.smoothing_s + (self.kv + self.damping) / self.kp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Robot:
+    """One robot. Joint order here is the order of commands, readings and controls."""
+
+    name: str
+    joints: tuple[str, ...]
+    jaw: int
+    limits: JointLimits
+    servo: Servo
+    home: Array
+    jaw_law: JawLaw
+    control_hz: int
+    substeps: int
+    cameras: tuple[str, ...]
+    add_to: Callable[[mujoco.MjSpec], None]
+
+    @property
+    def dt_s(self) -> float:
+        return 1.0 / self.control_hz
+
+    @property
+    def arm(self) -> slice:
+        """The joints that carry the hand; the jaw is last."""
+        return slice(0, self.jaw)

@@ -1,0 +1,66 @@
+"""Tables, lights and cameras that scenes share."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from graspline.scenes.scene import VISUAL_CONTYPE
+
+SURFACE_SOLREF = (0.006, 1.0)
+# Flat, so that a renderer without textures clears to the same picture.
+BACKDROP_RGB = (0.60, 0.66, 0.71)
+
+
+def add_table(spec: mujoco.MjSpec) -> None:
+    """A table top at z = 0 that the robot stands on. Seen it has edges; touched it goes on for ever."""
+    spec.worldbody.add_geom(
+        name="table",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        size=(0.75, 0.75, 0.05),
+        pos=(0.30, 0, 0),
+        rgba=(0.77, 0.69, 0.59, 1),
+        friction=(0.8, 0.005, 0.0002),
+        condim=4,
+        solref=SURFACE_SOLREF,
+    )
+
+
+def add_light(spec: mujoco.MjSpec) -> None:
+    """Two directional lights without highlights and a plain backdrop, which every renderer shades alike."""
+    for name, direction, strength, shadow in (
+        ("key", (-0.45, 0.55, -1.0), 0.66, True),
+        ("fill", (-0.35, -0.8, -0.35), 0.24, False),
+    ):
+        spec.worldbody.add_light(
+            name=name,
+            type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+            pos=(0.2 - direction[0], -direction[1], -direction[2]),
+            dir=direction,
+            diffuse=(strength,) * 3,
+            ambient=(0, 0, 0),
+            specular=(0, 0, 0),
+            castshadow=shadow,
+        )
+    # Shadows are drawn this many scene sizes around the robot; beyond, the map's rim leaves speckles.
+    spec.visual.map.shadowclip = 2.5
+    spec.add_texture(
+        name="backdrop",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
+        rgb1=BACKDROP_RGB,
+        rgb2=BACKDROP_RGB,
+        width=8,
+        height=48,
+    )
+
+
+def add_front_camera(spec: mujoco.MjSpec) -> None:
+    """Looks at the whole work space, 0.4 m around the robot, from in front and a little to its right."""
+    eye, target = np.array([0.97, -0.58, 0.53]), np.array([0.02, 0.015, 0.03])
+    back = eye - target
+    right = np.array([-back[1], back[0], 0.0])
+    spec.worldbody.add_camera(name="front", pos=eye, xyaxes=(*right, *np.cross(back, right)), fovy=30.0)
+
+
+__all__ = ["SURFACE_SOLREF", "VISUAL_CONTYPE", "add_front_camera", "add_light", "add_table"]

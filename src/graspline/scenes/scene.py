@@ -1,0 +1,95 @@
+"""A scene: a robot, furniture, objects and cameras, compiled once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.robots.robot import VISUAL_CONTYPE as VISUAL_CONTYPE
+from graspline.robots.robot import Robot
+
+Array = NDArray[np.float64]
+
+PHYSICS_HZ = 480
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneObject:
+    """Something that can be picked up: a body with a free joint of the same name."""
+
+    name: str
+    # Half extents as compiled; a lane's variation may differ.
+    half_extents_m: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A compiled world. `model` is shared and never edited; lanes differ by a `Variation`."""
+
+    name: str
+    robot: Robot
+    model: mujoco.MjModel
+    objects: tuple[SceneObject, ...]
+
+    @property
+    def object_names(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.objects)
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        return tuple(self.model.camera(i).name for i in range(self.model.ncam))
+
+    def joint_address(self, name: str) -> int:
+        return int(self.model.joint(name).qposadr[0])
+
+    def start(self, poses: dict[str, tuple[Array, Array]]) -> Array:
+        """A full `qpos`: the robot at home and every object at its pose (position, quaternion)."""
+        missing = set(self.object_names) - set(poses)
+        if missing:
+            raise ValueError(f"no start pose for {sorted(missing)}")
+        qpos = np.array(self.model.qpos0)
+        for joint, angle in zip(self.robot.joints, self.robot.home, strict=True):
+            qpos[self.joint_address(joint)] = angle
+        for name, (position, quaternion) in poses.items():
+            at = self.joint_address(name)
+            qpos[at : at + 3], qpos[at + 3 : at + 7] = position, quaternion
+        return qpos
+
+
+def new_spec() -> mujoco.MjSpec:
+    """An empty world with the physics every scene shares: 480 Hz steps and stable friction grasps."""
+    spec = mujoco.MjSpec()
+    # MjSpec reads degrees unless told otherwise, and joint ranges then shrink silently.
+    spec.compiler.degree = False
+    spec.option.timestep = 1 / PHYSICS_HZ
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.option.impratio = 30
+    # A diverging state must be seen, not reset behind our back.
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    # Bodies have few colliding geoms but many visible ones; walking their bounding volumes costs more than it culls.
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+    spec.visual.global_.offwidth, spec.visual.global_.offheight = 1280, 960
+    spec.visual.quality.offsamples = 4
+    spec.visual.headlight.ambient = (0.38, 0.38, 0.38)
+    spec.visual.headlight.diffuse = (0.0, 0.0, 0.0)
+    spec.visual.headlight.specular = (0.0, 0.0, 0.0)
+    return spec
+
+
+def add_truth_sensors(spec: mujoco.MjSpec, names: tuple[str, ...]) -> None:
+    """What only a simulator knows: each object's pose and velocity. Added last, after the robot's readings."""
+    sens = mujoco.mjtSensor
+    kinds = (
+        ("position", sens.mjSENS_FRAMEPOS),
+        ("quaternion", sens.mjSENS_FRAMEQUAT),
+        ("velocity", sens.mjSENS_FRAMELINVEL),
+    )
+    for name in names:
+        for what, kind in kinds:
+            spec.add_sensor(
+                name=f"truth/{name}.{what}", type=kind, objtype=mujoco.mjtObj.mjOBJ_BODY, objname=name
+            )

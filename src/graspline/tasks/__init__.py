@@ -1,0 +1,1 @@
+"""The tasks: each a sampler, a goal, states and a table on the shared core."""

@@ -1,0 +1,300 @@
+"""`lift-cube`: an SO-101 takes a cube from above, raises it 60 mm and holds it still."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from graspline.errors import InputError
+from graspline.evidence import Evidence, at_least, at_most, passes
+from graspline.execution.requests import Motion, Reply
+from graspline.grasping.candidates import GraspRejected, JawParameters
+from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_grasp
+from graspline.kinematics.so101 import PAN_X_M, solve
+from graspline.machine.machine import Machine
+from graspline.machine.outcome import Outcome, Stage
+from graspline.machine.table import End, Retry
+from graspline.motion.joint_moves import hold as still
+from graspline.motion.path import at_rest
+from graspline.parameters import Parameters, Range
+from graspline.perception.estimates import Estimate, Perception
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
+from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
+from graspline.scenes.scene import Scene
+from graspline.spatial.rotations import matrix_from_quaternion
+from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
+from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan
+from graspline.tasks.stages.sight import Eye, look
+from graspline.tasks.task import Draw, Task, Witness
+
+Array = NDArray[np.float64]
+
+# Draws a scene may be refused before the parameters are called impossible.
+MAX_DRAWS = 1000
+# Between two sightings of the final check.
+SIGHTING_S = 0.05
+
+
+class CubeParameters(Parameters):
+    """The cube and where it may lie."""
+
+    edge_m: Range = Field(Range(0.020, 0.040), ge=0.015, le=0.050, description="edge of the cube")
+    mass_kg: Range = Field(Range(0.010, 0.080), ge=0.005, le=0.2, description="mass of the cube")
+    pad_friction: Range = Field(Range(0.9, 1.2), ge=0.3, le=2.0, description="sliding friction of the jaw pads")
+    radius_m: Range = Field(
+        Range(0.0, 0.45), ge=0, le=0.6, description="distance from the pan axis; what the arm cannot grasp is left out"
+    )
+    azimuth_rad: Range = Field(Range(-1.92, 1.92), ge=-3.2, le=3.2, description="direction from the pan axis")
+
+
+class GoalParameters(Parameters):
+    """When the task is done."""
+
+    raised_m: float = Field(0.05, gt=0, le=0.2, description="how far the cube must be above where it lay")
+    off_pads_m: float = Field(0.02, gt=0, le=0.05, description="how far its centre may be from the middle of the pads")
+    speed_m_s: float = Field(0.02, gt=0, le=1, description="how fast it may still move")
+    sightings: int = Field(6, ge=2, le=60, description="sightings, 0.05 s apart, that the final check looks at")
+
+
+class RetryParameters(Parameters):
+    """How often the task tries again."""
+
+    grasps: int = Field(2, ge=0, le=10, description="grasps after the first")
+    looks: int = Field(2, ge=0, le=10, description="further looks when no grasp can be planned")
+
+
+class LiftCube(Parameters):
+    """Everything that decides a `lift-cube` episode besides its seed."""
+
+    cube: CubeParameters = CubeParameters()
+    perception: Perception = Perception()
+    jaw: JawParameters = JawParameters()
+    reach: ReachParameters = ReachParameters()
+    close: CloseParameters = CloseParameters()
+    hold: HoldParameters = HoldParameters()
+    goal: GoalParameters = GoalParameters()
+    retries: RetryParameters = RetryParameters()
+    state_limit_s: float = Field(10.0, gt=0, le=60, description="time limit of every state")
+
+
+def raised_in_hand(
+    window: tuple[Witness, ...], lay_at_m: float, goal: GoalParameters, error_m: float = 0.0
+) -> Evidence:
+    """The goal, written once: over a short window the cube is up, between the pads, and still.
+
+    `error_m` is the error of one witness: limits on height and place are tightened by the error of their mean; a speed
+    cannot be judged more finely than it can be seen, so its limit is widened instead.
+    """
+    objects = np.stack([each.object_m for each in window])
+    tools = np.stack([each.tool_m for each in window])
+    mean_error_m = 2 * error_m / np.sqrt(len(window))
+    speed = float(np.median([each.speed_m_s for each in window]))
+    return (
+        at_least("raised", objects[:, 2].mean() - lay_at_m, goal.raised_m + mean_error_m, "m"),
+        at_most("off_pads", np.linalg.norm((objects - tools).mean(axis=0)), goal.off_pads_m - mean_error_m, "m"),
+        at_most("speed", speed, goal.speed_m_s + 2 * mean_error_m / SIGHTING_S, "m/s"),
+    )
+
+
+def verify(
+    last: Reply, robot: Robot, eye: Eye, target: str, estimate: Estimate, goal: GoalParameters
+) -> Stage[Literal["verified", "refuted"]]:
+    """Look again, several times, and hold what is seen against the goal."""
+    reply, window, before = last, [], None
+    for _ in range(goal.sightings):
+        seen = yield from eye.see(target)
+        if seen is None:
+            return Outcome("refuted")
+        speed = 0.0 if before is None else float(np.linalg.norm(seen.position_m - before)) / SIGHTING_S
+        tool = pads_middle_m(robot, reply)
+        window.append(Witness(object_m=seen.position_m, speed_m_s=speed, tool_m=tool, time_s=reply.time_s))
+        before = seen.position_m
+        reply = yield Motion("verify", still(robot, reply.command, SIGHTING_S))
+    evidence = raised_in_hand(tuple(window), estimate.position_m[2], goal, seen.position_sigma_m)
+    return Outcome("verified" if passes(evidence) else "refuted", evidence)
+
+
+def pads_middle_m(robot: Robot, reply: Reply) -> Array:
+    """The midpoint between the pads, from the robot's own joints."""
+    gap = float(robot.jaw_law.gap_m(reply.readings.joints[robot.jaw]))
+    opening = matrix_from_quaternion(reply.readings["tool_quaternion"])[:, 2]
+    return reply.readings["tool_position"] + gap / 2 * opening
+
+
+def build_machine(parameters: LiftCube) -> Machine:
+    """States and table; every failure has a name, every retry a budget."""
+    again = {"budget": "grasps"}
+    return Machine(
+        name="lift-cube",
+        start="look",
+        states={
+            "look": look,
+            "plan": plan,
+            "approach": approach,
+            "descend": descend,
+            "close": close,
+            "lift": lift,
+            "hold": hold_still,
+            "verify": verify,
+            "back_off": back_off,
+        },
+        table={
+            "look": {"seen": "plan", "lost": End("target_not_found")},
+            "plan": {
+                "planned": "approach",
+                "rejected": Retry(to="look", budget="looks", otherwise=End("unreachable")),
+            },
+            "approach": {"reached": "descend", "blocked": Retry(to="back_off", otherwise=End("blocked"), **again)},
+            "descend": {"straddled": "close", "blocked": Retry(to="back_off", otherwise=End("blocked"), **again)},
+            "close": {"closed": "lift", "missed": Retry(to="back_off", otherwise=End("missed"), **again)},
+            "lift": {
+                "lifted": "hold",
+                "dropped": Retry(to="back_off", otherwise=End("dropped"), **again),
+                "slipped": Retry(to="back_off", otherwise=End("slipped"), **again),
+                "blocked": Retry(to="back_off", otherwise=End("blocked"), **again),
+            },
+            "hold": {
+                "held": "verify",
+                "dropped": Retry(to="back_off", otherwise=End("dropped"), **again),
+                "slipped": Retry(to="back_off", otherwise=End("slipped"), **again),
+                "blocked": Retry(to="back_off", otherwise=End("blocked"), **again),
+            },
+            "verify": {
+                "verified": End("success"),
+                "refuted": Retry(to="back_off", otherwise=End("not_verified"), **again),
+            },
+            "back_off": {"ready": "look", "timed_out": End("timed_out")},
+        },
+        inputs={
+            "eye": Eye,
+            "world": CollisionWorld,
+            "target": str,
+            "tried": tuple[str, ...],
+            "jaw": JawParameters,
+            "reach": ReachParameters,
+            "close": CloseParameters,
+            "keep": HoldParameters,
+            "goal": GoalParameters,
+        },
+        budgets={"grasps": parameters.retries.grasps, "looks": parameters.retries.looks},
+        limits_s={"back_off": parameters.state_limit_s},
+    )
+
+
+def given(parameters: LiftCube, random: np.random.Generator) -> Mapping[str, Any]:
+    """The machine's inputs for one episode."""
+    return {
+        "eye": Eye(perception=parameters.perception, random=random),
+        "world": collision_world(),
+        "target": CUBE,
+        "tried": (),
+        "jaw": parameters.jaw,
+        "reach": parameters.reach,
+        "close": parameters.close,
+        "keep": parameters.hold,
+        "goal": parameters.goal,
+    }
+
+
+@functools.cache
+def collision_world() -> CollisionWorld:
+    return CollisionWorld(cube_table())
+
+
+def certify(parameters: LiftCube, x_m: float, y_m: float, yaw_rad: float, edge_m: float) -> GraspPlan | GraspRejected:
+    """Plan the grasp of a cube that lies there, exactly as the state will."""
+    estimate = Estimate(
+        name=CUBE,
+        position_m=np.array([x_m, y_m, edge_m / 2]),
+        quaternion=np.array([np.cos(yaw_rad / 2), 0.0, 0.0, np.sin(yaw_rad / 2)]),
+        half_extents_m=np.full(3, edge_m / 2),
+        position_sigma_m=parameters.perception.position_sigma_m,
+        yaw_sigma_rad=parameters.perception.yaw_sigma_rad,
+        time_s=0.0,
+    )
+    home = at_rest(SO101.home)
+    return plan_grasp(SO101, collision_world(), estimate, home, parameters.jaw, parameters.reach)
+
+
+@functools.cache
+def reachable_radii_m() -> tuple[float, float]:
+    """Nearest and farthest distance from the pan axis at which the arm can bring its fingertips to a cube's height.
+
+    At any pitch, joints within limits, nothing else asked: the ring that the certified region is compared with.
+    """
+    radii, pitches = np.arange(0.0, 0.5, 0.001), np.radians(np.arange(0.0, 121.0, 1.0))
+    radius, pitch = (grid.ravel() for grid in np.meshgrid(radii, pitches, indexing="ij"))
+    position = np.stack([PAN_X_M + radius, np.zeros_like(radius), np.full_like(radius, 0.015)], axis=-1)
+    reached = solve(position, pitch, None, np.array([FIXED_TIP_M[0], 0.0, 0.0])).reached[:, :2].any(axis=1)
+    hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
+    return float(hit.min()), float(hit.max())
+
+
+def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float, float, float, float]:
+    """A cube anywhere in the reachable ring but not in the robot's base: x, y, yaw and edge."""
+    nearest, farthest = reachable_radii_m()
+    low, high = max(parameters.cube.radius_m.low, nearest), min(parameters.cube.radius_m.high, farthest)
+    if low >= high:
+        raise InputError(
+            f"cube.radius_m: [{parameters.cube.radius_m.low}, {parameters.cube.radius_m.high}] lies outside what the arm "
+            f"reaches, {nearest:.3f} to {farthest:.3f} m"
+        )
+    while True:
+        radius = np.sqrt(random.uniform(low * low, high * high))
+        azimuth = random.uniform(*parameters.cube.azimuth_rad)
+        edge = random.uniform(*parameters.cube.edge_m)
+        yaw = random.uniform(-np.pi, np.pi)
+        x, y = PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth)
+        if not _in_base(x, y, edge):
+            return x, y, yaw, edge
+
+
+def _in_base(x: float, y: float, edge: float) -> bool:
+    spread = edge / np.sqrt(2) + 0.005
+    low_x, high_x, half_y = BASE_FOOTPRINT_M
+    return low_x - spread < x < high_x + spread and abs(y) < half_y + spread
+
+
+def sample(parameters: LiftCube, random: np.random.Generator) -> Draw:
+    """A random scene that the planner certifies, within a bounded number of draws."""
+    for refused in range(MAX_DRAWS):
+        x, y, yaw, edge = draw_place(parameters, random)
+        if isinstance(certify(parameters, x, y, yaw, edge), GraspPlan):
+            variation = cube_variation(
+                edge_m=edge,
+                mass_kg=random.uniform(*parameters.cube.mass_kg),
+                pad_friction=random.uniform(*parameters.cube.pad_friction),
+            )
+            return Draw(
+                start=cube_start(x_m=x, y_m=y, yaw_rad=yaw, edge_m=edge), variation=variation, refused=refused
+            )
+    raise InputError(f"no cube that can be grasped in {MAX_DRAWS} draws: widen cube.radius_m or cube.azimuth_rad")
+
+
+def judge(parameters: LiftCube, draw: Draw, window: tuple[Witness, ...]) -> Evidence:
+    at = cube_table().joint_address(CUBE)
+    return raised_in_hand(window, float(draw.start[at + 2]), parameters.goal)
+
+
+def _scene(parameters: LiftCube) -> Scene:
+    return cube_table()
+
+
+LIFT_CUBE = Task(
+    name="lift-cube",
+    summary="SO-101 takes a cube of 20 to 40 mm from above, raises it 60 mm and holds it still",
+    parameters=LiftCube,
+    scene=_scene,
+    sample=sample,
+    machine=build_machine,
+    given=given,
+    judge=judge,
+    uses_truth=lambda parameters: parameters.perception.source == "truth",
+)

@@ -1,0 +1,1 @@
+"""States that tasks share. A task differs by its table and parameters."""

@@ -1,0 +1,86 @@
+"""Holding on: lift, and stand still with the object in the hand, the hold checked on every tick."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from graspline.execution.requests import Motion, Reply
+from graspline.grasping.topdown import GraspPlan, with_jaw
+from graspline.machine.outcome import Outcome, Stage
+from graspline.motion.guards import Guard, HoldLost, LeftBehind, Slipped, TrackingError
+from graspline.motion.joint_moves import hold as still
+from graspline.parameters import Parameters
+from graspline.robots.robot import Robot
+from graspline.tasks.stages.grasp import CloseParameters, Hold
+from graspline.tasks.stages.sight import Eye
+
+Array = NDArray[np.float64]
+
+
+class HoldParameters(Parameters):
+    """When a hold counts as lost."""
+
+    slip_m: float = Field(0.012, gt=0, le=0.05, description="how far the object may move in the hand")
+    closing_rad: float = Field(0.08, gt=0, le=0.5, description="how far the jaw may close past where it held")
+    ratio: float = Field(0.7, gt=0, le=1, description="share of the hand's way the object must follow")
+    travel_m: float = Field(0.02, gt=0, le=0.2, description="way of the hand below which that share says nothing")
+    sure_s: float = Field(0.1, ge=0, le=1, description="how long what is seen of the object must say so")
+    still_s: float = Field(1.0, ge=0, le=10, description="how long the raised object is held still")
+
+
+def lift(
+    last: Reply, robot: Robot, eye: Eye, target: str, plan: GraspPlan, hold: Hold, close: CloseParameters, keep: HoldParameters
+) -> Stage[Literal["lifted", "dropped", "slipped", "blocked"]]:
+    """Raise the object in a straight line."""
+    path = with_jaw(plan.lift, robot, float(last.command.position[robot.jaw]))
+    guards = hold_guards(hold, close, keep)
+    ended = yield Motion("lift", path, guards=guards, watch=eye.watch(target))
+    return _outcome("lifted", ended)
+
+
+def hold_still(
+    last: Reply, robot: Robot, eye: Eye, target: str, hold: Hold, close: CloseParameters, keep: HoldParameters
+) -> Stage[Literal["held", "dropped", "slipped", "blocked"]]:
+    """Stand still with the object in the hand."""
+    path = still(robot, last.command, keep.still_s)
+    guards = hold_guards(hold, close, keep)
+    ended = yield Motion("hold", path, guards=guards, watch=eye.watch(target))
+    return _outcome("held", ended)
+
+
+def hold_guards(hold: Hold, close: CloseParameters, keep: HoldParameters) -> tuple[Guard, ...]:
+    """What ends a motion with something in the hand: no force, a closing jaw, an object that moves in it or stays."""
+    # Two sightings are compared, the one at the start of the hold and the one now.
+    error_m = 4 * hold.position_sigma_m
+    return (
+        HoldLost(jaw_rad=hold.jaw_rad, closing_rad=keep.closing_rad, force_n=close.lost_n),
+        Slipped(offset_m=_triple(hold.in_hand_m), slip_m=keep.slip_m + error_m, for_s=keep.sure_s),
+        LeftBehind(
+            hand_start_m=_triple(hold.tool_m),
+            object_start_m=_triple(hold.object_m),
+            ratio=keep.ratio,
+            travel_m=keep.travel_m + 3 * error_m,
+            for_s=keep.sure_s,
+        ),
+        TrackingError(error_rad=close.blocked_rad),
+    )
+
+
+def _triple(vector: Array) -> tuple[float, float, float]:
+    return float(vector[0]), float(vector[1]), float(vector[2])
+
+
+def _outcome(good: Any, ended: Reply) -> Outcome[Any]:
+    match ended.by:
+        case "completed":
+            return Outcome(good, ended.evidence)
+        case HoldLost():
+            return Outcome("dropped", ended.evidence)
+        case TrackingError():
+            return Outcome("blocked", ended.evidence)
+        case _:
+            return Outcome("slipped", ended.evidence)

@@ -1,0 +1,158 @@
+"""From a sighting to a hold: plan, approach, descend, close; and backing off from a grasp that failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from graspline.evidence import at_least, at_most, passes
+from graspline.execution.requests import Motion, Reply, solved
+from graspline.grasping.candidates import GraspRejected, JawParameters
+from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_grasp, reversed_path
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.motion.guards import BothPadsTouch, ForceAbove, TrackingError
+from graspline.motion.joint_moves import brake, jaw_move, joint_move
+from graspline.motion.joint_moves import hold as still
+from graspline.parameters import Parameters
+from graspline.perception.estimates import Estimate
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.spatial.rotations import matrix_from_quaternion
+from graspline.tasks.stages.sight import Eye
+
+Array = NDArray[np.float64]
+
+
+class CloseParameters(Parameters):
+    """How the jaws close and when a hold counts as one."""
+
+    speed_rad_s: float = Field(1.2, gt=0, le=3, description="jaw speed while closing")
+    touch_n: float = Field(0.3, gt=0, le=5, description="force at which a pad counts as touching")
+    squeeze_rad: float = Field(0.06, ge=0, le=0.3, description="how far past the measured touch the jaw is commanded")
+    settle_s: float = Field(0.15, ge=0, le=2, description="time for the hold to settle before lifting")
+    width_tolerance_m: float = Field(
+        0.012, gt=0, le=0.05, description="how far the jaw gap of a hold may differ from the object's width"
+    )
+    lost_n: float = Field(0.15, gt=0, le=5, description="pad force below which nothing is held")
+    bump_n: float = Field(12.0, gt=0, le=100, description="pad force on the way down that means a finger stands on something")
+    blocked_rad: float = Field(0.08, gt=0, le=0.5, description="tracking error that means the arm is blocked")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    plan: GraspPlan
+    tried: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """What the robot knows of a hold when it begins: the jaw angle, and where hand and object are."""
+
+    jaw_rad: float
+    tool_m: Array
+    object_m: Array
+    # The object in the tool frame.
+    in_hand_m: Array
+    position_sigma_m: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    hold: Hold
+
+
+def plan(
+    last: Reply,
+    robot: Robot,
+    world: CollisionWorld,
+    estimate: Estimate,
+    jaw: JawParameters,
+    reach: ReachParameters,
+    tried: tuple[str, ...],
+) -> Producing[Gives[Literal["planned"], Planned] | Outcome[Literal["rejected"]]]:
+    """Find a grasp that passes every check, another one than those tried before."""
+    found = yield from solved(plan_grasp, robot, world, estimate, last.command, jaw, reach, tried)
+    if isinstance(found, GraspRejected):
+        return Outcome("rejected", found.evidence)
+    return Gives("planned", Planned(plan=found, tried=(*tried, found.grasp.label)))
+
+
+def approach(plan: GraspPlan, close: CloseParameters) -> Stage[Literal["reached", "blocked"]]:
+    """Travel to above the object while the jaws open."""
+    ended = yield Motion("approach", plan.approach, guards=(TrackingError(error_rad=close.blocked_rad),))
+    if ended.by != "completed":
+        return Outcome("blocked", ended.evidence)
+    return Outcome("reached")
+
+
+def descend(plan: GraspPlan, close: CloseParameters) -> Stage[Literal["straddled", "blocked"]]:
+    """Come down with the object between the open jaws."""
+    guards = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad))
+    ended = yield Motion("descend", plan.descend, guards=guards)
+    if ended.by != "completed":
+        return Outcome("blocked", ended.evidence)
+    return Outcome("straddled")
+
+
+def close(
+    last: Reply, robot: Robot, eye: Eye, target: str, plan: GraspPlan, close: CloseParameters
+) -> Producing[Gives[Literal["closed"], Held] | Outcome[Literal["missed"]]]:
+    """Close gradually until both pads touch, then squeeze a little more and check that something is held."""
+    shut = float(robot.limits.lower[robot.jaw])
+    path = jaw_move(robot, last.command, shut, speed_rad_s=close.speed_rad_s)
+    ended = yield Motion("close", path, guards=(BothPadsTouch(force_n=close.touch_n),))
+    if ended.by == "completed":
+        return Outcome("missed", ended.evidence)
+    touch_rad = float(ended.readings.joints[robot.jaw])
+    path = jaw_move(robot, ended.command, touch_rad - close.squeeze_rad, speed_rad_s=close.speed_rad_s)
+    ended = yield Motion("squeeze", path)
+    ended = yield Motion("settle", still(robot, ended.command, close.settle_s))
+    jaw_rad = float(ended.readings.joints[robot.jaw])
+    gap_error_m = abs(float(robot.jaw_law.gap_m(jaw_rad)) - plan.grasp.width_m)
+    evidence = (
+        at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), close.lost_n, "N"),
+        at_most("gap_off_width", gap_error_m, close.width_tolerance_m, "m"),
+    )
+    seen = yield from eye.see(target)
+    if not passes(evidence) or seen is None:
+        return Outcome("missed", evidence)
+    return Gives("closed", Held(hold=_hold(jaw_rad, ended, seen)), evidence)
+
+
+def _hold(jaw_rad: float, reply: Reply, seen: Estimate) -> Hold:
+    tool = reply.readings["tool_position"]
+    rotation = matrix_from_quaternion(reply.readings["tool_quaternion"])
+    return Hold(
+        jaw_rad=jaw_rad,
+        tool_m=tool,
+        object_m=seen.position_m,
+        in_hand_m=rotation.T @ (seen.position_m - tool),
+        position_sigma_m=seen.position_sigma_m,
+    )
+
+
+def back_off(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters) -> Stage[Literal["ready"]]:
+    """Leave a failed grasp: set down what is still in the hand, open, and rise the way the hand came."""
+    reply = last
+    if reply.command.velocity.any():
+        reply = yield Motion("brake", brake(robot, reply.command))
+    holding = min(reply.readings.pad_forces_n()) >= close.lost_n
+    if holding and not _arm_at(robot, reply, plan.descend.end):
+        down = plan.lift.positions[0].copy()
+        down[robot.jaw] = reply.command.position[robot.jaw]
+        reply = yield Motion("set_down", joint_move(robot, reply.command, down, speed=0.2))
+    path = jaw_move(robot, reply.command, plan.grasp.open_rad, speed_rad_s=close.speed_rad_s)
+    reply = yield Motion("open", path)
+    if _arm_at(robot, reply, plan.descend.end):
+        yield Motion("rise", reversed_path(plan.descend))
+    else:
+        yield Motion("rise", joint_move(robot, reply.command, plan.descend.positions[0], speed=0.3))
+    return Outcome("ready")
+
+
+def _arm_at(robot: Robot, reply: Reply, joints: np.ndarray) -> bool:
+    return bool(np.abs(reply.command.position[robot.arm] - joints[robot.arm]).max() < 1e-6)

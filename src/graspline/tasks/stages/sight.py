@@ -1,0 +1,67 @@
+"""Seeing: the estimator a scenario names, and the states that ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+import numpy as np
+
+from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
+from graspline.machine.outcome import Gives, Outcome, Producing
+from graspline.perception.estimates import Estimate, Perception, noisy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Eye:
+    """The scenario's estimator with the randomness of its noise."""
+
+    perception: Perception
+    random: np.random.Generator
+
+    def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+        """One sighting of an object, or None if it is not there."""
+        reply = yield Look(None)
+        seen = cast(dict[str, ObjectSeen], reply.value).get(name)
+        # What has left the table, or was taken away, is not seen.
+        if seen is None or seen.position_m[2] < -0.05:
+            return None
+        exact = Estimate(
+            name=name,
+            position_m=seen.position_m,
+            quaternion=seen.quaternion,
+            half_extents_m=seen.half_extents_m,
+            position_sigma_m=0.0,
+            yaw_sigma_rad=0.0,
+            time_s=reply.time_s,
+        )
+        return noisy(exact, self.perception, self.random)
+
+    def watch(self, name: str) -> Watch:
+        """How guards follow an object with this estimator."""
+        sigma_m, random = self.perception.position_sigma_m, self.random
+        blur = (lambda exact: exact + random.normal(0.0, sigma_m, 3)) if sigma_m else None
+        return Watch(target=name, blur=blur)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighted:
+    estimate: Estimate
+
+
+def look(
+    eye: Eye, target: str
+) -> Producing[Gives[Literal["seen"], Sighted] | Outcome[Literal["lost"]]]:
+    """Find the target. It lies on the table, so its height follows from its size and not from a noisy sighting."""
+    estimate = yield from eye.see(target)
+    if estimate is None:
+        return Outcome("lost")
+    return Gives("seen", Sighted(estimate=_resting(estimate)))
+
+
+def _resting(estimate: Estimate) -> Estimate:
+    up = int(np.argmax(np.abs(estimate.rotation[2])))
+    position = estimate.position_m.copy()
+    position[2] = estimate.half_extents_m[up]
+    return replace(estimate, position_m=position)
