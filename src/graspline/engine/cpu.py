@@ -38,6 +38,8 @@ class CpuEngine:
         self.qpos = self._batch.bind("qpos")
         self._qvel = self._batch.bind("qvel")
         self._ctrl = self._batch.bind("ctrl")
+        self._warning = self._batch.warning
+        self._no_warning = bytes(self._warning.nbytes)
         self.diverged = np.zeros(count, bool)
         self._edits: list[dict[tuple[str, str], Edit]] = [{} for _ in range(count)]
         self._fields: dict[str, Array] = {}
@@ -56,7 +58,7 @@ class CpuEngine:
         self._batch.bind("act")[lane] = at
         self._corrupt.pop(lane, None)
         self._batch.forward(ids)
-        self._batch.warning[lane] = 0
+        self._warning[lane] = 0
         self.diverged[lane] = False
 
     def apply(self, lane: int, event: Event) -> None:
@@ -76,19 +78,23 @@ class CpuEngine:
             case CorruptControl():
                 self._corrupt.setdefault(lane, []).append(self.scene.model.actuator(event.joint).id)
 
-    def step(self, controls: Array, lanes: NDArray[np.intp]) -> None:
-        """Advance these lanes by one control tick with these controls, (n, nu), and find which diverged."""
-        self._ctrl[lanes] = controls
+    def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
+        """Advance these lanes by one control tick with these controls, (n, nu); whether any of them diverged."""
+        # All lanes at once is the common case, and cheaper without an index.
+        every = len(lanes) == self.count
+        self._ctrl[slice(None) if every else lanes] = controls
         if self._corrupt:
             for lane in [lane for lane in self._corrupt if lane in lanes]:
                 self._ctrl[lane, self._corrupt.pop(lane)] = np.nan
         try:
-            self._batch.step(lanes, nstep=self._substeps)
+            self._batch.step(None if every else lanes, nstep=self._substeps)
         except SimulationError as error:
             self.diverged[error.ids] = True
-        if self._batch.warning.any() or not math.isfinite(self._qvel.sum()):
-            sick = self._batch.warning.any(axis=(1, 2)) | ~np.isfinite(self._qvel).all(axis=1)
+        if self._warning.tobytes() != self._no_warning or not math.isfinite(np.add.reduce(self._qvel, axis=None)):
+            sick = self._warning.any(axis=(1, 2)) | ~np.isfinite(self._qvel).all(axis=1)
             self.diverged[lanes] |= sick[lanes]
+            return bool(self.diverged[lanes].any())
+        return False
 
     def half_extents_m(self, lane: int, name: str) -> Array:
         """Size of an object in this lane."""
@@ -106,7 +112,7 @@ class CpuEngine:
         """Continue from a saved state with the same bits as if nothing had happened in between."""
         self._set_edits(lane, saved.edits)
         self._batch.state[lane] = saved.state
-        self._batch.warning[lane] = 0
+        self._warning[lane] = 0
         self.diverged[lane] = False
 
     def _set_edits(self, lane: int, edits: dict[tuple[str, str], Edit]) -> None:

@@ -61,6 +61,16 @@ class Readings:
     def joints(self) -> Array:
         return self["joint_position"]
 
+    @property
+    def tool_position_m(self) -> Array:
+        """The fixed-jaw tip by the robot's own joints."""
+        return self["tool_position"]
+
+    @property
+    def tool_rotation(self) -> Array:
+        """The tool's axes as columns: x approaches, z opens."""
+        return self["tool_axes"].reshape(3, 3).T
+
     def pad_forces_n(self) -> tuple[float, float]:
         """Force on the fixed and on the moving pad."""
         return float(np.linalg.norm(self["fixed_pad_force"])), float(np.linalg.norm(self["moving_pad_force"]))

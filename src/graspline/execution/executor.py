@@ -33,6 +33,7 @@ from graspline.execution.requests import (
     Preempted,
     Reply,
     Solve,
+    Watch,
     Within,
 )
 from graspline.execution.track import Track
@@ -97,19 +98,22 @@ class Executor:
         self._answer = answer or (lambda lane, ask: ask.default)
         self._delays = delays or Delays()
         self._record_states = record_states
-        count, joints = engine.count, len(self.robot.joints)
+        count = engine.count
         # Controls and references of the motions in play, grown to the longest path seen.
-        self._controls = np.zeros((count, 64, joints))
-        self._references = np.zeros((count, 65, joints))
-        self._cursor = np.zeros(count, np.int64)
+        self._use_buffers(self._buffer(128), self._buffer(128))
+        self._row = np.zeros(count, np.int64)
+        # Tick at which each lane's motion began, and at which it ends; the earliest end.
+        self._since = np.zeros(count, np.int64)
         self._stop = np.full(count, _NEVER)
-        self._began = np.zeros(count, np.int64)
+        self._next_stop = _NEVER
         self._lanes: dict[int, _Lane] = {}
         self._active = np.zeros(0, np.intp)
         self._guards = GuardTables(count, self.robot.control_hz)
-        # Watched objects: where each lane's lies in truth, and every how many ticks it is seen.
-        self._watch_columns = np.zeros((count, 3), np.intp)
-        self._watch_period = np.zeros(count, np.int64)
+        # Watched objects: where each lane's lies in truth, when it is seen next, and every how many ticks.
+        self._sight_columns = np.zeros((count, 3), np.intp)
+        self._sight = np.full(count, _NEVER)
+        self._sight_period = np.ones(count, np.int64)
+        self._next_sight = _NEVER
         self._blurs: dict[int, Callable[[Array], Array]] = {}
         self._rows = self._guard_rows()
         # A servo trails its control, which moreover is held for a tick: the control leads by both.
@@ -138,7 +142,6 @@ class Executor:
         still = Motion("start", hold(self.robot, at_rest(at), self.robot.dt_s))
         track = Track(start=np.array(start), variation=variation)
         self._lanes[lane] = _Lane(make_driver=make_driver, track=track, began=self._now, motion=still)
-        self._began[lane] = self._now
         self._put(lane, still)
         self._refresh_active()
 
@@ -182,25 +185,29 @@ class Executor:
         """Advance every busy lane by one control tick; returns the lanes that are done, with what they played."""
         if self._due and self._due[0][0] <= self._now:
             self._apply_due()
-        lanes, cursor = self._active, self._cursor
-        self.engine.step(self._controls[lanes, cursor[lanes]], lanes)
+        lanes = self._active
+        # Row of each lane in the flattened buffers.
+        row = self._row[lanes] + self._now
+        diverged = self.engine.step(self._flat_controls.take(row, axis=0), lanes)
         self._now += 1
-        cursor += 1
         if self._record_states:
             for lane in lanes:
                 self._lanes[int(lane)].track.append_state(self.engine.qpos[lane])
-        done = cursor >= self._stop
+        fired = None
         if self._guards.busy:
             if self._guards.any_command:
-                self._rows.command[lanes] = self._references[lanes, cursor[lanes]]
-            fired = self._guards.evaluate(self._rows, self._watch() if self._guards.any_follow else None)
-            if fired is not None:
-                done |= fired
-        if self.engine.diverged.any():
-            done |= self.engine.diverged
-        if not done.any():
+                self._rows.command[lanes] = self._flat_references.take(row + 1, axis=0)
+            fired = self._guards.evaluate(self._rows, self._watch() if self._now >= self._next_sight else None)
+        if fired is None and not diverged and self._now < self._next_stop:
             return {}
-        return self._resume([lane for lane in np.flatnonzero(done).tolist() if lane in self._lanes])
+        done = self._stop <= self._now
+        if fired is not None:
+            done |= fired
+        if diverged:
+            done |= self.engine.diverged
+        finished = self._resume([lane for lane in np.flatnonzero(done).tolist() if lane in self._lanes])
+        self._next_stop = int(self._stop.min())
+        return finished
 
     def _apply_due(self) -> None:
         while self._due and self._due[0][0] <= self._now:
@@ -211,11 +218,10 @@ class Executor:
 
     def _watch(self) -> NDArray[np.bool_] | None:
         """See the watched objects that are due now; which lanes saw something new."""
-        period = self._watch_period
-        fresh = (period > 0) & ((self._now - self._began) % np.maximum(period, 1) == 0)
-        if not fresh.any():
-            return None
-        seen = np.take_along_axis(self.engine.truth, self._watch_columns, axis=1)
+        fresh = self._sight <= self._now
+        self._sight[fresh] += self._sight_period[fresh]
+        self._next_sight = int(self._sight.min())
+        seen = np.take_along_axis(self.engine.truth, self._sight_columns, axis=1)
         for lane, blur in self._blurs.items():
             if fresh[lane]:
                 seen[lane] = blur(seen[lane])
@@ -304,7 +310,7 @@ class Executor:
             self._advance(lane, self._reply(lane, "completed", (), value, command), asking, finished)
 
     def _reply_for_motion(self, lane: int, mine: _Lane) -> Reply:
-        completed = self._cursor[lane] >= mine.motion.path.ticks
+        completed = self._played(lane) == mine.motion.path.ticks
         guard: Guard | None = self._guards.fired(lane)
         evidence = self._guards.evidence(lane)
         command = self._cut(lane)
@@ -358,31 +364,37 @@ class Executor:
         mine, path = self._lanes[lane], motion.path
         mine.motion = motion
         ticks = path.ticks
-        if ticks > self._controls.shape[1]:
+        if ticks >= self._controls.shape[1]:
             self._grow(ticks)
         self._controls[lane, :ticks] = path.positions[:-1] + self._lead_s * path.velocities[:-1]
         self._references[lane, : ticks + 1] = path.positions
-        self._cursor[lane] = 0
-        self._stop[lane] = ticks
+        self._since[lane] = self._now
+        self._row[lane] = lane * self._references.shape[1] - self._now
         if mine.until_s != _ENDLESS:
             left = int(np.ceil((mine.until_s - self.time_s(lane)) * self.robot.control_hz - 1e-9))
-            self._stop[lane] = min(ticks, max(1, left))
-        watch_hz = 0.0
-        self._blurs.pop(lane, None)
-        if motion.watch is not None:
-            if motion.watch.blur is not None:
-                self._blurs[lane] = motion.watch.blur
-            watch_hz = motion.watch.rate_hz
-            columns = self.engine.layout.truth[f"{motion.watch.target}.position"]
-            self._watch_columns[lane] = np.arange(columns.start, columns.stop)
-            self._watch_period[lane] = max(1, round(self.robot.control_hz / watch_hz))
-        else:
-            self._watch_period[lane] = 0
-        self._rows.watched[lane] = np.nan
+            ticks = min(ticks, max(1, left))
+        self._stop[lane] = self._now + ticks
+        self._next_stop = min(self._next_stop, self._now + ticks)
+        self._aim(lane, motion.watch)
+        watch_hz = motion.watch.rate_hz if motion.watch is not None else 0.0
         self._guards.load(lane, motion.guards, watch_hz)
 
+    def _aim(self, lane: int, watch: Watch | None) -> None:
+        """Follow an object from the next tick on, or nothing."""
+        self._blurs.pop(lane, None)
+        self._rows.watched[lane] = np.nan
+        self._sight[lane] = _NEVER
+        if watch is not None:
+            if watch.blur is not None:
+                self._blurs[lane] = watch.blur
+            columns = self.engine.layout.truth[f"{watch.target}.position"]
+            self._sight_columns[lane] = np.arange(columns.start, columns.stop)
+            self._sight_period[lane] = max(1, round(self.robot.control_hz / watch.rate_hz))
+            self._sight[lane] = self._now + 1
+        self._next_sight = int(self._sight.min())
+
     def _played(self, lane: int) -> int:
-        return int(min(self._cursor[lane], self._lanes[lane].motion.path.ticks))
+        return int(min(self._now - self._since[lane], self._lanes[lane].motion.path.ticks))
 
     def _cut(self, lane: int) -> Command:
         """End the motion here: log what was played and say where the reference stands."""
@@ -401,17 +413,28 @@ class Executor:
         if mine.driver is not None:
             mine.driver.close()
         self._guards.load(lane, (), 0.0)
-        self._watch_period[lane] = 0
-        self._blurs.pop(lane, None)
+        self._aim(lane, None)
         self._stop[lane] = _NEVER
         self._tell(lane, how)
         del self._lanes[lane]
         finished[lane] = how, mine.track
 
     def _grow(self, ticks: int) -> None:
-        more = max(ticks, 2 * self._controls.shape[1]) - self._controls.shape[1]
-        self._controls = np.pad(self._controls, ((0, 0), (0, more), (0, 0)))
-        self._references = np.pad(self._references, ((0, 0), (0, more), (0, 0)))
+        """Make room for longer motions; what is in play keeps its place."""
+        old, width = self._controls, max(ticks + 1, 2 * self._controls.shape[1])
+        controls, references = self._buffer(width), self._buffer(width)
+        controls[:, : old.shape[1]] = old
+        references[:, : old.shape[1]] = self._references
+        self._use_buffers(controls, references)
+        self._row[:] = np.arange(self.engine.count) * width - self._since
+
+    def _buffer(self, width: int) -> Array:
+        return np.zeros((self.engine.count, width, len(self.robot.joints)))
+
+    def _use_buffers(self, controls: Array, references: Array) -> None:
+        self._controls, self._references = controls, references
+        self._flat_controls = controls.reshape(-1, controls.shape[2])
+        self._flat_references = references.reshape(-1, references.shape[2])
 
     def _refresh_active(self) -> None:
         self._active = np.array(sorted(self._lanes), np.intp)
@@ -431,20 +454,19 @@ class Executor:
         return Rows(
             joint_position=readings[:, columns["joint_position"]],
             tool_position=readings[:, columns["tool_position"]],
-            tool_quaternion=readings[:, columns["tool_quaternion"]],
-            pad_force=_two_vectors(readings[:, fixed.start : moving.stop]),
+            tool_axes=_vectors(readings[:, columns["tool_axes"]]),
+            pad_force=_vectors(readings[:, fixed.start : moving.stop]),
             command=np.zeros((count, len(self.robot.joints))),
             watched=np.full((count, 3), np.nan),
             jaw=self.robot.jaw,
         )
 
 
-def _two_vectors(columns: Array) -> Array:
-    """A live (N, 2, 3) view of (N, 6) columns."""
+def _vectors(columns: Array) -> Array:
+    """A live (N, k, 3) view of (N, 3 k) columns."""
     rows, stride = columns.strides
-    return np.lib.stride_tricks.as_strided(
-        columns, (len(columns), 2, 3), (rows, 3 * stride, stride), writeable=False
-    )
+    shape = (len(columns), columns.shape[1] // 3, 3)
+    return np.lib.stride_tricks.as_strided(columns, shape, (rows, 3 * stride, stride), writeable=False)
 
 
 def _solve_all(solves: list[Solve[Any]]) -> list[Any]:

@@ -58,6 +58,8 @@ class Grasp:
     open_rad: float
     # How far back along the approach axis the fingertips clear the object's top.
     standoff_m: float
+    # How far sideways the fixed jaw may have to go to touch the object.
+    seat_m: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +76,8 @@ class GraspRejected:
         return f"{self.label}: {self.check} at {self.stage}: {measured}"
 
 
-def box_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | GraspRejected:
-    """Four headings, one per side face, then the same four deeper; or why the box offers none."""
+def box_grasps(estimate: Estimate, parameters: JawParameters, *, deeper: bool = False) -> list[Grasp] | GraspRejected:
+    """Four headings, one per side face, then the same four `deeper`; or why the box offers none."""
     rotation = estimate.rotation
     up = int(np.argmax(np.abs(rotation[2])))
     tilt = float(np.arccos(np.clip(abs(rotation[2, up]), -1, 1)))
@@ -84,50 +86,58 @@ def box_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | G
         return GraspRejected(label="any", stage="grasp", check="shape", evidence=evidence)
     height = float(estimate.half_extents_m[up])
     sides = [axis for axis in range(3) if axis != up]
+    lowest = height - parameters.ground_clearance_m
+    depths = [min(parameters.tip_below_centre_m, lowest)]
+    if deeper and lowest > depths[0]:
+        depths.append(min(depths[0] + parameters.deeper_m, lowest))
     found: list[Grasp] = []
     refused: list[GraspRejected] = []
-    for deep in (0.0, parameters.deeper_m):
-        below = min(parameters.tip_below_centre_m + deep, height - parameters.ground_clearance_m)
-        if deep and below <= parameters.tip_below_centre_m:
-            continue
+    for deep, below in enumerate(depths):
+        room = clear_gap_m(_ANGLES_RAD, TIP_M - below - height)
         for quarter in range(4):
             axis, other = sides[quarter % 2], sides[1 - quarter % 2]
             normal = rotation[:, axis] * (1 if quarter < 2 else -1)
             half = (float(estimate.half_extents_m[axis]), float(estimate.half_extents_m[other]))
             label = _NAMES[quarter] + ("_deeper" if deep else "")
-            grasp = _grasp(label, quarter, normal, half, height, below, estimate, parameters)
-            (found if isinstance(grasp, Grasp) else refused).append(grasp)  # type: ignore[arg-type]
+            face = _Face(label=label, quarter=quarter, yaw_rad=float(np.arctan2(normal[1], normal[0])), half_m=half)
+            grasp = _grasp(face, height, below, room, estimate, parameters)
+            if isinstance(grasp, Grasp):
+                found.append(grasp)
+            else:
+                refused.append(grasp)
     return found or refused[0]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Face:
+    label: str
+    quarter: int
+    yaw_rad: float
+    # Half the width between the jaws, and half of what turns into their way if the heading is wrong.
+    half_m: tuple[float, float]
+
+
 def _grasp(
-    label: str,
-    quarter: int,
-    normal: Array,
-    half_m: tuple[float, float],
-    height_m: float,
-    below_m: float,
-    estimate: Estimate,
-    parameters: JawParameters,
+    face: _Face, height_m: float, below_m: float, room_m: Array, estimate: Estimate, parameters: JawParameters
 ) -> Grasp | GraspRejected:
+    """`room_m` is the room between the jaws at each of `_ANGLES_RAD`."""
     error_m = parameters.error_sigmas * estimate.position_sigma_m
-    # A box turned by its heading error is wider between the jaws.
-    half = half_m[0] + half_m[1] * float(np.sin(parameters.error_sigmas * estimate.yaw_sigma_rad))
+    turned_m = face.half_m[1] * float(np.sin(parameters.error_sigmas * estimate.yaw_sigma_rad))
+    half = face.half_m[0] + turned_m
     fixed = parameters.fixed_clearance_m + error_m
     gap = 2 * half + fixed + parameters.moving_clearance_m + error_m
-    centre = TIP_M - below_m
-    room = clear_gap_m(_ANGLES_RAD, centre - height_m)
-    if room.max() < gap:
-        evidence = (at_most("jaw_gap", gap, float(room.max()), "m"),)
-        return GraspRejected(label=label, stage="open", check="jaw_width", evidence=evidence)
+    if room_m.max() < gap:
+        evidence = (at_most("jaw_gap", gap, float(room_m.max()), "m"),)
+        return GraspRejected(label=face.label, stage="open", check="jaw_width", evidence=evidence)
     return Grasp(
-        label=label,
-        quarter=quarter,
-        yaw_rad=float(np.arctan2(normal[1], normal[0])),
-        tool_m=(centre, 0.0, FIXED_FACE_M + fixed + half),
-        width_m=2 * half_m[0],
-        open_rad=float(_ANGLES_RAD[int(np.argmax(room >= gap))]),
+        label=face.label,
+        quarter=face.quarter,
+        yaw_rad=face.yaw_rad,
+        tool_m=(TIP_M - below_m, 0.0, FIXED_FACE_M + fixed + half),
+        width_m=2 * face.half_m[0],
+        open_rad=float(_ANGLES_RAD[int(np.argmax(room_m >= gap))]),
         standoff_m=height_m + below_m + parameters.standoff_m,
+        seat_m=fixed + error_m + turned_m + 0.001,
     )
 
 

@@ -6,6 +6,7 @@ certified is exactly what is played.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,9 @@ from pydantic import Field
 
 from graspline.evidence import at_most
 from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, box_grasps, in_order
-from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, Solutions, solve
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
 from graspline.motion.joint_moves import joint_move
-from graspline.motion.lines import scaled_path
+from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Command, Path, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
@@ -30,6 +31,8 @@ _STEP_RAD = np.radians(2.0)
 # From the cheapest check to the dearest; a refusal reports the candidate that came furthest.
 _CHECKS = ("shape", "jaw_width", "reach", "jaw_alignment", "limits", "collision")
 _FRONT = slice(0, 2)
+# Of the tilts at which a candidate reaches, whole plans are tried this far apart.
+_NEXT_TILT_RAD = np.radians(7.9)
 
 
 class ReachParameters(Parameters):
@@ -45,6 +48,9 @@ class ReachParameters(Parameters):
     joint_margin_rad: float = Field(0.02, ge=0, le=0.2, description="distance that plans keep from joint limits")
     travel_speed: float = Field(0.5, gt=0, le=1, description="share of the joints' speed limit on the way to the object")
     descend_speed_m_s: float = Field(0.15, gt=0, le=0.5, description="peak speed of the fingertips on the way down")
+    seat_speed_m_s: float = Field(
+        0.05, gt=0, le=0.2, description="peak speed at which the fixed jaw is brought up to the object"
+    )
     lift_speed_m_s: float = Field(0.12, gt=0, le=0.5, description="peak speed of the fingertips while lifting")
 
 
@@ -56,15 +62,10 @@ class GraspPlan:
     pitch_rad: float
     approach: Path
     descend: Path
-    # With the jaw column as in `descend`; `with_jaw` puts in what the jaw really holds.
+    # Sideways until the fixed jaw touches, or as far as the estimate may be wrong.
+    seat: Path
+    # From the unseated grasp; certified here, and planned again by `plan_lift` from where the hand really is.
     lift: Path
-
-
-def with_jaw(path: Path, robot: Robot, jaw_rad: float) -> Path:
-    """The same arm motion with the jaw commanded to one angle throughout."""
-    positions = path.positions.copy()
-    positions[:, robot.jaw] = jaw_rad
-    return Path(positions=positions, velocities=path.velocities, dt_s=path.dt_s)
 
 
 def reversed_path(path: Path) -> Path:
@@ -83,148 +84,222 @@ def plan_grasp(
 ) -> GraspPlan | GraspRejected:
     """The best grasp that passes every check on its whole path, or why none does.
 
-    Straight down is tried first, then leaning further and further; grasps already `tried` come last.
+    Straight down is tried first, then leaning; grasps already `tried` come last.
     """
-    grasps = box_grasps(estimate, jaw)
+    grasps = box_grasps(estimate, jaw, deeper=bool(tried))
     if isinstance(grasps, GraspRejected):
         return grasps
-    planner = _Planner(robot, world, estimate, start, reach)
+    query = _Query(robot=robot, world=world, estimate=estimate, start=start, reach=reach)
     refused: list[GraspRejected] = []
-    for tilts in (np.zeros(1), np.arange(_STEP_RAD, reach.max_tilt_rad + 1e-9, _STEP_RAD)):
-        plan = planner.plan_any(in_order(grasps, tried), tilts, bool(tried), refused)
-        if plan is not None:
-            return plan
-    return max(refused, key=lambda each: _CHECKS.index(each.check))
-
-
-class _Planner:
-    """The parts of one planning query that all candidates share."""
-
-    def __init__(
-        self, robot: Robot, world: CollisionWorld, estimate: Estimate, start: Command, reach: ReachParameters
-    ) -> None:
-        self.robot, self.world, self.estimate, self.start, self.reach = robot, world, estimate, start, reach
-
-    def plan_any(
-        self, grasps: list[Grasp], tilts: Array, keep_order: bool, refused: list[GraspRejected]
-    ) -> GraspPlan | None:
-        """Solve grasp and standoff of every candidate at every tilt at once, then check whole plans, best first."""
-        tilt, which = np.repeat(tilts, len(grasps)), np.tile(np.arange(len(grasps)), len(tilts))
-        pitch = STRAIGHT_DOWN_RAD - tilt
-        yaw = np.array([each.yaw_rad for each in grasps])[which]
-        tool = np.array([each.tool_m for each in grasps])[which]
-        standoff = np.array([each.standoff_m for each in grasps])[which]
-        at_grasp = self._solve(np.broadcast_to(self.estimate.position_m, (len(which), 3)), pitch, yaw, tool)
-        # Back off along the approach axis, which lies in the arm's vertical plane.
-        heading = -at_grasp.joints_rad[:, 0, 0]
-        back = np.stack([-np.cos(pitch) * np.cos(heading), -np.cos(pitch) * np.sin(heading), np.sin(pitch)], axis=-1)
-        above = self._solve(self.estimate.position_m + standoff[:, None] * back, pitch, yaw, tool)
-        reached = at_grasp.reached[:, _FRONT] & above.reached[:, _FRONT]
-        lean = jaw_lean(at_grasp.joints_rad[:, 0])
-        order = np.arange(len(which))
-        if not keep_order:
-            # Among equal tilts shallow before deep; then the least turn of the wrist, or leaning, the squarest jaws.
-            roll = np.where(tilt > 0, lean, np.abs(at_grasp.joints_rad[:, 0, 4]))
-            deep = np.array([each.label.endswith("_deeper") for each in grasps])[which]
-            order = np.lexsort((roll, deep, tilt))
-        for index in order:
-            grasp = grasps[which[index]]
-            if reached[index].any() and lean[index] > self.reach.max_face_error_rad:
-                evidence = (at_most("jaw_axis_off_face", lean[index], self.reach.max_face_error_rad, "rad"),)
-                plan = GraspRejected(label=grasp.label, stage="grasp", check="jaw_alignment", evidence=evidence)
-            elif reached[index].any():
-                branch = int(np.argmax(reached[index]))
-                plan = self._whole_plan(grasp, float(pitch[index]), back[index], branch)
-            else:
-                plan = _unreached(grasp, int(index), at_grasp, above)
+    leans = np.arange(_STEP_RAD, reach.max_tilt_rad + 1e-9, _STEP_RAD)
+    for tilts in (np.zeros(1), leans):
+        for grasp, pitch, branch in _reached(query, in_order(grasps, tried), tilts, bool(tried), refused):
+            plan = _whole_plan(query, grasp, pitch, branch)
             if isinstance(plan, GraspPlan):
                 return plan
             refused.append(plan)
-        return None
+    return max(refused, key=lambda each: _CHECKS.index(each.check))
 
-    def _solve(self, position: Array, pitch: Array | float, yaw: Array | float, tool: Array) -> Solutions:
-        return solve(position, pitch, yaw, tool, margin_rad=self.reach.joint_margin_rad)
 
-    def _whole_plan(self, grasp: Grasp, pitch: float, back: Array, branch: int) -> GraspPlan | GraspRejected:
-        centre, reach, robot = self.estimate.position_m, self.reach, self.robot
-        raised = centre + np.array([0.0, 0.0, reach.lift_m])
-        top_pitch = self._steepest(raised, grasp, branch)
-        if top_pitch is None:
-            explained = self._solve(raised[None], pitch, grasp.yaw_rad, np.array(grasp.tool_m)).explain(0)
-            return GraspRejected(label=grasp.label, stage="lifted", check="reach", evidence=explained)
-        above = centre + grasp.standoff_m * back
-        descend = self._line("descend", grasp, (above, centre), (pitch, pitch), branch, reach.descend_speed_m_s)
-        if isinstance(descend, GraspRejected):
-            return descend
-        lift = self._line("lift", grasp, (centre, raised), (pitch, top_pitch), branch, reach.lift_speed_m_s)
-        if isinstance(lift, GraspRejected):
-            return lift
-        speed = np.full(len(robot.joints), reach.travel_speed)
-        approach = joint_move(robot, self.start, descend.positions[0], speed=speed)
-        for stage, path in (("approach", approach), ("descend", descend), ("lift", lift)):
-            refusal = self._check(grasp, stage, path)
-            if refusal is not None:
-                return refusal
-        return GraspPlan(grasp=grasp, pitch_rad=pitch, approach=approach, descend=descend, lift=lift)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Query:
+    robot: Robot
+    world: CollisionWorld
+    estimate: Estimate
+    start: Command
+    reach: ReachParameters
 
-    def _steepest(self, position: Array, grasp: Grasp, branch: int) -> float | None:
-        """The pitch nearest to straight down at which this elbow reaches a position."""
+
+def _reached(
+    query: _Query, grasps: list[Grasp], tilts: Array, keep_order: bool, refused: list[GraspRejected]
+) -> list[tuple[Grasp, float, int]]:
+    """Grasps whose two poses are reached and whose jaws are square to the faces: best first, few tilts of each.
+
+    All candidates and tilts are solved together. If none is left, the reason of the best one joins `refused`.
+    """
+    which, tilt = np.tile(np.arange(len(grasps)), len(tilts)), np.repeat(tilts, len(grasps))
+    pitch, count = STRAIGHT_DOWN_RAD - tilt, len(which)
+    yaw = np.array([each.yaw_rad for each in grasps])[which]
+    tool = np.array([each.tool_m for each in grasps])[which]
+    centre = np.broadcast_to(query.estimate.position_m, (count, 3))
+    above = centre + np.array([each.standoff_m for each in grasps])[which, None] * _back(centre, pitch)
+    both = solve(
+        np.concatenate([centre, above]),
+        np.concatenate([pitch, pitch]),
+        np.concatenate([yaw, yaw]),
+        np.concatenate([tool, tool]),
+        query.reach.joint_margin_rad,
+    )
+    reached = both.reached[:, _FRONT].reshape(2, count, 2)
+    lean = jaw_lean(both.joints_rad[:count, 0])
+    usable = reached.all(axis=0).any(axis=1) & (lean <= query.reach.max_face_error_rad)
+    if not usable.any():
+        refused.append(_why(query, grasps, which, both, reached, lean))
+    order = np.arange(count)
+    if not keep_order:
+        # The least lean; then the least turn of the wrist, or leaning, the squarest jaws.
+        order = np.lexsort((np.where(tilt > 0, lean, np.abs(both.joints_rad[:count, 0, 4])), tilt))
+    chosen: list[tuple[Grasp, float, int]] = []
+    taken: dict[int, float] = {}
+    for index in order[usable[order]].tolist():
+        candidate = int(which[index])
+        if tilt[index] - taken.get(candidate, -1.0) >= _NEXT_TILT_RAD:
+            taken[candidate] = float(tilt[index])
+            branch = int(np.argmax(reached[:, index].all(axis=0)))
+            chosen.append((grasps[candidate], float(pitch[index]), branch))
+    return chosen
+
+
+def _back(position: Array, pitch: Array) -> Array:
+    """The direction out of a grasp, against the approach axis, which leans in the vertical plane of the pan axis."""
+    x, y = position[..., 0] - PAN_X_M, position[..., 1]
+    level = np.cos(pitch) / np.maximum(np.hypot(x, y), 1e-9)
+    return np.stack([-x * level, -y * level, np.sin(pitch)], axis=-1)
+
+
+def _why(
+    query: _Query, grasps: list[Grasp], which: Array, both: Solutions, reached: Array, lean: Array
+) -> GraspRejected:
+    """Why the candidate that came nearest cannot be used."""
+    count, limit = len(which), query.reach.max_face_error_rad
+    poses = reached.all(axis=0).any(axis=1)
+    if poses.any():
+        index = int(np.argmin(np.where(poses, lean, np.inf)))
+        evidence = (at_most("jaw_axis_off_face", lean[index], limit, "rad"),)
+        return GraspRejected(label=grasps[which[index]].label, stage="grasp", check="jaw_alignment", evidence=evidence)
+    short = np.maximum(both.excess[:, _FRONT], 0).sum(axis=-1).min(axis=-1)
+    index = int(np.argmin(short[:count] + short[count:]))
+    stage, row = ("grasp", index) if not reached[0, index].any() else ("above", index + count)
+    evidence = both.explain(row) or (at_most("elbow_branches_needed", 2, 1),)
+    return GraspRejected(label=grasps[which[index]].label, stage=stage, check="reach", evidence=evidence)
+
+
+def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> GraspPlan | GraspRejected:
+    """Every motion of one grasp, each checked against limits and collisions."""
+    robot, reach, centre = query.robot, query.reach, query.estimate.position_m
+    lines = _Lines(robot, reach, grasp, branch)
+    above = centre + grasp.standoff_m * _back(centre, np.array(pitch))
+    seated = centre + grasp.seat_m * np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0])
+    up = np.array([0.0, 0.0, reach.lift_m])
+    top = lines.pitch_near(pitch, np.stack([centre + up, seated + up]))
+    if isinstance(top, GraspRejected):
+        return top
+    paths = lines.plan(
+        _Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
+        _Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
+        _Line("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
+    )
+    if isinstance(paths, GraspRejected):
+        return paths
+    descend, seat, lift = paths
+    speed = np.full(len(robot.joints), reach.travel_speed)
+    approach = joint_move(robot, query.start, descend.positions[0], speed=speed)
+    for stage, path in (("approach", approach), ("descend", descend), ("seat", seat), ("lift", lift)):
+        refusal = _check(query, grasp, stage, path)
+        if refusal is not None:
+            return refusal
+    return GraspPlan(grasp=grasp, pitch_rad=pitch, approach=approach, descend=descend, seat=seat, lift=lift)
+
+
+def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> GraspRejected | None:
+    refused = check_path(path, query.robot)
+    if refused is not None:
+        return GraspRejected(label=grasp.label, stage=stage, check="limits", evidence=refused.evidence)
+    # From the seat on the object is in the hand, where touching it is the point.
+    query.world.place((query.estimate,) if stage in ("approach", "descend") else ())
+    samples = np.concatenate([path.positions[:-1:STRIDE], path.positions[-1:]])
+    hit = query.world.first_collision(samples)
+    if hit is not None:
+        return GraspRejected(label=grasp.label, stage=stage, check="collision", evidence=hit.evidence)
+    return None
+
+
+def plan_lift(
+    robot: Robot, grasp: Grasp, start: Command, lift_m: float, reach: ReachParameters
+) -> Path | GraspRejected:
+    """Straight up from where the hand is, turning as little as reach allows, the jaw as it is commanded."""
+    joints = start.position[None, :5]
+    position, rotation = forward(joints, np.array(grasp.tool_m))
+    pitch = float(joints[0, 1] + joints[0, 2] + joints[0, 3])
+    yaw = float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
+    here = solve(position, pitch, yaw, np.array(grasp.tool_m))
+    branch = int(np.argmin(np.abs(here.joints_rad[0, _FRONT] - joints).max(axis=-1)))
+    held = dataclasses.replace(grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
+    lines = _Lines(robot, reach, held, branch)
+    raised = position[0] + np.array([0.0, 0.0, lift_m])
+    top = lines.pitch_near(pitch, raised[None])
+    if isinstance(top, GraspRejected):
+        return top
+    paths = lines.plan(_Line("lift", position[0], raised, (pitch, top), reach.lift_speed_m_s))
+    if isinstance(paths, GraspRejected):
+        return paths
+    # The same joints to the last bit, so that the motion starts where the last one ended.
+    paths[0].positions[0] = start.position
+    return paths[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A straight line of the tool point, the gripper leaning steadily from one pitch to the other."""
+
+    stage: str
+    start_m: Array
+    end_m: Array
+    pitches_rad: tuple[float, float]
+    speed_m_s: float
+
+
+class _Lines:
+    """Straight lines of one grasp's tool point with one elbow, solved as whole paths."""
+
+    def __init__(self, robot: Robot, reach: ReachParameters, grasp: Grasp, branch: int) -> None:
+        self.robot, self.reach, self.grasp, self.branch = robot, reach, grasp, branch
+        self._tool = np.array(grasp.tool_m)
+
+    def _solve(self, position: Array, pitch: Array | float) -> Solutions:
+        return solve(position, pitch, self.grasp.yaw_rad, self._tool, self.reach.joint_margin_rad)
+
+    def pitch_near(self, wanted: float, positions: Array) -> float | GraspRejected:
+        """The pitch nearest to the wanted one that reaches all positions (n, 3): a held object turns least."""
+        as_wanted = self._solve(positions, wanted)
+        missed = np.flatnonzero(~as_wanted.reached[:, self.branch])
+        if not len(missed):
+            return wanted
+        count = len(positions)
         pitch = STRAIGHT_DOWN_RAD - np.arange(0.0, self.reach.max_tilt_rad + 1e-9, _STEP_RAD)
-        positions = np.broadcast_to(position, (len(pitch), 3))
-        reached = self._solve(positions, pitch, grasp.yaw_rad, np.array(grasp.tool_m)).reached[:, branch]
-        return float(pitch[int(np.argmax(reached))]) if reached.any() else None
+        pitch = pitch[np.argsort(np.abs(pitch - wanted), kind="stable")]
+        solved = self._solve(np.tile(positions, (len(pitch), 1)), np.repeat(pitch, count))
+        reached = solved.reached[:, self.branch].reshape(len(pitch), count).all(axis=1)
+        if not reached.any():
+            evidence = as_wanted.explain(int(missed[0]))
+            return GraspRejected(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
+        return float(pitch[int(np.argmax(reached))])
 
-    def _line(
-        self,
-        stage: str,
-        grasp: Grasp,
-        ends: tuple[Array, Array],
-        pitches: tuple[float, float],
-        branch: int,
-        speed_m_s: float,
-    ) -> Path | GraspRejected:
-        """A straight line of the object's centre, the gripper leaning steadily from one pitch to the other."""
+    def plan(self, *lines: _Line) -> list[Path] | GraspRejected:
+        """All lines in one solve, or the first sample of the first one that cannot be reached."""
+        starts = np.stack([line.start_m for line in lines])
+        ways = np.stack([line.end_m - line.start_m for line in lines])
+        pitches = np.array([line.pitches_rad for line in lines])
         refusal: list[GraspRejected] = []
-        tool = np.array(grasp.tool_m)
 
-        def joints_at(progress: Array) -> Array:
-            position = ends[0] + progress[:, None] * (ends[1] - ends[0])
-            pitch = pitches[0] + progress * (pitches[1] - pitches[0])
-            solved = self._solve(position, pitch, grasp.yaw_rad, tool)
-            missed = np.flatnonzero(~solved.reached[:, branch])
+        def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
+            pitch = pitches[move, 0] + progress * (pitches[move, 1] - pitches[move, 0])
+            solved = self._solve(starts[move] + progress[:, None] * ways[move], pitch)
+            missed = np.flatnonzero(~solved.reached[:, self.branch])
             if len(missed) and not refusal:
-                evidence = solved.explain(int(missed[0]))
-                refusal.append(GraspRejected(label=grasp.label, stage=stage, check="reach", evidence=evidence))
-            jaw = np.full((len(progress), 1), grasp.open_rad)
-            return np.concatenate([solved.joints_rad[:, branch], jaw], axis=1)
+                stage, evidence = lines[move[missed[0]]].stage, solved.explain(int(missed[0]))
+                refusal.append(GraspRejected(label=self.grasp.label, stage=stage, check="reach", evidence=evidence))
+            joints = np.empty((len(progress), len(self.robot.joints)))
+            joints[:, self.robot.arm] = solved.joints_rad[:, self.branch]
+            joints[:, self.robot.jaw] = self.grasp.open_rad
+            return joints
 
-        length = float(np.linalg.norm(ends[1] - ends[0]))
-        path = scaled_path(self.robot, joints_at, length, speed_m_s=speed_m_s)
-        return refusal[0] if refusal else path
-
-    def _check(self, grasp: Grasp, stage: str, path: Path) -> GraspRejected | None:
-        refused = check_path(path, self.robot)
-        if refused is not None:
-            return GraspRejected(label=grasp.label, stage=stage, check="limits", evidence=refused.evidence)
-        # While lifting, the object is in the hand, where touching it is the point.
-        self.world.place(() if stage == "lift" else (self.estimate,))
-        samples = np.concatenate([path.positions[:-1:STRIDE], path.positions[-1:]])
-        hit = self.world.first_collision(samples)
-        if hit is not None:
-            return GraspRejected(label=grasp.label, stage=stage, check="collision", evidence=hit.evidence)
-        return None
+        lengths = [float(np.linalg.norm(way)) for way in ways]
+        paths = scaled_paths(self.robot, joints_at, lengths, [line.speed_m_s for line in lines])
+        return refusal[0] if refusal else paths
 
 
 def jaw_lean(joints: Array) -> Array:
     """How far the jaw axis is from horizontal, where the normals of an upright box's sides lie."""
     pitch = joints[:, 1] + joints[:, 2] + joints[:, 3]
     return np.abs(np.arcsin(np.clip(np.cos(pitch) * np.cos(ROLL_OFFSET_RAD - joints[:, 4]), -1, 1)))
-
-
-def _unreached(grasp: Grasp, index: int, at_grasp: Solutions, above: Solutions) -> GraspRejected:
-    for stage, solutions in (("grasp", at_grasp), ("above", above)):
-        if not solutions.reached[index, _FRONT].any():
-            return GraspRejected(label=grasp.label, stage=stage, check="reach", evidence=solutions.explain(index))
-    # Each pose is reached by another elbow; switching on the way is no straight line.
-    evidence = (at_most("elbow_branches_needed", 2, 1),)
-    return GraspRejected(label=grasp.label, stage="descend", check="reach", evidence=evidence)

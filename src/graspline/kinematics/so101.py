@@ -34,10 +34,12 @@ GRIPPER_M = OFFSETS_M["gripper"][0]
 STRAIGHT_DOWN_RAD = float(np.pi / 2)
 
 _ARM_LOWER, _ARM_UPPER = LOWER[:5], UPPER[:5]
+_MIDDLE, _HALF = (_ARM_UPPER + _ARM_LOWER) / 2, (_ARM_UPPER - _ARM_LOWER) / 2
 # A solution is claimed only if the coupled pan angle closes to this.
 TOLERANCE_M = 1e-6
 _NEWTON_STEPS = 4
-_FRONT_AND_BACK = np.array([[0.0], [np.pi]])
+_FRONT_AND_BACK = np.array([[1.0], [-1.0]])
+_ALIGNED = np.complex128(1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,60 +95,68 @@ def solve(
     position = np.atleast_2d(np.asarray(position_m, float))
     count = len(position)
     pitch = np.broadcast_to(np.asarray(pitch_rad, float), (count,))
-    along, lateral, opening = np.broadcast_to(np.asarray(tool_m, float), (count, 3)).T
-    dx, dy, height = position[:, 0] - PAN_X_M, position[:, 1], position[:, 2]
+    tool = np.broadcast_to(np.asarray(tool_m, float), (count, 3))
     sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
-    # Headings are (2, N): facing the target, and with the back to it.
+    # In the plane seen from above, points and headings are complex numbers. Headings are (2, N): facing the target, and
+    # with the back to it.
+    target = (position[:, 0] - PAN_X_M) + 1j * position[:, 1]
+    across = tool[:, 2] + 1j * tool[:, 1]
     if yaw_rad is None:
-        roll = np.zeros((2, count))
-        side, up = lateral, opening
-        lean = np.arcsin(np.clip(side / np.maximum(np.hypot(dx, dy), 1e-12), -1, 1))
-        heading = np.arctan2(dy, dx) + np.stack([-lean, np.pi + lean])
-        sin_h, cos_h = np.sin(heading), np.cos(heading)
+        heading = _free_heading(target, tool[:, 1])
+        roll = np.broadcast_to(_ALIGNED, (2, count))
     else:
-        yaw = np.broadcast_to(np.asarray(yaw_rad, float), (count,))
-        sin_yaw, cos_yaw = np.sin(yaw), np.cos(yaw)
-        # Straight down the jaw axis is horizontal, so the roll axis is known at once; tilted, start from there.
-        axis = np.arctan2(dy - opening * sin_yaw - lateral * cos_yaw, dx - opening * cos_yaw + lateral * sin_yaw)
-        heading = axis + _FRONT_AND_BACK
-        for _ in range(_NEWTON_STEPS):
-            sin_h, cos_h = np.sin(heading), np.cos(heading)
-            sin_roll, cos_roll, rate = _roll_of(yaw - heading, sin_pitch)
-            up = lateral * sin_roll + opening * cos_roll
-            miss = dy * cos_h - dx * sin_h - lateral * cos_roll + opening * sin_roll
-            slope = up * rate - dx * cos_h - dy * sin_h
-            heading = heading - np.clip(miss / np.where(np.abs(slope) < 1e-9, 1e-9, slope), -0.7, 0.7)
-        sin_h, cos_h = np.sin(heading), np.cos(heading)
-        sin_roll, cos_roll, _ = _roll_of(yaw - heading, sin_pitch)
-        roll = np.arctan2(sin_roll, cos_roll)
-        side = lateral * cos_roll - opening * sin_roll
-        up = lateral * sin_roll + opening * cos_roll
-
-    radial = dx * cos_h + dy * sin_h
-    closure = np.abs(dy * cos_h - dx * sin_h - side)
-    reach = GRIPPER_M + along
-    wrist_r = radial - reach * cos_pitch - up * sin_pitch - LIFT_RADIUS_M
-    wrist_z = height + reach * sin_pitch - up * cos_pitch - LIFT_HEIGHT_M
+        yaw = np.exp(1j * np.broadcast_to(np.asarray(yaw_rad, float), (count,)))
+        heading = _coupled_heading(target, across, yaw, pitch, sin_pitch)
+        roll = _roll_of(yaw * np.conj(heading), sin_pitch)
+    ahead = target * np.conj(heading)
+    aside = across * np.conj(roll)
+    reach = GRIPPER_M + tool[:, 0]
+    wrist_r = ahead.real - reach * cos_pitch - aside.real * sin_pitch - LIFT_RADIUS_M
+    wrist_z = position[:, 2] + reach * sin_pitch - aside.real * cos_pitch - LIFT_HEIGHT_M
     joints, ring = _two_links(wrist_r, wrist_z, pitch)
-    joints[..., 0] = -wrap(heading)[:, None]
-    joints[..., 4] = wrap(ROLL_OFFSET_RAD - roll)[:, None]
+    joints[..., 0] = -np.angle(heading)[:, None]
+    joints[..., 4] = wrap(ROLL_OFFSET_RAD - np.angle(roll))[:, None]
     # A target nearer to the pan axis than the tool's own sideways offset does not close.
-    ring = np.where(closure > TOLERANCE_M, np.maximum(ring, closure), ring)
-    beyond = np.maximum(joints - (_ARM_UPPER - margin_rad), (_ARM_LOWER + margin_rad) - joints)
-    excess = np.concatenate([np.broadcast_to(ring[:, None, :, None], (2, 2, count, 1)), beyond], axis=3)
+    closure = np.abs(ahead.imag - aside.imag)
+    excess = np.empty((2, 2, count, 6))
+    excess[..., 0] = np.where(closure > TOLERANCE_M, np.maximum(ring, closure), ring)[:, None]
+    excess[..., 1:] = np.abs(joints - _MIDDLE) - (_HALF - margin_rad)
     return Solutions(
         joints_rad=joints.reshape(4, count, 5).transpose(1, 0, 2), excess=excess.reshape(4, count, 6).transpose(1, 0, 2)
     )
 
 
-def _roll_of(relative_yaw: Array, sin_pitch: Array) -> tuple[Array, Array, Array]:
-    """Sine and cosine of the roll that gives the opening direction this heading relative to the arm's plane.
+def _free_heading(target: Array, lateral: Array) -> Array:
+    lean = np.arcsin(np.clip(lateral / np.maximum(np.abs(target), 1e-12), -1, 1))
+    return np.exp(1j * (np.angle(target) + np.stack([-lean, np.pi + lean])))
 
-    Third, its derivative with respect to the arm's heading.
+
+def _coupled_heading(target: Array, across: Array, yaw: Array, pitch: Array, sin_pitch: Array) -> Array:
+    """Heading of the arm's plane for which the tool point meets the target with the jaws at this yaw.
+
+    Straight down the jaw axis is horizontal, so the roll axis is known at once; tilted, Newton steps start from there.
     """
-    s, c = -np.sin(relative_yaw) * sin_pitch, np.cos(relative_yaw)
-    norm = np.maximum(np.hypot(s, c), 1e-9)
-    return s / norm, c / norm, sin_pitch / (norm * norm)
+    axis = target - yaw * across
+    heading = axis / np.maximum(np.abs(axis), 1e-12) * _FRONT_AND_BACK
+    tilted = pitch != STRAIGHT_DOWN_RAD
+    if not tilted.any():
+        return heading
+    for _ in range(_NEWTON_STEPS):
+        relative = yaw * np.conj(heading)
+        roll = _roll_of(relative, sin_pitch)
+        ahead, aside = target * np.conj(heading), across * np.conj(roll)
+        rate = sin_pitch / np.maximum(relative.real**2 + (relative.imag * sin_pitch) ** 2, 1e-12)
+        slope = aside.real * rate - ahead.real
+        step = (ahead.imag - aside.imag) / np.where(np.abs(slope) < 1e-9, 1e-9, slope)
+        turned = heading * (1 - 1j * np.clip(step, -1.0, 1.0))
+        heading = np.where(tilted, turned / np.abs(turned), heading)
+    return heading
+
+
+def _roll_of(relative_yaw: Array, sin_pitch: Array) -> Array:
+    """Roll about the approach axis, as a unit number, that gives the opening direction this heading in the arm's plane."""
+    roll = relative_yaw.real - 1j * (relative_yaw.imag * sin_pitch)
+    return roll / np.maximum(np.abs(roll), 1e-12)
 
 
 def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:

@@ -2,20 +2,21 @@
 
 The executor stacks the parameters of all lanes that carry the same kind of guard and evaluates them in one call. It also
 remembers for how long a condition has held; a guard fires once it has held for `for_s`. A signal without data is nan:
-it never fires and shows as absent in the evidence.
+it never fires and shows as absent in the evidence. Parameters of a lane that carries no such guard are nan, too, so
+every comparison must be false for nan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, Relation, at_least, at_most
-from graspline.spatial.rotations import matrix_from_quaternion
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -28,7 +29,8 @@ class Rows:
 
     joint_position: Array
     tool_position: Array
-    tool_quaternion: Array
+    # The tool's axes in the world, (N, axis, 3).
+    tool_axes: Array
     # Force on the fixed and the moving pad, (N, 2, 3).
     pad_force: Array
     # The joint reference in force.
@@ -68,22 +70,23 @@ class BothPadsTouch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OnePadTouches:
-    """Either pad feels at least this force."""
+    """One pad feels at least this force: the one named, whatever the other does."""
 
+    pad: Literal["fixed", "moving"]
     force_n: float
     for_s: float = 0.0
 
     def parameters(self) -> tuple[float, ...]:
-        return (self.force_n,)
+        return (self.force_n, 0.0 if self.pad == "fixed" else 1.0)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
         forces = _pad_forces_n(rows)
-        stronger = np.maximum(forces[:, 0], forces[:, 1])
-        return stronger >= p[:, 0], (stronger,)
+        force = np.where(p[:, 1] == 0.0, forces[:, 0], forces[:, 1])
+        return force >= p[:, 0], (force,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
-        return (at_least("stronger_pad_force", measured[0], self.force_n, "N"),)
+        return (at_least(f"{self.pad}_pad_force", measured[0], self.force_n, "N"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +198,7 @@ class Slipped:
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
         relative = rows.watched - rows.tool_position
-        in_hand = np.einsum("nji,nj->ni", matrix_from_quaternion(rows.tool_quaternion), relative)
+        in_hand = np.einsum("naj,nj->na", rows.tool_axes, relative)
         slip = _norm(in_hand - p[:, :3])
         return slip > p[:, 3], (slip,)
 

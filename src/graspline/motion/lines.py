@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,26 +22,48 @@ def minimum_jerk(share: Array) -> Array:
     return share**3 * (10 + share * (6 * share - 15))
 
 
-def scaled_path(
-    robot: Robot, joints_at: Callable[[Array], Array], length_m: float, *, speed_m_s: float, shortest_s: float = 0.2
-) -> Path:
-    """A path along `joints_at(progress)`, progress (n,) in [0, 1] → joint positions (n, nu), at most this fast.
+def scaled_paths(
+    robot: Robot,
+    joints_at: Callable[[NDArray[np.intp], Array], Array],
+    lengths_m: Sequence[float],
+    speeds_m_s: Sequence[float],
+    *,
+    shortest_s: float = 0.2,
+) -> list[Path]:
+    """Several moves solved in one call, each at most this fast.
 
-    If a joint would exceed its limits the whole move is slowed down until none does.
+    `joints_at(move, progress)` gives joint positions (n, nu) for the number of a move and progress in [0, 1], (n,) each. If
+    a joint would exceed its limits, that move is slowed down until none does.
     """
-    duration_s = max(PEAK * length_m / speed_m_s, shortest_s)
-    for _ in range(4):
-        path = _sampled(robot, joints_at, duration_s)
-        factor = load_factor(path, robot.limits)
-        if factor <= 1:
-            break
-        duration_s *= factor * 1.02
-    return path
+    durations = [max(PEAK * length / speed, shortest_s) for length, speed in zip(lengths_m, speeds_m_s, strict=True)]
+    paths = _sampled(robot, joints_at, list(range(len(durations))), durations)
+    for move, duration_s in enumerate(durations):
+        for _ in range(3):
+            factor = load_factor(paths[move], robot.limits)
+            if factor <= 1:
+                break
+            duration_s *= factor * 1.02
+            paths[move] = _sampled(robot, joints_at, [move], [duration_s])[0]
+    return paths
 
 
-def _sampled(robot: Robot, joints_at: Callable[[Array], Array], duration_s: float) -> Path:
-    ticks = max(2, int(np.ceil(duration_s * robot.control_hz - 1e-9)))
-    positions = joints_at(minimum_jerk(np.linspace(0.0, 1.0, ticks + 1)))
-    velocities = np.zeros_like(positions)
-    velocities[1:-1] = (positions[2:] - positions[:-2]) * (0.5 * robot.control_hz)
-    return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
+def _sampled(
+    robot: Robot, joints_at: Callable[[NDArray[np.intp], Array], Array], moves: list[int], durations_s: list[float]
+) -> list[Path]:
+    ticks = [max(2, int(np.ceil(duration * robot.control_hz - 1e-9))) for duration in durations_s]
+    progress = np.concatenate([_progress(count) for count in ticks])
+    counts = [count + 1 for count in ticks]
+    positions = joints_at(np.repeat(moves, counts), progress)
+    paths, begin = [], 0
+    for count in counts:
+        rows = positions[begin : begin + count].copy()
+        begin += count
+        velocities = np.zeros_like(rows)
+        velocities[1:-1] = (rows[2:] - rows[:-2]) * (0.5 * robot.control_hz)
+        paths.append(Path(positions=rows, velocities=velocities, dt_s=robot.dt_s))
+    return paths
+
+
+@functools.lru_cache(maxsize=512)
+def _progress(ticks: int) -> Array:
+    return minimum_jerk(np.linspace(0.0, 1.0, ticks + 1))

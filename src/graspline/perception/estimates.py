@@ -42,6 +42,8 @@ class Estimate:
 
 def noisy(estimate: Estimate, perception: Perception, random: np.random.Generator) -> Estimate:
     """The same sighting as a worse eye would have it; the estimate says how much worse."""
+    if not perception.position_sigma_m and not perception.yaw_sigma_rad:
+        return estimate
     shift = random.normal(0.0, 1.0, 3) * perception.position_sigma_m
     turn = random.normal() * perception.yaw_sigma_rad
     rotation = multiply(matrix_from_vector(np.array([0.0, 0.0, turn])), estimate.rotation)

@@ -336,7 +336,13 @@ def _add_sensors(spec: mujoco.MjSpec) -> None:
             objname=name,
         )
     spec.body("gripper").add_site(name="tool", pos=FIXED_TIP_M, size=(0.001, 0.001, 0.001), group=4)
-    for reading, kind in (("tool_position", sens.mjSENS_FRAMEPOS), ("tool_quaternion", sens.mjSENS_FRAMEQUAT)):
+    for reading, kind in (
+        ("tool_position", sens.mjSENS_FRAMEPOS),
+        # The three axes of the tool in the world, one after the other.
+        ("tool_axes/x", sens.mjSENS_FRAMEXAXIS),
+        ("tool_axes/y", sens.mjSENS_FRAMEYAXIS),
+        ("tool_axes/z", sens.mjSENS_FRAMEZAXIS),
+    ):
         spec.add_sensor(name=f"reading/{reading}", type=kind, objtype=obj.mjOBJ_SITE, objname="tool")
     for pad, body in (("fixed_pad", "fixed_pad"), ("moving_pad", "moving_jaw")):
         spec.add_sensor(

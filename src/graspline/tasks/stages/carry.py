@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from graspline.execution.requests import Motion, Reply
-from graspline.grasping.topdown import GraspPlan, with_jaw
+from graspline.execution.requests import Motion, Reply, solved
+from graspline.grasping.candidates import GraspRejected
+from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_lift
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.guards import Guard, HoldLost, LeftBehind, Slipped, TrackingError
 from graspline.motion.joint_moves import hold as still
@@ -33,12 +34,21 @@ class HoldParameters(Parameters):
 
 
 def lift(
-    last: Reply, robot: Robot, eye: Eye, target: str, plan: GraspPlan, hold: Hold, close: CloseParameters, keep: HoldParameters
+    last: Reply,
+    robot: Robot,
+    eye: Eye,
+    target: str,
+    plan: GraspPlan,
+    hold: Hold,
+    close: CloseParameters,
+    keep: HoldParameters,
+    reach: ReachParameters,
 ) -> Stage[Literal["lifted", "dropped", "slipped", "blocked"]]:
     """Raise the object in a straight line."""
-    path = with_jaw(plan.lift, robot, float(last.command.position[robot.jaw]))
-    guards = hold_guards(hold, close, keep)
-    ended = yield Motion("lift", path, guards=guards, watch=eye.watch(target))
+    path = yield from solved(plan_lift, robot, plan.grasp, last.command, reach.lift_m, reach)
+    if isinstance(path, GraspRejected):
+        return Outcome("blocked", path.evidence)
+    ended = yield Motion("lift", path, guards=hold_guards(hold, close, keep), watch=eye.watch(target))
     return _outcome("lifted", ended)
 
 
@@ -47,7 +57,8 @@ def hold_still(
 ) -> Stage[Literal["held", "dropped", "slipped", "blocked"]]:
     """Stand still with the object in the hand."""
     path = still(robot, last.command, keep.still_s)
-    guards = hold_guards(hold, close, keep)
+    # Standing still there is no way to follow, so nothing can be left behind.
+    guards = tuple(guard for guard in hold_guards(hold, close, keep) if not isinstance(guard, LeftBehind))
     ended = yield Motion("hold", path, guards=guards, watch=eye.watch(target))
     return _outcome("held", ended)
 

@@ -14,14 +14,13 @@ from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_grasp, reversed_path
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
-from graspline.motion.guards import BothPadsTouch, ForceAbove, TrackingError
+from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.spatial.rotations import matrix_from_quaternion
 from graspline.tasks.stages.sight import Eye
 
 Array = NDArray[np.float64]
@@ -53,6 +52,8 @@ class Hold:
     """What the robot knows of a hold when it begins: the jaw angle, and where hand and object are."""
 
     jaw_rad: float
+    # The arm's joints when the object was taken: where it can be set down again.
+    arm_rad: Array
     tool_m: Array
     object_m: Array
     # The object in the tool frame.
@@ -98,6 +99,14 @@ def descend(plan: GraspPlan, close: CloseParameters) -> Stage[Literal["straddled
     return Outcome("straddled")
 
 
+def seat(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters) -> Stage[Literal["seated"]]:
+    """Bring the fixed jaw up to the object, so that closing does not wedge it between moving jaw and table."""
+    ended = yield Motion("seat", plan.seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
+    if ended.command.velocity.any():
+        yield Motion("brake", brake(robot, ended.command))
+    return Outcome("seated", ended.evidence)
+
+
 def close(
     last: Reply, robot: Robot, eye: Eye, target: str, plan: GraspPlan, close: CloseParameters
 ) -> Producing[Gives[Literal["closed"], Held] | Outcome[Literal["missed"]]]:
@@ -124,10 +133,11 @@ def close(
 
 
 def _hold(jaw_rad: float, reply: Reply, seen: Estimate) -> Hold:
-    tool = reply.readings["tool_position"]
-    rotation = matrix_from_quaternion(reply.readings["tool_quaternion"])
+    tool = reply.readings.tool_position_m
+    rotation = reply.readings.tool_rotation
     return Hold(
         jaw_rad=jaw_rad,
+        arm_rad=reply.command.position[:-1].copy(),
         tool_m=tool,
         object_m=seen.position_m,
         in_hand_m=rotation.T @ (seen.position_m - tool),
@@ -140,19 +150,16 @@ def back_off(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters)
     reply = last
     if reply.command.velocity.any():
         reply = yield Motion("brake", brake(robot, reply.command))
-    holding = min(reply.readings.pad_forces_n()) >= close.lost_n
-    if holding and not _arm_at(robot, reply, plan.descend.end):
-        down = plan.lift.positions[0].copy()
-        down[robot.jaw] = reply.command.position[robot.jaw]
+    low, high = plan.descend.end, plan.descend.positions[0]
+    if min(reply.readings.pad_forces_n()) >= close.lost_n:
+        down = np.append(plan.seat.end[robot.arm], reply.command.position[robot.jaw])
         reply = yield Motion("set_down", joint_move(robot, reply.command, down, speed=0.2))
     path = jaw_move(robot, reply.command, plan.grasp.open_rad, speed_rad_s=close.speed_rad_s)
     reply = yield Motion("open", path)
-    if _arm_at(robot, reply, plan.descend.end):
+    if np.abs(reply.command.position - low).max() < np.abs(reply.command.position - high).max():
+        # From between the object's sides only the way it came leads out.
+        yield Motion("centre", joint_move(robot, reply.command, low, speed=0.2))
         yield Motion("rise", reversed_path(plan.descend))
     else:
-        yield Motion("rise", joint_move(robot, reply.command, plan.descend.positions[0], speed=0.3))
+        yield Motion("rise", joint_move(robot, reply.command, high, speed=0.3))
     return Outcome("ready")
-
-
-def _arm_at(robot: Robot, reply: Reply, joints: np.ndarray) -> bool:
-    return bool(np.abs(reply.command.position[robot.arm] - joints[robot.arm]).max() < 1e-6)
