@@ -39,7 +39,7 @@ from graspline.execution.requests import (
 from graspline.execution.track import Track
 from graspline.motion.guards import Guard, Rows
 from graspline.motion.joint_moves import hold
-from graspline.motion.path import Command, at_rest, check_path
+from graspline.motion.path import Command, at_rest, check_path, controls_of
 from graspline.rendering.picture import Picture
 from graspline.scenes.variation import Variation
 
@@ -116,8 +116,6 @@ class Executor:
         self._next_sight = _NEVER
         self._blurs: dict[int, Callable[[Array], Array]] = {}
         self._rows = self._guard_rows()
-        # A servo trails its control, which moreover is held for a tick: the control leads by both.
-        self._lead_s = self.robot.servo.lag_s + self.robot.dt_s / 2
         self._now = 0
         self._due: list[tuple[int, int, int, int, Event]] = []
         self._order = itertools.count()
@@ -366,7 +364,7 @@ class Executor:
         ticks = path.ticks
         if ticks >= self._controls.shape[1]:
             self._grow(ticks)
-        self._controls[lane, :ticks] = path.positions[:-1] + self._lead_s * path.velocities[:-1]
+        self._controls[lane, :ticks] = controls_of(self.robot, path.positions[:-1], path.velocities[:-1])
         self._references[lane, : ticks + 1] = path.positions
         self._since[lane] = self._now
         self._row[lane] = lane * self._references.shape[1] - self._now
@@ -399,7 +397,7 @@ class Executor:
     def _cut(self, lane: int) -> Command:
         """End the motion here: log what was played and say where the reference stands."""
         mine, played = self._lanes[lane], self._played(lane)
-        mine.track.append(self._controls[lane, :played], self._references[lane, 1 : played + 1])
+        mine.track.append(mine.motion.path, played)
         return mine.motion.path.command_at(played)
 
     def _part(self, lane: int, finished: Finished, command: Command) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.events import Event
+from graspline.motion.path import Path
 from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
@@ -19,28 +20,26 @@ class Track:
 
     start: Array
     variation: Variation
-    _controls: list[Array] = field(default_factory=list)
-    _references: list[Array] = field(default_factory=list)
+    _positions: list[Array] = field(default_factory=list)
+    _velocities: list[Array] = field(default_factory=list)
     _states: list[Array] = field(default_factory=list)
     events: list[tuple[int, Event]] = field(default_factory=list)
     ticks: int = 0
 
-    def append(self, controls: Array, references: Array) -> None:
-        """The controls of some ticks, (n, nu), and the reference at the end of each."""
-        self._controls.append(controls.copy())
-        self._references.append(references.copy())
-        self.ticks += len(controls)
+    def append(self, path: Path, played: int) -> None:
+        """The first `played` ticks of a path: the reference each of them started from."""
+        self._positions.append(path.positions[:played])
+        self._velocities.append(path.velocities[:played])
+        self.ticks += played
 
     def append_state(self, qpos: Array) -> None:
         self._states.append(qpos.copy())
 
-    @property
-    def controls(self) -> Array:
-        return np.concatenate(self._controls) if self._controls else np.zeros((0, 0))
-
-    @property
-    def references(self) -> Array:
-        return np.concatenate(self._references) if self._references else np.zeros((0, 0))
+    def reference(self) -> tuple[Array, Array]:
+        """Position and velocity of the reference at the start of each tick, (T, nu) each."""
+        if not self._positions:
+            return np.zeros((0, 0)), np.zeros((0, 0))
+        return np.concatenate(self._positions), np.concatenate(self._velocities)
 
     @property
     def states(self) -> Array:

@@ -60,6 +60,14 @@ class Path:
         )
 
 
+def controls_of(robot: Robot, positions: Array, velocities: Array) -> Array:
+    """The servo law: what is sent to the servos so that the joints follow this reference, row by row.
+
+    A servo trails its control, which moreover is held for a whole tick: the control leads by both.
+    """
+    return positions + (robot.servo.lag_s + robot.dt_s / 2) * velocities
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathRefused:
     """A path that would break a limit: the joint, the measured value and the limit."""

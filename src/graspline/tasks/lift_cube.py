@@ -31,7 +31,7 @@ from graspline.scenes.scene import Scene
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
 from graspline.tasks.stages.sight import Eye, look
-from graspline.tasks.task import Draw, Task, Witness
+from graspline.tasks.task import Draw, Probe, Task, Witness
 
 Array = NDArray[np.float64]
 
@@ -289,6 +289,13 @@ def sample(parameters: LiftCube, random: np.random.Generator) -> Draw:
     raise InputError(f"no cube that can be grasped in {MAX_DRAWS} draws: widen cube.radius_m or cube.azimuth_rad")
 
 
+def probe(parameters: LiftCube, random: np.random.Generator) -> Probe:
+    """One random place in the reachable ring, planned for exactly as the sampler does."""
+    x, y, yaw, edge = draw_place(parameters, random)
+    found = certify(parameters, x, y, yaw, edge)
+    return Probe(x_m=x, y_m=y, refusal=found.check if isinstance(found, GraspRejected) else "")
+
+
 def judge(parameters: LiftCube, draw: Draw, window: tuple[Witness, ...]) -> Evidence:
     at = cube_table().joint_address(CUBE)
     return raised_in_hand(window, float(draw.start[at + 2]), parameters.goal)
@@ -304,6 +311,7 @@ LIFT_CUBE = Task(
     parameters=LiftCube,
     scene=_scene,
     sample=sample,
+    probe=probe,
     machine=build_machine,
     given=given,
     judge=judge,

@@ -29,6 +29,19 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """One random place in reach, and whether the planner certifies it; if not, why."""
+
+    x_m: float
+    y_m: float
+    refusal: str
+
+    @property
+    def certified(self) -> bool:
+        return not self.refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
     """One instant of object and hand, by estimate or by truth: what a goal judges."""
 
@@ -48,6 +61,8 @@ class Task(Generic[P]):
     parameters: type[P]
     scene: Callable[[P], Scene]
     sample: Callable[[P, np.random.Generator], Draw]
+    # Try one random place that the arm reaches, for maps of the certified region.
+    probe: Callable[[P, np.random.Generator], Probe]
     machine: Callable[[P], Machine]
     given: Callable[[P, np.random.Generator], Mapping[str, Any]]
     # Judge the end of an episode by truth, with the same goal the machine verifies with estimates.

@@ -13,6 +13,10 @@ from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.estimates import Estimate, Perception, noisy
 
 
+# What is further away than this has left the table, or was taken away, and is not seen.
+SIGHT_M = 1.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eye:
     """The scenario's estimator with the randomness of its noise."""
@@ -24,8 +28,7 @@ class Eye:
         """One sighting of an object, or None if it is not there."""
         reply = yield Look(None)
         seen = cast(dict[str, ObjectSeen], reply.value).get(name)
-        # What has left the table, or was taken away, is not seen.
-        if seen is None or seen.position_m[2] < -0.05:
+        if seen is None or np.linalg.norm(seen.position_m) > SIGHT_M:
             return None
         exact = Estimate(
             name=name,

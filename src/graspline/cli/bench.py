@@ -1,0 +1,29 @@
+"""`graspline bench`: speeds as ratios, measured in one run on this machine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from graspline.episodes.benchmarks import measure
+
+
+def bench(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object of named figures.")] = False,
+    episodes: Annotated[int, typer.Option(min=4, help="Episodes for the overhead figures.")] = 128,
+) -> None:
+    """Measure episode cost over raw physics, inverse kinematics beside mink, and executor overhead.
+
+    Example: graspline bench --json
+    """
+    figures = measure(episodes, say=lambda line: print(line, file=sys.stderr, flush=True))
+    if as_json:
+        print(json.dumps({figure.name: figure.value for figure in figures}))
+        return
+    width = max(len(figure.name) for figure in figures)
+    for figure in figures:
+        value = "not measured" if figure.value is None else f"{figure.value:.4g}"
+        print(f"{figure.name:<{width}}  {value:>12} {figure.unit:<8} {figure.meaning}")

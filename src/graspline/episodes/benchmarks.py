@@ -1,0 +1,232 @@
+"""What `graspline bench` measures. CPU time, not wall time; ratios within one run, since machines are noisy."""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.cpu import CpuEngine
+from graspline.episodes.log import EpisodeLog, log_of
+from graspline.episodes.scenario import Scenario
+from graspline.execution.executor import Executor
+from graspline.execution.requests import Motion, Reply
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward, solve
+from graspline.motion.guards import HoldLost
+from graspline.motion.joint_moves import hold
+from graspline.motion.path import controls_of
+from graspline.robots.so101 import ARM_JOINTS, FIXED_TIP_M, LOWER, SO101, UPPER
+from graspline.scenes.cube_table import cube_table
+from graspline.scenes.variation import Variation, apply_to_model
+from graspline.tasks.catalogue import find_task
+from graspline.tasks.task import Draw, Task
+
+Array = NDArray[np.float64]
+_TOOL = np.array(FIXED_TIP_M)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    name: str
+    value: float | None
+    unit: str
+    meaning: str
+
+
+def measure(episodes: int, say: Callable[[str], None] = lambda line: None) -> list[Figure]:
+    """All figures; those that need mink are None where it is not installed."""
+    figures = []
+    for part in (lambda: _episode_cost(episodes, say), lambda: _tick_cost(say), lambda: _kinematics(say)):
+        figures += part()
+    return figures
+
+
+def _episode_cost(episodes: int, say: Callable[[str], None]) -> list[Figure]:
+    task = find_task("lift-cube")
+    parameters = task.parameters()
+    machine = task.machine(parameters)
+    task.sample(parameters, np.random.default_rng(10**6))  # everything compiled and cached
+    figures = []
+    for lanes, count in ((64, max(episodes, 64)), (1, max(episodes // 4, 4))):
+        say(f"{count} episodes in {lanes} lanes on one thread, and their raw replay")
+        scenarios = [Scenario(task=task, parameters=parameters, seed=seed) for seed in range(count)]
+        began = time.process_time()
+        draws = [task.sample(parameters, scenario.random()[0]) for scenario in scenarios]
+        sampling = time.process_time() - began
+        began = time.process_time()
+        logs = _play(task, machine, scenarios, draws, lanes)
+        episode = time.process_time() - began
+        began = time.process_time()
+        for log in logs:
+            _replay_raw(log)
+        raw = time.process_time() - began
+        name = f"lift_cube_{lanes}_lane{'s' if lanes > 1 else ''}"
+        figures += [
+            Figure(name=f"{name}_cpu_over_raw", value=episode / raw, unit="×", meaning="episodes over bare mj_step"),
+            Figure(
+                name=f"{name}_cpu_over_raw_with_sampling",
+                value=(episode + sampling) / raw,
+                unit="×",
+                meaning="the same with drawing and certifying the scenes",
+            ),
+            Figure(name=f"{name}_cpu_ms", value=1e3 * episode / count, unit="ms", meaning="CPU time of one episode"),
+        ]
+    return figures
+
+
+def _play(
+    task: Task[Any], machine: Any, scenarios: Sequence[Scenario], draws: Sequence[Draw], lanes: int
+) -> list[EpisodeLog]:
+    executor = Executor(CpuEngine(task.scene(scenarios[0].parameters), lanes, 1), allow_truth=True)
+    waiting = list(zip(scenarios, draws, strict=True))[::-1]
+    logs: list[EpisodeLog] = []
+    while waiting or executor.busy:
+        for lane in executor.idle_lanes() if waiting else ():
+            if waiting:
+                scenario, draw = waiting.pop()
+                given = task.given(scenario.parameters, scenario.random()[1])
+                executor.start(
+                    lane, lambda reply, given=given: machine.run(SO101, reply, given), draw.start, draw.variation
+                )
+        logs += [log_of(track) for _, track in executor.tick().values()]
+    return logs
+
+
+def _replay_raw(log: EpisodeLog) -> None:
+    """The same controls through `mj_step` alone."""
+    model = copy.copy(cube_table().model)
+    apply_to_model(model, log.variation)
+    data = mujoco.MjData(model)
+    data.qpos[:] = log.start
+    data.ctrl[:] = data.act[:] = log.positions[0]
+    for control in controls_of(SO101, log.positions, log.velocities):
+        data.ctrl[:] = control
+        mujoco.mj_step(model, data, nstep=SO101.substeps)
+
+
+def _tick_cost(say: Callable[[str], None]) -> list[Figure]:
+    """What executor and guards add to a tick of standing still with the hold guarded."""
+    figures = []
+    for lanes in (1, 64):
+        say(f"executor overhead in {lanes} lanes")
+        engine = CpuEngine(cube_table(), lanes, 1)
+        executor = Executor(engine)
+        ticks = 1200 // (1 if lanes == 1 else 10)
+
+        def standing(reply: Reply, ticks: int = ticks) -> Any:
+            path = hold(SO101, reply.command, (ticks + 10) * SO101.dt_s)
+            yield Motion("stand", path, guards=(HoldLost(jaw_rad=-9.0, force_n=-1.0),))
+
+        start = cube_table().start({"cube": (np.array([0.25, 0, 0.015]), np.array([1.0, 0, 0, 0]))})
+        for lane in range(lanes):
+            executor.start(lane, standing, start, Variation())
+        executor.tick()
+        executor.tick()
+        began = time.process_time()
+        for _ in range(ticks):
+            executor.tick()
+        playing = time.process_time() - began
+        controls, every = np.tile(SO101.home, (lanes, 1)), np.arange(lanes)
+        began = time.process_time()
+        for _ in range(ticks):
+            engine.step(controls, every)
+        stepping = time.process_time() - began
+        overhead = (playing - stepping) / ticks / lanes * 1e6
+        figures.append(
+            Figure(
+                name=f"executor_us_per_lane_tick_{lanes}_lane{'s' if lanes > 1 else ''}",
+                value=overhead,
+                unit="µs",
+                meaning="executor and one guard, besides the engine",
+            )
+        )
+    return figures
+
+
+def _kinematics(say: Callable[[str], None]) -> list[Figure]:
+    """Closed form alone and in batches, and mink on the same targets: positions straight down with any heading."""
+    say("inverse kinematics")
+    positions, yaws, poses = _targets(10_000)
+    solve(positions, STRAIGHT_DOWN_RAD, yaws, _TOOL)
+    began = time.process_time()
+    for _ in range(10):
+        solutions = solve(positions, STRAIGHT_DOWN_RAD, yaws, _TOOL)
+    batch_us = (time.process_time() - began) / 10 / len(positions) * 1e6
+    joints, reached = solutions.best()
+    error_m = np.abs(forward(joints[reached], _TOOL)[0] - positions[reached]).max()
+    began = time.process_time()
+    for index in range(1000):
+        solve(positions[index : index + 1], STRAIGHT_DOWN_RAD, yaws[index : index + 1], _TOOL)
+    alone_us = (time.process_time() - began) / 1000 * 1e6
+    peer_us, peer_share = _mink(poses[:200], say)
+    return [
+        Figure(name="ik_us_alone", value=alone_us, unit="µs", meaning="closed form, one target per call"),
+        Figure(name="ik_us_in_10000", value=batch_us, unit="µs", meaning="closed form, per target in one call"),
+        Figure(name="ik_share_solved", value=float(reached.mean()), unit="", meaning="of reachable targets, closed form"),
+        Figure(name="ik_worst_error_um", value=float(error_m * 1e6), unit="µm", meaning="where it claims success"),
+        Figure(name="mink_us", value=peer_us, unit="µs", meaning="mink on the same targets, per target"),
+        Figure(name="mink_share_solved", value=peer_share, unit="", meaning="to 0.1 mm and 0.01 rad, from home"),
+    ]
+
+
+def _targets(count: int) -> tuple[Array, Array, Array]:
+    """Reachable straight-down poses: tool positions, headings, and the joint angles they were made from."""
+    random = np.random.default_rng(0)
+    found = []
+    total = 0
+    while total < count:
+        joints = random.uniform(LOWER[:5], UPPER[:5], (count * 4, 5))
+        joints[:, 3] = STRAIGHT_DOWN_RAD - joints[:, 1] - joints[:, 2]
+        inside = (joints[:, 3] > LOWER[3]) & (joints[:, 3] < UPPER[3])
+        position = forward(joints, _TOOL)[0]
+        # Within a centimetre or two of the pan axis lies the robot's own base.
+        clear = np.hypot(position[:, 0] - PAN_X_M, position[:, 1]) > 0.02
+        found.append(joints[inside & clear])
+        total += len(found[-1])
+    joints = np.concatenate(found)[:count]
+    position, rotation = forward(joints, _TOOL)
+    return position, np.arctan2(rotation[:, 1, 2], rotation[:, 0, 2]), joints
+
+
+def _mink(poses: Array, say: Callable[[str], None]) -> tuple[float | None, float | None]:
+    try:
+        import mink  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        say("mink is not installed (pip install mink); its figures are left out")
+        return None, None
+    model = cube_table().model
+    configuration = mink.Configuration(model)
+    task = mink.FrameTask(frame_name="tool", frame_type="site", position_cost=1.0, orientation_cost=0.1)
+    limits = [mink.ConfigurationLimit(model)]
+    home = np.array(model.qpos0)
+    for name, angle in zip(SO101.joints, SO101.home, strict=True):
+        home[model.joint(name).qposadr[0]] = angle
+    arm = [int(model.joint(name).qposadr[0]) for name in ARM_JOINTS]
+    solved, began = 0, time.process_time()
+    for pose in poses:
+        goal = home.copy()
+        goal[arm] = pose
+        configuration.update(goal)
+        target = configuration.get_transform_frame_to_world("tool", "site")
+        task.set_target(target)
+        configuration.update(home)
+        for _ in range(100):
+            velocity = mink.solve_ik(configuration, [task], 0.1, "daqp", damping=1e-6, limits=limits)
+            configuration.integrate_inplace(velocity, 0.1 * 10)
+            error = task.compute_error(configuration)
+            if np.linalg.norm(error[:3]) < 1e-4 and np.linalg.norm(error[3:]) < 1e-2:
+                solved += 1
+                break
+    return (time.process_time() - began) / len(poses) * 1e6, solved / len(poses)
+
+
+def single_threaded_numpy() -> None:
+    """Keep BLAS from spreading CPU time over threads; call before numpy does anything."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -1,0 +1,287 @@
+"""Running scenarios in lanes: each from its scene to its verdict, refilled as lanes become free."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.cpu import CpuEngine
+from graspline.engine.protocol import Engine
+from graspline.episodes.faults import Context, Fault, FaultInjector, parse_faults
+from graspline.episodes.log import EpisodeLog, log_of, state_hash
+from graspline.episodes.scenario import Scenario
+from graspline.evidence import Evidence, passes
+from graspline.execution.executor import Executor
+from graspline.execution.happenings import Ended, Entered, Finished, Happening, Observer
+from graspline.execution.requests import Look
+from graspline.execution.track import Track
+from graspline.machine.machine import Machine, Result
+from graspline.rendering.choose import Renderer, open_renderer
+from graspline.rendering.picture import Picture
+from graspline.scenes.scene import Scene
+from graspline.spatial.rotations import quaternion_from_matrix
+from graspline.tasks.task import Draw, Witness
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """A state that ended: when, which, how."""
+
+    t_s: float
+    state: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """A finished episode: its verdict with evidence, what the simulator says of it, and its log."""
+
+    scenario: Scenario
+    draw: Draw
+    verdict: str
+    succeeded: bool
+    retries: int
+    sim_time_s: float
+    state_hash: str
+    transitions: tuple[Transition, ...]
+    # (time, state) of every entry, for captions.
+    entries: tuple[tuple[float, str], ...]
+    evidence: Evidence
+    truth: Mapping[str, Any]
+    goal_by_truth: Evidence
+    log: EpisodeLog
+    error: str = ""
+
+    @property
+    def false_success(self) -> bool:
+        """Claimed, but not so by the simulator: the worst thing that can happen."""
+        return self.succeeded and not passes(self.goal_by_truth)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `run --json` prints."""
+        return {
+            "task": self.scenario.task.name,
+            "seed": self.scenario.seed,
+            "verdict": self.verdict,
+            "succeeded": self.succeeded,
+            "retries": self.retries,
+            "sim_time_s": round(self.sim_time_s, 6),
+            "state_hash": self.state_hash,
+            "transitions": [
+                {"t_s": round(each.t_s, 6), "state": each.state, "outcome": each.outcome} for each in self.transitions
+            ],
+            "evidence": [measurement.as_dict() for measurement in self.evidence],
+            "truth": self.truth,
+            **({"error": self.error} if self.error else {}),
+        }
+
+
+class _Diary:
+    """An observer that notes every lane's states."""
+
+    def __init__(self, lanes: int) -> None:
+        self.ended: list[list[tuple[float, Ended]]] = [[] for _ in range(lanes)]
+        self.entered: list[list[tuple[float, str]]] = [[] for _ in range(lanes)]
+
+    def clear(self, lane: int) -> None:
+        self.ended[lane], self.entered[lane] = [], []
+
+    def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
+        if isinstance(happening, Ended):
+            self.ended[lane].append((time_s, happening))
+        elif isinstance(happening, Entered):
+            self.entered[lane].append((time_s, happening.state))
+
+
+def run_scenarios(
+    scenarios: Sequence[Scenario],
+    *,
+    lanes: int = 1,
+    threads: int = 0,
+    record_states: bool = False,
+    observers: Sequence[Observer] = (),
+    after_tick: Callable[[Engine], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Episode]:
+    """Play scenarios of one task, as many at once as there are lanes, and yield each when it is finished.
+
+    A scenario gives the same bits whatever the lanes and threads. When `stop` turns true every lane is preempted: the
+    arms brake and hold, and their episodes end `interrupted`.
+    """
+    if not scenarios:
+        return
+    first = scenarios[0]
+    task, parameters = first.task, first.parameters
+    scene = task.scene(parameters)
+    machine = task.machine(parameters)
+    faults = {each.faults: parse_faults(each.faults, machine.states) for each in scenarios}
+    count = min(lanes, len(scenarios))
+    engine = CpuEngine(scene, count, threads or os.cpu_count() or 1)
+    diary = _Diary(count)
+    camera = _Camera(scene, engine)
+    executor = Executor(
+        engine,
+        allow_truth=task.uses_truth(parameters),
+        photograph=camera,
+        observers=[diary, *observers],
+        record_states=record_states,
+    )
+    injector = FaultInjector(executor)
+    executor.observers.append(injector)
+    waiting, playing, stopped = list(reversed(scenarios)), {}, False
+    try:
+        while True:
+            for lane in executor.idle_lanes() if waiting and not stopped else ():
+                if waiting:
+                    scenario = waiting.pop()
+                    playing[lane] = scenario, _begin(
+                        lane, scenario, machine, executor, injector, diary, camera, faults[scenario.faults]
+                    )
+            if not executor.busy:
+                return
+            if not stopped and stop():
+                stopped = True
+                for lane in playing:
+                    executor.preempt(lane)
+            finished = executor.tick()
+            if after_tick is not None:
+                after_tick(engine)
+            for lane, (how, track) in finished.items():
+                scenario, draw = playing.pop(lane)
+                yield _episode(lane, scenario, draw, machine, how, track, engine, diary)
+    finally:
+        camera.close()
+
+
+def _begin(
+    lane: int,
+    scenario: Scenario,
+    machine: Machine,
+    executor: Executor,
+    injector: FaultInjector,
+    diary: _Diary,
+    camera: _Camera,
+    faults: tuple[Fault, ...],
+) -> Draw:
+    task, robot = scenario.task, executor.robot
+    for_scene, for_perception, for_faults = scenario.random()
+    draw = task.sample(scenario.parameters, for_scene)
+    given = task.given(scenario.parameters, for_perception)
+    scene = executor.engine.scene
+    context = Context(
+        scene=scene, variation=draw.variation, random=for_faults, target=str(given.get("target", scene.object_names[0]))
+    )
+    diary.clear(lane)
+    camera.variations[lane] = draw.variation
+    injector.arm(lane, faults, context)
+    executor.start(lane, lambda reply: machine.run(robot, reply, given), draw.start, draw.variation)
+    return draw
+
+
+def _episode(
+    lane: int,
+    scenario: Scenario,
+    draw: Draw,
+    machine: Machine,
+    how: Finished,
+    track: Track,
+    engine: Engine,
+    diary: _Diary,
+) -> Episode:
+    verdict, evidence, retries = _verdict(how, machine, diary.ended[lane])
+    log = log_of(track)
+    truth = truth_of(engine, lane, draw)
+    witness = _witness(engine, lane, truth, track.ticks)
+    return Episode(
+        scenario=scenario,
+        draw=draw,
+        verdict=verdict,
+        succeeded=verdict in machine.successes,
+        retries=retries,
+        sim_time_s=track.ticks * engine.scene.robot.dt_s,
+        state_hash=state_hash(log, engine.state(lane)),
+        transitions=tuple(
+            Transition(t_s=t_s, state=each.state, outcome=each.outcome) for t_s, each in diary.ended[lane]
+        ),
+        entries=tuple(diary.entered[lane]),
+        evidence=evidence,
+        truth=truth,
+        goal_by_truth=scenario.task.judge(scenario.parameters, draw, (witness,)),
+        log=log,
+        error=how.error,
+    )
+
+
+def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) -> tuple[str, Evidence, int]:
+    retries = sum(1 for _, each in ended if each.state == "back_off")
+    if isinstance(how.value, Result):
+        spent = sum(machine.budgets[name] - left for name, left in how.value.left.items())
+        return how.value.outcome, how.value.evidence, spent
+    names = {"preempted": "interrupted", "physics_diverged": "physics_diverged", "crashed": "crashed"}
+    return names[how.how], (), retries
+
+
+def truth_of(engine: Engine, lane: int, draw: Draw) -> dict[str, Any]:
+    """What the simulator knows at the end: objects, places and the tool."""
+    scene, truth, columns = engine.scene, engine.truth[lane], engine.layout.truth
+    objects = {}
+    for name in scene.object_names:
+        at = scene.joint_address(name)
+        objects[name] = {
+            "position_m": _floats(truth[columns[f"{name}.position"]]),
+            "start_position_m": _floats(draw.start[at : at + 3]),
+            "quaternion": _floats(truth[columns[f"{name}.quaternion"]]),
+            "speed_m_s": float(np.linalg.norm(truth[columns[f"{name}.velocity"]])),
+            "size_m": _floats(2 * engine.half_extents_m(lane, name)),
+        }
+    readings, parts = engine.readings[lane], engine.layout.readings
+    rotation = readings[parts["tool_axes"]].reshape(3, 3).T
+    gap = float(scene.robot.jaw_law.gap_m(readings[parts["joint_position"]][scene.robot.jaw]))
+    tool = {
+        "position_m": _floats(readings[parts["tool_position"]] + gap / 2 * rotation[:, 2]),
+        "quaternion": _floats(quaternion_from_matrix(rotation)),
+        "jaw_gap_m": gap,
+    }
+    return {"objects": objects, "places": {}, "tool": tool}
+
+
+def _witness(engine: Engine, lane: int, truth: Mapping[str, Any], ticks: int) -> Witness:
+    found = truth["objects"][engine.scene.object_names[0]]
+    return Witness(
+        object_m=np.array(found["position_m"]),
+        speed_m_s=found["speed_m_s"],
+        tool_m=np.array(truth["tool"]["position_m"]),
+        time_s=ticks * engine.scene.robot.dt_s,
+    )
+
+
+def _floats(values: Array) -> list[float | None]:
+    """Plain numbers; what is not one (after a divergence) is null, which JSON can say."""
+    return [float(value) if np.isfinite(value) else None for value in values]
+
+
+class _Camera:
+    """Answers looks through cameras, by a renderer opened at the first one."""
+
+    def __init__(self, scene: Scene, engine: Engine) -> None:
+        self._scene, self._engine = scene, engine
+        self.variations: dict[int, Any] = {}
+        self._renderers: dict[tuple[int, int], Renderer] = {}
+
+    def __call__(self, lane: int, look: Look) -> Picture:
+        size = look.width, look.height
+        if size not in self._renderers:
+            self._renderers[size] = open_renderer(self._scene, *size)
+        assert look.camera is not None
+        return self._renderers[size].draw(self._engine.qpos[lane], self.variations[lane], look.camera)
+
+    def close(self) -> None:
+        for renderer in self._renderers.values():
+            renderer.close()

@@ -1,0 +1,167 @@
+"""Diagrams generated from the table: Mermaid text, and an SVG picture that needs nothing to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from graspline.machine.machine import Machine
+from graspline.machine.table import End, Retry, Transition
+
+_BOX_W, _BOX_H, _GAP = 150, 38, 34
+_LEFT, _TOP = 120, 56
+_FONT = "font-family='Helvetica, Arial, sans-serif'"
+
+
+def mermaid(machine: Machine) -> str:
+    """A Mermaid state diagram: every state, every outcome, retries with their budget."""
+    lines = ["stateDiagram-v2", f"    [*] --> {machine.start}"]
+    lines += _mermaid_of(machine, "    ")
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid_of(machine: Machine, indent: str) -> Iterator[str]:
+    for state, found in machine.states.items():
+        if isinstance(found, Machine):
+            yield f"{indent}state {state} {{"
+            yield f"{indent}    [*] --> {state}_{found.start}"
+            for line in _mermaid_of(_prefixed(found, state), indent + "    "):
+                yield line
+            yield f"{indent}}}"
+    for state, row in machine.table.items():
+        for outcome, transition in row.items():
+            if isinstance(transition, Retry):
+                budget = f"{transition.budget} ≤ {machine.budgets[transition.budget]}"
+                yield f"{indent}{state} --> {_node(transition.to)}: {outcome} ({budget})"
+                yield f"{indent}{state} --> {_node(transition.otherwise)}: {outcome} (none left)"
+            else:
+                yield f"{indent}{state} --> {_node(transition)}: {outcome}"
+    for end in machine.outcomes:
+        yield f"{indent}{_node(End(end))} --> [*]"
+
+
+def _node(target: str | End) -> str:
+    return f"end_{target.outcome}" if isinstance(target, End) else target
+
+
+def _prefixed(machine: Machine, prefix: str) -> Machine:
+    """The same machine with names that are unique in the outer diagram."""
+
+    def renamed(transition: Transition) -> Transition:
+        match transition:
+            case End():
+                return End(f"{prefix}_{transition.outcome}")
+            case Retry():
+                to, otherwise = renamed(transition.to), renamed(transition.otherwise)
+                assert isinstance(to, str) and not isinstance(otherwise, Retry)
+                return Retry(to=to, budget=transition.budget, otherwise=otherwise)
+            case _:
+                return f"{prefix}_{transition}"
+
+    return Machine(
+        name=machine.name,
+        states={f"{prefix}_{name}": state for name, state in machine.states.items()},
+        table={
+            f"{prefix}_{state}": {outcome: renamed(transition) for outcome, transition in row.items()}
+            for state, row in machine.table.items()
+        },
+        start=f"{prefix}_{machine.start}",
+        inputs=machine.inputs,
+        budgets=machine.budgets,
+        limits_s={f"{prefix}_{state}": limit for state, limit in machine.limits_s.items()},
+        gives=machine.gives,
+        successes=tuple(f"{prefix}_{name}" for name in machine.successes),
+    )
+
+
+def svg(machine: Machine) -> str:
+    """States from top to bottom in the order of the table; beside each, where its other outcomes lead."""
+    states = list(machine.states)
+    place = {state: _TOP + index * (_BOX_H + _GAP) for index, state in enumerate(states)}
+    parts = [_text(_LEFT, 28, machine.name, size=17, weight="bold")]
+    budgets = ", ".join(f"{name} {count}" for name, count in machine.budgets.items())
+    if budgets:
+        parts.append(_text(_LEFT, 45, f"retry budgets: {budgets}", size=11, colour="#667"))
+    backs = 0
+    for index, state in enumerate(states):
+        y = place[state]
+        following = states[index + 1] if index + 1 < len(states) else None
+        side = []
+        for outcome, transition in machine.table[state].items():
+            if transition == following:
+                parts += _arrow_down(y + _BOX_H, outcome)
+            elif isinstance(transition, str) and place[transition] < y and len(machine.table[state]) <= 2:
+                backs += 1
+                parts += _arrow_back(y, place[transition], outcome, 26 * backs)
+            else:
+                side.append((outcome, transition))
+        parts += _box(y, state, nested=isinstance(machine.states[state], Machine))
+        parts += _side(machine, y, side)
+    height = _TOP + len(states) * (_BOX_H + _GAP)
+    head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 720 {height}' width='720' height='{height}'>"
+    marker = (
+        "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
+        "<path d='M0 0 L8 4 L0 8 z' fill='#556'/></marker></defs><rect width='100%' height='100%' fill='white'/>"
+    )
+    return "\n".join([head, marker, *parts, "</svg>"]) + "\n"
+
+
+def _box(y: int, state: str, nested: bool) -> list[str]:
+    stroke = "#2b5d8a" if not nested else "#8a5d2b"
+    return [
+        f"<rect x='{_LEFT}' y='{y}' width='{_BOX_W}' height='{_BOX_H}' rx='8' fill='#eef4fa' stroke='{stroke}'/>",
+        _text(_LEFT + _BOX_W / 2, y + _BOX_H / 2 + 5, state, size=14, anchor="middle"),
+    ]
+
+
+def _arrow_down(y: int, outcome: str) -> list[str]:
+    x = _LEFT + _BOX_W / 2
+    return [
+        f"<line x1='{x}' y1='{y}' x2='{x}' y2='{y + _GAP - 2}' stroke='#556' marker-end='url(#tip)'/>",
+        _text(x + 7, y + _GAP / 2 + 4, outcome, size=11, colour="#334"),
+    ]
+
+
+def _arrow_back(start: int, end: int, outcome: str, depth: int) -> list[str]:
+    x, low, high = _LEFT, start + _BOX_H / 2, end + _BOX_H / 2
+    bend = x - 40 - depth
+    return [
+        f"<path d='M{x} {low} C{bend} {low} {bend} {high} {x - 2} {high}' fill='none' stroke='#556' "
+        "stroke-dasharray='5 3' marker-end='url(#tip)'/>",
+        _text(x - 12, low + 18, outcome, size=11, colour="#334", anchor="end"),
+    ]
+
+
+def _side(machine: Machine, y: int, side: list[tuple[str, Transition]]) -> list[str]:
+    parts = []
+    x = _LEFT + _BOX_W
+    step = min(16, (_BOX_H + _GAP - 8) // max(len(side), 1))
+    top = y + _BOX_H / 2 - step * (len(side) - 1) / 2
+    for index, (outcome, transition) in enumerate(side):
+        at = top + index * step
+        good = isinstance(transition, End) and transition.outcome in machine.successes
+        colour = "#1d7a3c" if good else "#9a3324" if isinstance(transition, End) else "#7a5a10"
+        parts += [
+            f"<line x1='{x}' y1='{y + _BOX_H / 2}' x2='{x + 34}' y2='{at}' stroke='{colour}' marker-end='url(#tip)'/>",
+            _text(x + 40, at + 4, f"{outcome}: {_told(transition)}", size=11, colour=colour),
+        ]
+    return parts
+
+
+def _told(transition: Transition) -> str:
+    match transition:
+        case End():
+            return f"end, {transition.outcome}"
+        case Retry():
+            other = transition.otherwise
+            then = f"end, {other.outcome}" if isinstance(other, End) else other
+            return f"again from {transition.to} while {transition.budget} last; then {then}"
+        case _:
+            return f"to {transition}"
+
+
+def _text(
+    x: float, y: float, words: str, *, size: int, colour: str = "#112", anchor: str = "start", weight: str = "normal"
+) -> str:
+    style = f"{_FONT} font-size='{size}' fill='{colour}' text-anchor='{anchor}' font-weight='{weight}'"
+    return f"<text x='{x}' y='{y}' {style}>{escape(words)}</text>"

@@ -1,0 +1,17 @@
+"""Every task by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graspline.errors import InputError, nearest
+from graspline.tasks.lift_cube import LIFT_CUBE
+from graspline.tasks.task import Task
+
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (LIFT_CUBE,)}
+
+
+def find_task(name: str) -> Task[Any]:
+    if name not in TASKS:
+        raise InputError(f"unknown task {name!r}; {nearest(name, TASKS)}")
+    return TASKS[name]
