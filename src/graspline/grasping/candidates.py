@@ -76,8 +76,13 @@ class GraspRejected:
         return f"{self.label}: {self.check} at {self.stage}: {measured}"
 
 
-def box_grasps(estimate: Estimate, parameters: JawParameters, *, deeper: bool = False) -> list[Grasp] | GraspRejected:
-    """Four headings, one per side face, then the same four `deeper`; or why the box offers none."""
+def box_grasps(
+    estimate: Estimate, parameters: JawParameters, *, deeper: bool = False, lean_rad: float = 0.0
+) -> list[Grasp] | GraspRejected:
+    """Four headings, one per side face, then the same four `deeper`; or why the box offers none.
+
+    Fingers that lean by `lean_rad` against the faces come nearer to them at the top, and are given that much more room.
+    """
     rotation = estimate.rotation
     up = int(np.argmax(np.abs(rotation[2])))
     tilt = float(np.arccos(np.clip(abs(rotation[2, up]), -1, 1)))
@@ -100,7 +105,7 @@ def box_grasps(estimate: Estimate, parameters: JawParameters, *, deeper: bool = 
             half = (float(estimate.half_extents_m[axis]), float(estimate.half_extents_m[other]))
             label = _NAMES[quarter] + ("_deeper" if deep else "")
             face = _Face(label=label, quarter=quarter, yaw_rad=float(np.arctan2(normal[1], normal[0])), half_m=half)
-            grasp = _grasp(face, height, below, room, estimate, parameters)
+            grasp = _grasp(face, height, below, room, height * np.tan(lean_rad), estimate, parameters)
             if isinstance(grasp, Grasp):
                 found.append(grasp)
             else:
@@ -118,14 +123,20 @@ class _Face:
 
 
 def _grasp(
-    face: _Face, height_m: float, below_m: float, room_m: Array, estimate: Estimate, parameters: JawParameters
+    face: _Face,
+    height_m: float,
+    below_m: float,
+    room_m: Array,
+    leaning_m: float,
+    estimate: Estimate,
+    parameters: JawParameters,
 ) -> Grasp | GraspRejected:
     """`room_m` is the room between the jaws at each of `_ANGLES_RAD`."""
     error_m = parameters.error_sigmas * estimate.position_sigma_m
     turned_m = face.half_m[1] * float(np.sin(parameters.error_sigmas * estimate.yaw_sigma_rad))
     half = face.half_m[0] + turned_m
-    fixed = parameters.fixed_clearance_m + error_m
-    gap = 2 * half + fixed + parameters.moving_clearance_m + error_m
+    fixed = parameters.fixed_clearance_m + error_m + leaning_m
+    gap = 2 * half + fixed + parameters.moving_clearance_m + error_m + leaning_m
     if room_m.max() < gap:
         evidence = (at_most("jaw_gap", gap, float(room_m.max()), "m"),)
         return GraspRejected(label=face.label, stage="open", check="jaw_width", evidence=evidence)

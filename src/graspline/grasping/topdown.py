@@ -31,6 +31,8 @@ _STEP_RAD = np.radians(2.0)
 # From the cheapest check to the dearest; a refusal reports the candidate that came furthest.
 _CHECKS = ("shape", "jaw_width", "reach", "jaw_alignment", "limits", "collision")
 _FRONT = slice(0, 2)
+# Jaws that lean less than this against the faces count as square to them.
+_SQUARE_RAD = 0.01
 # Of the tilts at which a candidate reaches, whole plans are tried this far apart.
 _NEXT_TILT_RAD = np.radians(7.9)
 
@@ -93,12 +95,22 @@ def plan_grasp(
     refused: list[GraspRejected] = []
     leans = np.arange(_STEP_RAD, reach.max_tilt_rad + 1e-9, _STEP_RAD)
     for tilts in (np.zeros(1), leans):
-        for grasp, pitch, branch in _reached(query, in_order(grasps, tried), tilts, bool(tried), refused):
-            plan = _whole_plan(query, grasp, pitch, branch)
+        for grasp, pitch, branch, lean in _reached(query, in_order(grasps, tried), tilts, bool(tried), refused):
+            if lean > _SQUARE_RAD:
+                grasp = _leaning(grasp, lean, estimate, jaw)
+            plan = _whole_plan(query, grasp, pitch, branch) if isinstance(grasp, Grasp) else grasp
             if isinstance(plan, GraspPlan):
                 return plan
             refused.append(plan)
     return max(refused, key=lambda each: _CHECKS.index(each.check))
+
+
+def _leaning(grasp: Grasp, lean: float, estimate: Estimate, jaw: JawParameters) -> Grasp | GraspRejected:
+    """The same grasp with room for fingers that lean against the faces."""
+    roomier = box_grasps(estimate, jaw, deeper=grasp.label.endswith("_deeper"), lean_rad=lean)
+    if isinstance(roomier, GraspRejected):
+        return roomier
+    return next((each for each in roomier if each.label == grasp.label), grasp)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +124,7 @@ class _Query:
 
 def _reached(
     query: _Query, grasps: list[Grasp], tilts: Array, keep_order: bool, refused: list[GraspRejected]
-) -> list[tuple[Grasp, float, int]]:
+) -> list[tuple[Grasp, float, int, float]]:
     """Grasps whose two poses are reached and whose jaws are square to the faces: best first, few tilts of each.
 
     All candidates and tilts are solved together. If none is left, the reason of the best one joins `refused`.
@@ -139,14 +151,14 @@ def _reached(
     if not keep_order:
         # The least lean; then the least turn of the wrist, or leaning, the squarest jaws.
         order = np.lexsort((np.where(tilt > 0, lean, np.abs(both.joints_rad[:count, 0, 4])), tilt))
-    chosen: list[tuple[Grasp, float, int]] = []
+    chosen: list[tuple[Grasp, float, int, float]] = []
     taken: dict[int, float] = {}
     for index in order[usable[order]].tolist():
         candidate = int(which[index])
         if tilt[index] - taken.get(candidate, -1.0) >= _NEXT_TILT_RAD:
             taken[candidate] = float(tilt[index])
             branch = int(np.argmax(reached[:, index].all(axis=0)))
-            chosen.append((grasps[candidate], float(pitch[index]), branch))
+            chosen.append((grasps[candidate], float(pitch[index]), branch, float(lean[index])))
     return chosen
 
 
