@@ -122,7 +122,7 @@ def _tick_cost(say: Callable[[str], None]) -> list[Figure]:
 
         def standing(reply: Reply, ticks: int = ticks) -> Any:
             path = hold(SO101, reply.command, (ticks + 10) * SO101.dt_s)
-            yield Motion("stand", path, guards=(HoldLost(jaw_rad=-9.0, force_n=-1.0),))
+            yield Motion("stand", path, guards=(HoldLost(least_jaw_rad=-9.0, force_n=-1.0),))
 
         start = cube_table().start({"cube": (np.array([0.25, 0, 0.015]), np.array([1.0, 0, 0, 0]))})
         for lane in range(lanes):

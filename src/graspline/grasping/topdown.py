@@ -47,6 +47,9 @@ class ReachParameters(Parameters):
     max_face_error_rad: float = Field(
         0.26, ge=0, le=0.5, description="largest angle between the jaw axis and the normal of the faces it closes on"
     )
+    max_contact_offset_m: float = Field(
+        0.0065, ge=0, le=0.05, description="how far apart along the fingers leaning jaws may touch a wide object's two sides"
+    )
     joint_margin_rad: float = Field(0.02, ge=0, le=0.2, description="distance that plans keep from joint limits")
     travel_speed: float = Field(0.5, gt=0, le=1, description="share of the joints' speed limit on the way to the object")
     descend_speed_m_s: float = Field(0.15, gt=0, le=0.5, description="peak speed of the fingertips on the way down")
@@ -144,9 +147,10 @@ def _reached(
     )
     reached = both.reached[:, _FRONT].reshape(2, count, 2)
     lean = jaw_lean(both.joints_rad[:count, 0])
-    usable = reached.all(axis=0).any(axis=1) & (lean <= query.reach.max_face_error_rad)
+    limit = np.array([_lean_limit(each, query.reach) for each in grasps])[which]
+    usable = reached.all(axis=0).any(axis=1) & (lean <= limit)
     if not usable.any():
-        refused.append(_why(query, grasps, which, both, reached, lean))
+        refused.append(_why(grasps, which, both, reached, lean, limit))
     order = np.arange(count)
     if not keep_order:
         # The least lean; then the least turn of the wrist, or leaning, the squarest jaws.
@@ -162,6 +166,11 @@ def _reached(
     return chosen
 
 
+def _lean_limit(grasp: Grasp, reach: ReachParameters) -> float:
+    """How far the jaws may lean: touching a wide object's sides at different depths, they would turn it out of the hand."""
+    return min(reach.max_face_error_rad, float(np.arcsin(min(1.0, reach.max_contact_offset_m / grasp.width_m))))
+
+
 def _back(position: Array, pitch: Array) -> Array:
     """The direction out of a grasp, against the approach axis, which leans in the vertical plane of the pan axis."""
     x, y = position[..., 0] - PAN_X_M, position[..., 1]
@@ -170,14 +179,14 @@ def _back(position: Array, pitch: Array) -> Array:
 
 
 def _why(
-    query: _Query, grasps: list[Grasp], which: Array, both: Solutions, reached: Array, lean: Array
+    grasps: list[Grasp], which: Array, both: Solutions, reached: Array, lean: Array, limit: Array
 ) -> GraspRejected:
     """Why the candidate that came nearest cannot be used."""
-    count, limit = len(which), query.reach.max_face_error_rad
+    count = len(which)
     poses = reached.all(axis=0).any(axis=1)
     if poses.any():
-        index = int(np.argmin(np.where(poses, lean, np.inf)))
-        evidence = (at_most("jaw_axis_off_face", lean[index], limit, "rad"),)
+        index = int(np.argmin(np.where(poses, lean - limit, np.inf)))
+        evidence = (at_most("jaw_axis_off_face", lean[index], limit[index], "rad"),)
         return GraspRejected(label=grasps[which[index]].label, stage="grasp", check="jaw_alignment", evidence=evidence)
     short = np.maximum(both.excess[:, _FRONT], 0).sum(axis=-1).min(axis=-1)
     index = int(np.argmin(short[:count] + short[count:]))

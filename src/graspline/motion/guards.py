@@ -111,19 +111,19 @@ class ForceAbove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldLost:
-    """Nothing is between the pads any more: a pad feels nothing, or the jaw has closed past where it held.
+    """Nothing is between the pads any more: one feels nothing, or the jaw has closed past the object's width.
 
     It reads jaw and pads only, so it works with any perception. An arm without a wrist force sensor cannot weigh a
     light object; that signal is left out rather than passed.
     """
 
-    jaw_rad: float
-    closing_rad: float = 0.06
-    force_n: float = 0.15
+    # The jaw angle below which what was gripped no longer fits.
+    least_jaw_rad: float
+    force_n: float
     for_s: float = 0.05
 
     def parameters(self) -> tuple[float, ...]:
-        return (self.jaw_rad - self.closing_rad, self.force_n)
+        return (self.least_jaw_rad, self.force_n)
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
@@ -135,7 +135,7 @@ class HoldLost:
     def evidence(self, measured: Sequence[float]) -> Evidence:
         return (
             at_least("weaker_pad_force", measured[0], self.force_n, "N"),
-            at_least("jaw_angle", measured[1], self.jaw_rad - self.closing_rad, "rad"),
+            at_least("jaw_angle", measured[1], self.least_jaw_rad, "rad"),
         )
 
 

@@ -39,10 +39,10 @@ class Collision:
 
 
 class CollisionWorld:
-    """Checks robot configurations against furniture and believed objects."""
+    """Checks robot configurations against furniture and believed objects, which it keeps `clearance_m` away from."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
+    def __init__(self, scene: Scene, clearance_m: float = CLEARANCE_M) -> None:
+        self._clearance_m = clearance_m
         self._model = copy.copy(scene.model)
         self._data = mujoco.MjData(self._model)
         model = self._model
@@ -51,7 +51,7 @@ class CollisionWorld:
         others = {model.body("world").id, *(model.body(name).id for name in scene.object_names)}
         self._is_robot = np.array([int(body) not in others for body in model.geom_bodyid])
         self._objects = {name: scene.joint_address(name) for name in scene.object_names}
-        model.geom_margin[~self._is_robot] = CLEARANCE_M
+        model.geom_margin[~self._is_robot] = clearance_m
         # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
         model.geom_contype[~self._is_robot] = 0
         model.geom_conaffinity[~self._is_robot] = 1
@@ -96,7 +96,7 @@ class CollisionWorld:
                 sample=sample,
                 robot_part=part,
                 touched=touched,
-                evidence=(at_least(f"{part}_to_{touched}", distance, CLEARANCE_M, "m"),),
+                evidence=(at_least(f"{part}_to_{touched}", distance, self._clearance_m, "m"),),
             )
         return None
 

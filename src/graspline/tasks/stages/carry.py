@@ -26,7 +26,6 @@ class HoldParameters(Parameters):
     """When a hold counts as lost."""
 
     slip_m: float = Field(0.012, gt=0, le=0.05, description="how far the object may move in the hand")
-    closing_rad: float = Field(0.08, gt=0, le=0.5, description="how far the jaw may close past where it held")
     ratio: float = Field(0.7, gt=0, le=1, description="share of the hand's way the object must follow")
     travel_m: float = Field(0.02, gt=0, le=0.2, description="way of the hand below which that share says nothing")
     sure_s: float = Field(0.1, ge=0, le=1, description="how long what is seen of the object must say so")
@@ -68,7 +67,7 @@ def hold_guards(hold: Hold, close: CloseParameters, keep: HoldParameters) -> tup
     # Two sightings are compared, the one at the start of the hold and the one now.
     error_m = 4 * hold.position_sigma_m
     return (
-        HoldLost(jaw_rad=hold.jaw_rad, closing_rad=keep.closing_rad, force_n=close.lost_n),
+        HoldLost(least_jaw_rad=hold.least_jaw_rad, force_n=close.lost_n),
         Slipped(offset_m=_triple(hold.in_hand_m), slip_m=keep.slip_m + error_m, for_s=keep.sure_s),
         LeftBehind(
             hand_start_m=_triple(hold.tool_m),

@@ -49,9 +49,10 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hold:
-    """What the robot knows of a hold when it begins: the jaw angle, and where hand and object are."""
+    """What the robot knows of a hold when it begins: how wide it is, and where hand and object are."""
 
-    jaw_rad: float
+    # Below this jaw angle the object no longer fits.
+    least_jaw_rad: float
     # The arm's joints when the object was taken: where it can be set down again.
     arm_rad: Array
     tool_m: Array
@@ -129,14 +130,16 @@ def close(
     seen = yield from eye.see(target)
     if not passes(evidence) or seen is None:
         return Outcome("missed", evidence)
-    return Gives("closed", Held(hold=_hold(jaw_rad, ended, seen)), evidence)
+    least_gap_m = plan.grasp.width_m - close.width_tolerance_m
+    least_jaw_rad = float(robot.jaw_law.angle_rad(max(least_gap_m, 0.0)))
+    return Gives("closed", Held(hold=_hold(least_jaw_rad, ended, seen)), evidence)
 
 
-def _hold(jaw_rad: float, reply: Reply, seen: Estimate) -> Hold:
+def _hold(least_jaw_rad: float, reply: Reply, seen: Estimate) -> Hold:
     tool = reply.readings.tool_position_m
     rotation = reply.readings.tool_rotation
     return Hold(
-        jaw_rad=jaw_rad,
+        least_jaw_rad=least_jaw_rad,
         arm_rad=reply.command.position[:-1].copy(),
         tool_m=tool,
         object_m=seen.position_m,
