@@ -131,9 +131,7 @@ def test_nearly_every_reachable_target_is_solved_and_reached(kind: str) -> None:
 
 @given(position=st.tuples(*[st.floats(-0.6, 0.6)] * 3), seed=SEEDS)
 @settings(max_examples=60, deadline=None)
-def test_any_point_is_either_reached_or_refused_with_its_error(
-    position: tuple[float, ...], seed: int
-) -> None:
+def test_any_point_is_either_reached_or_refused_with_its_error(position: tuple[float, ...], seed: int) -> None:
     target = Target(position_m=np.array(position), approach=DOWN)
     search = Search(restarts=5)
     result = ARM.solve(target, MIDDLE, random=seed, search=search)
@@ -562,9 +560,7 @@ def test_locking_an_unknown_joint_or_every_joint_is_rejected() -> None:
         ARM.solve(target, MIDDLE, locked=ARM_JOINTS)
 
 
-@pytest.mark.parametrize(
-    "gain, damping", [(0.0, 0.1), (1.5, 0.1), (math.nan, 0.1), (0.5, -1.0), (0.5, math.nan)]
-)
+@pytest.mark.parametrize("gain, damping", [(0.0, 0.1), (1.5, 0.1), (math.nan, 0.1), (0.5, -1.0), (0.5, math.nan)])
 def test_a_gain_or_damping_that_makes_no_sense_is_rejected(gain: float, damping: float) -> None:
     with pytest.raises(InputError, match="gain"):
         ARM.step_toward(MIDDLE, Target(position_m=np.zeros(3)), gain=gain, damping=damping)

@@ -69,9 +69,7 @@ def refusals(call: Callable[[], object]) -> tuple[str, ...]:
     return ()
 
 
-def problems_of(
-    model: type[Parameters], document: Document | None = None, *assignments: str
-) -> tuple[str, ...]:
+def problems_of(model: type[Parameters], document: Document | None = None, *assignments: str) -> tuple[str, ...]:
     """What building the model is refused for."""
     return refusals(lambda: build(model, document, assignments))
 
@@ -104,9 +102,5 @@ motions = st.builds(
     settle=st.booleans(),
 )
 # Words that YAML would read as something else, or not at all, if they were not quoted.
-awkward = st.sampled_from(
-    ("null", "true", "1e-3", ".nan", "~", "- a", "a: b", "#", "'", '"', "*a", "a\x85b", "\ufeff")
-)
-tasks = st.builds(
-    Task, scene=scenes, motion=motions, retries=st.integers(0, 10), note=awkward | st.text(max_size=40)
-)
+awkward = st.sampled_from(("null", "true", "1e-3", ".nan", "~", "- a", "a: b", "#", "'", '"', "*a", "a\x85b", "\ufeff"))
+tasks = st.builds(Task, scene=scenes, motion=motions, retries=st.integers(0, 10), note=awkward | st.text(max_size=40))

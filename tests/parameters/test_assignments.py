@@ -26,23 +26,17 @@ from .test_documents import yaml_like
         ("a=[]", ("a",), []),
     ],
 )
-def test_an_assignment_is_a_key_path_and_a_yaml_value(
-    assignment: str, path: tuple[str, ...], value: Value
-) -> None:
+def test_an_assignment_is_a_key_path_and_a_yaml_value(assignment: str, path: tuple[str, ...], value: Value) -> None:
     read = parse_assignment(assignment)
     assert read == (path, value)
     assert type(read[1]) is type(value)
 
 
-@pytest.mark.parametrize(
-    "assignment", ["", "a", "=1", ".=1", "a.=1", ".a=1", "a..b=1", "a b=1", "a[0]=1", "a-b=1"]
-)
+@pytest.mark.parametrize("assignment", ["", "a", "=1", ".=1", "a.=1", ".a=1", "a..b=1", "a b=1", "a[0]=1", "a-b=1"])
 def test_what_is_no_assignment_is_refused_with_what_is_expected(assignment: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_assignment(assignment)
-    assert (
-        str(caught.value) == f"--set {assignment}: expected KEY.KEY=VALUE, for example motion.speed_m_s=0.2"
-    )
+    assert str(caught.value) == f"--set {assignment}: expected KEY.KEY=VALUE, for example motion.speed_m_s=0.2"
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,7 @@ def test_a_value_the_options_replace_is_not_checked() -> None:
 
 
 def test_an_option_sets_lists_and_opens_and_closes_optional_sections() -> None:
-    opened = build(
-        Task, parse_yaml("scene: {spare: null}"), ["scene.spare.friction=[1, 2]", "scene.labels=[a, b]"]
-    )
+    opened = build(Task, parse_yaml("scene: {spare: null}"), ["scene.spare.friction=[1, 2]", "scene.labels=[a, b]"])
     assert opened.scene == Scene(spare=Cube.model_validate({"friction": [1, 2]}), labels=("a", "b"))
     assert build(Task, parse_yaml("scene: {spare: {mass_kg: 1}}"), ["scene.spare=null"]).scene.spare is None
 
@@ -118,10 +116,7 @@ def test_an_unknown_key_suggests_the_nearest(text: str, hint: str) -> None:
 def test_a_value_for_a_section_is_told_its_keys() -> None:
     keys = "speed_m_s, slow_m_s, timeout_s, settle"
     assert in_file("motion: 3") == f"task.yaml:1: motion: 3 is not a section; set its keys one by one: {keys}"
-    assert (
-        in_file("motion:")
-        == f"task.yaml:1: motion: the section is empty; set its keys ({keys}) or leave it out"
-    )
+    assert in_file("motion:") == f"task.yaml:1: motion: the section is empty; set its keys ({keys}) or leave it out"
 
 
 @pytest.mark.parametrize(
@@ -160,9 +155,7 @@ def test_all_problems_come_at_once() -> None:
 
 def test_an_option_into_a_section_the_file_made_a_value_points_at_the_file() -> None:
     found = problems_of(Task, parse_yaml("scene: 3", "task.yaml"), "scene.cube.edge_m=0.02")
-    assert found == (
-        "task.yaml:1: scene: 3 is not a section; set its keys one by one: cube, heavy, spare, labels",
-    )
+    assert found == ("task.yaml:1: scene: 3 is not a section; set its keys one by one: cube, heavy, spare, labels",)
 
 
 def test_a_check_across_keys_points_at_the_keys_it_names() -> None:
@@ -224,23 +217,17 @@ def test_a_section_may_hold_itself() -> None:
     )
 
 
-keys = st.sampled_from(
-    (*Task.model_fields, *Scene.model_fields, *Cube.model_fields, *Motion.model_fields, "x")
-)
+keys = st.sampled_from((*Task.model_fields, *Scene.model_fields, *Cube.model_fields, *Motion.model_fields, "x"))
 values: st.SearchStrategy[Value] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(keys | st.text(max_size=5), inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys | st.text(max_size=5), inner, max_size=4),
     max_leaves=12,
 )
 paths = st.lists(keys, min_size=1, max_size=4).map(".".join)
 
 
 @settings(deadline=None, max_examples=300)
-@given(
-    st.dictionaries(keys, values), st.lists(st.tuples(paths, yaml_like | st.text(max_size=5)).map("=".join))
-)
+@given(st.dictionaries(keys, values), st.lists(st.tuples(paths, yaml_like | st.text(max_size=5)).map("=".join)))
 def test_any_structure_is_built_or_refused(given_values: dict[str, Value], assignments: list[str]) -> None:
     document = Document(name="any", values=given_values, lines={(key,): 1 for key in given_values})
     problems = problems_of(Task, document, *assignments)

@@ -111,9 +111,7 @@ def test_an_alias_bomb_does_not_go_off() -> None:
     assert "alias *l0 is not supported" in refusal("\n".join(["l0: &l0 [x]", *levels]))
 
 
-@pytest.mark.parametrize(
-    "text", ["[" * 100_000, "a: " + "[" * 100_000, "- " * 100_000, "a: " + "{b: " * 100_000]
-)
+@pytest.mark.parametrize("text", ["[" * 100_000, "a: " + "[" * 100_000, "- " * 100_000, "a: " + "{b: " * 100_000])
 def test_deep_nesting_is_refused_before_it_costs_anything(text: str) -> None:
     assert refusal(text) == "task.yaml:1: nested deeper than 20 levels"
 

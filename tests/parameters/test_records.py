@@ -39,23 +39,11 @@ def test_a_bad_record_is_refused_with_all_its_problems() -> None:
     )
 
 
-odd = (
-    st.none()
-    | st.integers()
-    | st.floats()
-    | st.text()
-    | st.binary()
-    | st.dictionaries(st.integers(), st.none())
-)
+odd = st.none() | st.integers() | st.floats() | st.text() | st.binary() | st.dictionaries(st.integers(), st.none())
 
 
 @settings(deadline=None, max_examples=200)
-@given(
-    odd
-    | st.dictionaries(
-        st.sampled_from(list(Task.model_fields)) | st.integers() | st.text(), odd | st.lists(odd)
-    )
-)
+@given(odd | st.dictionaries(st.sampled_from(list(Task.model_fields)) | st.integers() | st.text(), odd | st.lists(odd)))
 def test_any_record_is_loaded_or_refused(record: object) -> None:
     problems = refusals(lambda: load(Task, record))
     assert all(map(str.isprintable, problems))

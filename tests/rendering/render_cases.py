@@ -62,7 +62,5 @@ def random_state(seed: int) -> tuple[NDArray[np.float64], Variation]:
     limits = SO101.limits
     # A third of the range about home keeps the wrist camera above the table.
     for joint, home, low, high in zip(SO101.joints, SO101.home, limits.lower, limits.upper, strict=True):
-        qpos[cube_table().joint_address(joint)] = np.clip(
-            home + rng.uniform(-1, 1) * (high - low) / 6, low, high
-        )
+        qpos[cube_table().joint_address(joint)] = np.clip(home + rng.uniform(-1, 1) * (high - low) / 6, low, high)
     return qpos, cube_variation(edge_m=edge_m, mass_kg=0.03, pad_friction=1.0)

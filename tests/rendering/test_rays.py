@@ -79,9 +79,7 @@ def test_flat_surfaces_have_the_same_colour_to_one_step(opened):
     for axis in (0, 1):
         for step in (-1, 1):
             inner &= np.roll(geoms, step, axis) == geoms
-    difference = np.abs(
-        gl.draw(qpos, variation, "front").rgb.astype(int) - rays.draw(qpos, variation, "front").rgb
-    )
+    difference = np.abs(gl.draw(qpos, variation, "front").rgb.astype(int) - rays.draw(qpos, variation, "front").rgb)
     assert inner.mean() > 0.5
     # Not all: within the cube, its edges are outlines too.
     assert np.mean(difference[inner] <= 1) > 0.998
@@ -128,9 +126,7 @@ def test_looking_from_inside_leaves_the_model_as_it_was(opened):
 
 
 def test_what_rays_would_draw_differently_is_refused_all_at_once():
-    textured = SHAPES.replace(
-        "<asset>", '<asset><texture name="t" type="2d" builtin="checker" width="8" height="8"/>'
-    )
+    textured = SHAPES.replace("<asset>", '<asset><texture name="t" type="2d" builtin="checker" width="8" height="8"/>')
     with pytest.raises(WiringError, match="textures on geoms and lights that are not directional"):
         RayRenderer(scene_of(textured.replace("<light ", '<light type="spot"/><light ', 1)), 32, 24)
 

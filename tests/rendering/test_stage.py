@@ -32,9 +32,7 @@ def test_a_second_renderer_gives_the_same_picture(opened, kind):
     used = opened(kind, cube_table())
     used.draw(qpos_a, variation_a, "front")
     fresh = opened(kind, cube_table())
-    assert np.array_equal(
-        used.draw(qpos_b, variation_b, "front").rgb, fresh.draw(qpos_b, variation_b, "front").rgb
-    )
+    assert np.array_equal(used.draw(qpos_b, variation_b, "front").rgb, fresh.draw(qpos_b, variation_b, "front").rgb)
 
 
 def test_an_edit_that_the_next_variation_lacks_does_not_stay(opened, kind):

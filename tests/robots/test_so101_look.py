@@ -109,8 +109,7 @@ def seen_height(
 
 @pytest.mark.parametrize(
     ("body", "step", "outward"),
-    [("gripper", step, -1.0) for step in FIXED_FINGER]
-    + [("moving_jaw", step, 1.0) for step in MOVING_FINGER],
+    [("gripper", step, -1.0) for step in FIXED_FINGER] + [("moving_jaw", step, 1.0) for step in MOVING_FINGER],
 )
 def test_the_inner_face_that_is_seen_is_the_one_that_touches(
     model: mujoco.MjModel, at_home: mujoco.MjData, body: str, step: FingerStep, outward: float
@@ -152,9 +151,7 @@ def seen_at(model: mujoco.MjModel, data: mujoco.MjData, point_W: Array) -> str:
 
 
 @pytest.mark.parametrize("jaw_rad", [-0.1, 0.3, 0.7])
-def test_the_wrist_camera_sees_both_fingertips(
-    model: mujoco.MjModel, at_home: mujoco.MjData, jaw_rad: float
-) -> None:
+def test_the_wrist_camera_sees_both_fingertips(model: mujoco.MjModel, at_home: mujoco.MjData, jaw_rad: float) -> None:
     at_home.joint("gripper").qpos[0] = jaw_rad
     mujoco.mj_forward(model, at_home)
     columns = []

@@ -92,9 +92,7 @@ def test_half_a_turn_about_an_axis_has_an_exact_rotation_vector(axis: Array, sho
 
 
 @given(DIRECTIONS, st.sampled_from(SMALL_OFFSETS[1:]))
-def test_a_hair_short_of_half_a_turn_the_rotation_vector_keeps_its_sign(
-    axis: Array, short_rad: float
-) -> None:
+def test_a_hair_short_of_half_a_turn_the_rotation_vector_keeps_its_sign(axis: Array, short_rad: float) -> None:
     vector = (np.pi - short_rad) * axis
     np.testing.assert_allclose(rotation_vector(matrix_from_vector(vector)), vector, atol=3e-15)
 
@@ -102,9 +100,7 @@ def test_a_hair_short_of_half_a_turn_the_rotation_vector_keeps_its_sign(
 @AXES
 @pytest.mark.parametrize("angle_rad", SMALL_OFFSETS)
 def test_no_turn_at_all_has_an_exact_rotation_vector(axis: Array, angle_rad: float) -> None:
-    np.testing.assert_allclose(
-        rotation_vector(matrix_from_vector(angle_rad * axis)), angle_rad * axis, atol=1e-22
-    )
+    np.testing.assert_allclose(rotation_vector(matrix_from_vector(angle_rad * axis)), angle_rad * axis, atol=1e-22)
 
 
 @pytest.mark.parametrize("turn, axis", [(rotation_x, 0), (rotation_y, 1), (rotation_z, 2)])

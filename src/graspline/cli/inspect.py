@@ -42,7 +42,9 @@ def config(task: TaskName, config: Config = None, settings: Settings = None) -> 
 
 def diagram(
     task: TaskName,
-    form: Annotated[Literal["mermaid", "svg"], typer.Option("--format", help="Text for Mermaid, or a picture.")] = "mermaid",
+    form: Annotated[
+        Literal["mermaid", "svg"], typer.Option("--format", help="Text for Mermaid, or a picture.")
+    ] = "mermaid",
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a file; .svg chooses the picture.")] = None,
 ) -> None:
     """Draw a task's machine from its table: states, outcomes, retries with their budgets.

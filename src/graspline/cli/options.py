@@ -13,7 +13,8 @@ from graspline.tasks.task import Task
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task; `graspline tasks` lists them.")]
 Config = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="YAML file of parameters, as `graspline config` prints.")
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="YAML file of parameters, as `graspline config` prints."),
 ]
 Settings = Annotated[
     list[str] | None,

@@ -8,7 +8,14 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from graspline.episodes.run import Episode
 from graspline.episodes.statistics import wilson
@@ -45,7 +52,11 @@ class RunProgress:
             self._spoke = time.monotonic()
             elapsed = self._spoke - self._began
             left = elapsed / self.done * (self.total - self.done)
-            print(f"{self.done}/{self.total} episodes, {self._rate()}, {left:.0f} s left", file=sys.stderr, flush=True)
+            print(
+                f"{self.done}/{self.total} episodes, {self._rate()}, {left:.0f} s left",
+                file=sys.stderr,
+                flush=True,
+            )
 
     def _rate(self) -> str:
         low, high = wilson(self.succeeded, self.done)

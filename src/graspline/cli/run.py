@@ -40,10 +40,12 @@ def run(
         typer.Option(metavar="NAME@STATE[+S]", help="Let a fault strike in a state: drop, shove, remove, nan-control."),
     ] = None,
     require_success: Annotated[
-        float | None, typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if fewer succeed, such as 0.99.")
+        float | None,
+        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if fewer succeed, such as 0.99."),
     ] = None,
     video: Annotated[
-        Path | None, typer.Option(metavar="FILE.mp4", help="Film; with several episodes the seed joins the name.")
+        Path | None,
+        typer.Option(metavar="FILE.mp4", help="Film; with several episodes the seed joins the name."),
     ] = None,
     view: Annotated[bool, typer.Option("--view", help="Watch one lane in MuJoCo's viewer, in real time.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per episode on standard output.")] = False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -69,14 +68,24 @@ def _episode_cost(episodes: int, say: Callable[[str], None]) -> list[Figure]:
         raw = time.process_time() - began
         name = f"lift_cube_{lanes}_lane{'s' if lanes > 1 else ''}"
         figures += [
-            Figure(name=f"{name}_cpu_over_raw", value=episode / raw, unit="×", meaning="episodes over bare mj_step"),
+            Figure(
+                name=f"{name}_cpu_over_raw",
+                value=episode / raw,
+                unit="×",
+                meaning="episodes over bare mj_step",
+            ),
             Figure(
                 name=f"{name}_cpu_over_raw_with_sampling",
                 value=(episode + sampling) / raw,
                 unit="×",
                 meaning="the same with drawing and certifying the scenes",
             ),
-            Figure(name=f"{name}_cpu_ms", value=1e3 * episode / count, unit="ms", meaning="CPU time of one episode"),
+            Figure(
+                name=f"{name}_cpu_ms",
+                value=1e3 * episode / count,
+                unit="ms",
+                meaning="CPU time of one episode",
+            ),
         ]
     return figures
 
@@ -93,7 +102,10 @@ def _play(
                 scenario, draw = waiting.pop()
                 given = task.given(scenario.parameters, scenario.random()[1])
                 executor.start(
-                    lane, lambda reply, given=given: machine.run(SO101, reply, given), draw.start, draw.variation
+                    lane,
+                    lambda reply, given=given: machine.run(SO101, reply, given),
+                    draw.start,
+                    draw.variation,
                 )
         logs += [log_of(track) for _, track in executor.tick().values()]
     return logs
@@ -154,7 +166,7 @@ def _kinematics(say: Callable[[str], None]) -> list[Figure]:
     """Closed form alone and in batches, and mink on the same targets: positions straight down with any heading."""
     say("inverse kinematics")
     positions, yaws, poses = _targets(10_000)
-    solve(positions, STRAIGHT_DOWN_RAD, yaws, _TOOL)
+    solutions = solve(positions, STRAIGHT_DOWN_RAD, yaws, _TOOL)
     began = time.process_time()
     for _ in range(10):
         solutions = solve(positions, STRAIGHT_DOWN_RAD, yaws, _TOOL)
@@ -169,7 +181,12 @@ def _kinematics(say: Callable[[str], None]) -> list[Figure]:
     return [
         Figure(name="ik_us_alone", value=alone_us, unit="µs", meaning="closed form, one target per call"),
         Figure(name="ik_us_in_10000", value=batch_us, unit="µs", meaning="closed form, per target in one call"),
-        Figure(name="ik_share_solved", value=float(reached.mean()), unit="", meaning="of reachable targets, closed form"),
+        Figure(
+            name="ik_share_solved",
+            value=float(reached.mean()),
+            unit="",
+            meaning="of reachable targets, closed form",
+        ),
         Figure(name="ik_worst_error_um", value=float(error_m * 1e6), unit="µm", meaning="where it claims success"),
         Figure(name="mink_us", value=peer_us, unit="µs", meaning="mink on the same targets, per target"),
         Figure(name="mink_share_solved", value=peer_share, unit="", meaning="to 0.1 mm and 0.01 rad, from home"),
@@ -225,8 +242,3 @@ def _mink(poses: Array, say: Callable[[str], None]) -> tuple[float | None, float
                 solved += 1
                 break
     return (time.process_time() - began) / len(poses) * 1e6, solved / len(poses)
-
-
-def single_threaded_numpy() -> None:
-    """Keep BLAS from spreading CPU time over threads; call before numpy does anything."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -15,13 +15,15 @@ from graspline.engine.events import Change, CorruptControl, Event, Place, Push
 from graspline.errors import InputError, nearest
 from graspline.execution.executor import Executor
 from graspline.execution.happenings import Entered, Happening
-from graspline.robots.so101 import PAD_GEOMS
+from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation, friction_of
 
 # Pads as slippery as oil; an object falls out of them within this time.
 _OILED = (0.01, 0.0001, 0.00001)
-_OILED_S = 0.4
+_OILED_S = 0.3
+# What helps it out: the jaws of an SO-101 lean and may wedge a cube even without friction.
+_DROP_N = 2.0
 # A shove gives the object this speed within this time.
 _SHOVE_M_S = 0.5
 _SHOVE_S = 0.05
@@ -41,16 +43,17 @@ class Context:
 
 
 def _drop(context: Context) -> list[Timed]:
-    """The pads lose their grip for a moment."""
-    before = [edit for edit in context.variation.edits if edit.field == "geom_friction"]
-    model = context.scene.model
+    """The pads lose their grip for a moment, and something tugs at the object."""
+    before = tuple(edit for edit in context.variation.edits if edit.field == "geom_friction")
     if not before:
-        before = [
-            edit
-            for geom in PAD_GEOMS
-            for edit in friction_of((geom,), (float(model.geom(geom).friction[0]), *map(float, model.geom(geom).friction[1:])))
-        ]
-    return [(0.0, Change(edits=friction_of(PAD_GEOMS, _OILED))), (_OILED_S, Change(edits=tuple(before)))]
+        before = tuple(edit for geom in PAD_GEOMS for edit in friction_of((geom,), PAD_FRICTION))
+    pull = -_DROP_N
+    return [
+        (0.0, Change(edits=friction_of(PAD_GEOMS, _OILED))),
+        (0.0, Push(body=context.target, force_n=(0.0, 0.0, pull))),
+        (_OILED_S, Push(body=context.target, force_n=(0.0, 0.0, 0.0))),
+        (_OILED_S, Change(edits=before)),
+    ]
 
 
 def _shove(context: Context) -> list[Timed]:

@@ -18,7 +18,7 @@ Pixels = NDArray[np.uint8]
 
 
 def film(episode: Episode, scene: Scene, path: Path) -> str:
-    """Write an mp4 of one episode with the state drawn on it, the wrist camera in a corner; returns the renderer's name.
+    """Write an mp4 of one episode, the state drawn on it, the wrist camera in a corner; returns the renderer's name.
 
     Without OpenGL the picture is smaller and has fewer frames, so that it does not take minutes.
     """
@@ -52,8 +52,12 @@ def _frames(
         picture = front.draw(log.states[tick], log.variation, "front", shadows=front.name == "gl").rgb.copy()
         corner = wrist.draw(log.states[tick], log.variation, "wrist").rgb
         height, width = corner.shape[:2]
+        picture[-height - 6 : -2, -width - 6 : -2] = 255
         picture[-height - 4 : -4, -width - 4 : -4] = corner
         state = [name for entered_s, name in episode.entries if entered_s <= time_s + 1e-9][-1:]
         last = tick == len(log.states) - 1
         told = f"{episode.verdict}" if last else (state[0] if state else "")
-        yield caption(picture, [f"{episode.scenario.task.name}  seed {episode.scenario.seed}   {time_s:5.2f} s   {told}"])
+        yield caption(
+            picture,
+            [f"{episode.scenario.task.name}  seed {episode.scenario.seed}   {time_s:5.2f} s   {told}"],
+        )

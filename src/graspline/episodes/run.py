@@ -141,8 +141,18 @@ def run_scenarios(
             for lane in executor.idle_lanes() if waiting and not stopped else ():
                 if waiting:
                     scenario = waiting.pop()
-                    playing[lane] = scenario, _begin(
-                        lane, scenario, machine, executor, injector, diary, camera, faults[scenario.faults]
+                    playing[lane] = (
+                        scenario,
+                        _begin(
+                            lane,
+                            scenario,
+                            machine,
+                            executor,
+                            injector,
+                            diary,
+                            camera,
+                            faults[scenario.faults],
+                        ),
                     )
             if not executor.busy:
                 return
@@ -176,7 +186,10 @@ def _begin(
     given = task.given(scenario.parameters, for_perception)
     scene = executor.engine.scene
     context = Context(
-        scene=scene, variation=draw.variation, random=for_faults, target=str(given.get("target", scene.object_names[0]))
+        scene=scene,
+        variation=draw.variation,
+        random=for_faults,
+        target=str(given.get("target", scene.object_names[0])),
     )
     diary.clear(lane)
     camera.variations[lane] = draw.variation

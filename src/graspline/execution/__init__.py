@@ -1,1 +1,1 @@
-"""Plays lanes on an engine: gathers references, evaluates guards, and resumes the generators whose request has ended."""
+"""Plays lanes on an engine: gathers references, evaluates guards, resumes the generators whose request has ended."""

@@ -129,9 +129,7 @@ class Executor:
     def idle_lanes(self) -> list[int]:
         return [lane for lane in range(self.engine.count) if lane not in self._lanes]
 
-    def start(
-        self, lane: int, make_driver: Callable[[Reply], Driver], start: Array, variation: Variation
-    ) -> None:
+    def start(self, lane: int, make_driver: Callable[[Reply], Driver], start: Array, variation: Variation) -> None:
         """Reset a lane; after one tick of standing still, `make_driver` gets the first readings and takes over."""
         if lane in self._lanes:
             raise WiringError(f"lane {lane} is busy")
@@ -250,7 +248,11 @@ class Executor:
         return finished
 
     def _advance(
-        self, lane: int, reply: Reply, asking: list[tuple[int, Solve[Any]]], finished: dict[int, tuple[Finished, Track]]
+        self,
+        lane: int,
+        reply: Reply,
+        asking: list[tuple[int, Solve[Any]]],
+        finished: dict[int, tuple[Finished, Track]],
     ) -> None:
         """Give the driver its reply and take up what it asks for next."""
         mine = self._lanes[lane]
@@ -319,7 +321,12 @@ class Executor:
     def _reply(self, lane: int, by: Any, evidence: Any, value: object, command: Command) -> Reply:
         readings = Readings(self.engine.readings[lane].copy(), self.engine.layout)
         return Reply(
-            by=by, evidence=evidence, value=value, readings=readings, command=command, time_s=self.time_s(lane)
+            by=by,
+            evidence=evidence,
+            value=value,
+            readings=readings,
+            command=command,
+            time_s=self.time_s(lane),
         )
 
     def _look(self, lane: int, look: Look) -> object:

@@ -24,23 +24,23 @@ class JawParameters(Parameters):
     """Where the jaws meet an object and how much room they leave it before closing."""
 
     tip_below_centre_m: float = Field(
-        0.0063, ge=0, le=0.02, description="how far the fingertips reach below the object's centre"
+        default=0.0063, ge=0, le=0.02, description="how far the fingertips reach below the object's centre"
     )
-    deeper_m: float = Field(0.003, ge=0, le=0.02, description="how much further a deeper second try reaches")
+    deeper_m: float = Field(default=0.003, ge=0, le=0.02, description="how much further a deeper second try reaches")
     ground_clearance_m: float = Field(
-        0.003, ge=0.001, le=0.02, description="how far the fingertips stay above the table"
+        default=0.003, ge=0.001, le=0.02, description="how far the fingertips stay above the table"
     )
     fixed_clearance_m: float = Field(
-        0.002, ge=0, le=0.01, description="gap between fixed jaw and object, besides the pose error"
+        default=0.002, ge=0, le=0.01, description="gap between fixed jaw and object, besides the pose error"
     )
     moving_clearance_m: float = Field(
-        0.010, ge=0.002, le=0.03, description="gap between moving jaw and object, besides the pose error"
+        default=0.010, ge=0.002, le=0.03, description="gap between moving jaw and object, besides the pose error"
     )
     error_sigmas: float = Field(
-        2.0, ge=0, le=4, description="standard deviations of pose error that the open jaws leave room for"
+        default=2.0, ge=0, le=4, description="standard deviations of pose error that the open jaws leave room for"
     )
     standoff_m: float = Field(
-        0.03, ge=0.01, le=0.1, description="height of the fingertips above the object before they come down"
+        default=0.03, ge=0.01, le=0.1, description="height of the fingertips above the object before they come down"
     )
 
 

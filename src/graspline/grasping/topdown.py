@@ -40,23 +40,35 @@ _NEXT_TILT_RAD = np.radians(7.9)
 class ReachParameters(Parameters):
     """How the arm gets to an object and raises it."""
 
-    lift_m: float = Field(0.06, ge=0.02, le=0.15, description="how far the object is raised")
+    lift_m: float = Field(default=0.06, ge=0.02, le=0.15, description="how far the object is raised")
     max_tilt_rad: float = Field(
-        1.05, ge=0, le=1.2, description="how far the gripper may lean where it cannot point straight down"
+        default=1.05, ge=0, le=1.2, description="how far the gripper may lean where it cannot point straight down"
     )
     max_face_error_rad: float = Field(
-        0.26, ge=0, le=0.5, description="largest angle between the jaw axis and the normal of the faces it closes on"
+        default=0.26,
+        ge=0,
+        le=0.5,
+        description="largest angle between the jaw axis and the normal of the faces it closes on",
     )
     max_contact_offset_m: float = Field(
-        0.0065, ge=0, le=0.05, description="how far apart along the fingers leaning jaws may touch a wide object's two sides"
+        default=0.0065,
+        ge=0,
+        le=0.05,
+        description="how far apart along the fingers leaning jaws may touch a wide object's two sides",
     )
-    joint_margin_rad: float = Field(0.02, ge=0, le=0.2, description="distance that plans keep from joint limits")
-    travel_speed: float = Field(0.5, gt=0, le=1, description="share of the joints' speed limit on the way to the object")
-    descend_speed_m_s: float = Field(0.15, gt=0, le=0.5, description="peak speed of the fingertips on the way down")
+    joint_margin_rad: float = Field(
+        default=0.02, ge=0, le=0.2, description="distance that plans keep from joint limits"
+    )
+    travel_speed: float = Field(
+        default=0.5, gt=0, le=1, description="share of the joints' speed limit on the way to the object"
+    )
+    descend_speed_m_s: float = Field(
+        default=0.15, gt=0, le=0.5, description="peak speed of the fingertips on the way down"
+    )
     seat_speed_m_s: float = Field(
-        0.05, gt=0, le=0.2, description="peak speed at which the fixed jaw is brought up to the object"
+        default=0.05, gt=0, le=0.2, description="peak speed at which the fixed jaw is brought up to the object"
     )
-    lift_speed_m_s: float = Field(0.12, gt=0, le=0.5, description="peak speed of the fingertips while lifting")
+    lift_speed_m_s: float = Field(default=0.12, gt=0, le=0.5, description="peak speed of the fingertips while lifting")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +160,7 @@ def _reached(
     reached = both.reached[:, _FRONT].reshape(2, count, 2)
     lean = jaw_lean(both.joints_rad[:count, 0])
     limit = np.array([_lean_limit(each, query.reach) for each in grasps])[which]
-    usable = reached.all(axis=0).any(axis=1) & (lean <= limit)
+    usable = np.any(reached.all(axis=0), axis=1) & (lean <= limit)
     if not usable.any():
         refused.append(_why(grasps, which, both, reached, lean, limit))
     order = np.arange(count)
@@ -167,7 +179,7 @@ def _reached(
 
 
 def _lean_limit(grasp: Grasp, reach: ReachParameters) -> float:
-    """How far the jaws may lean: touching a wide object's sides at different depths, they would turn it out of the hand."""
+    """How far the jaws may lean: touching a wide object's sides at different depths, they would turn it out."""
     return min(reach.max_face_error_rad, float(np.arcsin(min(1.0, reach.max_contact_offset_m / grasp.width_m))))
 
 
@@ -179,11 +191,16 @@ def _back(position: Array, pitch: Array) -> Array:
 
 
 def _why(
-    grasps: list[Grasp], which: Array, both: Solutions, reached: Array, lean: Array, limit: Array
+    grasps: list[Grasp],
+    which: NDArray[np.intp],
+    both: Solutions,
+    reached: NDArray[np.bool_],
+    lean: Array,
+    limit: Array,
 ) -> GraspRejected:
     """Why the candidate that came nearest cannot be used."""
     count = len(which)
-    poses = reached.all(axis=0).any(axis=1)
+    poses = np.any(reached.all(axis=0), axis=1)
     if poses.any():
         index = int(np.argmin(np.where(poses, lean - limit, np.inf)))
         evidence = (at_most("jaw_axis_off_face", lean[index], limit[index], "rad"),)

@@ -364,9 +364,7 @@ def _turn_between_directions(current: Array, wanted: Array, turning: Array) -> A
     return axis * (math.atan2(sine, cosine) / sine)
 
 
-def _wired(
-    model: mujoco.MjModel, joints: tuple[str, ...], tool: ToolPoint
-) -> tuple[list[int], int, Array, Array]:
+def _wired(model: mujoco.MjModel, joints: tuple[str, ...], tool: ToolPoint) -> tuple[list[int], int, Array, Array]:
     """Joint ids, the tool's body, its offset and quaternion there; raises with every problem at once."""
     problems = [] if joints else ["no joints to solve for"]
     known = {model.joint(i).name: i for i in range(model.njnt)}

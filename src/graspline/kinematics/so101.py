@@ -20,6 +20,7 @@ from graspline.robots.so101 import ARM_JOINTS, LOWER, OFFSETS_M, ROLL_OFFSET_RAD
 from graspline.spatial.rotations import wrap
 
 Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
 Flags = NDArray[np.bool_]
 
 PAN_X_M = OFFSETS_M["shoulder"][0]
@@ -64,7 +65,7 @@ class Solutions:
         reached = self.reached
         branch = np.argmax(reached, axis=1)
         joints = np.take_along_axis(self.joints_rad, branch[:, None, None], axis=1)[:, 0]
-        return joints, reached.any(axis=1)
+        return joints, np.any(reached, axis=1)
 
     def explain(self, index: int) -> Evidence:
         """Why target `index` is refused: every limit its best branch misses, with the measured value."""
@@ -84,7 +85,11 @@ class Solutions:
 
 
 def solve(
-    position_m: Array, pitch_rad: Array | float, yaw_rad: Array | float | None, tool_m: Array, margin_rad: float = 0.0
+    position_m: Array,
+    pitch_rad: Array | float,
+    yaw_rad: Array | float | None,
+    tool_m: Array,
+    margin_rad: float = 0.0,
 ) -> Solutions:
     """Joint angles that bring the tool point to each position with this pitch and jaw heading.
 
@@ -122,16 +127,17 @@ def solve(
     excess[..., 0] = np.where(closure > TOLERANCE_M, np.maximum(ring, closure), ring)[:, None]
     excess[..., 1:] = np.abs(joints - _MIDDLE) - (_HALF - margin_rad)
     return Solutions(
-        joints_rad=joints.reshape(4, count, 5).transpose(1, 0, 2), excess=excess.reshape(4, count, 6).transpose(1, 0, 2)
+        joints_rad=joints.reshape(4, count, 5).transpose(1, 0, 2),
+        excess=excess.reshape(4, count, 6).transpose(1, 0, 2),
     )
 
 
-def _free_heading(target: Array, lateral: Array) -> Array:
+def _free_heading(target: Complex, lateral: Array) -> Complex:
     lean = np.arcsin(np.clip(lateral / np.maximum(np.abs(target), 1e-12), -1, 1))
     return np.exp(1j * (np.angle(target) + np.stack([-lean, np.pi + lean])))
 
 
-def _coupled_heading(target: Array, across: Array, yaw: Array, pitch: Array, sin_pitch: Array) -> Array:
+def _coupled_heading(target: Complex, across: Complex, yaw: Complex, pitch: Array, sin_pitch: Array) -> Complex:
     """Heading of the arm's plane for which the tool point meets the target with the jaws at this yaw.
 
     Straight down the jaw axis is horizontal, so the roll axis is known at once; tilted, Newton steps start from there.
@@ -153,8 +159,8 @@ def _coupled_heading(target: Array, across: Array, yaw: Array, pitch: Array, sin
     return heading
 
 
-def _roll_of(relative_yaw: Array, sin_pitch: Array) -> Array:
-    """Roll about the approach axis, as a unit number, that gives the opening direction this heading in the arm's plane."""
+def _roll_of(relative_yaw: Complex, sin_pitch: Array) -> Complex:
+    """Roll about the approach axis, as a unit number, for which the jaws open towards this heading in the arm plane."""
     roll = relative_yaw.real - 1j * (relative_yaw.imag * sin_pitch)
     return roll / np.maximum(np.abs(roll), 1e-12)
 
@@ -210,7 +216,11 @@ def forward(joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
 
 
 def steepest_pitch(
-    position_m: Array, yaw_rad: Array | float | None, tool_m: Array, max_tilt_rad: float, margin_rad: float = 0.0
+    position_m: Array,
+    yaw_rad: Array | float | None,
+    tool_m: Array,
+    max_tilt_rad: float,
+    margin_rad: float = 0.0,
 ) -> tuple[Array, Flags]:
     """For each position the pitch nearest to straight down that reaches it, tilting at most `max_tilt_rad`.
 
@@ -223,8 +233,6 @@ def steepest_pitch(
     pitch = STRAIGHT_DOWN_RAD - tilts
     yaw = None if yaw_rad is None else np.repeat(np.broadcast_to(np.asarray(yaw_rad, float), (count,)), len(tilts))
     tool = np.repeat(np.broadcast_to(np.asarray(tool_m, float), (count, 3)), len(tilts), axis=0)
-    solutions = solve(
-        np.repeat(position, len(tilts), axis=0), np.tile(pitch, count), yaw, tool, margin_rad=margin_rad
-    )
+    solutions = solve(np.repeat(position, len(tilts), axis=0), np.tile(pitch, count), yaw, tool, margin_rad=margin_rad)
     reached = solutions.reached.any(axis=1).reshape(count, len(tilts))
-    return pitch[np.argmax(reached, axis=1)], reached.any(axis=1)
+    return pitch[np.argmax(reached, axis=1)], np.any(reached, axis=1)

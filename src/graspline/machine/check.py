@@ -13,6 +13,7 @@ from graspline.machine.table import ALWAYS, End, Retry, targets_of
 if TYPE_CHECKING:
     from graspline.machine.machine import Machine
 
+
 def problems_of(machine: Machine) -> list[str]:
     """One line per problem; empty if the table is total and every input is given on every way to its state."""
     signatures: dict[str, Signature] = {}
@@ -56,9 +57,11 @@ def _rows(machine: Machine, signatures: dict[str, Signature]) -> Iterator[str]:
         for outcome, transition in row.items():
             for target in targets_of(transition):
                 if not isinstance(target, End) and target not in machine.states:
-                    yield f"{state}: {outcome!r} leads to {target!r}, which is no state; {nearest(target, machine.states)}"
+                    hint = nearest(target, machine.states)
+                    yield f"{state}: {outcome!r} leads to {target!r}, which is no state; {hint}"
             if isinstance(transition, Retry) and transition.budget not in machine.budgets:
-                yield f"{state}: {outcome!r} spends budget {transition.budget!r}; {nearest(transition.budget, machine.budgets)}"
+                hint = nearest(transition.budget, machine.budgets)
+                yield f"{state}: {outcome!r} spends budget {transition.budget!r}; {hint}"
 
 
 def _ways(machine: Machine) -> Iterator[str]:

@@ -25,8 +25,7 @@ def _mermaid_of(machine: Machine, indent: str) -> Iterator[str]:
         if isinstance(found, Machine):
             yield f"{indent}state {state} {{"
             yield f"{indent}    [*] --> {state}_{found.start}"
-            for line in _mermaid_of(_prefixed(found, state), indent + "    "):
-                yield line
+            yield from _mermaid_of(_prefixed(found, state), indent + "    ")
             yield f"{indent}}}"
     for state, row in machine.table.items():
         for outcome, transition in row.items():
@@ -53,7 +52,8 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
                 return End(f"{prefix}_{transition.outcome}")
             case Retry():
                 to, otherwise = renamed(transition.to), renamed(transition.otherwise)
-                assert isinstance(to, str) and not isinstance(otherwise, Retry)
+                assert isinstance(to, str)
+                assert not isinstance(otherwise, Retry)
                 return Retry(to=to, budget=transition.budget, otherwise=otherwise)
             case _:
                 return f"{prefix}_{transition}"
@@ -161,7 +161,14 @@ def _told(transition: Transition) -> str:
 
 
 def _text(
-    x: float, y: float, words: str, *, size: int, colour: str = "#112", anchor: str = "start", weight: str = "normal"
+    x: float,
+    y: float,
+    words: str,
+    *,
+    size: int,
+    colour: str = "#112",
+    anchor: str = "start",
+    weight: str = "normal",
 ) -> str:
     style = f"{_FONT} font-size='{size}' fill='{colour}' text-anchor='{anchor}' font-weight='{weight}'"
     return f"<text x='{x}' y='{y}' {style}>{escape(words)}</text>"

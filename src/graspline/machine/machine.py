@@ -21,6 +21,7 @@ from graspline.machine.table import End, Retry, Transition, targets_of
 from graspline.motion.joint_moves import brake
 from graspline.robots.robot import Robot
 
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """How a run of a machine ended: its outcome, the last evidence, and what every budget has left."""

@@ -1,9 +1,9 @@
 """Guards: frozen values with one function from stacked rows to (fired, measured) that end a motion early.
 
-The executor stacks the parameters of all lanes that carry the same kind of guard and evaluates them in one call. It also
-remembers for how long a condition has held; a guard fires once it has held for `for_s`. A signal without data is nan:
-it never fires and shows as absent in the evidence. Parameters of a lane that carries no such guard are nan, too, so
-every comparison must be false for nan.
+The executor stacks the parameters of all lanes that carry the same kind of guard and evaluates them in one call. It
+also remembers for how long a condition has held; a guard fires once it has held for `for_s`. A signal without data is
+nan: it never fires and shows as absent in the evidence. Parameters of a lane that carries no such guard are nan, too,
+so every comparison must be false for nan.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,9 +177,7 @@ class ReachedHeight:
     def evidence(self, measured: Sequence[float]) -> Evidence:
         relation: Relation = ">=" if self.rising else "<="
         return (
-            Measurement(
-                name="tool_height", value=float(measured[0]), relation=relation, limit=self.height_m, unit="m"
-            ),
+            Measurement(name="tool_height", value=float(measured[0]), relation=relation, limit=self.height_m, unit="m"),
         )
 
 
@@ -233,9 +230,7 @@ class LeftBehind:
         return (at_least("movement_ratio", ratio, self.ratio),)
 
 
-Guard = (
-    BothPadsTouch | OnePadTouches | ForceAbove | HoldLost | TrackingError | ReachedHeight | Slipped | LeftBehind
-)
+Guard = BothPadsTouch | OnePadTouches | ForceAbove | HoldLost | TrackingError | ReachedHeight | Slipped | LeftBehind
 GuardKind = (
     type[BothPadsTouch]
     | type[OnePadTouches]

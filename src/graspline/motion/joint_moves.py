@@ -12,13 +12,13 @@ from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
 
-# Sampled velocity changes average the acceleration over a tick, so staying under the limit in continuous time is enough;
-# the margin covers rounding of the last tick.
+# Sampled velocity changes average the acceleration over a tick, so staying under the limit in continuous time is
+# enough; the margin covers rounding of the last tick.
 _MARGIN = 0.999
 
 
 def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Array = 1.0) -> Path:
-    """From any command to rest at `target`; `speed` is the share of each joint's velocity limit, (nu,) or one number."""
+    """From any command to rest at `target`; `speed` is the share of each joint's velocity limit, (nu,) or one."""
     limits = robot.limits
     share = np.broadcast_to(np.asarray(speed, float), target.shape)
     request = _request(robot, start)

@@ -32,8 +32,8 @@ def scaled_paths(
 ) -> list[Path]:
     """Several moves solved in one call, each at most this fast.
 
-    `joints_at(move, progress)` gives joint positions (n, nu) for the number of a move and progress in [0, 1], (n,) each. If
-    a joint would exceed its limits, that move is slowed down until none does.
+    `joints_at(move, progress)` gives joint positions (n, nu) for the number of a move and progress in [0, 1], (n,).
+    If a joint would exceed its limits, that move is slowed down until none does.
     """
     durations = [max(PEAK * length / speed, shortest_s) for length, speed in zip(lengths_m, speeds_m_s, strict=True)]
     paths = _sampled(robot, joints_at, list(range(len(durations))), durations)
@@ -48,7 +48,10 @@ def scaled_paths(
 
 
 def _sampled(
-    robot: Robot, joints_at: Callable[[NDArray[np.intp], Array], Array], moves: list[int], durations_s: list[float]
+    robot: Robot,
+    joints_at: Callable[[NDArray[np.intp], Array], Array],
+    moves: list[int],
+    durations_s: list[float],
 ) -> list[Path]:
     ticks = [max(2, int(np.ceil(duration * robot.control_hz - 1e-9))) for duration in durations_s]
     progress = np.concatenate([_progress(count) for count in ticks])

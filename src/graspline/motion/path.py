@@ -56,7 +56,9 @@ class Path:
         if 0 < tick < self.ticks:
             acceleration = (self.velocities[tick + 1] - self.velocities[tick - 1]) / (2 * self.dt_s)
         return Command(
-            position=self.positions[tick].copy(), velocity=self.velocities[tick].copy(), acceleration=acceleration
+            position=self.positions[tick].copy(),
+            velocity=self.velocities[tick].copy(),
+            acceleration=acceleration,
         )
 
 

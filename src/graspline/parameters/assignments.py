@@ -32,7 +32,5 @@ def _value(text: str, where: str) -> Value:
     if root is None or text[: root.start].strip() or text[root.end :].strip():
         raise InputError(f"{where}: a comment or marker in the value; put quotes around text with a # or ---")
     if isinstance(root.value, dict):
-        raise InputError(
-            f"{where}: a value with keys; set one key at a time, or put quotes around text with a colon"
-        )
+        raise InputError(f"{where}: a value with keys; set one key at a time, or put quotes around text with a colon")
     return root.value

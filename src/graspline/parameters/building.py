@@ -56,9 +56,7 @@ def _check_path(model: type[Parameters], path: tuple[str, ...], value: Value, wh
         allowed = known[key]
         if end < len(path) and allowed.section is None:
             inner = shown(path[end])
-            raise InputError(
-                f"{where}: {dotted(path[:end])} is {allowed.noun}, set it whole; it has no key {inner}"
-            )
+            raise InputError(f"{where}: {dotted(path[:end])} is {allowed.noun}, set it whole; it has no key {inner}")
         if end == len(path) and allowed.section is not None and not (value is None and allowed.optional):
             raise InputError(f"{where}: {not_a_section(value, allowed)}")
         section = allowed.section or section

@@ -67,9 +67,7 @@ def parse_yaml(text: str, name: str = "<text>") -> Document:
     # An empty file, or one with everything commented out, sets nothing.
     values = {} if root is None or root.value is None else root.value
     if not isinstance(values, dict):
-        raise InputError(
-            f"{name}: {shown(values)} at the top level; expected keys with values, such as 'seed: 1'"
-        )
+        raise InputError(f"{name}: {shown(values)} at the top level; expected keys with values, such as 'seed: 1'")
     return Document(name=name, values=values, lines=reader.lines)
 
 

@@ -77,9 +77,7 @@ def shown(value: object) -> str:
         case Mapping():
             return "a section"
         case Sequence() if isinstance(value, list | tuple):
-            items = [
-                "[…]" if isinstance(item, list | tuple) else shown(item) for item in value[:_MOST_ITEMS_SHOWN]
-            ]
+            items = ["[…]" if isinstance(item, list | tuple) else shown(item) for item in value[:_MOST_ITEMS_SHOWN]]
             return "[" + ", ".join(items + ["…"] * (len(value) > _MOST_ITEMS_SHOWN)) + "]"
     return f"an object of type {type(value).__name__}"
 

@@ -50,9 +50,7 @@ def unknown_key(model: type[BaseModel], section: type[BaseModel], path: KeyPath)
     key, inside = path[-1], f" in {dotted(path[:-1])}" if len(path) > 1 else ""
     elsewhere = next((dotted(other) for other in _keys(model) if other[-1] == key), "")
     hint = f"did you mean {elsewhere!r}? " if elsewhere else ""
-    return (
-        f"unknown key {shown(key)}{inside}; {hint}{nearest('' if hint else str(key), section.model_fields)}"
-    )
+    return f"unknown key {shown(key)}{inside}; {hint}{nearest('' if hint else str(key), section.model_fields)}"
 
 
 def not_a_section(value: object, allowed: Allowed) -> str:

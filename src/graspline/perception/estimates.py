@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from graspline.parameters import Parameters
-from graspline.spatial.rotations import matrix_from_quaternion, matrix_from_vector, multiply, quaternion_from_matrix
+from graspline.spatial.rotations import (
+    matrix_from_quaternion,
+    matrix_from_vector,
+    multiply,
+    quaternion_from_matrix,
+)
 
 Array = NDArray[np.float64]
 
@@ -18,9 +23,11 @@ Array = NDArray[np.float64]
 class Perception(Parameters):
     """How a task sees its objects."""
 
-    source: Literal["truth"] = Field("truth", description="estimator: truth reads the simulator's poses")
-    position_sigma_m: float = Field(0.0, ge=0, le=0.02, description="noise added to each coordinate of a sighting, 1σ")
-    yaw_sigma_rad: float = Field(0.0, ge=0, le=0.5, description="noise added to the heading of a sighting, 1σ")
+    source: Literal["truth"] = Field(default="truth", description="estimator: truth reads the simulator's poses")
+    position_sigma_m: float = Field(
+        default=0.0, ge=0, le=0.02, description="noise added to each coordinate of a sighting, 1σ"
+    )
+    yaw_sigma_rad: float = Field(default=0.0, ge=0, le=0.5, description="noise added to the heading of a sighting, 1σ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

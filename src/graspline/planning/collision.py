@@ -60,7 +60,7 @@ class CollisionWorld:
     def place(self, believed: tuple[Estimate, ...]) -> None:
         """Put objects where they are believed to be; objects nobody has seen are far away."""
         self._data.qpos[:] = self._model.qpos0
-        for name, at in self._objects.items():
+        for _name, at in self._objects.items():
             self._data.qpos[at : at + 3] = (0, 0, -10)
         for estimate in believed:
             at = self._objects[estimate.name]
@@ -99,4 +99,3 @@ class CollisionWorld:
                 evidence=(at_least(f"{part}_to_{touched}", distance, self._clearance_m, "m"),),
             )
         return None
-

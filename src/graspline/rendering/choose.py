@@ -19,9 +19,7 @@ from graspline.scenes.variation import Variation
 
 _LOG = logging.getLogger(__name__)
 _DEBIAN_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
-_TINY_MODEL = (
-    '<mujoco><visual><global offwidth="8" offheight="8"/><quality shadowsize="0"/></visual></mujoco>'
-)
+_TINY_MODEL = '<mujoco><visual><global offwidth="8" offheight="8"/><quality shadowsize="0"/></visual></mujoco>'
 
 
 class Renderer(Protocol):
@@ -44,9 +42,7 @@ class Renderer(Protocol):
     def __exit__(self, *raised: object) -> None: ...
 
 
-def open_renderer(
-    scene: Scene, width: int, height: int, kind: Literal["auto", "gl", "rays"] = "auto"
-) -> Renderer:
+def open_renderer(scene: Scene, width: int, height: int, kind: Literal["auto", "gl", "rays"] = "auto") -> Renderer:
     """A renderer for this scene and size, by OpenGL where this process has it, else by rays. To be closed."""
     problem = None if kind == "rays" else gl_problem()
     if kind == "gl" and problem:

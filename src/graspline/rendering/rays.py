@@ -64,9 +64,7 @@ class RayRenderer:
         self._stage.place(qpos, variation, camera)
         hits = self._see(self._rays_W())
         # Rays have unit depth, so lengths are depths.
-        return (
-            np.where(hits.geom >= 0, hits.length, np.inf).astype(np.float32).reshape(self.height, self.width)
-        )
+        return np.where(hits.geom >= 0, hits.length, np.inf).astype(np.float32).reshape(self.height, self.width)
 
     def close(self) -> None:
         """Nothing to give back; here so that either renderer can be closed."""
@@ -137,18 +135,12 @@ def _check(scene: Scene) -> None:
     beside_colliding = np.isin(model.geom_bodyid, model.geom_bodyid[touches])
     found = {
         "textures on geoms": np.any(model.tex_type != mujoco.mjtTexture.mjTEXTURE_SKYBOX.value),
-        "a backdrop of more than one colour": any(
-            len(np.unique(texels, axis=0)) > 1 for texels in _skyboxes(scene)
-        ),
+        "a backdrop of more than one colour": any(len(np.unique(texels, axis=0)) > 1 for texels in _skyboxes(scene)),
         "skins or flexes": model.nskin > 0 or model.nflex > 0,
-        "lights that are not directional": np.any(
-            model.light_type != mujoco.mjtLightType.mjLIGHT_DIRECTIONAL.value
-        ),
+        "lights that are not directional": np.any(model.light_type != mujoco.mjtLightType.mjLIGHT_DIRECTIONAL.value),
         "translucent geoms": np.any(visible & (alpha > 0) & (alpha < 1)),
         # mj_multiRay takes these for the looks of the colliding geom and skips them.
-        "visible geoms without a contact bit on a colliding body": np.any(
-            visible & ~touches & beside_colliding
-        ),
+        "visible geoms without a contact bit on a colliding body": np.any(visible & ~touches & beside_colliding),
     }
     problems = [what for what, there in found.items() if there]
     if problems:

@@ -42,9 +42,7 @@ class Stage:
         """Put the scene into a state, seen from `camera`; true when the model changed with the variation."""
         self._camera.fixedcamid = self._camera_id(camera)
         if np.shape(qpos) != (self.model.nq,):
-            raise InputError(
-                f"scene {self._scene.name!r} has {self.model.nq} coordinates, got qpos {np.shape(qpos)}"
-            )
+            raise InputError(f"scene {self._scene.name!r} has {self.model.nq} coordinates, got qpos {np.shape(qpos)}")
         varied = variation is not self._variation and variation != self._variation
         if varied:
             # From the scene's model, not from the last variation's: an edit the new one lacks must not stay.
@@ -54,9 +52,7 @@ class Stage:
         self.data.qpos[:] = qpos
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
-        mujoco.mjv_updateScene(
-            self.model, self.data, self._option, None, self._camera, _CATEGORIES, self.visible
-        )
+        mujoco.mjv_updateScene(self.model, self.data, self._option, None, self._camera, _CATEGORIES, self.visible)
         return varied
 
     def _camera_id(self, camera: str) -> int:

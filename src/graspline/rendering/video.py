@@ -138,9 +138,7 @@ def contact_sheet(frames: Sequence[Pixels], columns: int) -> Pixels:
     height, width = frames[0].shape[:2]
     rows = -(-len(frames) // columns)
     pitch_y, pitch_x = height + _SHEET_GAP_PX, width + _SHEET_GAP_PX
-    sheet = np.full(
-        (rows * pitch_y - _SHEET_GAP_PX, columns * pitch_x - _SHEET_GAP_PX, 3), _SHEET_COLOUR, np.uint8
-    )
+    sheet = np.full((rows * pitch_y - _SHEET_GAP_PX, columns * pitch_x - _SHEET_GAP_PX, 3), _SHEET_COLOUR, np.uint8)
     for index, frame in enumerate(frames):
         top, left = index // columns * pitch_y, index % columns * pitch_x
         sheet[top : top + height, left : left + width] = frame

@@ -45,8 +45,8 @@ class JointLimits:
 class Servo:
     """Position servos: torque = kp (s - q) - kv q̇, held within ±force; `damping` is the joint's own.
 
-    The set point s follows the control u with time constant `smoothing_s`. Without that, a stiff servo fed at the control
-    rate jerks from one set point to the next at full torque.
+    The set point s follows the control u with time constant `smoothing_s`. Without that, a stiff servo fed at the
+    control rate jerks from one set point to the next at full torque.
     """
 
     kp: Array

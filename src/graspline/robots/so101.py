@@ -119,7 +119,7 @@ PUBLISHED_TIP_M = (-0.0079, -0.000218, -0.0981274)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FingerStep:
-    """One box of a finger's stepped inner face, mm: `along` the finger from `near` to `far`, `inner` to `outer` across."""
+    """One box of a finger's stepped inner face, mm: along it from `near` to `far`, across from `inner` to `outer`."""
 
     near: float
     far: float
@@ -256,13 +256,26 @@ def _set_mass(body: mujoco.MjsBody, joint: PublishedJoint, rotation: Array, posi
     body.explicitinertial = True
     body.mass = joint.mass_kg
     body.ipos = position + rotate(rotation, np.array(joint.com_m))
-    body.fullinertia = (inertia[0, 0], inertia[1, 1], inertia[2, 2], inertia[0, 1], inertia[0, 2], inertia[1, 2])
+    body.fullinertia = (
+        inertia[0, 0],
+        inertia[1, 1],
+        inertia[2, 2],
+        inertia[0, 1],
+        inertia[0, 2],
+        inertia[1, 2],
+    )
 
 
 def _box(body: mujoco.MjsBody, name: str, lower_mm: tuple, upper_mm: tuple, **more: object) -> mujoco.MjsGeom:
     low, high = np.array(lower_mm) * 1e-3, np.array(upper_mm) * 1e-3
     return body.add_geom(
-        name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=(low + high) / 2, size=(high - low) / 2, group=3, mass=0, **more
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        pos=(low + high) / 2,
+        size=(high - low) / 2,
+        group=3,
+        mass=0,
+        **more,
     )
 
 
@@ -275,9 +288,7 @@ def _add_collision(bodies: dict[str, mujoco.MjsBody]) -> None:
     _box(bodies["lower_arm"], "lower_arm_link", (15, -25, -16), (120, 25, 20))
     _box(bodies["wrist"], "wrist_block", (-18, -21, -22), (42, 21, 22))
     _box(bodies["gripper"], "palm", (-8, -24, -28), (44, 24, 28))
-    pads = dict(
-        condim=6, priority=1, friction=PAD_FRICTION, solref=PAD_SOLREF, solimp=PAD_SOLIMP
-    )
+    pads = {"condim": 6, "priority": 1, "friction": PAD_FRICTION, "solref": PAD_SOLREF, "solimp": PAD_SOLIMP}
     # A body of its own, so that what the palm touches does not count as a touch of the pad.
     fixed = bodies["gripper"].add_body(name="fixed_pad")
     for index, step in enumerate(FIXED_FINGER):

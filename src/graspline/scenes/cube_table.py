@@ -41,7 +41,7 @@ def cube_table() -> Scene:
         name="cube_table",
         robot=SO101,
         model=spec.compile(),
-        objects=(SceneObject(name=CUBE, half_extents_m=(_HALF_EDGE_M,) * 3),),
+        objects=(SceneObject(name=CUBE, half_extents_m=(_HALF_EDGE_M, _HALF_EDGE_M, _HALF_EDGE_M)),),
     )
 
 

@@ -90,6 +90,4 @@ def add_truth_sensors(spec: mujoco.MjSpec, names: tuple[str, ...]) -> None:
     )
     for name in names:
         for what, kind in kinds:
-            spec.add_sensor(
-                name=f"truth/{name}.{what}", type=kind, objtype=mujoco.mjtObj.mjOBJ_BODY, objname=name
-            )
+            spec.add_sensor(name=f"truth/{name}.{what}", type=kind, objtype=mujoco.mjtObj.mjOBJ_BODY, objname=name)

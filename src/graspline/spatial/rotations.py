@@ -102,9 +102,7 @@ def matrix_from_vector(vector: Array) -> Array:
     angle = np.linalg.norm(vector, axis=-1)
     # sin(θ/2)/θ → 1/2 as θ → 0.
     factor = np.where(angle > 1e-12, np.sin(angle / 2) / np.maximum(angle, 1e-300), 0.5)
-    return matrix_from_quaternion(
-        np.concatenate([np.cos(angle / 2)[..., None], vector * factor[..., None]], axis=-1)
-    )
+    return matrix_from_quaternion(np.concatenate([np.cos(angle / 2)[..., None], vector * factor[..., None]], axis=-1))
 
 
 def wrap(angle_rad: Array | float) -> Array:

@@ -47,29 +47,34 @@ SIGHTING_S = 0.05
 class CubeParameters(Parameters):
     """The cube and where it may lie."""
 
-    edge_m: Range = Field(Range(0.020, 0.040), ge=0.015, le=0.050, description="edge of the cube")
-    mass_kg: Range = Field(Range(0.010, 0.080), ge=0.005, le=0.2, description="mass of the cube")
-    pad_friction: Range = Field(Range(0.9, 1.2), ge=0.3, le=2.0, description="sliding friction of the jaw pads")
+    edge_m: Range = Field(default=Range(0.020, 0.040), ge=0.015, le=0.050, description="edge of the cube")
+    mass_kg: Range = Field(default=Range(0.010, 0.080), ge=0.005, le=0.2, description="mass of the cube")
+    pad_friction: Range = Field(default=Range(0.9, 1.2), ge=0.3, le=2.0, description="sliding friction of the jaw pads")
     radius_m: Range = Field(
-        Range(0.0, 0.45), ge=0, le=0.6, description="distance from the pan axis; what the arm cannot grasp is left out"
+        default=Range(0.0, 0.45),
+        ge=0,
+        le=0.6,
+        description="distance from the pan axis; what the arm cannot grasp is left out",
     )
-    azimuth_rad: Range = Field(Range(-1.92, 1.92), ge=-3.2, le=3.2, description="direction from the pan axis")
+    azimuth_rad: Range = Field(default=Range(-1.92, 1.92), ge=-3.2, le=3.2, description="direction from the pan axis")
 
 
 class GoalParameters(Parameters):
     """When the task is done."""
 
-    raised_m: float = Field(0.05, gt=0, le=0.2, description="how far the cube must be above where it lay")
-    off_pads_m: float = Field(0.02, gt=0, le=0.05, description="how far its centre may be from the middle of the pads")
-    speed_m_s: float = Field(0.02, gt=0, le=1, description="how fast it may still move")
-    sightings: int = Field(6, ge=2, le=60, description="sightings, 0.05 s apart, that the final check looks at")
+    raised_m: float = Field(default=0.05, gt=0, le=0.2, description="how far the cube must be above where it lay")
+    off_pads_m: float = Field(
+        default=0.02, gt=0, le=0.05, description="how far its centre may be from the middle of the pads"
+    )
+    speed_m_s: float = Field(default=0.02, gt=0, le=1, description="how fast it may still move")
+    sightings: int = Field(default=6, ge=2, le=60, description="sightings, 0.05 s apart, that the final check looks at")
 
 
 class RetryParameters(Parameters):
     """How often the task tries again."""
 
-    grasps: int = Field(2, ge=0, le=10, description="grasps after the first")
-    looks: int = Field(4, ge=0, le=20, description="further looks when no grasp can be planned")
+    grasps: int = Field(default=2, ge=0, le=10, description="grasps after the first")
+    looks: int = Field(default=4, ge=0, le=20, description="further looks when no grasp can be planned")
 
 
 class LiftCube(Parameters):
@@ -83,7 +88,7 @@ class LiftCube(Parameters):
     hold: HoldParameters = HoldParameters()
     goal: GoalParameters = GoalParameters()
     retries: RetryParameters = RetryParameters()
-    state_limit_s: float = Field(10.0, gt=0, le=60, description="time limit of every state")
+    state_limit_s: float = Field(default=10.0, gt=0, le=60, description="time limit of every state")
 
 
 def raised_in_hand(
@@ -97,10 +102,11 @@ def raised_in_hand(
     objects = np.stack([each.object_m for each in window])
     tools = np.stack([each.tool_m for each in window])
     mean_error_m = 2 * error_m / np.sqrt(len(window))
+    apart = (objects - tools).mean(axis=0)
     speed, speed_error = _speed(window, objects, error_m)
     return (
         at_least("raised", objects[:, 2].mean() - lay_at_m, goal.raised_m + mean_error_m, "m"),
-        at_most("off_pads", np.linalg.norm((objects - tools).mean(axis=0)), goal.off_pads_m - mean_error_m, "m"),
+        at_most("off_pads", float(np.linalg.norm(apart)), goal.off_pads_m - mean_error_m, "m"),
         at_most("speed", speed, goal.speed_m_s + 3 * speed_error, "m/s"),
     )
 
@@ -164,8 +170,14 @@ def build_machine(parameters: LiftCube) -> Machine:
                 "planned": "approach",
                 "rejected": Retry(to="look", budget="looks", otherwise=End("unreachable")),
             },
-            "approach": {"reached": "descend", "blocked": Retry(to="back_off", otherwise=End("blocked"), **again)},
-            "descend": {"straddled": "seat", "blocked": Retry(to="back_off", otherwise=End("blocked"), **again)},
+            "approach": {
+                "reached": "descend",
+                "blocked": Retry(to="back_off", otherwise=End("blocked"), **again),
+            },
+            "descend": {
+                "straddled": "seat",
+                "blocked": Retry(to="back_off", otherwise=End("blocked"), **again),
+            },
             "seat": {"seated": "close"},
             "close": {"closed": "lift", "missed": Retry(to="back_off", otherwise=End("missed"), **again)},
             "lift": {
@@ -261,8 +273,8 @@ def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float
     low, high = max(parameters.cube.radius_m.low, nearest), min(parameters.cube.radius_m.high, farthest)
     if low >= high:
         raise InputError(
-            f"cube.radius_m: [{parameters.cube.radius_m.low}, {parameters.cube.radius_m.high}] lies outside what the arm "
-            f"reaches, {nearest:.3f} to {farthest:.3f} m"
+            f"cube.radius_m: [{parameters.cube.radius_m.low}, {parameters.cube.radius_m.high}] lies outside what the "
+            f"arm reaches, {nearest:.3f} to {farthest:.3f} m"
         )
     while True:
         radius = np.sqrt(random.uniform(low * low, high * high))
@@ -290,9 +302,7 @@ def sample(parameters: LiftCube, random: np.random.Generator) -> Draw:
                 mass_kg=random.uniform(*parameters.cube.mass_kg),
                 pad_friction=random.uniform(*parameters.cube.pad_friction),
             )
-            return Draw(
-                start=cube_start(x_m=x, y_m=y, yaw_rad=yaw, edge_m=edge), variation=variation, refused=refused
-            )
+            return Draw(start=cube_start(x_m=x, y_m=y, yaw_rad=yaw, edge_m=edge), variation=variation, refused=refused)
     raise InputError(f"no cube that can be grasped in {MAX_DRAWS} draws: widen cube.radius_m or cube.azimuth_rad")
 
 

@@ -25,11 +25,13 @@ Array = NDArray[np.float64]
 class HoldParameters(Parameters):
     """When a hold counts as lost."""
 
-    slip_m: float = Field(0.012, gt=0, le=0.05, description="how far the object may move in the hand")
-    ratio: float = Field(0.7, gt=0, le=1, description="share of the hand's way the object must follow")
-    travel_m: float = Field(0.02, gt=0, le=0.2, description="way of the hand below which that share says nothing")
-    sure_s: float = Field(0.1, ge=0, le=1, description="how long what is seen of the object must say so")
-    still_s: float = Field(1.0, ge=0, le=10, description="how long the raised object is held still")
+    slip_m: float = Field(default=0.012, gt=0, le=0.05, description="how far the object may move in the hand")
+    ratio: float = Field(default=0.7, gt=0, le=1, description="share of the hand's way the object must follow")
+    travel_m: float = Field(
+        default=0.02, gt=0, le=0.2, description="way of the hand below which that share says nothing"
+    )
+    sure_s: float = Field(default=0.1, ge=0, le=1, description="how long what is seen of the object must say so")
+    still_s: float = Field(default=1.0, ge=0, le=10, description="how long the raised object is held still")
 
 
 def lift(

@@ -29,16 +29,20 @@ Array = NDArray[np.float64]
 class CloseParameters(Parameters):
     """How the jaws close and when a hold counts as one."""
 
-    speed_rad_s: float = Field(1.2, gt=0, le=3, description="jaw speed while closing")
-    touch_n: float = Field(0.3, gt=0, le=5, description="force at which a pad counts as touching")
-    squeeze_rad: float = Field(0.06, ge=0, le=0.3, description="how far past the measured touch the jaw is commanded")
-    settle_s: float = Field(0.15, ge=0, le=2, description="time for the hold to settle before lifting")
-    width_tolerance_m: float = Field(
-        0.012, gt=0, le=0.05, description="how far the jaw gap of a hold may differ from the object's width"
+    speed_rad_s: float = Field(default=1.2, gt=0, le=3, description="jaw speed while closing")
+    touch_n: float = Field(default=0.3, gt=0, le=5, description="force at which a pad counts as touching")
+    squeeze_rad: float = Field(
+        default=0.06, ge=0, le=0.3, description="how far past the measured touch the jaw is commanded"
     )
-    lost_n: float = Field(0.15, gt=0, le=5, description="pad force below which nothing is held")
-    bump_n: float = Field(12.0, gt=0, le=100, description="pad force on the way down that means a finger stands on something")
-    blocked_rad: float = Field(0.08, gt=0, le=0.5, description="tracking error that means the arm is blocked")
+    settle_s: float = Field(default=0.15, ge=0, le=2, description="time for the hold to settle before lifting")
+    width_tolerance_m: float = Field(
+        default=0.012, gt=0, le=0.05, description="how far the jaw gap of a hold may differ from the object's width"
+    )
+    lost_n: float = Field(default=0.15, gt=0, le=5, description="pad force below which nothing is held")
+    bump_n: float = Field(
+        default=12.0, gt=0, le=100, description="pad force on the way down that means a finger stands on something"
+    )
+    blocked_rad: float = Field(default=0.08, gt=0, le=0.5, description="tracking error that means the arm is blocked")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.estimates import Estimate, Perception, noisy
 
-
 # What is further away than this has left the table, or was taken away, and is not seen.
 SIGHT_M = 1.0
 
@@ -53,9 +52,7 @@ class Sighted:
     estimate: Estimate
 
 
-def look(
-    eye: Eye, target: str
-) -> Producing[Gives[Literal["seen"], Sighted] | Outcome[Literal["lost"]]]:
+def look(eye: Eye, target: str) -> Producing[Gives[Literal["seen"], Sighted] | Outcome[Literal["lost"]]]:
     """Find the target. It lies on the table, so its height follows from its size and not from a noisy sighting."""
     estimate = yield from eye.see(target)
     if estimate is None:
