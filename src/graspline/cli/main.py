@@ -7,9 +7,9 @@ import traceback
 
 import typer
 
-import graspline
 from graspline.cli import bench, demo, inspect, run
 from graspline.errors import GrasplineError
+from graspline.version import VERSION
 
 app = typer.Typer(
     name="graspline",
@@ -32,7 +32,7 @@ app.command("bench")(bench.bench)
 
 def _version(show: bool) -> None:
     if show:
-        typer.echo(f"graspline {graspline.__version__}")
+        typer.echo(f"graspline {VERSION}")
         raise typer.Exit()
 
 

@@ -86,11 +86,12 @@ class CpuEngine:
         if self._corrupt:
             for lane in [lane for lane in self._corrupt if lane in lanes]:
                 self._ctrl[lane, self._corrupt.pop(lane)] = np.nan
+        failed = False
         try:
             self._batch.step(None if every else lanes, nstep=self._substeps)
         except SimulationError as error:
-            self.diverged[error.ids] = True
-        if self._warning.tobytes() != self._no_warning or not math.isfinite(np.add.reduce(self._qvel, axis=None)):
+            self.diverged[error.ids] = failed = True
+        if failed or self._warning.tobytes() != self._no_warning or not math.isfinite(np.add.reduce(self._qvel, axis=None)):
             sick = self._warning.any(axis=(1, 2)) | ~np.isfinite(self._qvel).all(axis=1)
             self.diverged[lanes] |= sick[lanes]
             return bool(self.diverged[lanes].any())

@@ -30,7 +30,7 @@ def layout_of(model: mujoco.MjModel) -> Layout:
     parts: dict[str, dict[str, slice]] = {"reading": {}, "truth": {}}
     sizes = {"reading": 0, "truth": 0}
     for index in range(model.nsensor):
-        kind, name, *_ = model.sensor(index).name.split("/")
+        kind, name, *_ = (*model.sensor(index).name.split("/"), "")
         if kind not in parts or (kind == "reading" and sizes["truth"]):
             raise WiringError(f"sensor {model.sensor(index).name!r}: expected reading/… before truth/…")
         at, size = sizes[kind], int(model.sensor_dim[index])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.cpu import CpuEngine
+from graspline.engine.raw import step_raw
 from graspline.episodes.log import EpisodeLog, log_of
 from graspline.episodes.scenario import Scenario
 from graspline.execution.executor import Executor
@@ -23,7 +22,7 @@ from graspline.motion.joint_moves import hold
 from graspline.motion.path import controls_of
 from graspline.robots.so101 import ARM_JOINTS, FIXED_TIP_M, LOWER, SO101, UPPER
 from graspline.scenes.cube_table import cube_table
-from graspline.scenes.variation import Variation, apply_to_model
+from graspline.scenes.variation import Variation
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Draw, Task
 
@@ -64,7 +63,8 @@ def _episode_cost(episodes: int, say: Callable[[str], None]) -> list[Figure]:
         episode = time.process_time() - began
         began = time.process_time()
         for log in logs:
-            _replay_raw(log)
+            controls = controls_of(SO101, log.positions, log.velocities)
+            step_raw(cube_table(), log.start, log.variation, controls)
         raw = time.process_time() - began
         name = f"lift_cube_{lanes}_lane{'s' if lanes > 1 else ''}"
         figures += [
@@ -109,18 +109,6 @@ def _play(
                 )
         logs += [log_of(track) for _, track in executor.tick().values()]
     return logs
-
-
-def _replay_raw(log: EpisodeLog) -> None:
-    """The same controls through `mj_step` alone."""
-    model = copy.copy(cube_table().model)
-    apply_to_model(model, log.variation)
-    data = mujoco.MjData(model)
-    data.qpos[:] = log.start
-    data.ctrl[:] = data.act[:] = log.positions[0]
-    for control in controls_of(SO101, log.positions, log.velocities):
-        data.ctrl[:] = control
-        mujoco.mj_step(model, data, nstep=SO101.substeps)
 
 
 def _tick_cost(say: Callable[[str], None]) -> list[Figure]:

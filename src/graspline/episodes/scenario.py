@@ -8,9 +8,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
-import graspline
 from graspline.parameters import Parameters, Value, dump
 from graspline.tasks.task import Task
+from graspline.version import VERSION
 
 # Sensors are those of the last of the eight substeps; see engine/cpu.py.
 SENSOR_STAGE = "last_substep"
@@ -39,6 +39,6 @@ class Scenario:
             "faults": list(self.faults),
             "engine": "cpu",
             "sensor_stage": SENSOR_STAGE,
-            "graspline": graspline.__version__,
+            "graspline": VERSION,
             "mujoco": mujoco.__version__,
         }

@@ -232,6 +232,7 @@ class Executor:
         for lane in lanes:
             mine = self._lanes[lane]
             if self.engine.diverged[lane]:
+                self._cut(lane)
                 self._finish(lane, Finished("physics_diverged"), finished)
                 continue
             reply = self._reply_for_motion(lane, mine)
@@ -352,6 +353,8 @@ class Executor:
 
     def _check(self, mine: _Lane, motion: Motion, command: Command) -> None:
         path = motion.path
+        if path.ticks < 1:
+            raise WiringError(f"motion {motion.name!r} has no tick to play; a path has at least two rows")
         apart = np.abs(path.positions[0] - command.position).max()
         drift = np.abs(path.velocities[0] - command.velocity).max()
         if not (apart <= CONTINUITY and drift <= CONTINUITY):
@@ -416,7 +419,10 @@ class Executor:
     def _finish(self, lane: int, how: Finished, finished: dict[int, tuple[Finished, Track]]) -> None:
         mine = self._lanes[lane]
         if mine.driver is not None:
-            mine.driver.close()
+            try:
+                mine.driver.close()
+            except Exception:
+                how = Finished("crashed", error=how.error + traceback.format_exc())
         self._guards.load(lane, (), 0.0)
         self._aim(lane, None)
         self._stop[lane] = _NEVER

@@ -50,7 +50,11 @@ class GuardTable:
 
     def evaluate(self, rows: Rows, fresh: Flags | None) -> Flags | None:
         """Which lanes' guards fire now. With `fresh`, only those lanes have something new to judge."""
-        true, self._measured = self._kind.evaluate(rows, self._parameters)
+        true, measured = self._kind.evaluate(rows, self._parameters)
+        if fresh is not None and self._measured:
+            # What a lane without a new sight measured last stays, whoever else is judged now.
+            measured = tuple(np.where(fresh, new, old) for new, old in zip(measured, self._measured, strict=True))
+        self._measured = measured
         if not self._warm and not some(true):
             return None
         held = (self._held + 1) * true

@@ -15,7 +15,7 @@ from graspline.robots.so101 import FIXED_FACE_M, TIP_M, clear_gap_m
 
 Array = NDArray[np.float64]
 
-_ANGLES_RAD = np.linspace(0.0, 1.5, 301)
+_ANGLES_RAD = np.linspace(0.0, 1.5, 151)
 _MAX_OBJECT_TILT_RAD = 0.2
 _NAMES = ("along", "across", "along_turned", "across_turned")
 

@@ -77,6 +77,8 @@ class GraspPlan:
 
     grasp: Grasp
     pitch_rad: float
+    # Which elbow reaches it: 0 up, 1 down.
+    branch: int
     approach: Path
     descend: Path
     # Sideways until the fixed jaw touches, or as far as the estimate may be wrong.
@@ -219,24 +221,41 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Grasp
     above = centre + grasp.standoff_m * _back(centre, np.array(pitch))
     seated = centre + grasp.seat_m * np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0])
     up = np.array([0.0, 0.0, reach.lift_m])
-    top = lines.pitch_near(pitch, np.stack([centre + up, seated + up]))
-    if isinstance(top, GraspRejected):
-        return top
+
+    def lifts(top: float) -> tuple[_Line, _Line]:
+        # From where the hand comes down, and from as far as seating may take it.
+        pitches = (pitch, top)
+        return (
+            _Line("lift", centre, centre + up, pitches, reach.lift_speed_m_s),
+            _Line("lift", seated, seated + up, pitches, reach.lift_speed_m_s),
+        )
+
     paths = lines.plan(
         _Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
         _Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
-        _Line("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
+        *lifts(pitch),
     )
+    if isinstance(paths, GraspRejected) and paths.stage == "lift":
+        top = lines.pitch_near(pitch, np.stack([centre + up, seated + up]))
+        if top is None:
+            return paths
+        paths = lines.plan(
+            _Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
+            _Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
+            *lifts(top),
+        )
     if isinstance(paths, GraspRejected):
         return paths
-    descend, seat, lift = paths
+    descend, seat, lift, _ = paths
     speed = np.full(len(robot.joints), reach.travel_speed)
     approach = joint_move(robot, query.start, descend.positions[0], speed=speed)
     for stage, path in (("approach", approach), ("descend", descend), ("seat", seat), ("lift", lift)):
         refusal = _check(query, grasp, stage, path)
         if refusal is not None:
             return refusal
-    return GraspPlan(grasp=grasp, pitch_rad=pitch, approach=approach, descend=descend, seat=seat, lift=lift)
+    return GraspPlan(
+        grasp=grasp, pitch_rad=pitch, branch=branch, approach=approach, descend=descend, seat=seat, lift=lift
+    )
 
 
 def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> GraspRejected | None:
@@ -253,24 +272,21 @@ def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> GraspRejected
 
 
 def plan_lift(
-    robot: Robot, grasp: Grasp, start: Command, lift_m: float, reach: ReachParameters
+    robot: Robot, plan: GraspPlan, start: Command, lift_m: float, reach: ReachParameters
 ) -> Path | GraspRejected:
     """Straight up from where the hand is, turning as little as reach allows, the jaw as it is commanded."""
-    joints = start.position[None, :5]
-    position, rotation = forward(joints, np.array(grasp.tool_m))
-    pitch = float(joints[0, 1] + joints[0, 2] + joints[0, 3])
-    yaw = float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
-    here = solve(position, pitch, yaw, np.array(grasp.tool_m))
-    branch = int(np.argmin(np.abs(here.joints_rad[0, _FRONT] - joints).max(axis=-1)))
-    held = dataclasses.replace(grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
-    lines = _Lines(robot, reach, held, branch)
-    raised = position[0] + np.array([0.0, 0.0, lift_m])
-    top = lines.pitch_near(pitch, raised[None])
-    if isinstance(top, GraspRejected):
-        return top
-    paths = lines.plan(_Line("lift", position[0], raised, (pitch, top), reach.lift_speed_m_s))
+    grasp = dataclasses.replace(plan.grasp, open_rad=float(start.position[robot.jaw]))
+    here = forward(start.position[None, robot.arm], np.array(grasp.tool_m))[0][0]
+    raised = here + np.array([0.0, 0.0, lift_m])
+    lines, pitch = _Lines(robot, reach, grasp, plan.branch), plan.pitch_rad
+    paths = lines.plan(_Line("lift", here, raised, (pitch, pitch), reach.lift_speed_m_s))
     if isinstance(paths, GraspRejected):
-        return paths
+        top = lines.pitch_near(pitch, raised[None])
+        if top is None:
+            return paths
+        paths = lines.plan(_Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
+        if isinstance(paths, GraspRejected):
+            return paths
     # The same joints to the last bit, so that the motion starts where the last one ended.
     paths[0].positions[0] = start.position
     return paths[0]
@@ -297,21 +313,14 @@ class _Lines:
     def _solve(self, position: Array, pitch: Array | float) -> Solutions:
         return solve(position, pitch, self.grasp.yaw_rad, self._tool, self.reach.joint_margin_rad)
 
-    def pitch_near(self, wanted: float, positions: Array) -> float | GraspRejected:
+    def pitch_near(self, wanted: float, positions: Array) -> float | None:
         """The pitch nearest to the wanted one that reaches all positions (n, 3): a held object turns least."""
-        as_wanted = self._solve(positions, wanted)
-        missed = np.flatnonzero(~as_wanted.reached[:, self.branch])
-        if not len(missed):
-            return wanted
         count = len(positions)
         pitch = STRAIGHT_DOWN_RAD - np.arange(0.0, self.reach.max_tilt_rad + 1e-9, _STEP_RAD)
         pitch = pitch[np.argsort(np.abs(pitch - wanted), kind="stable")]
         solved = self._solve(np.tile(positions, (len(pitch), 1)), np.repeat(pitch, count))
         reached = solved.reached[:, self.branch].reshape(len(pitch), count).all(axis=1)
-        if not reached.any():
-            evidence = as_wanted.explain(int(missed[0]))
-            return GraspRejected(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
-        return float(pitch[int(np.argmax(reached))])
+        return float(pitch[int(np.argmax(reached))]) if reached.any() else None
 
     def plan(self, *lines: _Line) -> list[Path] | GraspRejected:
         """All lines in one solve, or the first sample of the first one that cannot be reached."""

@@ -99,23 +99,24 @@ def solve(
     """
     position = np.atleast_2d(np.asarray(position_m, float))
     count = len(position)
-    pitch = np.broadcast_to(np.asarray(pitch_rad, float), (count,))
-    tool = np.broadcast_to(np.asarray(tool_m, float), (count, 3))
+    pitch = _rows(pitch_rad, count)
+    tool = np.asarray(tool_m, float)
     sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
     # In the plane seen from above, points and headings are complex numbers. Headings are (2, N): facing the target, and
     # with the back to it.
     target = (position[:, 0] - PAN_X_M) + 1j * position[:, 1]
-    across = tool[:, 2] + 1j * tool[:, 1]
+    along, lateral, opening = tool[..., 0], tool[..., 1], tool[..., 2]
+    across = opening + 1j * lateral
     if yaw_rad is None:
-        heading = _free_heading(target, tool[:, 1])
+        heading = _free_heading(target, lateral)
         roll = np.broadcast_to(_ALIGNED, (2, count))
     else:
-        yaw = np.exp(1j * np.broadcast_to(np.asarray(yaw_rad, float), (count,)))
+        yaw = np.exp(1j * _rows(yaw_rad, count))
         heading = _coupled_heading(target, across, yaw, pitch, sin_pitch)
         roll = _roll_of(yaw * np.conj(heading), sin_pitch)
     ahead = target * np.conj(heading)
     aside = across * np.conj(roll)
-    reach = GRIPPER_M + tool[:, 0]
+    reach = GRIPPER_M + along
     wrist_r = ahead.real - reach * cos_pitch - aside.real * sin_pitch - LIFT_RADIUS_M
     wrist_z = position[:, 2] + reach * sin_pitch - aside.real * cos_pitch - LIFT_HEIGHT_M
     joints, ring = _two_links(wrist_r, wrist_z, pitch)
@@ -130,6 +131,11 @@ def solve(
         joints_rad=joints.reshape(4, count, 5).transpose(1, 0, 2),
         excess=excess.reshape(4, count, 6).transpose(1, 0, 2),
     )
+
+
+def _rows(values: Array | float, count: int) -> Array:
+    rows = np.asarray(values, float)
+    return rows if rows.ndim else np.full(count, rows)
 
 
 def _free_heading(target: Complex, lateral: Array) -> Complex:

@@ -147,6 +147,9 @@ def _drive(
             continue
         if until_s == float("inf"):
             reply = yield request
+        elif last.time_s >= until_s - 1e-9:
+            # Its time was up when the last request ended: nothing new begins.
+            reply = dataclasses.replace(last, by=TIMED_OUT)
         else:
             inner = request if isinstance(request, Within) else Within(request=request)
             reply = yield Within(request=inner.request, until_s=min(inner.until_s, until_s))

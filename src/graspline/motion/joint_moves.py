@@ -15,6 +15,9 @@ Array = NDArray[np.float64]
 # Sampled velocity changes average the acceleration over a tick, so staying under the limit in continuous time is
 # enough; the margin covers rounding of the last tick.
 _MARGIN = 0.999
+# A sampled path's acceleration is known by differences only, so a move that takes over close to a limit may pass it by
+# this much: what is left of a tick's jerk. It is held at the limit instead.
+_HAIR_RAD = 1e-3
 
 
 def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Array = 1.0) -> Path:
@@ -36,6 +39,8 @@ def brake(robot: Robot, start: Command) -> Path:
     request = _request(robot, start)
     request.control_interface = ruckig.ControlInterface.Velocity
     request.synchronization = ruckig.Synchronization.No
+    # Whole ticks would be a later stop than limits allow, and ruckig fails where less than one is left.
+    request.duration_discretization = ruckig.DurationDiscretization.Continuous
     request.target_velocity = [0.0] * len(start.position)
     request.target_acceleration = [0.0] * len(start.position)
     return _sample(robot, request, None)
@@ -93,13 +98,22 @@ def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) 
     result = ruckig.Ruckig(joints, robot.dt_s).calculate(request, trajectory)
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise WiringError(f"no joint move from {request.current_position} to {target}: {result.name}")
-    ticks = max(1, round(trajectory.duration / robot.dt_s))
+    ticks = max(1, int(np.ceil(trajectory.duration / robot.dt_s - 1e-6)))
     positions, velocities = np.empty((ticks + 1, joints)), np.zeros((ticks + 1, joints))
     for tick in range(ticks + 1):
         positions[tick], velocities[tick], _ = trajectory.at_time(tick * robot.dt_s)
+    _keep_inside(robot, positions, velocities)
     # The rows the next path starts from are exact: the command it left, and rest at the target.
     positions[0], velocities[0] = request.current_position, request.current_velocity
     velocities[-1] = 0.0
     if target is not None:
         positions[-1] = target
     return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
+
+
+def _keep_inside(robot: Robot, positions: Array, velocities: Array) -> None:
+    """Hold at the limit what would pass it by a hair."""
+    inside = np.clip(positions, robot.limits.lower, robot.limits.upper)
+    over = positions != inside
+    if over.any() and np.abs(positions - inside).max() <= _HAIR_RAD:
+        positions[over], velocities[over] = inside[over], 0.0

@@ -83,6 +83,9 @@ class PathRefused:
 def check_path(path: Path, robot: Robot) -> PathRefused | None:
     """Every sample inside range, velocity and acceleration limits, or what breaks which limit by how much."""
     limits = robot.limits
+    if not path.velocities.any() and not (path.positions - path.positions[0]).any():
+        # Standing still, as holds do, only the place counts.
+        path = Path(positions=path.positions[:2], velocities=path.velocities[:2], dt_s=path.dt_s)
     accelerations = np.diff(path.velocities, axis=0) / path.dt_s
     low, high = path.positions.min(axis=0), path.positions.max(axis=0)
     speed = np.abs(path.velocities).max(axis=0)

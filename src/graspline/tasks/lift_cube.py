@@ -18,7 +18,7 @@ from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_grasp
 from graspline.kinematics.so101 import PAN_X_M, solve
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
-from graspline.machine.table import End, Retry
+from graspline.machine.table import End, Retry, Transition
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import at_rest
 from graspline.parameters import Parameters, Range
@@ -148,7 +148,23 @@ def pads_middle_m(robot: Robot, reply: Reply) -> Array:
 
 def build_machine(parameters: LiftCube) -> Machine:
     """States and table; every failure has a name, every retry a budget."""
-    again = {"budget": "grasps"}
+
+    def again(otherwise: str) -> Retry:
+        return Retry(to="back_off", budget="grasps", otherwise=End(otherwise))
+
+    lost = {"dropped": again("dropped"), "slipped": again("slipped"), "blocked": again("blocked")}
+    table: dict[str, dict[str, Transition]] = {
+        "look": {"seen": "plan", "lost": End("target_not_found")},
+        "plan": {"planned": "approach", "rejected": Retry(to="look", budget="looks", otherwise=End("unreachable"))},
+        "approach": {"reached": "descend", "blocked": again("blocked")},
+        "descend": {"straddled": "seat", "blocked": again("blocked")},
+        "seat": {"seated": "close"},
+        "close": {"closed": "lift", "missed": again("missed")},
+        "lift": {"lifted": "hold", **lost},
+        "hold": {"held": "verify", **lost},
+        "verify": {"verified": End("success"), "refuted": again("not_verified")},
+        "back_off": {"ready": "look"},
+    }
     return Machine(
         name="lift-cube",
         start="look",
@@ -164,40 +180,7 @@ def build_machine(parameters: LiftCube) -> Machine:
             "verify": verify,
             "back_off": back_off,
         },
-        table={
-            "look": {"seen": "plan", "lost": End("target_not_found")},
-            "plan": {
-                "planned": "approach",
-                "rejected": Retry(to="look", budget="looks", otherwise=End("unreachable")),
-            },
-            "approach": {
-                "reached": "descend",
-                "blocked": Retry(to="back_off", otherwise=End("blocked"), **again),
-            },
-            "descend": {
-                "straddled": "seat",
-                "blocked": Retry(to="back_off", otherwise=End("blocked"), **again),
-            },
-            "seat": {"seated": "close"},
-            "close": {"closed": "lift", "missed": Retry(to="back_off", otherwise=End("missed"), **again)},
-            "lift": {
-                "lifted": "hold",
-                "dropped": Retry(to="back_off", otherwise=End("dropped"), **again),
-                "slipped": Retry(to="back_off", otherwise=End("slipped"), **again),
-                "blocked": Retry(to="back_off", otherwise=End("blocked"), **again),
-            },
-            "hold": {
-                "held": "verify",
-                "dropped": Retry(to="back_off", otherwise=End("dropped"), **again),
-                "slipped": Retry(to="back_off", otherwise=End("slipped"), **again),
-                "blocked": Retry(to="back_off", otherwise=End("blocked"), **again),
-            },
-            "verify": {
-                "verified": End("success"),
-                "refuted": Retry(to="back_off", otherwise=End("not_verified"), **again),
-            },
-            "back_off": {"ready": "look", "timed_out": End("timed_out")},
-        },
+        table={state: {**row, "timed_out": End("timed_out")} for state, row in table.items()},
         inputs={
             "eye": Eye,
             "world": CollisionWorld,
@@ -210,7 +193,7 @@ def build_machine(parameters: LiftCube) -> Machine:
             "goal": GoalParameters,
         },
         budgets={"grasps": parameters.retries.grasps, "looks": parameters.retries.looks},
-        limits_s={"back_off": parameters.state_limit_s},
+        limits_s=dict.fromkeys(table, parameters.state_limit_s),
     )
 
 

@@ -46,7 +46,7 @@ def lift(
     reach: ReachParameters,
 ) -> Stage[Literal["lifted", "dropped", "slipped", "blocked"]]:
     """Raise the object in a straight line."""
-    path = yield from solved(plan_lift, robot, plan.grasp, last.command, reach.lift_m, reach)
+    path = yield from solved(plan_lift, robot, plan, last.command, reach.lift_m, reach)
     if isinstance(path, GraspRejected):
         return Outcome("blocked", path.evidence)
     ended = yield Motion("lift", path, guards=hold_guards(hold, close, keep), watch=eye.watch(target))

@@ -1,0 +1,27 @@
+"""Bare MuJoCo: the same controls through `mj_step` and nothing else, to measure what everything else costs."""
+
+from __future__ import annotations
+
+import copy
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Variation, apply_to_model
+
+Array = NDArray[np.float64]
+
+
+def step_raw(scene: Scene, start: Array, variation: Variation, controls: Array) -> Array:
+    """Play controls (T, nu) from a start; returns the last qpos."""
+    model = copy.copy(scene.model)
+    apply_to_model(model, variation)
+    data = mujoco.MjData(model)
+    data.qpos[:] = start
+    data.ctrl[:] = data.act[:] = [start[scene.joint_address(joint)] for joint in scene.robot.joints]
+    for control in controls:
+        data.ctrl[:] = control
+        mujoco.mj_step(model, data, nstep=scene.robot.substeps)
+    return np.array(data.qpos)
