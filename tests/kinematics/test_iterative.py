@@ -13,16 +13,8 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from graspline.errors import InputError, WiringError
-from graspline.kinematics.iterative import (
-    IterativeSolver,
-    Refusal,
-    Search,
-    Solution,
-    Target,
-    ToolPoint,
-    _turn_between_directions,
-    _turn_between_quaternions,
-)
+from graspline.kinematics.iterative import IterativeSolver, _turn_between_directions, _turn_between_quaternions
+from graspline.kinematics.targets import Refusal, Search, Solution, Target, ToolPoint
 from graspline.robots.so101 import ARM_JOINTS, FIXED_TIP_M, JOINTS, tip_gap_m
 from graspline.scenes.cube_table import cube_table
 from graspline.spatial.rotations import (

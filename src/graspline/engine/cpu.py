@@ -91,7 +91,8 @@ class CpuEngine:
             self._batch.step(None if every else lanes, nstep=self._substeps)
         except SimulationError as error:
             self.diverged[error.ids] = failed = True
-        if failed or self._warning.tobytes() != self._no_warning or not math.isfinite(np.add.reduce(self._qvel, axis=None)):
+        warned = self._warning.tobytes() != self._no_warning
+        if failed or warned or not math.isfinite(np.add.reduce(self._qvel, axis=None)):
             sick = self._warning.any(axis=(1, 2)) | ~np.isfinite(self._qvel).all(axis=1)
             self.diverged[lanes] |= sick[lanes]
             return bool(self.diverged[lanes].any())

@@ -23,6 +23,7 @@ from graspline.engine.protocol import Engine
 from graspline.errors import WiringError
 from graspline.execution.guard_tables import GuardTables
 from graspline.execution.happenings import Applied, Finished, Happening, Looked, Observer
+from graspline.execution.reel import NEVER, Reel
 from graspline.execution.requests import (
     Announce,
     Ask,
@@ -33,13 +34,13 @@ from graspline.execution.requests import (
     Preempted,
     Reply,
     Solve,
-    Watch,
     Within,
 )
+from graspline.execution.sights import Sights
 from graspline.execution.track import Track
 from graspline.motion.guards import Guard, Rows
 from graspline.motion.joint_moves import hold
-from graspline.motion.path import Command, at_rest, check_path, controls_of
+from graspline.motion.path import Command, at_rest, check_path
 from graspline.rendering.picture import Picture
 from graspline.scenes.variation import Variation
 
@@ -49,7 +50,6 @@ Array = NDArray[np.float64]
 CONTINUITY = 1e-6
 # After Stop the arm brakes and then stands still this long.
 PARTING_HOLD_S = 0.25
-_NEVER = np.iinfo(np.int64).max
 _ENDLESS = float("inf")
 
 
@@ -98,23 +98,12 @@ class Executor:
         self._answer = answer or (lambda lane, ask: ask.default)
         self._delays = delays or Delays()
         self._record_states = record_states
-        count = engine.count
-        # Controls and references of the motions in play, grown to the longest path seen.
-        self._use_buffers(self._buffer(128), self._buffer(128))
-        self._row = np.zeros(count, np.int64)
-        # Tick at which each lane's motion began, and at which it ends; the earliest end.
-        self._since = np.zeros(count, np.int64)
-        self._stop = np.full(count, _NEVER)
-        self._next_stop = _NEVER
         self._lanes: dict[int, _Lane] = {}
         self._active = np.zeros(0, np.intp)
-        self._guards = GuardTables(count, self.robot.control_hz)
-        # Watched objects: where each lane's lies in truth, when it is seen next, and every how many ticks.
-        self._sight_columns = np.zeros((count, 3), np.intp)
-        self._sight = np.full(count, _NEVER)
-        self._sight_period = np.ones(count, np.int64)
-        self._next_sight = _NEVER
-        self._blurs: dict[int, Callable[[Array], Array]] = {}
+        self._reel = Reel(self.robot, engine.count)
+        self._next_stop = NEVER
+        self._guards = GuardTables(engine.count, self.robot.control_hz)
+        self._sights = Sights(engine)
         self._rows = self._guard_rows()
         self._now = 0
         self._due: list[tuple[int, int, int, int, Event]] = []
@@ -182,9 +171,7 @@ class Executor:
         if self._due and self._due[0][0] <= self._now:
             self._apply_due()
         lanes = self._active
-        # Row of each lane in the flattened buffers.
-        row = self._row[lanes] + self._now
-        diverged = self.engine.step(self._flat_controls.take(row, axis=0), lanes)
+        diverged = self.engine.step(self._reel.controls(lanes, self._now), lanes)
         self._now += 1
         if self._record_states:
             for lane in lanes:
@@ -192,17 +179,18 @@ class Executor:
         fired = None
         if self._guards.busy:
             if self._guards.any_command:
-                self._rows.command[lanes] = self._flat_references.take(row + 1, axis=0)
-            fired = self._guards.evaluate(self._rows, self._watch() if self._now >= self._next_sight else None)
+                self._rows.command[lanes] = self._reel.references(lanes, self._now)
+            fresh = self._sights.see(self._now) if self._now >= self._sights.next_due else None
+            fired = self._guards.evaluate(self._rows, fresh)
         if fired is None and not diverged and self._now < self._next_stop:
             return {}
-        done = self._stop <= self._now
+        done = self._reel.stop <= self._now
         if fired is not None:
             done |= fired
         if diverged:
             done |= self.engine.diverged
         finished = self._resume([lane for lane in np.flatnonzero(done).tolist() if lane in self._lanes])
-        self._next_stop = int(self._stop.min())
+        self._next_stop = int(self._reel.stop.min())
         return finished
 
     def _apply_due(self) -> None:
@@ -211,18 +199,6 @@ class Executor:
             mine = self._lanes.get(lane)
             if mine is not None and mine.began == began:
                 self.apply(lane, event)
-
-    def _watch(self) -> NDArray[np.bool_] | None:
-        """See the watched objects that are due now; which lanes saw something new."""
-        fresh = self._sight <= self._now
-        self._sight[fresh] += self._sight_period[fresh]
-        self._next_sight = int(self._sight.min())
-        seen = np.take_along_axis(self.engine.truth, self._sight_columns, axis=1)
-        for lane, blur in self._blurs.items():
-            if fresh[lane]:
-                seen[lane] = blur(seen[lane])
-        self._rows.watched[:] = np.where(fresh[:, None], seen, self._rows.watched)
-        return fresh
 
     # Ended requests
 
@@ -302,16 +278,15 @@ class Executor:
         finished: dict[int, tuple[Finished, Track]],
     ) -> None:
         """Answer now, or after holding for as long as the answer takes."""
-        mine = self._lanes[lane]
-        command = mine.motion.path.command_at(self._played(lane))
+        command = self._reel.command(lane, self._now)
         if delay_s > 0:
-            mine.answer = value
+            self._lanes[lane].answer = value
             self._put(lane, Motion("wait", hold(self.robot, command, delay_s)))
         else:
             self._advance(lane, self._reply(lane, "completed", (), value, command), asking, finished)
 
     def _reply_for_motion(self, lane: int, mine: _Lane) -> Reply:
-        completed = self._played(lane) == mine.motion.path.ticks
+        completed = self._reel.played(lane, self._now) == mine.motion.path.ticks
         guard: Guard | None = self._guards.fired(lane)
         evidence = self._guards.evidence(lane)
         command = self._cut(lane)
@@ -369,46 +344,22 @@ class Executor:
 
     def _put(self, lane: int, motion: Motion) -> None:
         """Make this the motion the lane plays from its next tick on."""
-        mine, path = self._lanes[lane], motion.path
+        mine, ticks = self._lanes[lane], motion.path.ticks
         mine.motion = motion
-        ticks = path.ticks
-        if ticks >= self._controls.shape[1]:
-            self._grow(ticks)
-        self._controls[lane, :ticks] = controls_of(self.robot, path.positions[:-1], path.velocities[:-1])
-        self._references[lane, : ticks + 1] = path.positions
-        self._since[lane] = self._now
-        self._row[lane] = lane * self._references.shape[1] - self._now
         if mine.until_s != _ENDLESS:
             left = int(np.ceil((mine.until_s - self.time_s(lane)) * self.robot.control_hz - 1e-9))
             ticks = min(ticks, max(1, left))
-        self._stop[lane] = self._now + ticks
+        self._reel.put(lane, motion.path, self._now, ticks)
         self._next_stop = min(self._next_stop, self._now + ticks)
-        self._aim(lane, motion.watch)
+        self._sights.aim(lane, motion.watch, self._now)
         watch_hz = motion.watch.rate_hz if motion.watch is not None else 0.0
         self._guards.load(lane, motion.guards, watch_hz)
 
-    def _aim(self, lane: int, watch: Watch | None) -> None:
-        """Follow an object from the next tick on, or nothing."""
-        self._blurs.pop(lane, None)
-        self._rows.watched[lane] = np.nan
-        self._sight[lane] = _NEVER
-        if watch is not None:
-            if watch.blur is not None:
-                self._blurs[lane] = watch.blur
-            columns = self.engine.layout.truth[f"{watch.target}.position"]
-            self._sight_columns[lane] = np.arange(columns.start, columns.stop)
-            self._sight_period[lane] = max(1, round(self.robot.control_hz / watch.rate_hz))
-            self._sight[lane] = self._now + 1
-        self._next_sight = int(self._sight.min())
-
-    def _played(self, lane: int) -> int:
-        return int(min(self._now - self._since[lane], self._lanes[lane].motion.path.ticks))
-
     def _cut(self, lane: int) -> Command:
         """End the motion here: log what was played and say where the reference stands."""
-        mine, played = self._lanes[lane], self._played(lane)
-        mine.track.append(mine.motion.path, played)
-        return mine.motion.path.command_at(played)
+        mine = self._lanes[lane]
+        mine.track.append(mine.motion.path, self._reel.played(lane, self._now))
+        return self._reel.command(lane, self._now)
 
     def _part(self, lane: int, finished: Finished, command: Command) -> None:
         """The driver is gone: brake, hold, and report then."""
@@ -424,28 +375,11 @@ class Executor:
             except Exception:
                 how = Finished("crashed", error=how.error + traceback.format_exc())
         self._guards.load(lane, (), 0.0)
-        self._aim(lane, None)
-        self._stop[lane] = _NEVER
+        self._sights.aim(lane, None, self._now)
+        self._reel.clear(lane)
         self._tell(lane, how)
         del self._lanes[lane]
         finished[lane] = how, mine.track
-
-    def _grow(self, ticks: int) -> None:
-        """Make room for longer motions; what is in play keeps its place."""
-        old, width = self._controls, max(ticks + 1, 2 * self._controls.shape[1])
-        controls, references = self._buffer(width), self._buffer(width)
-        controls[:, : old.shape[1]] = old
-        references[:, : old.shape[1]] = self._references
-        self._use_buffers(controls, references)
-        self._row[:] = np.arange(self.engine.count) * width - self._since
-
-    def _buffer(self, width: int) -> Array:
-        return np.zeros((self.engine.count, width, len(self.robot.joints)))
-
-    def _use_buffers(self, controls: Array, references: Array) -> None:
-        self._controls, self._references = controls, references
-        self._flat_controls = controls.reshape(-1, controls.shape[2])
-        self._flat_references = references.reshape(-1, references.shape[2])
 
     def _refresh_active(self) -> None:
         self._active = np.array(sorted(self._lanes), np.intp)
@@ -458,7 +392,6 @@ class Executor:
 
     def _guard_rows(self) -> Rows:
         readings, columns = self.engine.readings, self.engine.layout.readings
-        count = self.engine.count
         fixed, moving = columns["fixed_pad_force"], columns["moving_pad_force"]
         if fixed.stop != moving.start:
             raise WiringError("the two pad force sensors must be next to each other")
@@ -467,8 +400,8 @@ class Executor:
             tool_position=readings[:, columns["tool_position"]],
             tool_axes=_vectors(readings[:, columns["tool_axes"]]),
             pad_force=_vectors(readings[:, fixed.start : moving.stop]),
-            command=np.zeros((count, len(self.robot.joints))),
-            watched=np.full((count, 3), np.nan),
+            command=np.zeros((self.engine.count, len(self.robot.joints))),
+            watched=self._sights.watched,
             jaw=self.robot.jaw,
         )
 

@@ -7,7 +7,7 @@ import ruckig
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
-from graspline.motion.path import Command, Path
+from graspline.motion.path import Command, Path, at_rest
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -31,7 +31,12 @@ def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Ar
     # A start faster than the slower limit asked for is allowed: it is slowed down from there.
     velocity = np.maximum(share * limits.velocity * _MARGIN, np.minimum(np.abs(start.velocity), limits.velocity))
     request.max_velocity = velocity.tolist()
-    return _sample(robot, request, target)
+    path = _sample(robot, request, target)
+    if start.velocity.any() and np.any((path.positions < limits.lower) | (path.positions > limits.upper)):
+        # Joints that wait for slower ones may swing out beyond a limit they were heading for; from rest they do not.
+        stop = brake(robot, start)
+        return join(stop, joint_move(robot, at_rest(stop.end), target, speed=speed))
+    return path
 
 
 def brake(robot: Robot, start: Command) -> Path:
