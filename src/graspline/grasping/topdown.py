@@ -275,10 +275,13 @@ def plan_lift(
     robot: Robot, plan: GraspPlan, start: Command, lift_m: float, reach: ReachParameters
 ) -> Path | GraspRejected:
     """Straight up from where the hand is, turning as little as reach allows, the jaw as it is commanded."""
-    grasp = dataclasses.replace(plan.grasp, open_rad=float(start.position[robot.jaw]))
-    here = forward(start.position[None, robot.arm], np.array(grasp.tool_m))[0][0]
-    raised = here + np.array([0.0, 0.0, lift_m])
-    lines, pitch = _Lines(robot, reach, grasp, plan.branch), plan.pitch_rad
+    joints = start.position[robot.arm]
+    position, rotation = forward(joints[None], np.array(plan.grasp.tool_m))
+    here, raised = position[0], position[0] + np.array([0.0, 0.0, lift_m])
+    # As the hand really stands: braking on the way to the object has moved it a little off the plan.
+    pitch, yaw = float(joints[1:4].sum()), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
+    grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
+    lines = _Lines(robot, reach, grasp, plan.branch)
     paths = lines.plan(_Line("lift", here, raised, (pitch, pitch), reach.lift_speed_m_s))
     if isinstance(paths, GraspRejected):
         top = lines.pitch_near(pitch, raised[None])

@@ -40,10 +40,9 @@ def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Ar
 
 
 def brake(robot: Robot, start: Command) -> Path:
-    """From any command to rest as soon as limits allow, wherever that is."""
+    """From any command to rest as soon as limits allow, all joints together so that the hand keeps its direction."""
     request = _request(robot, start)
     request.control_interface = ruckig.ControlInterface.Velocity
-    request.synchronization = ruckig.Synchronization.No
     # Whole ticks would be a later stop than limits allow, and ruckig fails where less than one is left.
     request.duration_discretization = ruckig.DurationDiscretization.Continuous
     request.target_velocity = [0.0] * len(start.position)

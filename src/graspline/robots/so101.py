@@ -184,6 +184,7 @@ def clear_gap_m(jaw_rad: float | Array, from_m: float) -> Array:
     """The room between the fingers for something that reaches up to `from_m` along the approach axis.
 
     The moving finger leans in towards its pivot when open, so what counts is the narrowest place below that height.
+    Opened so far that it ends above that height it has nothing to close on: there is no room then.
     """
     along, across = moving_finger_m(jaw_rad)
     nearest = np.where(along >= from_m, across, np.inf).min(axis=-1)
@@ -193,7 +194,7 @@ def clear_gap_m(jaw_rad: float | Array, from_m: float) -> Array:
         share = (from_m - near) / np.where(far == near, 1.0, far - near)
         crossing = across[..., low + 1] + share * (across[..., low] - across[..., low + 1])
         nearest = np.where((share >= 0) & (share <= 1), np.minimum(nearest, crossing), nearest)
-    return nearest - FIXED_FACE_M
+    return np.where(np.isinf(nearest), 0.0, nearest - FIXED_FACE_M)
 
 
 def _jaw_law() -> JawLaw:

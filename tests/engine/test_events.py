@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graspline.engine.events import Change, CorruptControl, Place, Push
+from graspline.scenes.cube_table import CUBE
+from graspline.scenes.variation import Edit, friction_of
+
+from .worlds import PLAIN, START, bits, cube_m, engine_with, play, rest, varied
+
+SLIPPERY = Change(
+    edits=(
+        Edit(field="geom_friction", element=CUBE, values=(0.0, 0.0, 0.0)),
+        Edit(field="geom_friction", element="table", values=(0.0, 0.0, 0.0)),
+    )
+)
+
+
+def test_a_push_moves_a_cube_until_it_ends() -> None:
+    engine = engine_with([(START, PLAIN)] * 2)
+    rest(engine, 20)
+    start = cube_m(engine, 0)
+    engine.apply(0, Push(body=CUBE, force_n=(0.0, 0.6, 0.0)))
+    rest(engine, 12)
+    pushed = cube_m(engine, 0)
+    assert pushed[1] - start[1] > 0.005
+    assert abs(pushed[0] - start[0]) < 0.005
+    engine.apply(0, Push(body=CUBE, force_n=(0.0, 0.0, 0.0)))
+    rest(engine, 60)
+    stopped = cube_m(engine, 0)
+    rest(engine, 30)
+    assert cube_m(engine, 0) == pytest.approx(stopped, abs=1e-5)
+    assert cube_m(engine, 1) == pytest.approx(start, abs=1e-5)
+
+
+def test_place_puts_an_object_at_rest_where_it_says() -> None:
+    engine = engine_with([(START, PLAIN)])
+    rest(engine, 10)
+    engine.apply(0, Push(body=CUBE, force_n=(0.5, 0.0, 0.0)))
+    rest(engine, 10)
+    engine.apply(0, Push(body=CUBE, force_n=(0.0, 0.0, 0.0)))
+    turned = (np.cos(0.3), 0.0, 0.0, np.sin(0.3))
+    engine.apply(0, Place(body=CUBE, position_m=(0.30, -0.12, 0.015), quaternion=turned))
+    rest(engine, 30)
+    assert cube_m(engine) == pytest.approx((0.30, -0.12, 0.015), abs=1e-4)
+    quaternion = engine.truth[0, engine.layout.truth["cube.quaternion"]]
+    assert abs(np.dot(quaternion, turned)) == pytest.approx(1.0, abs=1e-5)
+    assert np.linalg.norm(engine.truth[0, engine.layout.truth["cube.velocity"]]) < 1e-3
+
+
+def test_a_change_of_friction_lets_a_cube_slide_that_would_have_stayed() -> None:
+    engine = engine_with([(START, PLAIN)] * 2)
+    rest(engine, 20)
+    before = cube_m(engine, 0)
+    engine.apply(1, SLIPPERY)
+    for lane in (0, 1):
+        # A third of what friction holds.
+        engine.apply(lane, Push(body=CUBE, force_n=(0.0, 0.08, 0.0)))
+    rest(engine, 20)
+    assert cube_m(engine, 0) == pytest.approx(before, abs=1e-4)
+    assert cube_m(engine, 1)[1] - before[1] > 0.05
+
+
+def test_a_change_that_is_taken_back_leaves_the_lane_as_its_variation_has_it() -> None:
+    start, variation = varied(1)
+    changed, plain = engine_with([(start, variation)]), engine_with([(start, variation)])
+    friction = tuple(edit for edit in variation.edits if edit.field == "geom_friction")
+    oiled = friction_of(tuple(edit.element for edit in friction), (0.01, 0.001, 0.0001))
+    changed.apply(0, Change(edits=oiled))
+    changed.apply(0, Change(edits=friction))
+    play(changed, range(40))
+    play(plain, range(40))
+    assert bits(changed, 0) == bits(plain, 0)
+
+
+@pytest.mark.parametrize("joint", ["shoulder_pan", "elbow_flex", "gripper"])
+def test_a_corrupt_control_makes_exactly_its_lane_diverge(joint: str) -> None:
+    worlds = [varied(0), varied(1), varied(2)]
+    struck, plain = engine_with(worlds), engine_with(worlds)
+    play(struck, range(10))
+    play(plain, range(10))
+    struck.apply(1, CorruptControl(joint=joint))
+    # It strikes the next tick of its own lane, however often the others go on before.
+    assert not play(struck, range(10, 12), [0, 2])
+    assert play(struck, range(10, 11), [1])
+    assert struck.diverged.tolist() == [False, True, False]
+    play(plain, range(10, 12), [0, 2])
+    assert [bits(struck, lane) for lane in (0, 2)] == [bits(plain, lane) for lane in (0, 2)]
+
+
+def test_an_event_for_something_that_does_not_exist_is_refused() -> None:
+    engine = engine_with([(START, PLAIN)])
+    with pytest.raises(KeyError, match="cubes"):
+        engine.apply(0, Push(body="cubes", force_n=(0.0, 0.0, 0.0)))
+    with pytest.raises(KeyError, match="elbow"):
+        engine.apply(0, CorruptControl(joint="elbow"))
