@@ -42,7 +42,7 @@ class Measurement:
     def as_dict(self) -> dict[str, object]:
         return {
             "name": self.name,
-            "value": None if self.absent else self.value,
+            "value": self.value if math.isfinite(self.value) else None,
             "relation": self.relation,
             "limit": self.limit,
             "unit": self.unit,

@@ -11,7 +11,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, CorruptControl, Place, Push
 from graspline.robots.so101 import PAD_GEOMS, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table
-from graspline.scenes.variation import box_of, friction_of
+from graspline.scenes.variation import Variation, box_of, friction_of
 
 from .worlds import CUBES, PLAIN, START, bits, cube_m, engine_with, play, rest, varied, weighed_kg
 
@@ -280,7 +280,7 @@ def test_lanes_on_tables_of_cubes_from_tiny_to_large_rest_in_order_of_size() -> 
     worlds = [
         (
             cube_start(x_m=0.15, y_m=0.22, yaw_rad=0.0, edge_m=edge),
-            type(PLAIN)(edits=box_of(CUBE, (edge / 2,) * 3, 0.03)),
+            Variation(edits=box_of(CUBE, (edge / 2, edge / 2, edge / 2), 0.03)),
         )
         for edge in edges
     ]

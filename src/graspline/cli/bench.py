@@ -13,11 +13,17 @@ from graspline.episodes.benchmarks import measure
 
 def bench(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object of named figures.")] = False,
-    episodes: Annotated[int, typer.Option(min=4, help="Episodes for the overhead figures.")] = 128,
+    episodes: Annotated[
+        int, typer.Option(min=4, max=100_000, metavar="N", help="Episodes for the overhead figures.")
+    ] = 128,
 ) -> None:
-    """Measure episode cost over raw physics, inverse kinematics beside mink, and executor overhead.
+    """Measure speeds as ratios on this machine.
 
-    Example: graspline bench --json
+    What an episode costs over raw physics, inverse kinematics beside mink, and executor overhead.
+
+    \b
+    Example:
+      graspline bench --json
     """
     figures = measure(episodes, say=lambda line: print(line, file=sys.stderr, flush=True))
     if as_json:

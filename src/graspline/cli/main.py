@@ -1,68 +1,97 @@
-"""`graspline`: commands, and what every error becomes."""
+"""Where `graspline` starts, and what every error becomes."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import sys
 import traceback
+from collections.abc import Callable
+from io import TextIOWrapper
+from types import FrameType
+from typing import NoReturn
 
-import typer
-
-from graspline.cli import bench, demo, inspect, run
 from graspline.errors import GrasplineError
-from graspline.version import VERSION
-
-app = typer.Typer(
-    name="graspline",
-    help="Robot pick-and-place in simulation that is verified, recovers, and turns into training data.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 below --require-success, 2 bad usage or configuration, 3 something this machine "
-    "lacks, 4 dataset inconsistent, 5 our bug, 130 interrupted.",
-)
-app.command("demo")(demo.demo)
-app.command("tasks")(inspect.tasks)
-app.command("config")(inspect.config)
-app.command("diagram")(inspect.diagram)
-app.command("region")(inspect.region)
-app.command("run")(run.run)
-app.command("bench")(bench.bench)
-
-
-def _version(show: bool) -> None:
-    if show:
-        typer.echo(f"graspline {VERSION}")
-        raise typer.Exit()
-
-
-@app.callback()
-def _main(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
-) -> None:
-    pass
 
 
 def entry() -> None:
     """Run the command line; one clear message and the documented exit code, never a traceback, unless it is our bug."""
+    code = _run()
+    # Nothing is left to interrupt: a late Ctrl-C could only print a traceback while Python shuts down.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _let_go_of_output()
+    sys.exit(code)
+
+
+def _run() -> int:
     try:
-        app()
+        _prepare_streams()
+        return _play(_commands())
     except GrasplineError as error:
-        _complain(str(error), error.exit_code)
+        return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:
-        _complain("interrupted", 130)
+        return _complain("interrupted", 130)
     except BrokenPipeError:
         # Somebody closed our standard output, as `head` does.
-        sys.stderr.close()
-        sys.exit(0)
+        return 0
     except OSError as error:
-        _complain(f"{error.filename or 'this machine'}: {error.strerror or error}", 3)
+        return _complain(f"{error.filename or 'this machine'}: {error.strerror or error}", 3)
     except Exception:
         traceback.print_exc()
-        _complain("this is a bug in graspline; please report it with the lines above", 5)
+        return _complain("this is a bug in graspline; please report it with the lines above", 5)
 
 
-def _complain(message: str, code: int) -> None:
-    for line in message.splitlines():
-        print(f"graspline: {line}", file=sys.stderr)
-    sys.exit(code)
+def _commands() -> Callable[[], object]:
+    """The commands. Their imports take most of a second, in which Ctrl-C would strike inside some library."""
+    signal.signal(signal.SIGINT, _leave)
+    try:
+        from graspline.cli.commands import app
+    finally:
+        # Not what it was before: a script's background job starts with Ctrl-C ignored, yet may be sent one.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return app
+
+
+def _leave(signum: int, frame: FrameType | None) -> NoReturn:
+    os.write(2, b"graspline: interrupted\n")
+    os._exit(130)
+
+
+def _play(app: Callable[[], object]) -> int:
+    try:
+        app()
+        code = 0
+    except SystemExit as leaving:
+        # Typer makes a 1 of a closed pipe, which is our code for too few successes.
+        if isinstance(leaving.__context__, BrokenPipeError):
+            raise leaving.__context__ from None
+        code = leaving.code if isinstance(leaving.code, int) else 0
+    sys.stdout.flush()
+    return code
+
+
+def _prepare_streams() -> None:
+    """Streams that take whatever we print: a closed one swallows it, a poor encoding gets escapes."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  (open until we exit)
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _let_go_of_output() -> None:
+    """Give up on output that cannot be written, before Python tries again on its way out and complains."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _complain(message: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        for line in message.splitlines():
+            print(f"graspline: {line}", file=sys.stderr)
+    return code

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from graspline.errors import InputError
 from graspline.parameters import Parameters, build, load_yaml
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Task
@@ -22,8 +24,31 @@ Settings = Annotated[
 ]
 
 
-def task_and_parameters(name: str, config: Path | None, settings: list[str] | None) -> tuple[Task[Any], Parameters]:
-    """The task by name, and its parameters from defaults, file and `--set`, later ones winning."""
+def task_and_parameters(
+    name: str,
+    config: Path | None,
+    settings: list[str] | None,
+    *checks: Callable[[Task[Any]], object],
+) -> tuple[Task[Any], Parameters]:
+    """The task by name, and its parameters from defaults, file and `--set`, later ones winning.
+
+    Problems that `checks` find in other options are raised together with those of the parameters.
+    """
     task = find_task(name)
-    document = load_yaml(config) if config is not None else None
-    return task, build(task.parameters, document, settings or ())
+    parameters, *_ = _together(
+        lambda: build(task.parameters, load_yaml(config) if config is not None else None, settings or ()),
+        *(lambda check=check: check(task) for check in checks),
+    )
+    return task, parameters
+
+
+def _together(*parts: Callable[[], Any]) -> list[Any]:
+    results, problems = [], []
+    for part in parts:
+        try:
+            results.append(part())
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return results

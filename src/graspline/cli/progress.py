@@ -26,9 +26,10 @@ _LINE_EVERY_S = 10.0
 class RunProgress:
     """Counts episodes and shows the success rate with its interval."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, *, beside_output: bool) -> None:
+        """`beside_output`: lines go to standard output meanwhile; on a terminal they would tear the bar apart."""
         self.total, self.done, self.succeeded = total, 0, 0
-        self._terminal = sys.stderr.isatty()
+        self._terminal = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
         self._began = self._spoke = time.monotonic()
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -40,6 +41,9 @@ class RunProgress:
             TimeRemainingColumn(),
             console=Console(stderr=True),
             transient=True,
+            # Rich would send what is printed while a bar shows to the bar's console: JSON lines to standard error.
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         self._task = self._bar.add_task("episodes", total=total, rate="")
 

@@ -15,29 +15,36 @@ from typing import Annotated, Any
 import typer
 
 from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
+from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.progress import RunProgress
 from graspline.cli.view import Viewer
 from graspline.engine.protocol import Engine
-from graspline.episodes.faults import parse_faults
+from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.film import film
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import rate_text
-from graspline.errors import InputError
-from graspline.scenes.scene import Scene
+
+# The verdict of an episode that Ctrl-C or a closed window cut short; it says nothing about the task.
+INTERRUPTED = "interrupted"
 
 
 def run(
     task: TaskName,
-    episodes: Annotated[int, typer.Option(min=1, help="How many episodes.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the first; the next ones count up.")] = 0,
-    lanes: Annotated[int, typer.Option(min=1, max=4096, help="Worlds at once; results do not depend on it.")] = 16,
-    threads: Annotated[int, typer.Option(min=0, help="Physics threads; 0 takes all cores.")] = 0,
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
+    lanes: Annotated[
+        int, typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; results do not depend on it.")
+    ] = 16,
+    threads: Annotated[int, typer.Option(min=0, max=1024, metavar="N", help="Physics threads; 0 takes all cores.")] = 0,
     config: Config = None,
     settings: Settings = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME@STATE[+S]", help="Let a fault strike in a state: drop, shove, remove, nan-control."),
+        typer.Option(
+            metavar="NAME@STATE[+S]",
+            help=f"Let a fault ({', '.join(FAULTS)}) strike, S seconds into a state; repeatable.",
+        ),
     ] = None,
     require_success: Annotated[
         float | None,
@@ -52,21 +59,23 @@ def run(
 ) -> None:
     """Play episodes of a task and judge them.
 
+    \b
     Examples:
-
       graspline run lift-cube --episodes 100 --lanes 64
-
       graspline run lift-cube --seed 7 --video out/seven.mp4
-
       graspline run lift-cube --fault drop@lift+0.3 --json
-
-      graspline run lift-cube --set perception.position_sigma_m=0.003 --episodes 200
+      graspline run lift-cube --set perception.position_sigma_m=0.003
     """
-    found, parameters = task_and_parameters(task, config, settings)
     faults = tuple(fault or ())
-    parse_faults(faults, found.machine(parameters).states)
+    found, parameters = task_and_parameters(
+        task,
+        config,
+        settings,
+        lambda named: parse_faults(faults, named.machine(named.parameters()).states),
+        lambda _: video is None or check_name("--video", video, ".mp4"),
+    )
     if video is not None:
-        _check_video(video)
+        make_folder("--video", video.parent)
     scenarios = [
         Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults) for index in range(episodes)
     ]
@@ -78,7 +87,7 @@ def run(
         after_tick, lanes = viewer.show, 1
     began, played = time.monotonic(), []
     try:
-        with stopping() as stop, RunProgress(episodes) as progress:
+        with stopping() as stop, RunProgress(episodes, beside_output=as_json) as progress:
             for episode in run_scenarios(
                 scenarios,
                 lanes=lanes,
@@ -90,14 +99,14 @@ def run(
                 progress.add(episode)
                 if as_json:
                     print(json.dumps(episode.as_dict(), allow_nan=False), flush=True)
-                if video is not None:
+                if video is not None and episode.verdict != INTERRUPTED:
                     film(episode, scene, _video_path(video, episode, episodes))
                 played.append(_Told(episode))
-            interrupted = stop()
+            interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
     finally:
         if viewer is not None:
             viewer.close()
-    _summarise(played, time.monotonic() - began, scene, quiet=as_json)
+    _summarise(played, time.monotonic() - began, quiet=as_json)
     raise typer.Exit(_exit_code(played, interrupted, require_success))
 
 
@@ -128,35 +137,29 @@ def stopping() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _check_video(path: Path) -> None:
-    if path.suffix != ".mp4":
-        raise InputError(f"--video {path}: expected a name that ends in .mp4")
-    if path.is_dir():
-        raise InputError(f"--video {path}: is a directory, expected a file")
-
-
 def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
     return path if episodes == 1 else path.with_stem(f"{path.stem}-{episode.scenario.seed}")
 
 
-def _summarise(played: list[_Told], wall_s: float, scene: Scene, *, quiet: bool) -> None:
+def _summarise(played: list[_Told], wall_s: float, *, quiet: bool) -> None:
     """A few lines on standard error; with --json nothing else may be on standard output."""
-    if not played:
-        return
     say = (lambda line: print(line, file=sys.stderr)) if quiet else print
-    count = len(played)
-    say(f"succeeded {rate_text(sum(each.succeeded for each in played), count)}")
-    first = sum(each.succeeded and each.retries == 0 for each in played)
-    say(f"without a retry {rate_text(first, count)}")
+    finished = [each for each in played if each.verdict != INTERRUPTED]
+    if finished:
+        count = len(finished)
+        say(f"succeeded {rate_text(sum(each.succeeded for each in finished), count)}")
+        first = sum(each.succeeded and each.retries == 0 for each in finished)
+        say(f"without a retry {rate_text(first, count)}")
     for verdict, number in collections.Counter(each.verdict for each in played if not each.succeeded).most_common():
-        seeds = [str(each.seed) for each in played if each.verdict == verdict][:8]
-        say(f"  {verdict}: {number} (seeds {', '.join(seeds)})")
-    false = [str(each.seed) for each in played if each.false_success]
-    say(f"claims that the simulator contradicts: {len(false)}" + (f" (seeds {', '.join(false)})" if false else ""))
-    draws = count + sum(each.refused for each in played)
-    say(f"certified region: {100 * count / draws:.0f} % of what the arm reaches ({draws} draws)")
-    simulated = sum(each.sim_time_s for each in played)
-    say(f"{simulated:.0f} s simulated in {wall_s:.1f} s, {count / wall_s:.1f} episodes per second")
+        seeds = [str(each.seed) for each in played if each.verdict == verdict]
+        say(f"  {verdict}: {number} (seeds {', '.join(seeds[:8])}{', …' if len(seeds) > 8 else ''})")
+    if finished:
+        false = [str(each.seed) for each in finished if each.false_success]
+        say(f"claims that the simulator contradicts: {len(false)}" + (f" (seeds {', '.join(false)})" if false else ""))
+        draws = len(played) + sum(each.refused for each in played)
+        say(f"certified region: {100 * len(played) / draws:.0f} % of what the arm reaches ({draws} draws)")
+        simulated = sum(each.sim_time_s for each in played)
+        say(f"{simulated:.0f} s simulated in {wall_s:.1f} s, {len(finished) / wall_s:.1f} episodes per second")
     for each in played:
         if each.error:
             print(f"seed {each.seed} crashed:\n{each.error}", file=sys.stderr)

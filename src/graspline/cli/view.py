@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import time
+import warnings
 
 import mujoco
 
@@ -19,6 +20,7 @@ class Viewer:
     def __init__(self, scene: Scene) -> None:
         if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             raise EnvironmentProblem("--view needs a display, and this machine has none (DISPLAY is not set)")
+        _check_window_system()
         try:
             import mujoco.viewer
 
@@ -51,3 +53,16 @@ class Viewer:
 
     def close(self) -> None:
         self._window.close()
+
+
+def _check_window_system() -> None:
+    """MuJoCo's viewer ends the whole process where GLFW does not start, so it is tried before."""
+    import glfw
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of every error, besides returning it
+        started = glfw.init()
+        _, reason = glfw.get_error()
+    if not started:
+        words = reason.decode(errors="replace") if isinstance(reason, bytes) else reason or "GLFW does not start"
+        raise EnvironmentProblem(f"--view could not open a window: {words}")

@@ -223,8 +223,8 @@ def _mink(poses: Array, say: Callable[[str], None]) -> tuple[float | None, float
         task.set_target(target)
         configuration.update(home)
         for _ in range(100):
-            velocity = mink.solve_ik(configuration, [task], 0.1, "daqp", damping=1e-6, limits=limits)
-            configuration.integrate_inplace(velocity, 0.1 * 10)
+            velocity = mink.solve_ik(configuration, [task], 1.0, "daqp", damping=1e-6, limits=limits)
+            configuration.integrate_inplace(velocity, 1.0)
             error = task.compute_error(configuration)
             if np.linalg.norm(error[:3]) < 1e-4 and np.linalg.norm(error[3:]) < 1e-2:
                 solved += 1

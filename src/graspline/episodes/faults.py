@@ -15,6 +15,7 @@ from graspline.engine.events import Change, CorruptControl, Event, Place, Push
 from graspline.errors import InputError, nearest
 from graspline.execution.executor import Executor
 from graspline.execution.happenings import Entered, Happening
+from graspline.parameters.notation import printable
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation, friction_of
@@ -99,17 +100,18 @@ def parse_faults(texts: Iterable[str], states: Iterable[str]) -> tuple[Fault, ..
     """Read `drop@lift` or `drop@lift+0.2`; all mistakes at once."""
     known, found, problems = tuple(states), [], []
     for text in texts:
+        shown = printable(text)
         match = re.fullmatch(r"([^@+]+)@([^@+]+)(?:\+([0-9]*\.?[0-9]+))?", text)
         if match is None:
-            problems.append(f"--fault {text}: expected NAME@STATE or NAME@STATE+SECONDS, such as drop@lift+0.2")
+            problems.append(f"--fault {shown}: expected NAME@STATE or NAME@STATE+SECONDS, such as drop@lift+0.2")
             continue
         name, state, delay = match.groups()
         if name not in FAULTS:
-            problems.append(f"--fault {text}: unknown fault {name!r}; {nearest(name, FAULTS)}")
+            problems.append(f"--fault {shown}: unknown fault {name!r}; {nearest(name, FAULTS)}")
         if state not in known:
-            problems.append(f"--fault {text}: unknown state {state!r}; {nearest(state, known)}")
+            problems.append(f"--fault {shown}: unknown state {state!r}; {nearest(state, known)}")
         if delay is not None and not float(delay) <= 60:
-            problems.append(f"--fault {text}: a delay of {delay} s is above 60 s")
+            problems.append(f"--fault {shown}: a delay of {delay} s is above 60 s")
         found.append(Fault(name=name, state=state, delay_s=float(delay or 0)))
     if problems:
         raise InputError(problems)

@@ -121,7 +121,7 @@ def run_scenarios(
     task, parameters = first.task, first.parameters
     scene = task.scene(parameters)
     machine = task.machine(parameters)
-    faults = {each.faults: parse_faults(each.faults, machine.states) for each in scenarios}
+    faults = {texts: parse_faults(texts, machine.states) for texts in {each.faults for each in scenarios}}
     count = min(lanes, len(scenarios))
     engine = CpuEngine(scene, count, threads or os.cpu_count() or 1)
     diary = _Diary(count)
@@ -251,7 +251,7 @@ def truth_of(engine: Engine, lane: int, draw: Draw) -> dict[str, Any]:
             "position_m": _floats(truth[columns[f"{name}.position"]]),
             "start_position_m": _floats(draw.start[at : at + 3]),
             "quaternion": _floats(truth[columns[f"{name}.quaternion"]]),
-            "speed_m_s": _floats(np.linalg.norm(truth[columns[f"{name}.velocity"]], keepdims=True))[0],
+            "speed_m_s": _float(float(np.linalg.norm(truth[columns[f"{name}.velocity"]]))),
             "size_m": _floats(2 * engine.half_extents_m(lane, name)),
         }
     readings, parts = engine.readings[lane], engine.layout.readings
@@ -278,7 +278,11 @@ def _witness(engine: Engine, lane: int, truth: Mapping[str, Any], ticks: int) ->
 
 def _floats(values: Array) -> list[float | None]:
     """Plain numbers; what is not one (after a divergence) is null, which JSON can say."""
-    return [float(value) if np.isfinite(value) else None for value in values]
+    return [_float(value) for value in values]
+
+
+def _float(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 class _Camera:

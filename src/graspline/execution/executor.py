@@ -219,7 +219,10 @@ class Executor:
         while asking:
             solves, asking = asking, []
             for (lane, _), value in zip(solves, _solve_all([solve for _, solve in solves]), strict=True):
-                self._deliver(lane, value, self._delays.solve_s, asking, finished)
+                if isinstance(value, _Crash):
+                    self._part(lane, Finished("crashed", error=value.error), self._reel.command(lane, self._now))
+                else:
+                    self._deliver(lane, value, self._delays.solve_s, asking, finished)
         if finished:
             self._refresh_active()
         return finished
@@ -413,6 +416,13 @@ def _vectors(columns: Array) -> Array:
     return np.lib.stride_tricks.as_strided(columns, shape, (rows, 3 * stride, stride), writeable=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Crash:
+    """A computation that raised: it ends the lane that asked for it, and no other."""
+
+    error: str
+
+
 def _solve_all(solves: list[Solve[Any]]) -> list[Any]:
     """Answer every request, each function that can take many lanes at once in one call."""
     values: list[Any] = [None] * len(solves)
@@ -420,9 +430,23 @@ def _solve_all(solves: list[Solve[Any]]) -> list[Any]:
     for index, solve in enumerate(solves):
         groups.setdefault(solve.function, []).append(index)
     for function, members in groups.items():
-        many = getattr(function, "many", None)
         arguments = [solves[index].arguments for index in members]
-        answers = many(arguments) if many else [function(*each) for each in arguments]
-        for index, value in zip(members, answers, strict=True):
+        for index, value in zip(members, _answers(function, arguments), strict=True):
             values[index] = value
     return values
+
+
+def _answers(function: Callable[..., Any], arguments: list[tuple[object, ...]]) -> list[Any]:
+    many = getattr(function, "many", None)
+    if many is not None:
+        try:
+            return list(many(arguments))
+        except Exception:
+            return [_Crash(traceback.format_exc())] * len(arguments)
+    answers: list[Any] = []
+    for each in arguments:
+        try:
+            answers.append(function(*each))
+        except Exception:
+            answers.append(_Crash(traceback.format_exc()))
+    return answers

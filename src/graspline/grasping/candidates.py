@@ -158,4 +158,8 @@ def in_order(grasps: list[Grasp], tried: tuple[str, ...]) -> list[Grasp]:
         return grasps
     last = next((each.quarter for each in grasps if each.label == tried[-1]), 0)
     turn = {2: 0, 1: 1, 3: 2, 0: 3}
-    return sorted(grasps, key=lambda each: (each.label in tried, turn[(each.quarter - last) % 4]))
+
+    def rank(grasp: Grasp) -> tuple[bool, bool, int]:
+        return grasp.label in tried, grasp.label.endswith("_deeper"), turn[(grasp.quarter - last) % 4]
+
+    return sorted(grasps, key=rank)

@@ -60,15 +60,17 @@ class ReachParameters(Parameters):
         default=0.02, ge=0, le=0.2, description="distance that plans keep from joint limits"
     )
     travel_speed: float = Field(
-        default=0.5, gt=0, le=1, description="share of the joints' speed limit on the way to the object"
+        default=0.5, ge=0.05, le=1, description="share of the joints' speed limit on the way to the object"
     )
     descend_speed_m_s: float = Field(
-        default=0.15, gt=0, le=0.5, description="peak speed of the fingertips on the way down"
+        default=0.15, ge=0.005, le=0.5, description="peak speed of the fingertips on the way down"
     )
     seat_speed_m_s: float = Field(
-        default=0.05, gt=0, le=0.2, description="peak speed at which the fixed jaw is brought up to the object"
+        default=0.05, ge=0.005, le=0.2, description="peak speed at which the fixed jaw is brought up to the object"
     )
-    lift_speed_m_s: float = Field(default=0.12, gt=0, le=0.5, description="peak speed of the fingertips while lifting")
+    lift_speed_m_s: float = Field(
+        default=0.12, ge=0.005, le=0.5, description="peak speed of the fingertips while lifting"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,7 @@ def plan_grasp(
     query = _Query(robot=robot, world=world, estimate=estimate, start=start, reach=reach)
     refused: list[GraspRejected] = []
     leans = np.arange(_STEP_RAD, reach.max_tilt_rad + 1e-9, _STEP_RAD)
-    for tilts in (np.zeros(1), leans):
+    for tilts in (np.zeros(1), leans) if len(leans) else (np.zeros(1),):
         for grasp, pitch, branch, lean in _reached(query, in_order(grasps, tried), tilts, bool(tried), refused):
             if lean > _SQUARE_RAD:
                 grasp = _leaning(grasp, lean, estimate, jaw)
@@ -210,7 +212,7 @@ def _why(
     short = np.maximum(both.excess[:, _FRONT], 0).sum(axis=-1).min(axis=-1)
     index = int(np.argmin(short[:count] + short[count:]))
     stage, row = ("grasp", index) if not reached[0, index].any() else ("above", index + count)
-    evidence = both.explain(row) or (at_most("elbow_branches_needed", 2, 1),)
+    evidence = both.explain(row, _FRONT) or (at_most("elbow_branches_needed", 2, 1),)
     return GraspRejected(label=grasps[which[index]].label, stage=stage, check="reach", evidence=evidence)
 
 
@@ -330,23 +332,32 @@ class _Lines:
         starts = np.stack([line.start_m for line in lines])
         ways = np.stack([line.end_m - line.start_m for line in lines])
         pitches = np.array([line.pitches_rad for line in lines])
-        refusal: list[GraspRejected] = []
 
         def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
             pitch = pitches[move, 0] + progress * (pitches[move, 1] - pitches[move, 0])
             solved = self._solve(starts[move] + progress[:, None] * ways[move], pitch)
             missed = np.flatnonzero(~solved.reached[:, self.branch])
-            if len(missed) and not refusal:
-                stage, evidence = lines[move[missed[0]]].stage, solved.explain(int(missed[0]))
-                refusal.append(GraspRejected(label=self.grasp.label, stage=stage, check="reach", evidence=evidence))
+            if len(missed):
+                this = slice(self.branch, self.branch + 1)
+                stage, evidence = lines[move[missed[0]]].stage, solved.explain(int(missed[0]), this)
+                raise _Unreached(GraspRejected(label=self.grasp.label, stage=stage, check="reach", evidence=evidence))
             joints = np.empty((len(progress), len(self.robot.joints)))
             joints[:, self.robot.arm] = solved.joints_rad[:, self.branch]
             joints[:, self.robot.jaw] = self.grasp.open_rad
             return joints
 
         lengths = [float(np.linalg.norm(way)) for way in ways]
-        paths = scaled_paths(self.robot, joints_at, lengths, [line.speed_m_s for line in lines])
-        return refusal[0] if refusal else paths
+        try:
+            return scaled_paths(self.robot, joints_at, lengths, [line.speed_m_s for line in lines])
+        except _Unreached as unreached:
+            return unreached.rejected
+
+
+class _Unreached(Exception):
+    """Leaves a time scaling whose path cannot be reached."""
+
+    def __init__(self, rejected: GraspRejected) -> None:
+        self.rejected = rejected
 
 
 def jaw_lean(joints: Array) -> Array:

@@ -67,19 +67,20 @@ class Solutions:
         joints = np.take_along_axis(self.joints_rad, branch[:, None, None], axis=1)[:, 0]
         return joints, np.any(reached, axis=1)
 
-    def explain(self, index: int) -> Evidence:
-        """Why target `index` is refused: every limit its best branch misses, with the measured value."""
-        branch = int(np.argmin(np.maximum(self.excess[index], 0).sum(axis=-1)))
-        ring = self.excess[index, branch, 0]
+    def explain(self, index: int, branches: slice = slice(None)) -> Evidence:
+        """Why target `index` is refused: every limit missed by its best branch among these, with the measured value."""
+        excess, joints = self.excess[index, branches], self.joints_rad[index, branches]
+        branch = int(np.argmin(np.maximum(excess, 0).sum(axis=-1)))
+        ring = excess[branch, 0]
         if ring > 0:
             return (at_most("wrist_beyond_reach", ring, 0.0, "m"),)
         found: list[Measurement] = []
         for joint, name in enumerate(ARM_JOINTS):
-            if self.excess[index, branch, joint + 1] > 0:
-                angle = self.joints_rad[index, branch, joint]
+            if excess[branch, joint + 1] > 0:
+                angle = joints[branch, joint]
                 over = angle > (_ARM_UPPER[joint] + _ARM_LOWER[joint]) / 2
                 relate = at_most if over else at_least
-                limit = angle - self.excess[index, branch, joint + 1] * (1 if over else -1)
+                limit = angle - excess[branch, joint + 1] * (1 if over else -1)
                 found.append(relate(name, angle, limit, "rad"))
         return tuple(found)
 

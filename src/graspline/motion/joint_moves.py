@@ -31,12 +31,19 @@ def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Ar
     # A start faster than the slower limit asked for is allowed: it is slowed down from there.
     velocity = np.maximum(share * limits.velocity * _MARGIN, np.minimum(np.abs(start.velocity), limits.velocity))
     request.max_velocity = velocity.tolist()
-    path = _sample(robot, request, target)
-    if start.velocity.any() and np.any((path.positions < limits.lower) | (path.positions > limits.upper)):
-        # Joints that wait for slower ones may swing out beyond a limit they were heading for; from rest they do not.
-        stop = brake(robot, start)
-        return join(stop, joint_move(robot, at_rest(stop.end), target, speed=speed))
-    return path
+    moving = bool(start.velocity.any())
+    try:
+        path = _sample(robot, request, target)
+    except WiringError:
+        if not moving:
+            raise
+    else:
+        if not moving or _inside(robot, path):
+            return path
+    # Joints that wait for slower ones may swing out beyond a limit they were heading for, and one about to arrive may
+    # have no synchronised profile to rounding; from rest they do not.
+    stop = brake(robot, start)
+    return join(stop, joint_move(robot, at_rest(stop.end), target, speed=speed))
 
 
 def brake(robot: Robot, start: Command) -> Path:
@@ -47,6 +54,14 @@ def brake(robot: Robot, start: Command) -> Path:
     request.duration_discretization = ruckig.DurationDiscretization.Continuous
     request.target_velocity = [0.0] * len(start.position)
     request.target_acceleration = [0.0] * len(start.position)
+    try:
+        together = _sample(robot, request, None)
+    except WiringError:
+        together = None
+    if together is not None and _inside(robot, together):
+        return together
+    # A joint about to reach its limit does not wait for the others; and to rounding they may have no common stop.
+    request.synchronization = ruckig.Synchronization.No
     return _sample(robot, request, None)
 
 
@@ -99,7 +114,10 @@ def _request(robot: Robot, start: Command) -> ruckig.InputParameter:
 def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) -> Path:
     joints = len(request.current_position)
     trajectory = ruckig.Trajectory(joints)
-    result = ruckig.Ruckig(joints, robot.dt_s).calculate(request, trajectory)
+    try:
+        result = ruckig.Ruckig(joints, robot.dt_s).calculate(request, trajectory)
+    except ruckig.RuckigError as error:
+        raise WiringError(f"no joint move from {request.current_position} to {target}: {error}") from error
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise WiringError(f"no joint move from {request.current_position} to {target}: {result.name}")
     ticks = max(1, int(np.ceil(trajectory.duration / robot.dt_s - 1e-6)))
@@ -113,6 +131,10 @@ def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) 
     if target is not None:
         positions[-1] = target
     return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
+
+
+def _inside(robot: Robot, path: Path) -> bool:
+    return bool(((path.positions >= robot.limits.lower) & (path.positions <= robot.limits.upper)).all())
 
 
 def _keep_inside(robot: Robot, positions: Array, velocities: Array) -> None:

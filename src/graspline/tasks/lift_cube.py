@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -254,12 +255,12 @@ def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float
     """A cube anywhere in the reachable ring but not in the robot's base: x, y, yaw and edge."""
     nearest, farthest = reachable_radii_m()
     low, high = max(parameters.cube.radius_m.low, nearest), min(parameters.cube.radius_m.high, farthest)
-    if low >= high:
+    if low > high:
         raise InputError(
             f"cube.radius_m: [{parameters.cube.radius_m.low}, {parameters.cube.radius_m.high}] lies outside what the "
             f"arm reaches, {nearest:.3f} to {farthest:.3f} m"
         )
-    while True:
+    for _ in range(MAX_DRAWS):
         radius = np.sqrt(random.uniform(low * low, high * high))
         azimuth = random.uniform(*parameters.cube.azimuth_rad)
         edge = random.uniform(*parameters.cube.edge_m)
@@ -267,6 +268,7 @@ def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float
         x, y = PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth)
         if not _in_base(x, y, edge):
             return x, y, yaw, edge
+    raise InputError("cube.radius_m and cube.azimuth_rad leave only places inside the robot's base")
 
 
 def _in_base(x: float, y: float, edge: float) -> bool:
@@ -277,16 +279,22 @@ def _in_base(x: float, y: float, edge: float) -> bool:
 
 def sample(parameters: LiftCube, random: np.random.Generator) -> Draw:
     """A random scene that the planner certifies, within a bounded number of draws."""
+    reasons: list[str] = []
     for refused in range(MAX_DRAWS):
         x, y, yaw, edge = draw_place(parameters, random)
-        if isinstance(certify(parameters, x, y, yaw, edge), GraspPlan):
+        found = certify(parameters, x, y, yaw, edge)
+        if isinstance(found, GraspRejected):
+            reasons.append(found.check)
+        else:
             variation = cube_variation(
                 edge_m=edge,
                 mass_kg=random.uniform(*parameters.cube.mass_kg),
                 pad_friction=random.uniform(*parameters.cube.pad_friction),
             )
             return Draw(start=cube_start(x_m=x, y_m=y, yaw_rad=yaw, edge_m=edge), variation=variation, refused=refused)
-    raise InputError(f"no cube that can be grasped in {MAX_DRAWS} draws: widen cube.radius_m or cube.azimuth_rad")
+    where, refusals = "cube.radius_m and cube.azimuth_rad", collections.Counter(reasons)
+    why = ", ".join(f"{reason} {count}" for reason, count in refusals.most_common())
+    raise InputError(f"no cube could be grasped in {MAX_DRAWS} draws within {where}; refused for {why}")
 
 
 def probe(parameters: LiftCube, random: np.random.Generator) -> Probe:

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 class CloseParameters(Parameters):
     """How the jaws close and when a hold counts as one."""
 
-    speed_rad_s: float = Field(default=1.2, gt=0, le=3, description="jaw speed while closing")
+    speed_rad_s: float = Field(default=1.2, ge=0.05, le=3, description="jaw speed while closing")
     touch_n: float = Field(default=0.3, gt=0, le=5, description="force at which a pad counts as touching")
     squeeze_rad: float = Field(
         default=0.06, ge=0, le=0.3, description="how far past the measured touch the jaw is commanded"

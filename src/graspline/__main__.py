@@ -1,0 +1,3 @@
+from graspline.cli.main import entry
+
+entry()

@@ -1,0 +1,37 @@
+"""`graspline demo`: what it leaves, and what stops it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from .doors import call, spawn, watch
+
+
+@pytest.mark.slow
+def test_a_demo_leaves_a_film_a_sheet_and_its_result(tmp_path: Path) -> None:
+    answer = spawn("demo", "--out", tmp_path / "new" / "demo")
+    assert (answer.code, answer.err) == (0, "")
+    out = tmp_path / "new" / "demo"
+    assert sorted(path.name for path in out.iterdir()) == ["lift-cube.mp4", "lift-cube.png", "result.json"]
+    result = json.loads((out / "result.json").read_text())
+    assert result["succeeded"]
+    assert watch(out / "lift-cube.mp4").frames >= 4 * result["sim_time_s"]
+    with Image.open(out / "lift-cube.png") as sheet:
+        assert min(sheet.size) > 500
+    assert "verdict: success" in answer.out
+    assert answer.out.count("✓") == len(result["evidence"])
+    for transition in result["transitions"]:
+        assert f"{transition['state']:<10} {transition['outcome']}" in answer.out
+
+
+def test_a_demo_whose_folder_is_in_the_way_plays_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    for out in (file, file / "below"):
+        answer = call("demo", "--out", out)
+        assert (answer.code, answer.out) == (3, "")
+        assert answer.err == f"graspline: --out: cannot make the folder {out}: a file is in the way\n"

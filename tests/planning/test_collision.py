@@ -1,0 +1,161 @@
+"""The collision world finds what would touch, knows only what is believed, and leaves the shared model alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, solve
+from graspline.motion.joint_moves import joint_move
+from graspline.motion.path import at_rest
+from graspline.perception.estimates import Estimate
+from graspline.planning.collision import CLEARANCE_M, Collision, CollisionWorld
+from graspline.robots.so101 import FIXED_FACE_M, HOME, SO101, TIP_M
+from graspline.scenes.cube_table import CUBE, cube_table
+
+Array = NDArray[np.float64]
+
+TIP = np.array([TIP_M, 0.0, FIXED_FACE_M])
+
+
+def believed(x: float = 0.25, y: float = 0.0, half: float | tuple[float, float, float] = 0.015) -> Estimate:
+    extents = np.broadcast_to(np.asarray(half, float), 3).copy()
+    return Estimate(
+        name=CUBE,
+        position_m=np.array([x, y, extents[2]]),
+        quaternion=np.array([1.0, 0.0, 0.0, 0.0]),
+        half_extents_m=extents,
+        position_sigma_m=0.0,
+        yaw_sigma_rad=0.0,
+        time_s=0.0,
+    )
+
+
+def tip_at(x: float, y: float, z: float, *, yaw_rad: float = np.pi / 2, jaw_rad: float = 0.5) -> Array:
+    """Joints that bring the fixed jaw's tip face there, pointing straight down."""
+    joints, reached = solve(np.array([[x, y, z]]), STRAIGHT_DOWN_RAD, yaw_rad, TIP).best()
+    assert reached[0]
+    return np.append(joints[0], jaw_rad)
+
+
+def world_with(*estimates: Estimate) -> CollisionWorld:
+    world = CollisionWorld(cube_table())
+    world.place(estimates)
+    return world
+
+
+def hit(world: CollisionWorld, *poses: Array) -> Collision:
+    found = world.first_collision(np.stack(poses))
+    assert found is not None
+    return found
+
+
+def test_at_home_nothing_touches_anything() -> None:
+    assert world_with(believed()).first_collision(HOME[None]) is None
+
+
+def test_a_fingertip_in_the_table_is_found() -> None:
+    found = hit(world_with(), tip_at(0.25, 0.0, -0.002))
+    assert found.robot_part in ("fixed_pad_0", "moving_pad_0")
+    assert found.touched == "table"
+    (evidence,) = found.evidence
+    assert evidence.value == pytest.approx(-0.002, abs=2e-3)
+    assert evidence.limit == CLEARANCE_M
+    assert not evidence.passed
+
+
+@pytest.mark.parametrize(("height", "free"), [(0.0005, False), (0.0009, False), (0.0011, True), (0.005, True)])
+def test_fingers_keep_their_clearance_from_the_table(height: float, free: bool) -> None:
+    # The moving tip of an opened jaw is higher than the fixed one, so the fixed one decides.
+    found = world_with().first_collision(tip_at(0.25, 0.0, height, jaw_rad=0.6)[None])
+    assert (found is None) == free
+
+
+def test_a_finger_in_the_cube_is_found() -> None:
+    found = hit(world_with(believed()), tip_at(0.25, 0.0, 0.01))
+    assert found.robot_part.startswith(("fixed_pad", "moving_pad"))
+    assert found.touched == CUBE
+    assert not found.evidence[0].passed
+
+
+def test_a_cube_between_the_open_jaws_touches_neither() -> None:
+    # The jaws open along y: the fixed face stands beside the cube's lower side.
+    assert world_with(believed()).first_collision(tip_at(0.25, -0.018, 0.006, jaw_rad=0.5)[None]) is None
+
+
+@pytest.mark.parametrize(("gap", "free"), [(0.0008, False), (0.0015, True)])
+def test_fingers_keep_their_clearance_from_what_is_believed(gap: float, free: bool) -> None:
+    found = world_with(believed()).first_collision(tip_at(0.25, -0.015 - gap, 0.006, jaw_rad=0.6)[None])
+    assert (found is None) == free
+
+
+@pytest.mark.parametrize(
+    ("part", "pose"),
+    [
+        ("palm", [0.443, -0.406, 1.681, 1.595, 1.085, 1.074]),
+        ("wrist_block", [1.752, 0.756, 1.393, 1.467, 1.737, 0.06]),
+        ("fixed_pad_0", [1.559, -0.294, 0.917, 1.652, -2.304, 1.183]),
+    ],
+)
+def test_the_arm_in_its_own_base_is_found(part: str, pose: list[float]) -> None:
+    found = hit(world_with(), np.array(pose))
+    assert {found.robot_part, found.touched} == {"base_block", part}
+
+
+def test_an_object_nobody_has_seen_is_not_there() -> None:
+    pose = tip_at(0.25, 0.0, 0.01)
+    world = world_with(believed())
+    assert world.first_collision(pose[None]) is not None
+    world.place(())
+    assert world.first_collision(pose[None]) is None
+
+
+def test_an_object_is_as_large_as_it_is_believed_to_be() -> None:
+    world, beside = CollisionWorld(cube_table()), tip_at(0.25, -0.030, 0.006, jaw_rad=0.8)
+    for half, free in ((0.015, True), (0.035, False), (0.020, True), ((0.015, 0.029, 0.015), False)):
+        world.place((believed(half=half),))
+        assert (world.first_collision(beside[None]) is None) == free
+
+
+def test_an_object_is_where_it_is_believed_to_be() -> None:
+    world, pose = CollisionWorld(cube_table()), tip_at(0.25, 0.0, 0.01)
+    for y, free in ((0.0, False), (0.15, True), (0.0, False)):
+        world.place((believed(y=y),))
+        assert (world.first_collision(pose[None]) is None) == free
+
+
+def test_the_first_of_many_poses_that_touches_is_named() -> None:
+    down = [tip_at(0.25, 0.0, height) for height in (0.04, 0.02, 0.01, 0.0, -0.01)]
+    found = hit(world_with(), *down)
+    assert found.sample == 3
+    assert "at sample 3" in str(found)
+
+
+def test_a_path_through_the_cube_is_found_and_one_above_it_is_not() -> None:
+    left, right = (joint_move(SO101, at_rest(HOME), tip_at(0.25, y, 0.01)).end for y in (-0.08, 0.08))
+    through = joint_move(SO101, at_rest(left), right).positions
+    assert hit(world_with(believed()), *through).touched == CUBE
+    assert world_with().first_collision(through) is None
+
+
+def test_the_clearance_is_a_choice() -> None:
+    pose = tip_at(0.25, 0.0, 0.004, jaw_rad=0.6)[None]
+    for clearance, free in ((0.001, True), (0.006, False)):
+        world = CollisionWorld(cube_table(), clearance)
+        world.place(())
+        assert (world.first_collision(pose) is None) == free
+
+
+def test_the_shared_model_is_left_as_it_was() -> None:
+    model = cube_table().model
+    before = model.geom_margin.copy(), model.geom_contype.copy(), model.geom_size.copy()
+    world = world_with(believed(half=0.03))
+    world.first_collision(HOME[None])
+    for left, now in zip(before, (model.geom_margin, model.geom_contype, model.geom_size), strict=True):
+        np.testing.assert_array_equal(left, now)
+
+
+def test_a_robot_that_touches_nothing_is_not_disturbed_by_a_cube_on_the_table() -> None:
+    """The cube rests on the table; only the robot's own contacts are asked for."""
+    assert world_with(believed(half=0.02)).first_collision(np.stack([HOME] * 3)) is None
