@@ -71,7 +71,7 @@ def joints(batch: tuple[int, int]) -> Array:
 @settings(max_examples=100)
 @given(BATCHES, st.floats(0.0, 0.1))
 def test_inverse_kinematics(batch: tuple[int, int], margin: float) -> None:
-    def solved(position: Array, pitch: Array, yaw: Array, tool: Array) -> tuple[Array, ...]:
+    def solved(position: Array, pitch: Array, yaw: Array, tool: Array) -> tuple[Any, ...]:
         found = solve(position, pitch, yaw, tool, margin)
         return found.joints_rad, found.excess, found.reached, *found.best()
 
@@ -122,8 +122,8 @@ def test_forward_kinematics(batch: tuple[int, int]) -> None:
 @given(BATCHES, st.floats(0.0, 1.2))
 def test_the_steepest_pitch(batch: tuple[int, int], max_tilt: float) -> None:
     position, _, yaw, tool = targets(batch)
-    assert_alone(lambda *rows: steepest_pitch(*rows, max_tilt), position, yaw, tool)
-    assert_alone(lambda *rows: steepest_pitch(rows[0], None, rows[1], max_tilt), position, tool)
+    assert_alone(lambda p, h, t: steepest_pitch(p, h, t, max_tilt), position, yaw, tool)
+    assert_alone(lambda p, t: steepest_pitch(p, None, t, max_tilt), position, tool)
 
 
 @given(BATCHES)
@@ -221,7 +221,7 @@ def test_a_guard(kind: GuardKind, batch: tuple[int, int]) -> None:
     parameters[random.random(count) < 0.3] = np.nan
     names = [field.name for field in dataclasses.fields(Rows) if field.name != "jaw"]
 
-    def evaluated(parameters: Array, *signals: Array) -> tuple[Array, ...]:
+    def evaluated(parameters: Array, *signals: Array) -> tuple[Any, ...]:
         fired, measured = kind.evaluate(Rows(**dict(zip(names, signals, strict=True)), jaw=5), parameters)
         return fired, *measured
 

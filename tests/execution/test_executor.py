@@ -273,6 +273,19 @@ def test_what_a_watcher_makes_of_an_object_is_what_guards_judge() -> None:
     assert reply.evidence[0].value == pytest.approx(0.05, abs=1e-3)
 
 
+def test_what_was_seen_in_one_motion_is_forgotten_in_the_next() -> None:
+    def drive(first: Reply) -> Script:
+        guards = (slip_guard(first, 0.0),)
+        watched = yield Motion("watched", hold(SO101, first.command, 0.2), guards=guards, watch=Watch(target=CUBE))
+        blind = yield Motion("blind", joint_move(SO101, watched.command, AWAY), guards=guards)
+        return watched, blind
+
+    watched, blind = returned(play(drive, allow_truth=True))
+    assert (watched.by, blind.by) == ("completed", "completed")
+    assert not watched.evidence[0].absent
+    assert blind.evidence[0].absent
+
+
 def test_what_one_lane_measured_last_does_not_depend_on_when_others_look() -> None:
     def drive(first: Reply) -> Script:
         guards = (slip_guard(first, 10.0), rising(0.2))

@@ -170,6 +170,16 @@ def test_what_a_lane_measured_stays_until_it_sees_something_new(signals: Signals
     assert signals.tables.evidence(1)[0].value == pytest.approx(0.1)
 
 
+def test_what_was_measured_in_the_last_motion_is_forgotten(signals: Signals) -> None:
+    for lane in (0, 1):
+        signals.load(lane, Slipped(offset_m=(0, 0, 0), slip_m=9.0), watch_hz=20)
+    signals.rows.watched[:] = (0.0, 0.0, 0.2)
+    signals.evaluate((True, True, False))
+    signals.load(0, Slipped(offset_m=(0, 0, 0), slip_m=9.0), watch_hz=20)
+    assert signals.tables.evidence(0)[0].absent
+    assert signals.tables.evidence(1)[0].value == pytest.approx(0.2)
+
+
 def test_a_second_guard_of_one_kind_has_a_memory_of_its_own(signals: Signals) -> None:
     near, far = ReachedHeight(height_m=0.1, for_s=0.05), ReachedHeight(height_m=0.2)
     signals.load(0, near, far)

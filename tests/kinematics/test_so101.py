@@ -103,7 +103,7 @@ def test_a_pose_the_arm_has_is_a_pose_it_finds(share: Array) -> None:
     if np.hypot(position[0, 0] - PAN_X_M, position[0, 1]) < 0.02:
         return
     # At the very end of its range a joint may come out a rounding beyond it.
-    assert solve(position, pitch, yaw, TIP, margin_rad=-1e-9).best()[1][0]
+    assert solve(position, pitch, yaw, TIP, margin_rad=-1e-5).best()[1][0]
 
 
 def test_every_one_of_5000_reachable_poses_is_solved() -> None:

@@ -326,8 +326,14 @@ def test_a_state_whose_time_is_up_is_closed_and_never_sees_that_reply() -> None:
     assert closed == ["patiently"]
 
 
-def test_an_arm_that_is_moving_when_time_is_up_is_braked() -> None:
-    seen = drive(limited(), clock(0.3, start_s=0.0, speed=1.0))
+def test_an_arm_that_is_moving_when_time_is_up_is_braked_after_the_state_was_closed() -> None:
+    answer = clock(0.3, start_s=0.0, speed=1.0)
+
+    def closed_before_braking(request: Any) -> Reply:
+        assert closed == (["patiently"] if unwrapped(request).name == "brake" else [])
+        return answer(request)
+
+    seen = drive(limited(), closed_before_braking)
     brake = seen.requests[-1]
     assert isinstance(brake, Motion)
     assert brake.name == "brake"

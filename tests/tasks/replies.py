@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,10 +107,21 @@ def play(stage: Generator[Any, Any, Any], *answers: ANSWER) -> tuple[list[Any], 
     except StopIteration as stop:
         assert len(requests) == len(answers), f"ended after {len(requests)} requests, {len(answers)} answers given"
         return requests, stop.value
-    raise AssertionError(f"the state asks on: {requests[-1]}")
+    raise AssertionError(f"the state asks on, after {[getattr(each, 'name', each) for each in requests]}")
 
 
-def assert_continuous(requests: list[Any], start: Command) -> None:
+def play_through(stage: Generator[Any, Any, Any]) -> tuple[list[Motion], Any]:
+    """Drive a state that asks for motions only, each played to its end."""
+    requests: list[Motion] = []
+    try:
+        requests.append(next(stage))
+        while True:
+            requests.append(stage.send(completed()(requests[-1])))
+    except StopIteration as stop:
+        return requests, stop.value
+
+
+def assert_continuous(requests: Sequence[Any], start: Command) -> None:
     """Every motion starts where the one before it ended, all of them played to their ends."""
     at = start
     for motion in requests:

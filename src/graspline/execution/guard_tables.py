@@ -42,6 +42,10 @@ class GuardTable:
         self._parameters[lane] = guard.parameters()
         self._needed[lane] = max(1, math.ceil(guard.for_s * rate_hz - 1e-9))
         self._held[lane] = 0
+        if self.follows:
+            # Until something is seen there is nothing to tell, least of all of the last motion.
+            for column in self._measured:
+                column[lane] = np.nan
 
     def clear(self, lane: int) -> None:
         if self._guards.pop(lane, None) is not None:

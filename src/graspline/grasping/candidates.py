@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ Array = NDArray[np.float64]
 
 _ANGLES_RAD = np.linspace(0.0, 1.5, 151)
 _MAX_OBJECT_TILT_RAD = 0.2
+_ROOM_STEP_M = 0.0005
 _NAMES = ("along", "across", "along_turned", "across_turned")
 
 
@@ -98,7 +100,7 @@ def box_grasps(
     found: list[Grasp] = []
     refused: list[GraspRejected] = []
     for deep, below in enumerate(depths):
-        room = clear_gap_m(_ANGLES_RAD, TIP_M - below - height)
+        room = _room_m(int(np.floor((TIP_M - below - height) / _ROOM_STEP_M)))
         for quarter in range(4):
             axis, other = sides[quarter % 2], sides[1 - quarter % 2]
             normal = rotation[:, axis] * (1 if quarter < 2 else -1)
@@ -111,6 +113,12 @@ def box_grasps(
             else:
                 refused.append(grasp)
     return found or refused[0]
+
+
+@functools.lru_cache(maxsize=256)
+def _room_m(top: int) -> Array:
+    """Room between the jaws, at each of `_ANGLES_RAD`, for something that reaches up to this many steps."""
+    return clear_gap_m(_ANGLES_RAD, top * _ROOM_STEP_M)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,8 @@ Array = NDArray[np.float64]
 _STEP_RAD = np.radians(2.0)
 # From the cheapest check to the dearest; a refusal reports the candidate that came furthest.
 _CHECKS = ("shape", "jaw_width", "reach", "jaw_alignment", "limits", "collision")
-_FRONT = slice(0, 2)
+# About where straight down ends.
+_STRAIGHT_DOWN_M = 0.29
 # Jaws that lean less than this against the faces count as square to them.
 _SQUARE_RAD = 0.01
 # Of the tilts at which a candidate reaches, whole plans are tried this far apart.
@@ -112,8 +113,12 @@ def plan_grasp(
         return grasps
     query = _Query(robot=robot, world=world, estimate=estimate, start=start, reach=reach)
     refused: list[GraspRejected] = []
-    leans = np.arange(_STEP_RAD, reach.max_tilt_rad + 1e-9, _STEP_RAD)
-    for tilts in (np.zeros(1), leans) if len(leans) else (np.zeros(1),):
+    leans = np.arange(0.0, reach.max_tilt_rad + 1e-9, _STEP_RAD)
+    # Nearby, straight down alone will mostly do; far out it will not, and all tilts are solved at once.
+    far = np.hypot(estimate.position_m[0] - PAN_X_M, estimate.position_m[1]) > _STRAIGHT_DOWN_M
+    for tilts in (leans,) if far else (leans[:1], leans[1:]):
+        if not len(tilts):
+            continue
         for grasp, pitch, branch, lean in _reached(query, in_order(grasps, tried), tilts, bool(tried), refused):
             if lean > _SQUARE_RAD:
                 grasp = _leaning(grasp, lean, estimate, jaw)
@@ -160,8 +165,9 @@ def _reached(
         np.concatenate([yaw, yaw]),
         np.concatenate([tool, tool]),
         query.reach.joint_margin_rad,
+        backwards=False,
     )
-    reached = both.reached[:, _FRONT].reshape(2, count, 2)
+    reached = both.reached.reshape(2, count, 2)
     lean = jaw_lean(both.joints_rad[:count, 0])
     limit = np.array([_lean_limit(each, query.reach) for each in grasps])[which]
     usable = np.any(reached.all(axis=0), axis=1) & (lean <= limit)
@@ -209,10 +215,10 @@ def _why(
         index = int(np.argmin(np.where(poses, lean - limit, np.inf)))
         evidence = (at_most("jaw_axis_off_face", lean[index], limit[index], "rad"),)
         return GraspRejected(label=grasps[which[index]].label, stage="grasp", check="jaw_alignment", evidence=evidence)
-    short = np.maximum(both.excess[:, _FRONT], 0).sum(axis=-1).min(axis=-1)
+    short = np.maximum(both.excess, 0).sum(axis=-1).min(axis=-1)
     index = int(np.argmin(short[:count] + short[count:]))
     stage, row = ("grasp", index) if not reached[0, index].any() else ("above", index + count)
-    evidence = both.explain(row, _FRONT) or (at_most("elbow_branches_needed", 2, 1),)
+    evidence = both.explain(row) or (at_most("elbow_branches_needed", 2, 1),)
     return GraspRejected(label=grasps[which[index]].label, stage=stage, check="reach", evidence=evidence)
 
 
@@ -224,28 +230,16 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Grasp
     seated = centre + grasp.seat_m * np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0])
     up = np.array([0.0, 0.0, reach.lift_m])
 
-    def lifts(top: float) -> tuple[_Line, _Line]:
-        # From where the hand comes down, and from as far as seating may take it.
-        pitches = (pitch, top)
-        return (
-            _Line("lift", centre, centre + up, pitches, reach.lift_speed_m_s),
-            _Line("lift", seated, seated + up, pitches, reach.lift_speed_m_s),
-        )
-
+    top = lines.top_pitch(pitch, np.stack([centre + up, seated + up]))
+    if isinstance(top, GraspRejected):
+        return top
     paths = lines.plan(
         _Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
         _Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
-        *lifts(pitch),
+        # From where the hand comes down, and from as far as seating may take it.
+        _Line("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
+        _Line("lift", seated, seated + up, (pitch, top), reach.lift_speed_m_s),
     )
-    if isinstance(paths, GraspRejected) and paths.stage == "lift":
-        top = lines.pitch_near(pitch, np.stack([centre + up, seated + up]))
-        if top is None:
-            return paths
-        paths = lines.plan(
-            _Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
-            _Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
-            *lifts(top),
-        )
     if isinstance(paths, GraspRejected):
         return paths
     descend, seat, lift, _ = paths
@@ -284,14 +278,12 @@ def plan_lift(
     pitch, yaw = float(joints[1:4].sum()), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
     lines = _Lines(robot, reach, grasp, plan.branch)
-    paths = lines.plan(_Line("lift", here, raised, (pitch, pitch), reach.lift_speed_m_s))
+    top = lines.top_pitch(pitch, raised[None])
+    if isinstance(top, GraspRejected):
+        return top
+    paths = lines.plan(_Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
     if isinstance(paths, GraspRejected):
-        top = lines.pitch_near(pitch, raised[None])
-        if top is None:
-            return paths
-        paths = lines.plan(_Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
-        if isinstance(paths, GraspRejected):
-            return paths
+        return paths
     # The same joints to the last bit, so that the motion starts where the last one ended.
     paths[0].positions[0] = start.position
     return paths[0]
@@ -316,16 +308,21 @@ class _Lines:
         self._tool = np.array(grasp.tool_m)
 
     def _solve(self, position: Array, pitch: Array | float) -> Solutions:
-        return solve(position, pitch, self.grasp.yaw_rad, self._tool, self.reach.joint_margin_rad)
+        margin = self.reach.joint_margin_rad
+        return solve(position, pitch, self.grasp.yaw_rad, self._tool, margin, backwards=False)
 
-    def pitch_near(self, wanted: float, positions: Array) -> float | None:
+    def top_pitch(self, wanted: float, positions: Array) -> float | GraspRejected:
         """The pitch nearest to the wanted one that reaches all positions (n, 3): a held object turns least."""
         count = len(positions)
         pitch = STRAIGHT_DOWN_RAD - np.arange(0.0, self.reach.max_tilt_rad + 1e-9, _STEP_RAD)
-        pitch = pitch[np.argsort(np.abs(pitch - wanted), kind="stable")]
+        pitch = np.concatenate([[wanted], pitch[np.argsort(np.abs(pitch - wanted), kind="stable")]])
         solved = self._solve(np.tile(positions, (len(pitch), 1)), np.repeat(pitch, count))
         reached = solved.reached[:, self.branch].reshape(len(pitch), count).all(axis=1)
-        return float(pitch[int(np.argmax(reached))]) if reached.any() else None
+        if not reached.any():
+            missed = int(np.argmin(solved.reached[:count, self.branch]))
+            evidence = solved.explain(missed)
+            return GraspRejected(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
+        return float(pitch[int(np.argmax(reached))])
 
     def plan(self, *lines: _Line) -> list[Path] | GraspRejected:
         """All lines in one solve, or the first sample of the first one that cannot be reached."""

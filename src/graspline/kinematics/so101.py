@@ -38,7 +38,9 @@ _ARM_LOWER, _ARM_UPPER = LOWER[:5], UPPER[:5]
 _MIDDLE, _HALF = (_ARM_UPPER + _ARM_LOWER) / 2, (_ARM_UPPER - _ARM_LOWER) / 2
 # A solution is claimed only if the coupled pan angle closes to this.
 TOLERANCE_M = 1e-6
-_NEWTON_STEPS = 4
+_NEWTON_STEPS = 6
+# A heading closer than this is not improved further.
+_CLOSED_M = 1e-9
 _FRONT_AND_BACK = np.array([[1.0], [-1.0]])
 _ALIGNED = np.complex128(1.0)
 
@@ -51,13 +53,13 @@ class Solutions:
     `excess` says by how much each limit is missed; a branch is a solution where all of them are at most 0.
     """
 
-    joints_rad: Array  # (N, 4, 5)
-    # (N, 4, 6): how far the wrist lies outside the ring two links reach, m; then each joint beyond its range, rad
+    joints_rad: Array  # (N, branches, 5)
+    # (N, branches, 6): how far the wrist lies outside the ring two links reach, m; then each joint beyond its range
     excess: Array
 
     @property
     def reached(self) -> Flags:
-        """(N, 4) which branches are solutions."""
+        """(N, branches) which branches are solutions."""
         return np.all(self.excess <= 0, axis=-1)
 
     def best(self) -> tuple[Array, Flags]:
@@ -91,29 +93,33 @@ def solve(
     yaw_rad: Array | float | None,
     tool_m: Array,
     margin_rad: float = 0.0,
+    *,
+    backwards: bool = True,
 ) -> Solutions:
     """Joint angles that bring the tool point to each position with this pitch and jaw heading.
 
     `position_m` is (N, 3) in the base frame, pitch and yaw broadcast to (N,), `tool_m` is (3,) or (N, 3) in the gripper
     frame (approach, lateral, opening). Yaw None leaves the heading free: the jaws then open in the arm's plane.
-    Solutions keep `margin_rad` from the joint limits.
+    Solutions keep `margin_rad` from the joint limits. Without `backwards` only the two branches that face the target
+    are solved.
     """
     position = np.atleast_2d(np.asarray(position_m, float))
     count = len(position)
     pitch = _rows(pitch_rad, count)
     tool = np.asarray(tool_m, float)
     sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
-    # In the plane seen from above, points and headings are complex numbers. Headings are (2, N): facing the target, and
-    # with the back to it.
+    # In the plane seen from above, points and headings are complex numbers. Headings are (ways, N): facing the target,
+    # and with the back to it.
+    ways = 2 if backwards else 1
     target = (position[:, 0] - PAN_X_M) + 1j * position[:, 1]
     along, lateral, opening = tool[..., 0], tool[..., 1], tool[..., 2]
     across = opening + 1j * lateral
     if yaw_rad is None:
-        heading = _free_heading(target, lateral)
-        roll = np.broadcast_to(_ALIGNED, (2, count))
+        heading = _free_heading(target, lateral)[:ways]
+        roll = np.broadcast_to(_ALIGNED, (ways, count))
     else:
         yaw = np.exp(1j * _rows(yaw_rad, count))
-        heading = _coupled_heading(target, across, yaw, pitch, sin_pitch)
+        heading = _coupled_heading(target, across, yaw, pitch, sin_pitch, ways)
         roll = _roll_of(yaw * np.conj(heading), sin_pitch)
     ahead = target * np.conj(heading)
     aside = across * np.conj(roll)
@@ -125,12 +131,12 @@ def solve(
     joints[..., 4] = wrap(ROLL_OFFSET_RAD - np.angle(roll))[:, None]
     # A target nearer to the pan axis than the tool's own sideways offset does not close.
     closure = np.abs(ahead.imag - aside.imag)
-    excess = np.empty((2, 2, count, 6))
+    excess = np.empty((ways, 2, count, 6))
     excess[..., 0] = np.where(closure > TOLERANCE_M, np.maximum(ring, closure), ring)[:, None]
     excess[..., 1:] = np.abs(joints - _MIDDLE) - (_HALF - margin_rad)
     return Solutions(
-        joints_rad=joints.reshape(4, count, 5).transpose(1, 0, 2),
-        excess=excess.reshape(4, count, 6).transpose(1, 0, 2),
+        joints_rad=joints.reshape(2 * ways, count, 5).transpose(1, 0, 2),
+        excess=excess.reshape(2 * ways, count, 6).transpose(1, 0, 2),
     )
 
 
@@ -144,13 +150,15 @@ def _free_heading(target: Complex, lateral: Array) -> Complex:
     return np.exp(1j * (np.angle(target) + np.stack([-lean, np.pi + lean])))
 
 
-def _coupled_heading(target: Complex, across: Complex, yaw: Complex, pitch: Array, sin_pitch: Array) -> Complex:
+def _coupled_heading(
+    target: Complex, across: Complex, yaw: Complex, pitch: Array, sin_pitch: Array, ways: int
+) -> Complex:
     """Heading of the arm's plane for which the tool point meets the target with the jaws at this yaw.
 
     Straight down the jaw axis is horizontal, so the roll axis is known at once; tilted, Newton steps start from there.
     """
     axis = target - yaw * across
-    heading = axis / np.maximum(np.abs(axis), 1e-12) * _FRONT_AND_BACK
+    heading = axis / np.maximum(np.abs(axis), 1e-12) * _FRONT_AND_BACK[:ways]
     tilted = pitch != STRAIGHT_DOWN_RAD
     if not tilted.any():
         return heading
@@ -158,11 +166,15 @@ def _coupled_heading(target: Complex, across: Complex, yaw: Complex, pitch: Arra
         relative = yaw * np.conj(heading)
         roll = _roll_of(relative, sin_pitch)
         ahead, aside = target * np.conj(heading), across * np.conj(roll)
+        # Each row stops by itself when it is there, so that it gets the same bits in any company.
+        unsettled = tilted & (np.abs(ahead.imag - aside.imag) > _CLOSED_M)
+        if not unsettled.any():
+            break
         rate = sin_pitch / np.maximum(relative.real**2 + (relative.imag * sin_pitch) ** 2, 1e-12)
         slope = aside.real * rate - ahead.real
         step = (ahead.imag - aside.imag) / np.where(np.abs(slope) < 1e-9, 1e-9, slope)
         turned = heading * (1 - 1j * np.clip(step, -1.0, 1.0))
-        heading = np.where(tilted, turned / np.abs(turned), heading)
+        heading = np.where(unsettled, turned / np.abs(turned), heading)
     return heading
 
 

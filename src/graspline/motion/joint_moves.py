@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import ruckig
 from numpy.typing import NDArray
@@ -94,36 +96,48 @@ def join(first: Path, second: Path) -> Path:
 
 
 def _request(robot: Robot, start: Command) -> ruckig.InputParameter:
-    limits = robot.limits
+    velocity, acceleration, jerk = _limit_lists(robot)
     request = ruckig.InputParameter(len(start.position))
     request.current_position = start.position.tolist()
-    request.current_velocity = np.clip(start.velocity, -limits.velocity, limits.velocity).tolist()
-    bound = limits.acceleration * _MARGIN
-    # An acceleration can be taken over only as far as jerk can still remove it before the velocity limit.
-    room = np.sqrt(2 * limits.jerk * np.maximum(limits.velocity * _MARGIN - np.abs(start.velocity), 0.0))
-    takeover = np.minimum(bound, np.where(start.acceleration * start.velocity > 0, room, bound))
-    request.current_acceleration = np.clip(start.acceleration, -takeover, takeover).tolist()
-    request.max_velocity = (limits.velocity * _MARGIN).tolist()
-    request.max_acceleration = bound.tolist()
-    request.max_jerk = limits.jerk.tolist()
+    if start.velocity.any() or start.acceleration.any():
+        limits, bound = robot.limits, np.array(acceleration)
+        request.current_velocity = np.clip(start.velocity, -limits.velocity, limits.velocity).tolist()
+        # An acceleration can be taken over only as far as jerk can still remove it before the velocity limit.
+        room = np.sqrt(2 * limits.jerk * np.maximum(limits.velocity * _MARGIN - np.abs(start.velocity), 0.0))
+        takeover = np.minimum(bound, np.where(start.acceleration * start.velocity > 0, room, bound))
+        request.current_acceleration = np.clip(start.acceleration, -takeover, takeover).tolist()
+    request.max_velocity = velocity
+    request.max_acceleration = acceleration
+    request.max_jerk = jerk
     # The arrival falls on a tick.
     request.duration_discretization = ruckig.DurationDiscretization.Discrete
     return request
+
+
+@functools.cache
+def _limit_lists(robot: Robot) -> tuple[list[float], list[float], list[float]]:
+    """Velocity, acceleration and jerk limits as ruckig takes them."""
+    limits = robot.limits
+    return (limits.velocity * _MARGIN).tolist(), (limits.acceleration * _MARGIN).tolist(), limits.jerk.tolist()
+
+
+@functools.cache
+def _generator(robot: Robot) -> ruckig.Ruckig:
+    return ruckig.Ruckig(len(robot.joints), robot.dt_s)
 
 
 def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) -> Path:
     joints = len(request.current_position)
     trajectory = ruckig.Trajectory(joints)
     try:
-        result = ruckig.Ruckig(joints, robot.dt_s).calculate(request, trajectory)
+        result = _generator(robot).calculate(request, trajectory)
     except ruckig.RuckigError as error:
         raise WiringError(f"no joint move from {request.current_position} to {target}: {error}") from error
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise WiringError(f"no joint move from {request.current_position} to {target}: {result.name}")
     ticks = max(1, int(np.ceil(trajectory.duration / robot.dt_s - 1e-6)))
-    positions, velocities = np.empty((ticks + 1, joints)), np.zeros((ticks + 1, joints))
-    for tick in range(ticks + 1):
-        positions[tick], velocities[tick], _ = trajectory.at_time(tick * robot.dt_s)
+    rows = [trajectory.at_time(tick * robot.dt_s) for tick in range(ticks + 1)]
+    positions, velocities = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
     _keep_inside(robot, positions, velocities)
     # The rows the next path starts from are exact: the command it left, and rest at the target.
     positions[0], velocities[0] = request.current_position, request.current_velocity

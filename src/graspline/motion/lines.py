@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.motion.path import Path, load_factor
+from graspline.motion.path import Path, keeps_rates, load_factor
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -39,10 +39,9 @@ def scaled_paths(
     paths = _sampled(robot, joints_at, list(range(len(durations))), durations)
     for move, duration_s in enumerate(durations):
         for _ in range(3):
-            factor = load_factor(paths[move], robot.limits)
-            if factor <= 1:
+            if keeps_rates(paths[move], robot.limits):
                 break
-            duration_s *= factor * 1.02
+            duration_s *= load_factor(paths[move], robot.limits) * 1.02
             paths[move] = _sampled(robot, joints_at, [move], [duration_s])[0]
     return paths
 

@@ -30,7 +30,7 @@ class Perception(Parameters):
     yaw_sigma_rad: float = Field(default=0.0, ge=0, le=0.5, description="noise added to the heading of a sighting, 1σ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate:
     """One object as believed: pose, size, and one standard deviation of position and heading."""
 

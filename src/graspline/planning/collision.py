@@ -55,10 +55,14 @@ class CollisionWorld:
         # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
         model.geom_contype[~self._is_robot] = 0
         model.geom_conaffinity[~self._is_robot] = 1
+        self._believed: tuple[Estimate, ...] | None = None
         self._sizes: dict[str, tuple[float, float, float]] = {}
 
     def place(self, believed: tuple[Estimate, ...]) -> None:
         """Put objects where they are believed to be; objects nobody has seen are far away."""
+        if believed == self._believed:
+            return
+        self._believed = believed
         self._data.qpos[:] = self._model.qpos0
         for _name, at in self._objects.items():
             self._data.qpos[at : at + 3] = (0, 0, -10)

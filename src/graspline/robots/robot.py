@@ -61,7 +61,7 @@ class Servo:
         return self.smoothing_s + (self.kv + self.damping) / self.kp
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Robot:
     """One robot. Joint order here is the order of commands, readings and controls."""
 

@@ -68,7 +68,7 @@ class GoalParameters(Parameters):
         default=0.02, gt=0, le=0.05, description="how far its centre may be from the middle of the pads"
     )
     speed_m_s: float = Field(default=0.02, gt=0, le=1, description="how fast it may still move")
-    sightings: int = Field(default=6, ge=2, le=60, description="sightings, 0.05 s apart, that the final check looks at")
+    sightings: int = Field(default=4, ge=2, le=60, description="sightings, 0.05 s apart, that the final check looks at")
 
 
 class RetryParameters(Parameters):

@@ -19,7 +19,7 @@ from graspline.scenes.cube_table import CUBE
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
 from graspline.tasks.stages.sight import Eye
 
-from ..replies import assert_continuous, completed, cut, play, readings, reply, saw
+from ..replies import assert_continuous, completed, cut, play, play_through, readings, reply, saw
 
 CLOSE, JAW, REACH = CloseParameters(), JawParameters(), ReachParameters()
 WIDTH_M = 0.03
@@ -242,36 +242,18 @@ class TestBackOff:
     def test_at_speed_it_brakes_first(self, grasp_plan: GraspPlan) -> None:
         command = grasp_plan.descend.command_at(grasp_plan.descend.ticks // 2)
         assert command.velocity.any()
-        requests, _ = play(
-            back_off(reply(command=command), SO101, grasp_plan, CLOSE),
-            completed(),
-            completed(),
-            completed(),
-            *([completed()] if self.ends_low(grasp_plan) else []),
-        )
+        requests, _ = play_through(back_off(reply(command=command), SO101, grasp_plan, CLOSE))
         assert requests[0].name == "brake"
         assert_continuous(requests, command)
         for motion in requests:
             assert check_path(motion.path, SO101) is None
 
-    @staticmethod
-    def ends_low(grasp_plan: GraspPlan) -> bool:
-        """Half way down, braking, the hand ends nearer to the grasp than to where it came from."""
-        path = grasp_plan.descend
-        middle = path.positions[path.ticks // 2]
-        return bool(np.abs(middle - path.end).max() <= np.abs(middle - path.positions[0]).max())
-
     def test_wherever_the_hand_is_its_way_out_keeps_every_limit(self, grasp_plan: GraspPlan) -> None:
         for path in (grasp_plan.approach, grasp_plan.descend, grasp_plan.seat, grasp_plan.lift):
             for tick in range(0, path.ticks + 1, 5):
                 command = path.command_at(tick)
-                stage, requests = back_off(reply(command=command), SO101, grasp_plan, CLOSE), []
-                try:
-                    requests.append(next(stage))
-                    while True:
-                        requests.append(stage.send(completed()(requests[-1])))
-                except StopIteration as stop:
-                    assert stop.value == Outcome("ready")
+                requests, outcome = play_through(back_off(reply(command=command), SO101, grasp_plan, CLOSE))
+                assert outcome == Outcome("ready")
                 assert_continuous(requests, command)
                 for motion in requests:
                     assert check_path(motion.path, SO101) is None
