@@ -68,7 +68,7 @@ def joints(batch: tuple[int, int]) -> Array:
     return np.random.default_rng(seed).uniform(LOWER, UPPER, (count, 6))
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(BATCHES, st.floats(0.0, 0.1))
 def test_inverse_kinematics(batch: tuple[int, int], margin: float) -> None:
     def solved(position: Array, pitch: Array, yaw: Array, tool: Array) -> tuple[Any, ...]:
@@ -78,7 +78,7 @@ def test_inverse_kinematics(batch: tuple[int, int], margin: float) -> None:
     assert_alone(solved, *targets(batch))
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(BATCHES)
 def test_inverse_kinematics_with_a_free_heading(batch: tuple[int, int]) -> None:
     def solved(position: Array, pitch: Array, tool: Array) -> tuple[Array, ...]:
@@ -89,7 +89,7 @@ def test_inverse_kinematics_with_a_free_heading(batch: tuple[int, int]) -> None:
     assert_alone(solved, position, pitch, tool)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(BATCHES)
 def test_inverse_kinematics_with_one_tool_heading_and_pitch_for_all(batch: tuple[int, int]) -> None:
     position, pitch, yaw, tool = targets(batch)
@@ -101,6 +101,7 @@ def test_inverse_kinematics_with_one_tool_heading_and_pitch_for_all(batch: tuple
     assert_alone(solved, position)
 
 
+@settings(deadline=None)
 @given(BATCHES)
 def test_a_broadcast_argument_gives_the_bits_of_a_row_of_it(batch: tuple[int, int]) -> None:
     position, pitch, yaw, tool = targets(batch)
@@ -110,7 +111,7 @@ def test_a_broadcast_argument_gives_the_bits_of_a_row_of_it(batch: tuple[int, in
     assert bits((one.joints_rad, one.excess)) == bits((each.joints_rad, each.excess))
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(BATCHES)
 def test_forward_kinematics(batch: tuple[int, int]) -> None:
     tool = targets(batch)[3]
@@ -118,7 +119,7 @@ def test_forward_kinematics(batch: tuple[int, int]) -> None:
     assert_alone(lambda rows: forward(rows, tool[0]), joints(batch))
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(BATCHES, st.floats(0.0, 1.2))
 def test_the_steepest_pitch(batch: tuple[int, int], max_tilt: float) -> None:
     position, _, yaw, tool = targets(batch)
@@ -126,11 +127,13 @@ def test_the_steepest_pitch(batch: tuple[int, int], max_tilt: float) -> None:
     assert_alone(lambda p, t: steepest_pitch(p, None, t, max_tilt), position, tool)
 
 
+@settings(deadline=None)
 @given(BATCHES)
 def test_how_far_the_jaws_lean(batch: tuple[int, int]) -> None:
     assert_alone(jaw_lean, joints(batch))
 
 
+@settings(deadline=None)
 @given(BATCHES)
 def test_the_jaw_law_both_ways(batch: tuple[int, int]) -> None:
     law = SO101.jaw_law
@@ -139,6 +142,7 @@ def test_the_jaw_law_both_ways(batch: tuple[int, int]) -> None:
     assert_alone(law.angle_rad, law.gap_m(angles))
 
 
+@settings(deadline=None)
 @given(BATCHES, st.floats(0.03, 0.1044))
 def test_the_gap_between_the_fingers(batch: tuple[int, int], from_m: float) -> None:
     angles = joints(batch)[:, 5]
@@ -147,12 +151,14 @@ def test_the_gap_between_the_fingers(batch: tuple[int, int], from_m: float) -> N
     assert_alone(lambda rows: clear_gap_m(rows, from_m), angles)
 
 
+@settings(deadline=None)
 @given(BATCHES)
 def test_progress_over_time(batch: tuple[int, int]) -> None:
     count, seed = batch
     assert_alone(minimum_jerk, np.random.default_rng(seed).uniform(0, 1, count))
 
 
+@settings(deadline=None)
 @given(BATCHES)
 def test_the_servo_law(batch: tuple[int, int]) -> None:
     positions = joints(batch)
@@ -209,7 +215,7 @@ def test_every_kind_of_guard_is_tried() -> None:
     assert {type(guard): len(guard.parameters()) for guard in made} == WIDTHS
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(BATCHES)
 @pytest.mark.parametrize("kind", WIDTHS, ids=lambda kind: kind.__name__)
 def test_a_guard(kind: GuardKind, batch: tuple[int, int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, box_grasps, in_order
@@ -29,6 +29,7 @@ def refusal(*arguments, **options) -> GraspRejected:
     return found
 
 
+@settings(deadline=None)
 @given(st.floats(-np.pi, np.pi), HALVES, HALVES, HALVES)
 def test_a_box_is_taken_by_each_of_its_four_side_faces(yaw: float, x: float, y: float, z: float) -> None:
     found = grasps(box(yaw_rad=yaw, half_m=(x, y, z)), JAW)
@@ -39,6 +40,7 @@ def test_a_box_is_taken_by_each_of_its_four_side_faces(yaw: float, x: float, y: 
     assert [each.width_m for each in found] == pytest.approx([2 * x, 2 * y, 2 * x, 2 * y])
 
 
+@settings(deadline=None)
 @given(HALVES)
 def test_the_tips_reach_below_the_centre_but_stay_off_the_table(half: float) -> None:
     for grasp in grasps(box(half_m=half), JAW, deeper=True):
@@ -61,6 +63,7 @@ def test_a_box_too_low_to_reach_deeper_offers_no_deeper_grasp() -> None:
     assert len(grasps(box(half_m=(0.015, 0.015, 0.009)), JAW, deeper=True)) == 4
 
 
+@settings(deadline=None)
 @given(HALVES, st.floats(-np.pi, np.pi))
 def test_open_jaws_leave_the_clearance_asked_for_and_hardly_more(half: float, yaw: float) -> None:
     for grasp in grasps(box(half_m=half, yaw_rad=yaw), JAW):
@@ -72,6 +75,7 @@ def test_open_jaws_leave_the_clearance_asked_for_and_hardly_more(half: float, ya
         assert grasp.tool_m[2] - FIXED_FACE_M - half == pytest.approx(JAW.fixed_clearance_m)
 
 
+@settings(deadline=None)
 @given(HALVES, st.floats(0.0001, 0.004), st.floats(0.0, 0.15))
 def test_the_less_sure_the_sighting_the_wider_the_jaws_open(half: float, sigma: float, turn: float) -> None:
     sure, unsure = (
@@ -81,6 +85,9 @@ def test_the_less_sure_the_sighting_the_wider_the_jaws_open(half: float, sigma: 
     # Room for the error on either side, and for the corners of a box that is turned.
     turned = half * np.sin(JAW.error_sigmas * turn)
     assert unsure.tool_m[2] - sure.tool_m[2] == pytest.approx(JAW.error_sigmas * sigma + turned)
+    room = float(clear_gap_m(unsure.open_rad, unsure.tool_m[0] - half))
+    clearances = JAW.fixed_clearance_m + JAW.moving_clearance_m
+    assert room >= 2 * (half + turned + JAW.error_sigmas * sigma) + clearances - 1e-12
     assert unsure.seat_m > sure.seat_m
     assert unsure.width_m == sure.width_m
 
@@ -160,6 +167,7 @@ def test_after_a_failed_grasp_comes_its_mirror_image_then_the_other_faces_then_d
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=8, unique=True))
 def test_what_was_tried_comes_last(order: list[int]) -> None:
     found = grasps(box(half_m=0.02), JAW, deeper=True)

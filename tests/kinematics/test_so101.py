@@ -81,7 +81,7 @@ def test_the_published_lengths_follow_from_the_chain() -> None:
     assert pytest.approx(0.1350, abs=5e-5) == LOWER_LINK_M
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(POSITIONS, PITCHES, YAWS, TOOLS)
 def test_what_is_claimed_is_reached(
     position: tuple[float, float, float], pitch: float, yaw: float, tool: Array
@@ -92,7 +92,7 @@ def test_what_is_claimed_is_reached(
     assert_claims_hold(solutions, target, np.array([pitch]), np.array([yaw]), tool)
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(arrays(float, 5, elements=st.floats(0, 1)))
 def test_a_pose_the_arm_has_is_a_pose_it_finds(share: Array) -> None:
     joints = (ARM_LOWER + share * (ARM_UPPER - ARM_LOWER))[None]
@@ -186,7 +186,7 @@ def test_a_lower_limit_is_named_as_one() -> None:
     assert pan.value < pan.limit
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(POSITIONS, PITCHES, YAWS)
 def test_a_refusal_always_says_why(position: tuple[float, float, float], pitch: float, yaw: float) -> None:
     solutions = solve(np.array([position]), pitch, yaw, TIP)
@@ -199,6 +199,7 @@ def test_a_refusal_always_says_why(position: tuple[float, float, float], pitch: 
         assert {each.name for each in evidence} <= {"wrist_beyond_reach", *ARM_JOINTS}
 
 
+@settings(deadline=None)
 @given(POSITIONS, PITCHES, YAWS, st.floats(0.0, 0.3))
 def test_a_margin_is_kept_from_every_limit(
     position: tuple[float, float, float], pitch: float, yaw: float, margin: float
@@ -217,6 +218,7 @@ def test_a_margin_is_kept_from_every_limit(
             assert measurement.limit == pytest.approx(limit)
 
 
+@settings(deadline=None)
 @given(POSITIONS, PITCHES, st.floats(-0.01, 0.01))
 def test_without_a_heading_the_jaws_open_in_the_arms_plane(
     position: tuple[float, float, float], pitch: float, lateral: float

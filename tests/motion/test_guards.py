@@ -6,7 +6,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -116,6 +116,7 @@ def test_before_anything_was_measured_the_evidence_is_absent(guard: Guard) -> No
     assert all(measurement.absent for measurement in guard.evidence([np.nan] * 4))
 
 
+@settings(deadline=None)
 @given(st.floats(0, 5), st.floats(0, 5))
 def test_both_pads_touch_when_the_weaker_feels_enough(fixed: float, moving: float) -> None:
     guard = BothPadsTouch(force_n=0.3)
@@ -160,6 +161,7 @@ def test_a_hold_is_lost_when_a_pad_feels_nothing_or_the_jaw_has_closed_too_far()
     assert (jaw.name, jaw.value, jaw.limit, jaw.passed) == ("jaw_angle", 0.15, 0.2, False)
 
 
+@settings(deadline=None)
 @given(st.floats(-0.2, 0.2))
 def test_a_tracking_error_counts_in_either_direction(error: float) -> None:
     guard = TrackingError(error_rad=0.08)
@@ -177,6 +179,7 @@ def test_the_jaw_may_be_held_off_its_reference_by_what_it_grips() -> None:
     assert not fires(TrackingError(error_rad=0.08), signals)
 
 
+@settings(deadline=None)
 @given(st.floats(-0.1, 0.3), st.booleans())
 def test_a_height_is_reached_from_below_or_from_above(height: float, rising: bool) -> None:
     guard = ReachedHeight(height_m=0.1, rising=rising)
@@ -192,6 +195,7 @@ def turned(angle: float) -> Array:
     return np.array([[np.cos(angle), np.sin(angle), 0], [-np.sin(angle), np.cos(angle), 0], [0, 0, 1.0]])
 
 
+@settings(deadline=None)
 @given(st.floats(-np.pi, np.pi), st.floats(0, 0.05), st.floats(-1, 1))
 def test_an_object_slips_by_as_much_as_it_moves_in_the_hand(angle: float, slip: float, up: float) -> None:
     """Seen from the hand: neither its turning nor its travel counts."""

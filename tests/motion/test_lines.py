@@ -36,6 +36,7 @@ def test_progress_begins_and_ends_at_rest() -> None:
     assert speed.max() == pytest.approx(PEAK, abs=1e-4)
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1))
 def test_progress_is_the_same_from_either_end(share: float) -> None:
     assert float(minimum_jerk(np.array(share))) == pytest.approx(

@@ -32,6 +32,7 @@ def test_a_path_within_limits_is_not_refused() -> None:
     assert check_path(joint_move(SO101, at_rest(HOME), np.zeros(6)), SO101) is None
 
 
+@settings(deadline=None)
 @given(st.sampled_from(JOINTS), st.floats(1e-6, 1.0), st.booleans(), st.integers(0, 4))
 def test_a_sample_out_of_range_names_joint_value_and_limit(name: str, beyond: float, over: bool, tick: int) -> None:
     path, joint = standing(), JOINTS.index(name)
@@ -44,6 +45,7 @@ def test_a_sample_out_of_range_names_joint_value_and_limit(name: str, beyond: fl
     assert found.unit == "rad"
 
 
+@settings(deadline=None)
 @given(st.sampled_from(JOINTS), st.integers(1, 4), st.sampled_from([-1.0, 1.0]))
 def test_a_sample_that_is_too_fast_names_joint_value_and_limit(name: str, tick: int, sign: float) -> None:
     path, joint = standing(), JOINTS.index(name)
@@ -55,6 +57,7 @@ def test_a_sample_that_is_too_fast_names_joint_value_and_limit(name: str, tick: 
     assert found.limit == pytest.approx(SO101.limits.velocity[joint])
 
 
+@settings(deadline=None)
 @given(st.sampled_from(JOINTS), st.integers(0, 3))
 def test_a_jump_in_speed_names_joint_value_and_limit(name: str, tick: int) -> None:
     path, joint = standing(), JOINTS.index(name)

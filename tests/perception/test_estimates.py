@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.errors import InputError
@@ -47,6 +47,7 @@ def test_noise_has_the_spread_it_is_said_to_have_and_no_bias() -> None:
     assert np.abs(correlation - np.eye(4)).max() < 0.08
 
 
+@settings(deadline=None)
 @given(st.floats(-3, 3), st.floats(0, 0.02), st.floats(0, 0.5), st.integers(0, 2**32 - 1))
 def test_a_noisy_sighting_says_how_wrong_it_may_be_and_keeps_the_rest(
     yaw: float, position_sigma: float, yaw_sigma: float, seed: int

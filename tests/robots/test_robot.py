@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.robots.robot import JawLaw, Servo
@@ -19,6 +19,7 @@ def test_a_jaw_law_grows_strictly_with_the_angle() -> None:
     assert (np.diff(LAW.gaps_m) > 0).all()
 
 
+@settings(deadline=None)
 @given(ANGLES)
 def test_an_angle_survives_the_way_through_its_gap(angle: float) -> None:
     assert float(LAW.angle_rad(LAW.gap_m(angle))) == pytest.approx(angle, abs=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -249,6 +249,7 @@ def brute_clear_gap_m(angle: float, from_m: float) -> float:
     return nearest - FIXED_FACE_M if np.isfinite(nearest) else 0.0
 
 
+@settings(deadline=None)
 @given(st.floats(0.0, 1.5), st.floats(0.03, TIP_M))
 def test_the_clear_gap_is_the_narrowest_place_of_the_real_outline(angle: float, from_m: float) -> None:
     along = moving_finger_m(angle)[0]
@@ -257,6 +258,7 @@ def test_the_clear_gap_is_the_narrowest_place_of_the_real_outline(angle: float, 
     assert float(clear_gap_m(angle, from_m)) == pytest.approx(brute_clear_gap_m(angle, from_m), abs=3e-5)
 
 
+@settings(deadline=None)
 @given(st.floats(0.0, 1.5), st.floats(0.03, TIP_M))
 def test_what_reaches_above_the_tips_has_no_more_room_than_the_tips_leave(angle: float, from_m: float) -> None:
     tips = moving_finger_m(angle)[0][:2]

@@ -7,7 +7,7 @@ import copy
 import mujoco
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS
@@ -46,6 +46,17 @@ def test_a_box_changes_size_bounds_mass_and_inertia() -> None:
     assert model.body_subtreemass[body.id] == pytest.approx(mass)
 
 
+def test_bounding_volumes_follow_the_size_even_without_derived_constants() -> None:
+    """Planners write shapes and nothing else; a stale volume would lose contacts silently."""
+    model = copy.copy(cube_table().model)
+    write_edits(model, box_shape_of(CUBE, (0.01, 0.02, 0.03)))
+    body, geom = model.body(CUBE).id, model.geom(CUBE).id
+    for bounds in (model.bvh_aabb[model.body_bvhadr[body]], model.geom_aabb[geom]):
+        np.testing.assert_array_equal(bounds, (0, 0, 0, 0.01, 0.02, 0.03))
+    assert model.geom_rbound[geom] == pytest.approx(np.linalg.norm((0.01, 0.02, 0.03)))
+
+
+@settings(deadline=None)
 @given(HALVES, HALVES, HALVES, st.floats(0.005, 0.2))
 def test_a_varied_box_is_the_box_mujoco_would_have_compiled(x: float, y: float, z: float, mass: float) -> None:
     spec = mujoco.MjSpec()

@@ -129,6 +129,7 @@ def test_the_evidence_carries_what_was_measured() -> None:
     assert found["speed"].value == pytest.approx(0.0, abs=1e-12)
 
 
+@settings(deadline=None)
 @given(st.floats(0.0, 0.004), st.integers(2, 20))
 def test_unsure_sightings_tighten_where_and_widen_how_fast(error_m: float, sightings: int) -> None:
     sure, unsure = (
@@ -147,7 +148,7 @@ def test_a_cube_barely_high_enough_is_not_believed_if_it_is_seen_badly() -> None
     assert failed(raised_in_hand(barely, LAY_AT_M, GOAL, 0.003)) == ["raised"]
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.floats(-0.1, 0.1), st.floats(-0.1, 0.1), st.floats(-0.1, 0.1))
 def test_the_speed_of_several_sightings_is_their_slope(x: float, y: float, z: float) -> None:
     evidence = raised_in_hand(window(velocity_m_s=(x, y, z)), LAY_AT_M, GOAL)
