@@ -78,9 +78,10 @@ def test_there_is_no_wall_clock_below_the_front_doors() -> None:
         if room_of(path) == "cli" or path.name == "benchmarks.py":
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                if node.value.id in ("time", "datetime") and node.attr in CLOCKS | {"now"}:
-                    found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
+            if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+                continue
+            if node.value.id in ("time", "datetime") and node.attr in CLOCKS | {"now"}:
+                found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
     assert found == []
 
 

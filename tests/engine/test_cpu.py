@@ -198,7 +198,6 @@ def test_a_diverged_lane_can_be_restored_and_goes_on() -> None:
     assert bits(engine, 0) == expected
 
 
-@pytest.mark.xfail(strict=True, reason="CpuEngine.save and restore leave a pending CorruptControl out")
 def test_a_saved_lane_keeps_a_fault_that_is_still_to_strike() -> None:
     engine = engine_with([(START, PLAIN), (START, PLAIN)])
     play(engine, range(5))

@@ -36,7 +36,7 @@ def test_states_in_a_log_are_those_a_replay_passes_through() -> None:
     log = run_seeds([3], record_states=True)[3].log
     assert log.states.shape == (log.ticks, len(log.start))
     engine = CpuEngine(cube_table(), 1, 1)
-    half = dataclasses.replace(log, positions=log.positions[:100], velocities=log.velocities[:100])
+    half = dataclasses.replace(log, positions=log.positions[:101], velocities=log.velocities[:101])
     replay_log(engine, half)
     np.testing.assert_array_equal(engine.qpos[0], log.states[99])
 

@@ -205,7 +205,6 @@ def test_a_fault_nobody_knows_is_refused_before_anything_moves() -> None:
     assert ticks == []
 
 
-@pytest.mark.xfail(strict=True, reason="run_scenarios builds the machine of all from the parameters of the first")
 def test_scenarios_of_one_run_may_have_parameters_of_their_own() -> None:
     # One may try again, the other may not.
     again, once = scenario(1, "drop@lift+0.3"), scenario(2, "drop@lift+0.3", parameters=ONE_TRY)

@@ -78,7 +78,6 @@ def test_a_target_far_away_is_reached_in_the_end() -> None:
     assert_within_limits(*done[0][1].reference())
 
 
-@pytest.mark.xfail(strict=True, reason="follow() accelerates towards a far target without a thought for stopping there")
 def test_a_target_far_away_is_not_passed() -> None:
     done = play(lambda first: follow(SO101, first, lambda r: AWAY if r.time_s < 3 else None, rate_hz=30))
     positions, _ = done[0][1].reference()
@@ -102,7 +101,6 @@ def test_a_wild_policy_cannot_leave_range_velocity_or_acceleration(rate_hz: floa
     assert (np.abs(np.diff(velocities, axis=0)) * SO101.control_hz <= LIMITS.acceleration * (1 + 1e-6)).all()
 
 
-@pytest.mark.xfail(strict=True, reason="follow() clips positions at a joint's range while its velocity goes on")
 def test_a_reference_does_not_stop_dead_at_the_end_of_a_joints_range() -> None:
     done = play(lambda first: follow(SO101, first, lambda r: LIMITS.upper if r.time_s < 3 else None, rate_hz=30))
     assert_within_limits(*done[0][1].reference())
@@ -213,7 +211,6 @@ def test_a_replay_of_nothing_is_over_at_once() -> None:
     assert done[0][1].ticks == 1
 
 
-@pytest.mark.xfail(strict=True, reason="replay() takes the speed of the last row for the end's and brakes once more")
 def test_a_recording_that_arrives_on_its_last_tick_is_replayed_to_the_same_bits() -> None:
     recorded = start(executor_of(1), going())
     _, track = finish(recorded)[0]

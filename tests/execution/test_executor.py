@@ -384,7 +384,7 @@ def making_no_driver(first: Reply) -> Script:
         (too_far, "motion 'stretch' breaks limits: shoulder_pan position"),
         (not_a_number, "motion 'void' breaks limits: wrist_flex position absent"),
         (without_a_tick, "motion 'empty' has no tick to play"),
-        (asking_for_the_moon, "a driver asked for 'the moon'; it may ask for Motion, Look, Solve or Ask"),
+        (asking_for_the_moon, "a driver asked for 'the moon'; expected Motion, Look, Solve or Ask"),
         (raising, "ValueError: a mistake in a state"),
         (raising_at_once, "ValueError: a mistake in a state"),
         (making_no_driver, "TypeError"),
@@ -400,7 +400,6 @@ def test_a_mistake_ends_its_own_lane_with_a_clear_error_while_the_others_go_on(m
     np.testing.assert_array_equal(together[0][1].reference()[0], alone[0][1].reference()[0])
 
 
-@pytest.mark.xfail(strict=True, reason="check_path looks at velocities only: a jump of positions passes it")
 def test_a_reference_that_jumps_breaks_limits() -> None:
     def drive(first: Reply) -> Script:
         positions = rows(first)
@@ -440,7 +439,7 @@ def test_a_lane_that_diverges_ends_alone_with_everything_it_played() -> None:
     done = executor.tick()
     assert done[1][0] == Finished("physics_diverged")
     track = done[1][1]
-    assert (track.ticks, len(track.reference()[0]), len(track.states)) == (31, 31, 31)
+    assert (track.ticks, len(track.reference()[0]), len(track.states)) == (31, 32, 31)
     assert track.events == [(30, CorruptControl(joint="wrist_roll"))]
     others = finish(executor)
     assert [others[lane][0].how for lane in (0, 2)] == ["returned", "returned"]
@@ -533,7 +532,6 @@ def test_a_look_through_a_camera_that_nobody_has_crashes_the_lane_with_a_clear_e
     assert "a look through camera 'wrist', but nothing here can take pictures" in finished.error
 
 
-@pytest.mark.xfail(strict=True, reason="looks without delay are answered by recursion, which ends after some hundreds")
 def test_a_driver_may_look_a_thousand_times_on_one_tick() -> None:
     def staring(first: Reply) -> Script:
         for _ in range(1000):
@@ -616,14 +614,14 @@ def test_a_solve_that_fails_ends_its_own_lane_only() -> None:
     assert returned(done, 2).by == "completed"
 
 
-def test_a_solve_for_many_that_fails_does_not_end_lanes_that_did_not_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solve_for_many_that_fails_is_tried_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def many(arguments: list[tuple[float]]) -> list[float]:
         raise RuntimeError("for all of them")
 
     monkeypatch.setattr(inverse, "many", many, raising=False)
     done = play(inverting(2.0), inverting(4.0), going())
-    assert [done[lane][0].how for lane in range(3)] == ["crashed", "crashed", "returned"]
-    assert "for all of them" in done[0][0].error
+    assert [done[lane][0].how for lane in range(3)] == ["returned", "returned", "returned"]
+    assert returned(done, 0) == 0.5
 
 
 def test_a_solve_that_fails_at_speed_brakes_within_limits() -> None:
@@ -978,10 +976,10 @@ def test_observers_learn_of_every_way_to_finish() -> None:
     }
 
 
-def test_a_track_has_one_row_of_reference_and_one_state_per_tick() -> None:
+def test_a_track_has_one_state_per_tick_and_a_row_of_reference_more() -> None:
     _, track = play(going(), record_states=True)[0]
     positions, velocities = track.reference()
-    assert positions.shape == velocities.shape == (track.ticks, 6)
+    assert positions.shape == velocities.shape == (track.ticks + 1, 6)
     assert track.states.shape == (track.ticks, len(START))
     np.testing.assert_array_equal(track.start, START)
     assert track.variation == PLAIN
@@ -996,8 +994,7 @@ def test_states_are_kept_only_if_asked_for() -> None:
 def test_the_joints_follow_the_reference() -> None:
     _, track = play(going(), record_states=True)[0]
     positions, _ = track.reference()
-    # A state is the one after its tick, the reference the one before.
-    assert np.abs(track.states[:-1, :6] - positions[1:]).max() < 0.06
+    assert np.abs(track.states[:, :6] - positions[1:]).max() < 0.06
 
 
 def test_a_lane_gets_the_same_bits_alone_and_among_others() -> None:

@@ -24,7 +24,7 @@ def test_a_track_grows_by_what_was_played_of_each_path() -> None:
     track.append(path_of(second, -second), 3)
     positions, velocities = track.reference()
     assert track.ticks == 5
-    np.testing.assert_array_equal(positions, np.concatenate([first[:2], second[:3]]))
+    np.testing.assert_array_equal(positions, np.concatenate([first[:2], second[:4]]))
     np.testing.assert_array_equal(velocities, -positions)
 
 

@@ -177,7 +177,10 @@ def test_problems_of_names_and_rows_are_all_told_at_once() -> None:
     ]
     for beginning in expected:
         assert sum(line.startswith(beginning) for line in found) == 1, beginning
-    assert len(found) == len(expected)
+    # What follows from these mistakes is told, too: states that nothing leads to any more.
+    assert all(
+        "never entered" in line or "no way to an end" in line or "takes" in line for line in found[len(expected) :]
+    )
 
 
 def test_problems_of_ways_and_inputs_are_all_told_at_once() -> None:
@@ -320,7 +323,6 @@ def maybe(last: Reply) -> Producing[Outcome[Literal["yes", "no"]]]:
     return Outcome("yes" if last.value else "no")
 
 
-@pytest.mark.xfail(strict=True, reason="check.py does not hold `gives` against the ways that lead to a success")
 def test_a_machine_must_have_what_it_gives_on_every_way_to_its_success() -> None:
     parts: dict[str, Any] = {
         "name": "find",

@@ -94,10 +94,21 @@ def test_not_a_number_is_refused() -> None:
 
 def test_rounding_is_forgiven_but_no_more() -> None:
     path = standing()
+    path.positions[:, 0] = -0.5 + 3.0 * path.dt_s * np.arange(path.ticks + 1)
     path.velocities[:, 0] = 3.0 * (1 + SLACK / 2)
     assert check_path(path, SO101) is None
     path.velocities[:, 0] = 3.0 * (1 + 2 * SLACK)
     assert check_path(path, SO101) is not None
+
+
+def test_positions_that_jump_away_from_their_velocities_are_refused() -> None:
+    path = standing()
+    path.positions[2:, 0] += 0.1
+    refused = check_path(path, SO101)
+    assert refused is not None
+    (found,) = refused.evidence
+    assert found.name == "shoulder_pan jump"
+    assert found.value == pytest.approx(0.1)
 
 
 def test_ticks_duration_and_end_are_those_of_the_samples() -> None:

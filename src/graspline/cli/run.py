@@ -71,7 +71,7 @@ def run(
         task,
         config,
         settings,
-        lambda named: parse_faults(faults, named.machine(named.parameters()).states),
+        lambda named: parse_faults(faults, named.machine(named.parameters()).paths()),
         lambda _: video is None or check_name("--video", video, ".mp4"),
     )
     if video is not None:

@@ -108,12 +108,16 @@ class CpuEngine:
         return self._batch.state[lane].copy()
 
     def save(self, lane: int) -> Saved:
-        return Saved(state=self.state(lane), edits=dict(self._edits[lane]))
+        corrupt = tuple(self._corrupt.get(lane, ()))
+        return Saved(state=self.state(lane), edits=dict(self._edits[lane]), corrupt=corrupt)
 
     def restore(self, lane: int, saved: Saved) -> None:
         """Continue from a saved state with the same bits as if nothing had happened in between."""
         self._set_edits(lane, saved.edits)
         self._batch.state[lane] = saved.state
+        self._corrupt.pop(lane, None)
+        if saved.corrupt:
+            self._corrupt[lane] = list(saved.corrupt)
         self._warning[lane] = 0
         self.diverged[lane] = False
 

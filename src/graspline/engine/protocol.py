@@ -22,6 +22,8 @@ class Saved:
 
     state: Array
     edits: dict[tuple[str, str], Edit]
+    # Actuators whose next control is spoilt.
+    corrupt: tuple[int, ...] = ()
 
 
 class Engine(Protocol):

@@ -63,7 +63,7 @@ def _episode_cost(episodes: int, say: Callable[[str], None]) -> list[Figure]:
         episode = time.process_time() - began
         began = time.process_time()
         for log in logs:
-            controls = controls_of(SO101, log.positions, log.velocities)
+            controls = controls_of(SO101, log.positions[:-1], log.velocities[:-1])
             step_raw(cube_table(), log.start, log.variation, controls)
         raw = time.process_time() - began
         name = f"lift_cube_{lanes}_lane{'s' if lanes > 1 else ''}"

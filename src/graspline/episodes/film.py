@@ -55,7 +55,7 @@ def _frames(
         picture[-height - 6 : -2, -width - 6 : -2] = 255
         picture[-height - 4 : -4, -width - 4 : -4] = corner
         state = [name for entered_s, name in episode.entries if entered_s <= time_s + 1e-9][-1:]
-        last = tick == len(log.states) - 1
+        last = tick == ticks[-1]
         told = f"{episode.verdict}" if last else (state[0] if state else "")
         yield caption(
             picture,

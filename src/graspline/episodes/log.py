@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpisodeLog:
-    """Reference rows at the start of each tick, (T, nu); events with the tick before which they struck."""
+    """The reference at the start of each tick and at the end, (T + 1, nu); events with the tick they struck before."""
 
     start: Array
     variation: Variation
@@ -31,7 +31,7 @@ class EpisodeLog:
 
     @property
     def ticks(self) -> int:
-        return len(self.positions)
+        return max(len(self.positions) - 1, 0)
 
 
 def log_of(track: Track) -> EpisodeLog:
@@ -56,7 +56,7 @@ def state_hash(log: EpisodeLog, final_state: Array) -> str:
 
 def replay_log(engine: Engine, log: EpisodeLog) -> str:
     """Play a log again in lane 0 of an engine, without machine, picture or person; returns its hash."""
-    controls = controls_of(engine.scene.robot, log.positions, log.velocities)
+    controls = controls_of(engine.scene.robot, log.positions[:-1], log.velocities[:-1])
     lanes = np.zeros(1, np.intp)
     engine.reset(0, log.start, log.variation)
     for tick in range(log.ticks):

@@ -15,6 +15,7 @@ from graspline.engine.protocol import Engine
 from graspline.episodes.faults import Context, Fault, FaultInjector, parse_faults
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
 from graspline.episodes.scenario import Scenario
+from graspline.errors import WiringError
 from graspline.evidence import Evidence, passes
 from graspline.execution.executor import Executor
 from graspline.execution.happenings import Ended, Entered, Finished, Happening, Observer
@@ -117,18 +118,16 @@ def run_scenarios(
     """
     if not scenarios:
         return
-    first = scenarios[0]
-    task, parameters = first.task, first.parameters
-    scene = task.scene(parameters)
-    machine = task.machine(parameters)
-    faults = {texts: parse_faults(texts, machine.states) for texts in {each.faults for each in scenarios}}
+    scene, uses_truth = _shared(scenarios)
+    machines = {each.parameters: each.task.machine(each.parameters) for each in scenarios}
+    faults = {each: parse_faults(each.faults, machines[each.parameters].paths()) for each in scenarios}
     count = min(lanes, len(scenarios))
     engine = CpuEngine(scene, count, threads or os.cpu_count() or 1)
     diary = _Diary(count)
     camera = _Camera(scene, engine)
     executor = Executor(
         engine,
-        allow_truth=task.uses_truth(parameters),
+        allow_truth=uses_truth,
         photograph=camera,
         observers=[diary, *observers],
         record_states=record_states,
@@ -141,19 +140,9 @@ def run_scenarios(
             for lane in executor.idle_lanes() if waiting and not stopped else ():
                 if waiting:
                     scenario = waiting.pop()
-                    playing[lane] = (
-                        scenario,
-                        _begin(
-                            lane,
-                            scenario,
-                            machine,
-                            executor,
-                            injector,
-                            diary,
-                            camera,
-                            faults[scenario.faults],
-                        ),
-                    )
+                    machine, struck = machines[scenario.parameters], faults[scenario]
+                    draw = _begin(lane, scenario, machine, executor, injector, diary, camera, struck)
+                    playing[lane] = scenario, draw
             if not executor.busy:
                 return
             if not stopped and stop():
@@ -165,9 +154,17 @@ def run_scenarios(
                 after_tick(engine)
             for lane, (how, track) in finished.items():
                 scenario, draw = playing.pop(lane)
-                yield _episode(lane, scenario, draw, machine, how, track, engine, diary)
+                yield _episode(lane, scenario, draw, machines[scenario.parameters], how, track, engine, diary)
     finally:
         camera.close()
+
+
+def _shared(scenarios: Sequence[Scenario]) -> tuple[Scene, bool]:
+    """What lanes of one engine have in common: the scene, and whether its truth may be looked at."""
+    shared = {(each.task.scene(each.parameters), each.task.uses_truth(each.parameters)) for each in scenarios}
+    if len(shared) > 1:
+        raise WiringError("scenarios played together must share their scene and their estimator")
+    return shared.pop()
 
 
 def _begin(

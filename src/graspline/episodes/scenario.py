@@ -16,7 +16,7 @@ from graspline.version import VERSION
 SENSOR_STAGE = "last_substep"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scenario:
     """One episode before it is played: task, parameters, seed and faults."""
 

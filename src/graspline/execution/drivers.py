@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 # How often a person's wish is looked at again.
 _JOG_S = 0.1
+# Share of the acceleration limit that slowing down towards a target counts on.
+_EASE = 0.6
 
 
 def follow(
@@ -37,12 +39,17 @@ def _towards(robot: Robot, reply: Reply, target: Array, ticks: int) -> Path:
     limits, dt = robot.limits, robot.dt_s
     position, velocity = reply.command.position, reply.command.velocity
     target = np.clip(target, limits.lower, limits.upper)
-    wanted = (target - position) / (ticks * dt)
+    braking = _EASE * limits.acceleration
     positions, velocities = [position], [velocity]
-    for _ in range(ticks):
+    for left in range(ticks, 0, -1):
+        away = target - position
+        # Linearly there, but never faster than it can still stop in what is left after this tick.
+        left_over = np.maximum(np.abs(away) - np.sign(away) * velocity * (dt / 2), 0.0)
+        stoppable = braking * (np.sqrt(dt * dt + 2 * left_over / braking) - dt)
+        wanted = np.clip(away / (left * dt), -stoppable, stoppable)
         change = np.clip(wanted - velocity, -limits.acceleration * dt, limits.acceleration * dt)
-        velocity = np.clip(velocity + change, -limits.velocity, limits.velocity)
-        position = np.clip(position + velocity * dt, limits.lower, limits.upper)
+        before, velocity = velocity, np.clip(velocity + change, -limits.velocity, limits.velocity)
+        position = position + (before + velocity) * (dt / 2)
         positions.append(position)
         velocities.append(velocity)
     return Path(positions=np.stack(positions), velocities=np.stack(velocities), dt_s=dt)
@@ -64,13 +71,8 @@ def jog(
 
 
 def replay(robot: Robot, first: Reply, positions: Array, velocities: Array) -> Generator[Any, Reply, Reply]:
-    """Play a recorded reference again, (T, nu) each; its first row is the tick the lane has already stood still."""
-    if len(positions) < 2:
+    """Play a recorded reference again, (T + 1, nu) each; the lane has already stood still for its first tick."""
+    if len(positions) < 3:
         return first
-    rest = Path(
-        positions=np.concatenate([positions[1:], positions[-1:]]),
-        velocities=np.concatenate([velocities[1:], velocities[-1:]]),
-        dt_s=robot.dt_s,
-    )
-    reply = yield Motion("replay", rest)
+    reply = yield Motion("replay", Path(positions=positions[1:], velocities=velocities[1:], dt_s=robot.dt_s))
     return reply

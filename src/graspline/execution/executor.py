@@ -7,6 +7,7 @@ machine, a policy, a person's sliders, or a log.
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import traceback
@@ -38,7 +39,7 @@ from graspline.execution.requests import (
 )
 from graspline.execution.sights import Sights
 from graspline.execution.track import Track
-from graspline.motion.guards import Guard, Rows
+from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Rows
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import Command, at_rest, check_path
 from graspline.rendering.picture import Picture
@@ -135,15 +136,20 @@ class Executor:
 
     def apply(self, lane: int, event: Event) -> None:
         """Let the world act on a lane before its next tick; logged, so that a replay does the same."""
+        mine = self._playing(lane)
         self.engine.apply(lane, event)
-        mine = self._lanes[lane]
         mine.track.events.append((self._now - mine.began, event))
         self._tell(lane, Applied(event))
 
     def schedule(self, lane: int, delay_s: float, event: Event) -> None:
         """Apply an event after a delay, if the episode now in this lane still runs then."""
         when = self._now + max(0, round(delay_s * self.robot.control_hz))
-        heapq.heappush(self._due, (when, next(self._order), lane, self._lanes[lane].began, event))
+        heapq.heappush(self._due, (when, next(self._order), lane, self._playing(lane).began, event))
+
+    def _playing(self, lane: int) -> _Lane:
+        if lane not in self._lanes:
+            raise WiringError(f"lane {lane} plays nothing; busy lanes: {sorted(self._lanes)}")
+        return self._lanes[lane]
 
     def preempt(self, lane: int) -> None:
         """Stop a lane in whatever state it is: unwind its driver, brake within limits, hold."""
@@ -219,10 +225,13 @@ class Executor:
         while asking:
             solves, asking = asking, []
             for (lane, _), value in zip(solves, _solve_all([solve for _, solve in solves]), strict=True):
+                command = self._reel.command(lane, self._now)
                 if isinstance(value, _Crash):
-                    self._part(lane, Finished("crashed", error=value.error), self._reel.command(lane, self._now))
+                    self._part(lane, Finished("crashed", error=value.error), command)
+                elif self._delays.solve_s > 0:
+                    self._wait(lane, value, self._delays.solve_s, command)
                 else:
-                    self._deliver(lane, value, self._delays.solve_s, asking, finished)
+                    self._advance(lane, self._reply(lane, "completed", (), value, command), asking, finished)
         if finished:
             self._refresh_active()
         return finished
@@ -234,22 +243,29 @@ class Executor:
         asking: list[tuple[int, Solve[Any]]],
         finished: dict[int, tuple[Finished, Track]],
     ) -> None:
-        """Give the driver its reply and take up what it asks for next."""
+        """Give the driver its reply and take up what it asks for next, until that takes time."""
         mine = self._lanes[lane]
         try:
-            request = self._next_request(lane, mine, reply)
-            match request:
-                case Motion():
-                    self._check(mine, request, reply.command)
-                    self._put(lane, request)
-                case Solve():
-                    asking.append((lane, request))
-                case Look():
-                    self._deliver(lane, self._look(lane, request), self._delays.look_s, asking, finished)
-                case Ask():
-                    self._deliver(lane, self._answer(lane, request), self._delays.ask_s, asking, finished)
-                case _:
-                    raise WiringError(f"a driver asked for {request!r}; it may ask for Motion, Look, Solve or Ask")
+            while True:
+                request = self._next_request(lane, mine, reply)
+                match request:
+                    case Motion():
+                        self._check(request, reply.command)
+                        self._put(lane, request)
+                        return
+                    case Solve():
+                        asking.append((lane, request))
+                        return
+                    case Look():
+                        answer, delay_s = self._look(lane, request), self._delays.look_s
+                    case Ask():
+                        answer, delay_s = self._ask(lane, request), self._delays.ask_s
+                    case _:
+                        raise WiringError(f"a driver asked for {request!r}; expected Motion, Look, Solve or Ask")
+                if delay_s > 0:
+                    self._wait(lane, answer, delay_s, reply.command)
+                    return
+                reply = self._reply(lane, "completed", (), answer, reply.command)
         except StopIteration as stop:
             if np.any(reply.command.velocity):
                 self._part(lane, Finished("returned", value=stop.value), reply.command)
@@ -272,21 +288,16 @@ class Executor:
             mine.until_s, request = request.until_s, request.request
         return request
 
-    def _deliver(
-        self,
-        lane: int,
-        value: object,
-        delay_s: float,
-        asking: list[tuple[int, Solve[Any]]],
-        finished: dict[int, tuple[Finished, Track]],
-    ) -> None:
-        """Answer now, or after holding for as long as the answer takes."""
-        command = self._reel.command(lane, self._now)
-        if delay_s > 0:
-            self._lanes[lane].answer = value
-            self._put(lane, Motion("wait", hold(self.robot, command, delay_s)))
-        else:
-            self._advance(lane, self._reply(lane, "completed", (), value, command), asking, finished)
+    def _wait(self, lane: int, answer: object, delay_s: float, command: Command) -> None:
+        """Hold for as long as an answer takes; it is delivered then."""
+        self._lanes[lane].answer = answer
+        self._put(lane, Motion("wait", hold(self.robot, command, delay_s)))
+
+    def _ask(self, lane: int, ask: Ask) -> str:
+        answer = self._answer(lane, ask)
+        if answer not in ask.options:
+            raise WiringError(f"{ask.question!r} was answered {answer!r}; the options are {', '.join(ask.options)}")
+        return answer
 
     def _reply_for_motion(self, lane: int, mine: _Lane) -> Reply:
         completed = self._reel.played(lane, self._now) == mine.motion.path.ticks
@@ -329,8 +340,12 @@ class Executor:
 
     # Motions
 
-    def _check(self, mine: _Lane, motion: Motion, command: Command) -> None:
+    def _check(self, motion: Motion, command: Command) -> None:
         path = motion.path
+        if path.dt_s != self.robot.dt_s:
+            raise WiringError(
+                f"motion {motion.name!r} is sampled every {path.dt_s} s, the robot ticks every {self.robot.dt_s} s"
+            )
         if path.ticks < 1:
             raise WiringError(f"motion {motion.name!r} has no tick to play; a path has at least two rows")
         apart = np.abs(path.positions[0] - command.position).max()
@@ -354,7 +369,9 @@ class Executor:
             ticks = min(ticks, max(1, left))
         self._reel.put(lane, motion.path, self._now, ticks)
         self._next_stop = min(self._next_stop, self._now + ticks)
-        self._sights.aim(lane, motion.watch, self._now)
+        # Nothing is looked at, and no noise drawn, for guards that do not ask.
+        follows = any(isinstance(guard, FOLLOW_AN_OBJECT) for guard in motion.guards)
+        self._sights.aim(lane, motion.watch if follows else None, self._now)
         watch_hz = motion.watch.rate_hz if motion.watch is not None else 0.0
         self._guards.load(lane, motion.guards, watch_hz)
 
@@ -439,10 +456,11 @@ def _solve_all(solves: list[Solve[Any]]) -> list[Any]:
 def _answers(function: Callable[..., Any], arguments: list[tuple[object, ...]]) -> list[Any]:
     many = getattr(function, "many", None)
     if many is not None:
-        try:
-            return list(many(arguments))
-        except Exception:
-            return [_Crash(traceback.format_exc())] * len(arguments)
+        # If one of many spoils it for all, each is tried alone.
+        with contextlib.suppress(Exception):
+            together = list(many(arguments))
+            if len(together) == len(arguments):
+                return together
     answers: list[Any] = []
     for each in arguments:
         try:

@@ -23,6 +23,8 @@ class Track:
     _positions: list[Array] = field(default_factory=list)
     _velocities: list[Array] = field(default_factory=list)
     _states: list[Array] = field(default_factory=list)
+    # Where the reference stands after the last tick.
+    _end: tuple[Array, Array] | None = None
     events: list[tuple[int, Event]] = field(default_factory=list)
     ticks: int = 0
 
@@ -30,16 +32,17 @@ class Track:
         """The first `played` ticks of a path: the reference each of them started from."""
         self._positions.append(path.positions[:played])
         self._velocities.append(path.velocities[:played])
+        self._end = path.positions[played : played + 1], path.velocities[played : played + 1]
         self.ticks += played
 
     def append_state(self, qpos: Array) -> None:
         self._states.append(qpos.copy())
 
     def reference(self) -> tuple[Array, Array]:
-        """Position and velocity of the reference at the start of each tick, (T, nu) each."""
-        if not self._positions:
+        """Position and velocity of the reference at the start of each tick and at the end, (T + 1, nu) each."""
+        if self._end is None:
             return np.zeros((0, 0)), np.zeros((0, 0))
-        return np.concatenate(self._positions), np.concatenate(self._velocities)
+        return np.concatenate([*self._positions, self._end[0]]), np.concatenate([*self._velocities, self._end[1]])
 
     @property
     def states(self) -> Array:

@@ -25,9 +25,8 @@ def problems_of(machine: Machine) -> list[str]:
             problems.append(str(error))
     problems += _names(machine)
     problems += _rows(machine, signatures)
-    if not problems:
-        problems += _ways(machine)
-        problems += _inputs(machine, signatures)
+    problems += _ways(machine)
+    problems += _inputs(machine, signatures)
     return problems
 
 
@@ -64,19 +63,26 @@ def _rows(machine: Machine, signatures: dict[str, Signature]) -> Iterator[str]:
                 yield f"{state}: {outcome!r} spends budget {transition.budget!r}; {hint}"
 
 
+def _edges(machine: Machine) -> Iterator[tuple[str, str, str | End]]:
+    """State, outcome and target of every transition between things that exist."""
+    for state, row in machine.table.items():
+        for outcome, transition in row.items():
+            for target in targets_of(transition):
+                if state in machine.states and (isinstance(target, End) or target in machine.states):
+                    yield state, outcome, target
+
+
 def _ways(machine: Machine) -> Iterator[str]:
-    reached, queue = {machine.start}, [machine.start]
     leads: dict[str, set[str]] = {state: set() for state in machine.states}
     ending = set()
-    for state, row in machine.table.items():
-        for transition in row.values():
-            for target in targets_of(transition):
-                if isinstance(target, End):
-                    ending.add(state)
-                else:
-                    leads[state].add(target)
+    for state, _, target in _edges(machine):
+        if isinstance(target, End):
+            ending.add(state)
+        else:
+            leads[state].add(target)
+    reached, queue = {machine.start}, [machine.start]
     while queue:
-        for target in leads[queue.pop()] - reached:
+        for target in leads.get(queue.pop(), set()) - reached:
             reached.add(target)
             queue.append(target)
     for state in sorted(set(machine.states) - reached):
@@ -99,19 +105,7 @@ def _inputs(machine: Machine, signatures: dict[str, Signature]) -> Iterator[str]
                 if name in everything and everything[name] != kind:
                     yield f"{state} gives {name!r} as {kind}, elsewhere it is {everything[name]}"
                 everything.setdefault(name, kind)
-    known: dict[str, set[str]] = {state: set(everything) for state in machine.states}
-    known[machine.start] = set(machine.inputs)
-    changed = True
-    while changed:
-        changed = False
-        for state, row in machine.table.items():
-            for outcome, transition in row.items():
-                after = known[state] | set(signatures[state].outcomes.get(outcome, {}))
-                for target in targets_of(transition):
-                    if isinstance(target, End) or known[target] <= after:
-                        continue
-                    known[target] &= after
-                    changed = True
+    known = _known(machine, signatures, set(everything))
     for state, signature in signatures.items():
         for name, kind in signature.inputs.items():
             if name in ALWAYS:
@@ -125,3 +119,27 @@ def _inputs(machine: Machine, signatures: dict[str, Signature]) -> Iterator[str]
     for name, kind in machine.gives.items():
         if everything.get(name) != kind:
             yield f"the machine gives {name!r} as {kind}, but its states give it as {everything.get(name)}"
+            continue
+        for state, outcome, target in _edges(machine):
+            done = isinstance(target, End) and target.outcome in machine.successes
+            if done and name not in known[state] | _given(signatures, state, outcome):
+                yield f"the machine gives {name!r}, but {state}: {outcome!r} ends with success without it"
+
+
+def _known(machine: Machine, signatures: dict[str, Signature], everything: set[str]) -> dict[str, set[str]]:
+    """What is surely known on entering each state: what all ways to it have in common."""
+    known = {state: set(everything) for state in machine.states}
+    known[machine.start] = set(machine.inputs)
+    changed = True
+    while changed:
+        changed = False
+        for state, outcome, target in _edges(machine):
+            after = known[state] | _given(signatures, state, outcome)
+            if not isinstance(target, End) and not known[target] <= after:
+                known[target] &= after
+                changed = True
+    return known
+
+
+def _given(signatures: dict[str, Signature], state: str, outcome: str) -> set[str]:
+    return set(signatures[state].outcomes.get(outcome, {})) if state in signatures else set()

@@ -67,6 +67,15 @@ class Machine:
                         ends[target.outcome] = None
         return tuple(ends)
 
+    def paths(self) -> tuple[str, ...]:
+        """Every state as events name it, those of nested machines after a dot."""
+        found: list[str] = []
+        for name, state in self.states.items():
+            found.append(name)
+            if isinstance(state, Machine):
+                found += [f"{name}.{inner}" for inner in state.paths()]
+        return tuple(found)
+
     def signature(self, state: str) -> Signature:
         """What a state takes and gives; for a nested machine its own inputs and outcomes."""
         found = self.states[state]

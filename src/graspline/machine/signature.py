@@ -27,8 +27,13 @@ class Signature:
 @functools.cache
 def signature_of(state: Callable[..., Any]) -> Signature:
     """Read a state's declaration off its annotations."""
-    hints = get_type_hints(state)
     name = getattr(state, "__name__", repr(state))
+    try:
+        hints = get_type_hints(state)
+    except NameError as error:
+        raise WiringError(
+            f"state {name!r}: a type in its signature is not known where it is defined: {error}"
+        ) from error
     if "return" not in hints:
         raise WiringError(f"state {name!r} does not say what it returns")
     inputs = {}

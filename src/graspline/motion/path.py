@@ -85,7 +85,20 @@ def check_path(path: Path, robot: Robot) -> PathRefused | None:
     limits, positions = robot.limits, path.positions
     # Written so that what is not a number is outside, too.
     inside = _all((positions >= limits.lower) & (positions <= limits.upper)) and keeps_rates(path, limits)
-    return None if inside else _refusal(path, robot)
+    if not inside:
+        return _refusal(path, robot)
+    return None if _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)) else _refusal(path, robot)
+
+
+def _jumps(path: Path) -> Array:
+    """How far each step of the positions, (T, nu), differs from what the velocities say."""
+    steps = path.positions[1:] - path.positions[:-1]
+    return steps - (path.velocities[1:] + path.velocities[:-1]) * (0.5 * path.dt_s)
+
+
+def _jump_s2(path: Path) -> float:
+    # Velocities by differences of a sampled line are off by a share of what acceleration does in a tick.
+    return 0.5 * path.dt_s * path.dt_s
 
 
 def _all(flags: NDArray[np.bool_]) -> bool:
@@ -107,7 +120,15 @@ def _refusal(path: Path, robot: Robot) -> PathRefused:
             at_most(f"{name} velocity", speed[i], limits.velocity[i] * (1 + SLACK), "rad/s"),
             at_most(f"{name} acceleration", push[i], limits.acceleration[i] * (1 + SLACK), "rad/s²"),
         ]
-    return PathRefused(evidence=failures(tuple(found)))
+    broken = failures(tuple(found))
+    if not broken:
+        # Velocities that break a limit mostly contradict the positions, too; alone, a jump is the news.
+        jump = np.abs(_jumps(path)).max(axis=0)
+        bounds = limits.acceleration * _jump_s2(path)
+        broken = failures(
+            tuple(at_most(f"{name} jump", jump[i], bounds[i], "rad") for i, name in enumerate(robot.joints))
+        )
+    return PathRefused(evidence=broken)
 
 
 def keeps_rates(path: Path, limits: JointLimits) -> bool:

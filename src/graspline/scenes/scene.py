@@ -25,7 +25,7 @@ class SceneObject:
     half_extents_m: tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
     """A compiled world. `model` is shared and never edited; lanes differ by a `Variation`."""
 
