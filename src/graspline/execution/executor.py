@@ -101,6 +101,7 @@ class Executor:
         self._record_states = record_states
         self._lanes: dict[int, _Lane] = {}
         self._active = np.zeros(0, np.intp)
+        self._index: NDArray[np.intp] | slice = self._active
         self._reel = Reel(self.robot, engine.count)
         self._next_stop = NEVER
         self._guards = GuardTables(engine.count, self.robot.control_hz)
@@ -176,8 +177,8 @@ class Executor:
         """Advance every busy lane by one control tick; returns the lanes that are done, with what they played."""
         if self._due and self._due[0][0] <= self._now:
             self._apply_due()
-        lanes = self._active
-        diverged = self.engine.step(self._reel.controls(lanes, self._now), lanes)
+        lanes, index = self._active, self._index
+        diverged = self.engine.step(self._reel.controls(index, self._now), lanes)
         self._now += 1
         if self._record_states:
             for lane in lanes:
@@ -185,7 +186,7 @@ class Executor:
         fired = None
         if self._guards.busy:
             if self._guards.any_command:
-                self._rows.command[lanes] = self._reel.references(lanes, self._now)
+                self._rows.command[index] = self._reel.references(index, self._now)
             fresh = self._sights.see(self._now) if self._now >= self._sights.next_due else None
             fired = self._guards.evaluate(self._rows, fresh)
         if fired is None and not diverged and self._now < self._next_stop:
@@ -403,6 +404,8 @@ class Executor:
 
     def _refresh_active(self) -> None:
         self._active = np.array(sorted(self._lanes), np.intp)
+        # Taking all rows by a slice is cheaper than by an index.
+        self._index = slice(None) if len(self._active) == self.engine.count else self._active
 
     def _tell(self, lane: int, happening: Happening) -> None:
         if self.observers:

@@ -9,7 +9,7 @@ from graspline.motion.path import Command, Path, controls_of
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
-Lanes = NDArray[np.intp]
+Lanes = NDArray[np.intp] | slice
 
 NEVER = int(np.iinfo(np.int64).max)
 

@@ -24,6 +24,7 @@ class Sights:
         # Position of each lane's object as last seen; nan while nothing is watched or seen.
         self.watched = np.full((count, 3), np.nan)
         self._columns = np.zeros((count, 3), np.intp)
+        self._every = np.arange(count)[:, None]
         self._due = np.full(count, NEVER)
         self._period = np.ones(count, np.int64)
         self._blurs: dict[int, Callable[[Array], Array]] = {}
@@ -48,7 +49,7 @@ class Sights:
         fresh = self._due <= now
         self._due[fresh] += self._period[fresh]
         self.next_due = int(self._due.min())
-        seen = np.take_along_axis(self._engine.truth, self._columns, axis=1)
+        seen = self._engine.truth[self._every, self._columns]
         for lane, blur in self._blurs.items():
             if fresh[lane]:
                 seen[lane] = blur(seen[lane])

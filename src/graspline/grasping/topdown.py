@@ -80,6 +80,8 @@ class GraspPlan:
 
     grasp: Grasp
     pitch_rad: float
+    # The pitch at which the raised object is still reached, also from where seating may take the hand.
+    top_pitch_rad: float
     # Which elbow reaches it: 0 up, 1 down.
     branch: int
     approach: Path
@@ -250,7 +252,14 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Grasp
         if refusal is not None:
             return refusal
     return GraspPlan(
-        grasp=grasp, pitch_rad=pitch, branch=branch, approach=approach, descend=descend, seat=seat, lift=lift
+        grasp=grasp,
+        pitch_rad=pitch,
+        top_pitch_rad=top,
+        branch=branch,
+        approach=approach,
+        descend=descend,
+        seat=seat,
+        lift=lift,
     )
 
 
@@ -278,12 +287,14 @@ def plan_lift(
     pitch, yaw = float(joints[1:4].sum()), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
     lines = _Lines(robot, reach, grasp, plan.branch)
-    top = lines.top_pitch(pitch, raised[None])
-    if isinstance(top, GraspRejected):
-        return top
-    paths = lines.plan(_Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
+    paths = lines.plan(_Line("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
     if isinstance(paths, GraspRejected):
-        return paths
+        top = lines.top_pitch(pitch, raised[None])
+        if isinstance(top, GraspRejected):
+            return top
+        paths = lines.plan(_Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
+        if isinstance(paths, GraspRejected):
+            return paths
     # The same joints to the last bit, so that the motion starts where the last one ended.
     paths[0].positions[0] = start.position
     return paths[0]

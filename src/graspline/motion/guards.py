@@ -140,7 +140,7 @@ class HoldLost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackingError:
-    """An arm joint is further from its reference than this: something is in the way."""
+    """The arm's joints together are further from their reference than this: something is in the way."""
 
     error_rad: float = 0.08
     for_s: float = 0.05
@@ -151,7 +151,7 @@ class TrackingError:
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
         # The jaw is left out: it is meant to be held off its reference by what it grips.
-        error = np.abs(rows.joint_position[:, : rows.jaw] - rows.command[:, : rows.jaw]).max(axis=1)
+        error = _norm(rows.joint_position[:, : rows.jaw] - rows.command[:, : rows.jaw])
         return error > p[:, 0], (error,)
 
     def evidence(self, measured: Sequence[float]) -> Evidence:
