@@ -30,7 +30,10 @@ class JawParameters(Parameters):
     )
     deeper_m: float = Field(default=0.003, ge=0, le=0.02, description="how much further a deeper second try reaches")
     ground_clearance_m: float = Field(
-        default=0.003, ge=0.001, le=0.02, description="how far the fingertips stay above the table"
+        default=0.003,
+        ge=0.003,
+        le=0.02,
+        description="how far the fixed fingertip stays above the table; the moving one swings up to 2 mm lower",
     )
     fixed_clearance_m: float = Field(
         default=0.002, ge=0, le=0.01, description="gap between fixed jaw and object, besides the pose error"

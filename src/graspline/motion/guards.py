@@ -40,11 +40,11 @@ class Rows:
 
 
 def _pad_forces_n(rows: Rows) -> Array:
-    return np.sqrt(np.einsum("nki,nki->nk", rows.pad_force, rows.pad_force))
+    return np.sqrt(np.vecdot(rows.pad_force, rows.pad_force))
 
 
 def _norm(rows: Array) -> Array:
-    return np.sqrt(np.einsum("ni,ni->n", rows, rows))
+    return np.sqrt(np.vecdot(rows, rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,7 +153,7 @@ def build_machine(parameters: LiftCube) -> Machine:
     def again(otherwise: str) -> Retry:
         return Retry(to="back_off", budget="grasps", otherwise=End(otherwise))
 
-    lost = {"dropped": again("dropped"), "slipped": again("slipped"), "blocked": again("blocked")}
+    lost = {"dropped": again("dropped"), "slipped": again("slipped")}
     table: dict[str, dict[str, Transition]] = {
         "look": {"seen": "plan", "lost": End("target_not_found")},
         "plan": {"planned": "approach", "rejected": Retry(to="look", budget="looks", otherwise=End("unreachable"))},
@@ -161,7 +161,7 @@ def build_machine(parameters: LiftCube) -> Machine:
         "descend": {"straddled": "seat", "blocked": again("blocked")},
         "seat": {"seated": "close"},
         "close": {"closed": "lift", "missed": again("missed")},
-        "lift": {"lifted": "hold", **lost},
+        "lift": {"lifted": "hold", **lost, "blocked": again("blocked")},
         "hold": {"held": "verify", **lost},
         "verify": {"verified": End("success"), "refuted": again("not_verified")},
         "back_off": {"ready": "look"},

@@ -55,11 +55,12 @@ def lift(
 
 def hold_still(
     last: Reply, robot: Robot, eye: Eye, target: str, hold: Hold, close: CloseParameters, keep: HoldParameters
-) -> Stage[Literal["held", "dropped", "slipped", "blocked"]]:
+) -> Stage[Literal["held", "dropped", "slipped"]]:
     """Stand still with the object in the hand."""
     path = still(robot, last.command, keep.still_s)
-    # Standing still there is no way to follow, so nothing can be left behind.
-    guards = tuple(guard for guard in hold_guards(hold, close, keep) if not isinstance(guard, LeftBehind))
+    # Standing still there is no way to follow and nothing to run into.
+    lost, slipped, *_ = hold_guards(hold, close, keep)
+    guards = (lost, slipped)
     ended = yield Motion("hold", path, guards=guards, watch=eye.watch(target))
     return _outcome("held", ended)
 
