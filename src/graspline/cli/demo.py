@@ -18,7 +18,7 @@ from graspline.tasks.catalogue import find_task
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Which random scene.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Which random scene.")] = 38,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where film, pictures and result go.")] = Path("out/demo"),
 ) -> None:
     """Lift one cube, check it, and leave a film with the evidence.
