@@ -9,6 +9,7 @@ import pytest
 
 from graspline.errors import WiringError
 from graspline.execution.requests import Look, Reply
+from graspline.machine.check import problems_of
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
@@ -46,7 +47,7 @@ def problems(**changes: Any) -> list[str]:
 
 
 def test_a_sound_machine_has_no_problem() -> None:
-    machine()
+    assert problems_of(machine()) == []
 
 
 @pytest.mark.parametrize(
@@ -273,12 +274,13 @@ def takes_what_everybody_may(last: Reply, robot: Robot) -> Stage[Literal["done"]
 
 
 def test_robot_and_last_reply_need_nobody_to_give_them() -> None:
-    Machine(
+    sound = Machine(
         name="sound",
         start="only",
         states={"only": takes_what_everybody_may},
         table={"only": {"done": End("success")}},
     )
+    assert problems_of(sound) == []
 
 
 def finding(**more: Any) -> Machine:

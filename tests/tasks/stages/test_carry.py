@@ -32,7 +32,6 @@ def eye(perception: Perception | None = None) -> Eye:
 def hold(sigma_m: float = 0.0) -> Hold:
     return Hold(
         least_jaw_rad=0.1,
-        arm_rad=np.zeros(5),
         tool_m=np.array([0.2, 0.0, 0.02]),
         object_m=np.array([0.21, 0.0, 0.015]),
         in_hand_m=np.array([0.0, 0.0, 0.015]),

@@ -57,8 +57,6 @@ class Hold:
 
     # Below this jaw angle the object no longer fits.
     least_jaw_rad: float
-    # The arm's joints when the object was taken: where it can be set down again.
-    arm_rad: Array
     tool_m: Array
     object_m: Array
     # The object in the tool frame.
@@ -144,7 +142,6 @@ def _hold(least_jaw_rad: float, reply: Reply, seen: Estimate) -> Hold:
     rotation = reply.readings.tool_rotation
     return Hold(
         least_jaw_rad=least_jaw_rad,
-        arm_rad=reply.command.position[:-1].copy(),
         tool_m=tool,
         object_m=seen.position_m,
         in_hand_m=rotation.T @ (seen.position_m - tool),
