@@ -26,7 +26,7 @@ from graspline.execution.requests import (
     pictured,
     solved,
 )
-from graspline.motion.guards import LeftBehind, ReachedHeight, Slipped, TrackingError
+from graspline.motion.guards import ForceAbove, LeftBehind, ReachedHeight, Slipped
 from graspline.motion.joint_moves import brake, hold, joint_move
 from graspline.motion.path import at_rest
 from graspline.rendering.picture import Picture
@@ -188,12 +188,12 @@ def test_a_guard_waits_until_its_condition_has_held_for_its_ticks(for_s: float, 
 
 
 def test_of_two_guards_that_fire_on_one_tick_the_first_named_ends_the_motion() -> None:
-    low, tracking = rising(0.0), TrackingError(error_rad=-1.0, for_s=0.0)
-    for guards in ((low, tracking), (tracking, low)):
+    low, force = rising(0.0), ForceAbove(force_n=-1.0)
+    for guards in ((low, force), (force, low)):
         reply = returned(play(going(UP, guards=guards)))
         assert reply.by is guards[0]
         assert [measured.name for measured in reply.evidence] == (
-            ["tool_height", "tracking_error"] if guards[0] is low else ["tracking_error", "tool_height"]
+            ["tool_height", "pad_force"] if guards[0] is low else ["pad_force", "tool_height"]
         )
 
 

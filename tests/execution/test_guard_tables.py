@@ -27,15 +27,17 @@ class Signals:
             jaw=5,
         )
         self.tables = GuardTables(LANES, HZ)
+        self.now = 0
 
     def load(self, lane: int, *guards: Guard, watch_hz: float = 0.0) -> None:
-        self.tables.load(lane, guards, watch_hz)
+        self.tables.load(lane, guards, watch_hz, self.now)
 
     def heights(self, *heights_m: float) -> None:
         self.rows.tool_position[:, 2] = heights_m
 
     def evaluate(self, fresh: tuple[bool, ...] | None = None) -> list[bool]:
-        fired = self.tables.evaluate(self.rows, None if fresh is None else np.array(fresh))
+        self.now += 1
+        fired = self.tables.evaluate(self.rows, None if fresh is None else np.array(fresh), self.now)
         return [False] * LANES if fired is None else fired.tolist()
 
 
@@ -101,13 +103,13 @@ def test_memory_of_one_lane_is_not_touched_by_what_another_loads(signals: Signal
 
 def test_the_first_named_of_those_that_fired_is_told(signals: Signals) -> None:
     slow = ReachedHeight(height_m=0.1, for_s=0.05)
-    quick = TrackingError(error_rad=0.1, for_s=0.0)
+    quick = ForceAbove(force_n=0.1)
     signals.load(0, slow, quick)
     signals.heights(1, 1, 1)
     assert signals.tables.fired(0) is None
     signals.evaluate()
     assert signals.tables.fired(0) is None
-    signals.rows.joint_position[0, 2] = 0.2
+    signals.rows.pad_force[0, 0, 2] = 0.2
     signals.evaluate()
     assert signals.tables.fired(0) is quick
     signals.evaluate()
@@ -191,10 +193,20 @@ def test_a_second_guard_of_one_kind_has_a_memory_of_its_own(signals: Signals) ->
 
 
 def test_which_signals_are_needed_is_known(signals: Signals) -> None:
-    assert not signals.tables.any_command
+    assert not signals.tables.reads_command(0)
     signals.load(0, TrackingError())
     signals.load(1, Slipped(offset_m=(0, 0, 0), slip_m=0.1), watch_hz=20)
-    assert signals.tables.any_command
+    assert [signals.tables.reads_command(now) for now in range(1, 7)] == [False, False, True, False, False, True]
     signals.load(0)
-    assert not signals.tables.any_command
+    assert not any(signals.tables.reads_command(now) for now in range(3))
+
+
+def test_a_kind_that_is_not_looked_at_on_every_tick_counts_from_the_start_of_each_motion(signals: Signals) -> None:
+    signals.rows.command[:] = 1.0
+    signals.load(0, TrackingError(error_rad=0.1, for_s=0.05))
+    assert signals.evaluate() == [False, False, False]
+    signals.load(1, TrackingError(error_rad=0.1, for_s=0.1))
+    fired = [signals.evaluate() for _ in range(6)]
+    assert [row[0] for row in fired].index(True) == 1
+    assert [row[1] for row in fired] == [False, False, False, False, False, True]
     assert not math.isnan(signals.rows.command.sum())

@@ -185,10 +185,10 @@ class Executor:
                 self._lanes[int(lane)].track.append_state(self.engine.qpos[lane])
         fired = None
         if self._guards.busy:
-            if self._guards.any_command:
+            if self._guards.reads_command(self._now):
                 self._rows.command[index] = self._reel.references(index, self._now)
             fresh = self._sights.see(self._now) if self._now >= self._sights.next_due else None
-            fired = self._guards.evaluate(self._rows, fresh)
+            fired = self._guards.evaluate(self._rows, fresh, self._now)
         if fired is None and not diverged and self._now < self._next_stop:
             return {}
         done = self._reel.stop <= self._now
@@ -374,7 +374,7 @@ class Executor:
         follows = any(isinstance(guard, FOLLOW_AN_OBJECT) for guard in motion.guards)
         self._sights.aim(lane, motion.watch if follows else None, self._now)
         watch_hz = motion.watch.rate_hz if motion.watch is not None else 0.0
-        self._guards.load(lane, motion.guards, watch_hz)
+        self._guards.load(lane, motion.guards, watch_hz, self._now)
 
     def _cut(self, lane: int) -> Command:
         """End the motion here: log what was played and say where the reference stands."""
@@ -395,7 +395,7 @@ class Executor:
                 mine.driver.close()
             except Exception:
                 how = Finished("crashed", error=how.error + traceback.format_exc())
-        self._guards.load(lane, (), 0.0)
+        self._guards.load(lane, (), 0.0, self._now)
         self._sights.aim(lane, None, self._now)
         self._reel.clear(lane)
         self._tell(lane, how)

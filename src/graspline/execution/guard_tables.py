@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, GuardKind, Rows, TrackingError
+from graspline.motion.guards import EVERY, FOLLOW_AN_OBJECT, Guard, GuardKind, Rows, TrackingError
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -26,6 +26,10 @@ class GuardTable:
         self._kind = kind
         self.follows = kind in FOLLOW_AN_OBJECT
         self.reads_command = kind is TrackingError
+        # A kind that is not looked at on every tick: which lanes in which phase, counted from the start of a motion.
+        self.every = EVERY.get(kind, 1)
+        self._phase = np.zeros((self.every, lanes), bool)
+        self._in_phase = [0] * self.every
         self._parameters = np.full((lanes, width), np.nan)
         self._needed = np.ones(lanes, np.int64)
         self._held = np.zeros(lanes, np.int64)
@@ -37,12 +41,14 @@ class GuardTable:
     def __len__(self) -> int:
         return len(self._guards)
 
-    def put(self, lane: int, guard: Guard, rate_hz: float) -> None:
+    def put(self, lane: int, guard: Guard, rate_hz: float, now: int) -> None:
         self._guards[lane] = guard
+        self._phase[now % self.every, lane] = True
+        self._in_phase[now % self.every] += 1
         self._parameters[lane] = guard.parameters()
-        self._needed[lane] = max(1, math.ceil(guard.for_s * rate_hz - 1e-9))
+        self._needed[lane] = max(1, math.ceil(guard.for_s * rate_hz / self.every - 1e-9))
         self._held[lane] = 0
-        if self.follows:
+        if self.follows or self.every > 1:
             # Until something is seen there is nothing to tell, least of all of the last motion.
             for column in self._measured:
                 column[lane] = np.nan
@@ -51,6 +57,18 @@ class GuardTable:
         if self._guards.pop(lane, None) is not None:
             self._parameters[lane] = np.nan
             self._held[lane] = 0
+            for phase in np.flatnonzero(self._phase[:, lane]).tolist():
+                self._phase[phase, lane] = False
+                self._in_phase[phase] -= 1
+
+    def due(self, now: int) -> bool:
+        """Whether any lane is looked at on this tick."""
+        return self._in_phase[now % self.every] > 0
+
+    def in_phase(self, now: int) -> Flags | None:
+        """Which lanes are looked at on this tick; None if all are."""
+        phase = now % self.every
+        return None if self._in_phase[phase] == len(self._guards) else self._phase[phase]
 
     def evaluate(self, rows: Rows, fresh: Flags | None) -> Flags | None:
         """Which lanes' guards fire now. With `fresh`, only those lanes have something new to judge."""
@@ -89,14 +107,17 @@ class GuardTables:
         self._busy: list[GuardTable] = []
         self._of_lane: dict[int, list[GuardTable]] = {}
         self.any_follow = False
-        self.any_command = False
 
     @property
     def busy(self) -> bool:
         return bool(self._busy)
 
-    def load(self, lane: int, guards: tuple[Guard, ...], watch_hz: float) -> None:
-        """Replace the lane's guards by those of its next motion."""
+    def reads_command(self, now: int) -> bool:
+        """Whether a guard that compares joints with the command is looked at on this tick."""
+        return any(table.due(now) for table in self._busy if table.reads_command)
+
+    def load(self, lane: int, guards: tuple[Guard, ...], watch_hz: float, now: int) -> None:
+        """Replace the lane's guards by those of its next motion, which begins now."""
         for table in self._of_lane.pop(lane, ()):
             table.clear(lane)
         if guards:
@@ -110,25 +131,28 @@ class GuardTables:
                 if table is None:
                     table = GuardTable(kind, len(guard.parameters()), self._lanes)
                     self._tables[kind, index] = table
-                table.put(lane, guard, watch_hz if table.follows else self._control_hz)
+                table.put(lane, guard, watch_hz if table.follows else self._control_hz, now)
                 tables.append(table)
             self._of_lane[lane] = tables
         self._busy = [table for table in self._tables.values() if len(table)]
         self.any_follow = any(table.follows for table in self._busy)
-        self.any_command = any(table.reads_command for table in self._busy)
 
-    def evaluate(self, rows: Rows, fresh: Flags | None) -> Flags | None:
+    def evaluate(self, rows: Rows, fresh: Flags | None, now: int) -> Flags | None:
         """Lanes in which a guard fires, or None if there is none."""
         fired = None
         for table in self._busy:
             if table.follows:
                 if fresh is None:
                     continue
-                now = table.evaluate(rows, fresh)
+                hit = table.evaluate(rows, fresh)
+            elif table.every == 1:
+                hit = table.evaluate(rows, None)
+            elif table.due(now):
+                hit = table.evaluate(rows, table.in_phase(now))
             else:
-                now = table.evaluate(rows, None)
-            if now is not None:
-                fired = now if fired is None else fired | now
+                continue
+            if hit is not None:
+                fired = hit if fired is None else fired | hit
         return fired
 
     def fired(self, lane: int) -> Guard | None:

@@ -192,8 +192,8 @@ def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:
     # Rounding can push a cosine a hair outside [-1, 1], where arccos is nan; outside the ring it is clipped too,
     # and the branch is refused by `ring`.
     square = distance * distance
-    bend = np.arccos(np.clip((square - a * a - b * b) / (2 * a * b), -1, 1))
-    spread = np.arccos(np.clip((square + a * a - b * b) / (2 * a * np.maximum(distance, 1e-9)), -1, 1))
+    bend = np.arccos(((square - a * a - b * b) / (2 * a * b)).clip(-1, 1))
+    spread = np.arccos(((square + a * a - b * b) / (2 * a * np.maximum(distance, 1e-9))).clip(-1, 1))
     elevation = np.arctan2(z, r)[:, None]
     elbow_up = np.array([[[1.0], [-1.0]]])
     upper = elevation + elbow_up * spread[:, None]

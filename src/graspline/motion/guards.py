@@ -140,7 +140,10 @@ class HoldLost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackingError:
-    """The arm's joints together are further from their reference than this: something is in the way."""
+    """The arm's joints together are further from their reference than this: something is in the way.
+
+    A joint that is held back falls behind over many ticks, so this is looked at on every third.
+    """
 
     error_rad: float = 0.08
     for_s: float = 0.05
@@ -242,3 +245,5 @@ GuardKind = (
     | type[LeftBehind]
 )
 FOLLOW_AN_OBJECT = (Slipped, LeftBehind)
+# Kinds that are looked at on every so many ticks of their motion only.
+EVERY: dict[GuardKind, int] = {TrackingError: 3}
