@@ -102,7 +102,7 @@ class CpuEngine:
     def half_extents_m(self, lane: int, name: str) -> Array:
         """Size of an object in this lane."""
         edit = self._edits[lane].get(("geom_size", name))
-        return np.array(edit.values) if edit else np.array(self.scene.model.geom(name).size)
+        return np.array(edit.values if edit else self.scene.find(name).half_extents_m)
 
     def state(self, lane: int) -> Array:
         """The full integration state of one lane, a copy."""

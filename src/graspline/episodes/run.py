@@ -26,7 +26,7 @@ from graspline.rendering.choose import Renderer, open_renderer
 from graspline.rendering.picture import Picture
 from graspline.scenes.scene import Scene
 from graspline.spatial.rotations import quaternion_from_matrix
-from graspline.tasks.task import Draw, Witness
+from graspline.tasks.task import Draw, Snapshot, Thing
 
 Array = NDArray[np.float64]
 
@@ -207,8 +207,7 @@ def _episode(
 ) -> Episode:
     verdict, evidence, retries = _verdict(how, machine, diary.ended[lane])
     log = log_of(track)
-    truth = truth_of(engine, lane, draw)
-    witness = _witness(engine, lane, truth, track.ticks)
+    snapshot = snapshot_of(engine, lane, draw, track.ticks * engine.scene.robot.dt_s)
     return Episode(
         scenario=scenario,
         draw=draw,
@@ -222,8 +221,8 @@ def _episode(
         ),
         entries=tuple(diary.entered[lane]),
         evidence=evidence,
-        truth=truth,
-        goal_by_truth=scenario.task.judge(scenario.parameters, draw, (witness,)),
+        truth=truth_of(snapshot),
+        goal_by_truth=scenario.task.judge(scenario.parameters, draw, snapshot),
         log=log,
         error=how.error,
     )
@@ -238,39 +237,65 @@ def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) 
     return names[how.how], (), retries
 
 
-def truth_of(engine: Engine, lane: int, draw: Draw) -> dict[str, Any]:
-    """What the simulator knows at the end: objects, places and the tool."""
+def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float) -> Snapshot:
+    """What the simulator knows at this instant: objects, places and the tool."""
     scene, truth, columns = engine.scene, engine.truth[lane], engine.layout.truth
-    objects = {}
-    for name in scene.object_names:
+
+    def thing(name: str, half_extents_m: Array) -> Thing:
         at = scene.joint_address(name)
-        objects[name] = {
-            "position_m": _floats(truth[columns[f"{name}.position"]]),
-            "start_position_m": _floats(draw.start[at : at + 3]),
-            "quaternion": _floats(truth[columns[f"{name}.quaternion"]]),
-            "speed_m_s": _float(float(np.linalg.norm(truth[columns[f"{name}.velocity"]]))),
-            "size_m": _floats(2 * engine.half_extents_m(lane, name)),
-        }
+        return Thing(
+            position_m=truth[columns[f"{name}.position"]].copy(),
+            start_position_m=draw.start[at : at + 3].copy(),
+            quaternion=truth[columns[f"{name}.quaternion"]].copy(),
+            speed_m_s=float(np.linalg.norm(truth[columns[f"{name}.velocity"]])),
+            half_extents_m=half_extents_m,
+        )
+
     readings, parts = engine.readings[lane], engine.layout.readings
     rotation = readings[parts["tool_axes"]].reshape(3, 3).T
     gap = float(scene.robot.jaw_law.gap_m(readings[parts["joint_position"]][scene.robot.jaw]))
-    tool = {
-        "position_m": _floats(readings[parts["tool_position"]] + gap / 2 * rotation[:, 2]),
-        "quaternion": _floats(quaternion_from_matrix(rotation)),
-        "jaw_gap_m": _floats(np.array([gap]))[0],
-    }
-    return {"objects": objects, "places": {}, "tool": tool}
-
-
-def _witness(engine: Engine, lane: int, truth: Mapping[str, Any], ticks: int) -> Witness:
-    found = truth["objects"][engine.scene.object_names[0]]
-    return Witness(
-        # Null becomes nan again, which passes no test.
-        object_m=np.array(found["position_m"], float),
-        speed_m_s=float(np.array(found["speed_m_s"], float)),
-        tool_m=np.array(truth["tool"]["position_m"], float),
-        time_s=ticks * engine.scene.robot.dt_s,
+    fixed, moving = (float(np.linalg.norm(readings[parts[f"{pad}_pad_force"]])) for pad in ("fixed", "moving"))
+    return Snapshot(
+        objects={name: thing(name, engine.half_extents_m(lane, name)) for name in scene.object_names},
+        places={
+            place.name: thing(place.name, np.array([place.radius_m, place.radius_m, place.floor_m / 2]))
+            for place in scene.places
+        },
+        tool_m=readings[parts["tool_position"]] + gap / 2 * rotation[:, 2],
+        tool_quaternion=quaternion_from_matrix(rotation),
+        jaw_gap_m=gap,
+        pad_forces_n=(fixed, moving),
+        time_s=time_s,
     )
+
+
+def truth_of(snapshot: Snapshot) -> dict[str, Any]:
+    """A snapshot as `run --json` prints it."""
+
+    def shared(thing: Thing) -> dict[str, Any]:
+        return {
+            "position_m": _floats(thing.position_m),
+            "start_position_m": _floats(thing.start_position_m),
+            "quaternion": _floats(thing.quaternion),
+            "speed_m_s": _float(thing.speed_m_s),
+        }
+
+    tool = {
+        "position_m": _floats(snapshot.tool_m),
+        "quaternion": _floats(snapshot.tool_quaternion),
+        "jaw_gap_m": _float(snapshot.jaw_gap_m),
+    }
+    return {
+        "objects": {
+            name: {**shared(thing), "size_m": _floats(2 * thing.half_extents_m)}
+            for name, thing in snapshot.objects.items()
+        },
+        "places": {
+            name: {**shared(thing), "radius_m": _float(float(thing.half_extents_m[0]))}
+            for name, thing in snapshot.places.items()
+        },
+        "tool": tool,
+    }
 
 
 def _floats(values: Array) -> list[float | None]:

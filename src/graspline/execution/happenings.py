@@ -24,6 +24,8 @@ class Ended:
     outcome: str
     then: str
     evidence: Evidence = ()
+    # The object the outcome is about, if it is about one.
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,17 +98,17 @@ class Machine:
         while True:
             path = prefix + state
             yield Announce(Entered(path))
-            outcome, evidence, last = yield from self._play(state, robot, last, memory, path)
+            outcome, evidence, about, last = yield from self._play(state, robot, last, memory, path)
             target = self._follow(self.table[state][outcome], left)
             shown = f"end: {target.outcome}" if isinstance(target, End) else target
-            yield Announce(Ended(path, outcome, shown, evidence))
+            yield Announce(Ended(path, outcome, shown, evidence, about))
             if isinstance(target, End):
                 return Result(outcome=target.outcome, evidence=evidence, left=left, memory=memory)
             state = target
 
     def _play(
         self, state: str, robot: Robot, last: Reply, memory: dict[str, object], path: str
-    ) -> Generator[Any, Any, tuple[str, Evidence, Reply]]:
+    ) -> Generator[Any, Any, tuple[str, Evidence, str, Reply]]:
         signature = self.signature(state)
         always = {"last": last, "robot": robot}
         inputs = {name: always[name] if name in always else memory[name] for name in signature.inputs}
@@ -125,10 +125,10 @@ class Machine:
             assert isinstance(nested, Machine)
             if result.outcome in nested.successes:
                 memory.update({name: result.memory[name] for name in nested.gives})
-            return result.outcome, result.evidence, last
+            return result.outcome, result.evidence, "", last
         if isinstance(result, Gives):
             memory.update({each.name: getattr(result.data, each.name) for each in dataclasses.fields(result.data)})
-        return result.name, result.evidence, last
+        return result.name, result.evidence, result.about, last
 
     @staticmethod
     def _follow(transition: Transition, left: dict[str, int]) -> str | End:

@@ -20,6 +20,8 @@ class Outcome(Generic[O]):
 
     name: O
     evidence: Evidence = ()
+    # The object it is about, for those who hold claims against truth.
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class Gives(Generic[O, D]):
     name: O
     data: D
     evidence: Evidence = ()
+    about: str = ""
 
 
 # A state that asks for things and ends with one of these outcomes: `Stage[Literal["lifted", "dropped"]]`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import mujoco
 import numpy as np
@@ -23,6 +24,18 @@ class SceneObject:
     name: str
     # Half extents as compiled; a lane's variation may differ.
     half_extents_m: tuple[float, float, float]
+    shape: Literal["box", "ball"] = "box"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenePlace:
+    """Somewhere things are put: a round body with a free joint of the same name, which can be pushed."""
+
+    name: str
+    # To the outside of its rim.
+    radius_m: float
+    # Height of the surface things rest on above the body's frame.
+    floor_m: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,10 +46,18 @@ class Scene:
     robot: Robot
     model: mujoco.MjModel
     objects: tuple[SceneObject, ...]
+    places: tuple[ScenePlace, ...] = ()
 
     @property
     def object_names(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.objects)
+
+    @property
+    def place_names(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.places)
+
+    def find(self, name: str) -> SceneObject:
+        return next(each for each in self.objects if each.name == name)
 
     @property
     def cameras(self) -> tuple[str, ...]:
@@ -46,8 +67,8 @@ class Scene:
         return int(self.model.joint(name).qposadr[0])
 
     def start(self, poses: dict[str, tuple[Array, Array]]) -> Array:
-        """A full `qpos`: the robot at home and every object at its pose (position, quaternion)."""
-        missing = set(self.object_names) - set(poses)
+        """A full `qpos`: the robot at home and every object and place at its pose (position, quaternion)."""
+        missing = {*self.object_names, *self.place_names} - set(poses)
         if missing:
             raise ValueError(f"no start pose for {sorted(missing)}")
         qpos = np.array(self.model.qpos0)

@@ -93,5 +93,28 @@ def box_of(body: str, half_extents_m: tuple[float, float, float], mass_kg: float
     )
 
 
+def ball_shape_of(body: str, half_extents_m: tuple[float, float, float]) -> tuple[Edit, ...]:
+    """Give `body`, whose only geom has the same name and is a sphere or an ellipsoid, these half extents."""
+    bounds = (0.0, 0.0, 0.0, *half_extents_m)
+    return (
+        Edit(field="geom_size", element=body, values=half_extents_m),
+        Edit(field="geom_rbound", element=body, values=(max(half_extents_m),)),
+        Edit(field="geom_aabb", element=body, values=bounds),
+        Edit(field="bvh_aabb", element=body, values=bounds),
+    )
+
+
+def ball_of(body: str, half_extents_m: tuple[float, float, float], mass_kg: float) -> tuple[Edit, ...]:
+    """The shape, mass and inertia of a solid ball, which may be off round."""
+    x, y, z = half_extents_m
+    fifth = mass_kg / 5
+    inertia = (fifth * (y * y + z * z), fifth * (x * x + z * z), fifth * (x * x + y * y))
+    return (
+        *ball_shape_of(body, half_extents_m),
+        Edit(field="body_mass", element=body, values=(mass_kg,)),
+        Edit(field="body_inertia", element=body, values=inertia),
+    )
+
+
 def friction_of(geoms: tuple[str, ...], friction: tuple[float, float, float]) -> tuple[Edit, ...]:
     return tuple(Edit(field="geom_friction", element=geom, values=friction) for geom in geoms)

@@ -32,7 +32,8 @@ from graspline.scenes.scene import Scene
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
 from graspline.tasks.stages.sight import Eye, look
-from graspline.tasks.task import Draw, Probe, Task, Witness
+from graspline.tasks.claims import in_hand
+from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task, Witness
 
 Array = NDArray[np.float64]
 
@@ -43,6 +44,18 @@ SETTLING_M = 5e-5
 SETTLING_RAD = 1e-3
 # Between two sightings of the final check.
 SIGHTING_S = 0.05
+
+
+# What outcomes say about the cube being in the hand.
+HELD_CLAIMS = {
+    ("close", "closed"): Claim(name="held", asserted=True),
+    ("lift", "lifted"): Claim(name="held", asserted=True),
+    ("hold", "held"): Claim(name="held", asserted=True),
+    ("verify", "verified"): Claim(name="held", asserted=True),
+    ("close", "missed"): Claim(name="held", asserted=False),
+    ("lift", "dropped"): Claim(name="held", asserted=False),
+    ("hold", "dropped"): Claim(name="held", asserted=False),
+}
 
 
 class CubeParameters(Parameters):
@@ -304,9 +317,17 @@ def probe(parameters: LiftCube, random: np.random.Generator) -> Probe:
     return Probe(x_m=x, y_m=y, refusal=found.check if isinstance(found, GraspRejected) else "")
 
 
-def judge(parameters: LiftCube, draw: Draw, window: tuple[Witness, ...]) -> Evidence:
-    at = cube_table().joint_address(CUBE)
-    return raised_in_hand(window, float(draw.start[at + 2]), parameters.goal)
+def judge(parameters: LiftCube, draw: Draw, truth: Snapshot) -> Evidence:
+    cube = truth.objects[CUBE]
+    seen = Witness(
+        object_m=cube.position_m, speed_m_s=cube.speed_m_s, tool_m=truth.tool_m, time_s=truth.time_s
+    )
+    return raised_in_hand((seen,), float(cube.start_position_m[2]), parameters.goal)
+
+
+def check_claim(parameters: LiftCube, claim: str, about: str, truth: Snapshot) -> Evidence:
+    """Whether the cube really is in the hand: between the pads, both of which press."""
+    return in_hand(truth, about or CUBE)
 
 
 def _scene(parameters: LiftCube) -> Scene:
@@ -323,5 +344,7 @@ LIFT_CUBE = Task(
     machine=build_machine,
     given=given,
     judge=judge,
+    claims=HELD_CLAIMS,
+    check_claim=check_claim,
     uses_truth=lambda parameters: parameters.perception.source == "truth",
 )

@@ -53,6 +53,42 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Thing:
+    """One object or place as the simulator knows it; what is not a number after a divergence stays nan."""
+
+    position_m: Array
+    start_position_m: Array
+    quaternion: Array
+    speed_m_s: float
+    # An object's, or a round place's with its radius twice.
+    half_extents_m: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One instant by truth: what the goal, the audit and the JSON of a run are made from. No state ever sees one."""
+
+    objects: Mapping[str, Thing]
+    places: Mapping[str, Thing]
+    # The midpoint between the pads, and the hand's orientation.
+    tool_m: Array
+    tool_quaternion: Array
+    jaw_gap_m: float
+    # Force on the fixed and the moving pad.
+    pad_forces_n: tuple[float, float]
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What a state says about one object by ending with an outcome: that something is so, or that it is not."""
+
+    # Such as "held" or "placed".
+    name: str
+    asserted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Generic[P]):
     """One task. `given` makes the machine's inputs; nothing in it may know the truth."""
 
@@ -66,5 +102,8 @@ class Task(Generic[P]):
     machine: Callable[[P], Machine]
     given: Callable[[P, np.random.Generator], Mapping[str, Any]]
     # Judge the end of an episode by truth, with the same goal the machine verifies with estimates.
-    judge: Callable[[P, Draw, tuple[Witness, ...]], Evidence]
+    judge: Callable[[P, Draw, Snapshot], Evidence]
+    # What outcomes claim, by (state, outcome), and each claim about one object judged by truth at that instant.
+    claims: Mapping[tuple[str, str], Claim]
+    check_claim: Callable[[P, str, str, Snapshot], Evidence]
     uses_truth: Callable[[P], bool]

@@ -1,0 +1,169 @@
+"""Oranges on a table around an SO-101, a shallow plate that can be pushed, and things that are neither."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
+from graspline.scenes.furniture import SURFACE_SOLREF, add_front_camera, add_light, add_table
+from graspline.scenes.scene import Array, Scene, SceneObject, ScenePlace, add_truth_sensors, new_spec
+from graspline.scenes.variation import Variation, ball_of, box_of, friction_of
+
+PLATE = "plate"
+ORANGE_RGB = (0.96, 0.49, 0.07)
+PLATE_RGB = (0.30, 0.50, 0.80)
+DISTRACTOR_RGBS = ((0.20, 0.62, 0.26), (0.52, 0.22, 0.60), (0.20, 0.62, 0.26))
+# The plate: thickness of its floor, the rounded rim on it, and what it weighs.
+FLOOR_M = 0.004
+RIM_RADIUS_M = 0.004
+RIM_TOP_M = 0.012
+PLATE_KG = 0.35
+_RIM_SEGMENTS = 20
+_ORANGE_FRICTION = (0.8, 0.005, 0.0008)
+_BALL_M = 0.03
+_BLOCK_M = 0.0175
+# Pools are parked out here, one beside the other.
+_PARKED_M = (-2.0, 0.0, 0.05)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lying:
+    """One thing of a start state: where its middle is on the table, its half extents, mass and heading."""
+
+    x_m: float
+    y_m: float
+    half_extents_m: tuple[float, float, float]
+    mass_kg: float
+    yaw_rad: float = 0.0
+
+
+def orange_name(index: int) -> str:
+    return f"orange_{index + 1}"
+
+
+def distractor_name(index: int) -> str:
+    return f"block_{index + 1}"
+
+
+@functools.cache
+def fruit_table(oranges: int, plate_radius_m: float | None, distractors: int, off_round: bool) -> Scene:
+    """The compiled scene; lanes give oranges and distractors their sizes, masses and places.
+
+    Without a plate radius there is no plate. Oranges are spheres unless they may be off round.
+    """
+    spec = new_spec()
+    add_table(spec)
+    add_light(spec)
+    add_front_camera(spec)
+    SO101.add_to(spec)
+    names = [orange_name(index) for index in range(oranges)]
+    for name in names:
+        _add_orange(spec, name, off_round)
+    blocks = [distractor_name(index) for index in range(distractors)]
+    for index, name in enumerate(blocks):
+        _add_block(spec, name, DISTRACTOR_RGBS[index % len(DISTRACTOR_RGBS)])
+    places = ()
+    if plate_radius_m is not None:
+        _add_plate(spec, plate_radius_m)
+        places = (ScenePlace(name=PLATE, radius_m=plate_radius_m, floor_m=FLOOR_M),)
+    add_truth_sensors(spec, (*names, *blocks, *(place.name for place in places)))
+    return Scene(
+        name="fruit_table",
+        robot=SO101,
+        model=spec.compile(),
+        objects=(
+            *(SceneObject(name=name, half_extents_m=(_BALL_M,) * 3, shape="ball") for name in names),
+            *(SceneObject(name=name, half_extents_m=(_BLOCK_M,) * 3) for name in blocks),
+        ),
+        places=places,
+    )
+
+
+def _add_orange(spec: mujoco.MjSpec, name: str, off_round: bool) -> None:
+    body = spec.worldbody.add_body(name=name, pos=(0.25, 0, _BALL_M))
+    body.add_freejoint(name=name)
+    body.add_geom(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_ELLIPSOID if off_round else mujoco.mjtGeom.mjGEOM_SPHERE,
+        size=(_BALL_M,) * 3,
+        mass=0.12,
+        rgba=(*ORANGE_RGB, 1),
+        friction=_ORANGE_FRICTION,
+        condim=6,
+        solref=SURFACE_SOLREF,
+    )
+
+
+def _add_block(spec: mujoco.MjSpec, name: str, rgb: tuple[float, float, float]) -> None:
+    body = spec.worldbody.add_body(name=name, pos=(0.25, 0, _BLOCK_M))
+    body.add_freejoint(name=name)
+    body.add_geom(
+        name=name,
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        size=(_BLOCK_M,) * 3,
+        mass=0.05,
+        rgba=(*rgb, 1),
+        friction=(0.8, 0.005, 0.0002),
+        condim=4,
+        solref=SURFACE_SOLREF,
+    )
+
+
+def _add_plate(spec: mujoco.MjSpec, radius_m: float) -> None:
+    """A disc with a rounded rim of capsules; the body's frame is in the middle of its underside."""
+    body = spec.worldbody.add_body(name=PLATE)
+    body.add_freejoint(name=PLATE)
+    looks = {"rgba": (*PLATE_RGB, 1), "friction": (0.8, 0.005, 0.0002), "condim": 4, "solref": SURFACE_SOLREF}
+    body.add_geom(
+        name=PLATE,
+        type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+        size=(radius_m - RIM_RADIUS_M, FLOOR_M / 2, 0),
+        pos=(0, 0, FLOOR_M / 2),
+        mass=PLATE_KG * 0.8,
+        **looks,
+    )
+    ring = radius_m - RIM_RADIUS_M
+    angles = np.linspace(0, 2 * np.pi, _RIM_SEGMENTS + 1)
+    corners = np.stack([ring * np.cos(angles), ring * np.sin(angles), np.full_like(angles, RIM_TOP_M - RIM_RADIUS_M)])
+    for index in range(_RIM_SEGMENTS):
+        body.add_geom(
+            name=f"{PLATE}_rim_{index}",
+            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+            size=(RIM_RADIUS_M, 0, 0),
+            fromto=(*corners[:, index], *corners[:, index + 1]),
+            mass=PLATE_KG * 0.2 / _RIM_SEGMENTS,
+            **looks,
+        )
+
+
+def fruit_variation(things: Mapping[str, Lying], pad_friction: float) -> Variation:
+    """Sizes and masses of oranges and distractors, and the sliding friction of the jaw pads."""
+    edits = friction_of(PAD_GEOMS, (pad_friction, PAD_FRICTION[1], PAD_FRICTION[2]))
+    described = {"pad_friction": pad_friction}
+    for name, thing in things.items():
+        shape = ball_of if name.startswith("orange") else box_of
+        edits += shape(name, thing.half_extents_m, thing.mass_kg)
+        described[f"{name}.mass_kg"] = thing.mass_kg
+    return Variation(edits=edits, described=described)
+
+
+def fruit_start(scene: Scene, things: Mapping[str, Lying], plate: tuple[float, float] | None) -> Array:
+    """A start state: the robot at home, everything resting on the table, what is not named parked far away."""
+    poses = {}
+    for number, name in enumerate((*scene.object_names, *scene.place_names)):
+        x, y, z = _PARKED_M
+        position, quaternion = np.array([x, y + 0.3 * number, z]), np.array([1.0, 0, 0, 0])
+        if name in things:
+            thing = things[name]
+            half = thing.yaw_rad / 2
+            position = np.array([thing.x_m, thing.y_m, thing.half_extents_m[2]])
+            quaternion = np.array([np.cos(half), 0.0, 0.0, np.sin(half)])
+        elif name == PLATE and plate is not None:
+            position = np.array([*plate, 0.0])
+        poses[name] = position, quaternion
+    return scene.start(poses)
