@@ -21,7 +21,7 @@ import av
 from graspline.cli.main import entry
 
 COMMAND = [sys.executable, "-m", "graspline.cli"]
-COMMANDS = ("demo", "tasks", "config", "diagram", "region", "run", "bench")
+COMMANDS = ("demo", "tasks", "config", "diagram", "region", "run", "campaign", "audit", "bench")
 PATIENCE_S = 120.0
 
 

@@ -284,7 +284,7 @@ def test_a_state_may_look_through_the_cameras_of_its_lane() -> None:
 def test_an_episode_whose_physics_blows_up_is_judged_and_told_all_the_same(
     blow: Push | Place, episodes: dict[int, Episode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(faults.FAULTS, "blow", lambda context: [(0.0, blow)])
+    monkeypatch.setitem(faults.FAULTS, "blow", faults.FaultKind(strike=lambda context: [(0.0, blow)]))
     played = run([scenario(0), scenario(1, "blow@lift"), scenario(2)], lanes=3)
     assert played[1].verdict == "physics_diverged"
     assert not passes(played[1].goal_by_truth)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from graspline.cli import bench, demo, inspect, run
+from graspline.cli import audit, bench, campaign, demo, inspect, run
 from graspline.version import VERSION
 
 app = typer.Typer(
@@ -25,6 +25,8 @@ app.command("config")(inspect.config)
 app.command("diagram")(inspect.diagram)
 app.command("region")(inspect.region)
 app.command("run")(run.run)
+app.command("campaign")(campaign.campaign)
+app.command("audit")(audit.audit)
 app.command("bench")(bench.bench)
 
 

@@ -21,12 +21,9 @@ from graspline.cli.view import Viewer
 from graspline.engine.protocol import Engine
 from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.film import film
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import INTERRUPTED, Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import rate_text
-
-# The verdict of an episode that Ctrl-C or a closed window cut short; it says nothing about the task.
-INTERRUPTED = "interrupted"
 
 
 def run(

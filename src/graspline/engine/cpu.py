@@ -13,7 +13,7 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 from numpy.typing import NDArray
 
-from graspline.engine.events import Change, CorruptControl, Event, Place, Push
+from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
 from graspline.engine.layout import Layout, layout_of
 from graspline.engine.protocol import Saved
 from graspline.scenes.scene import Scene
@@ -77,6 +77,9 @@ class CpuEngine:
                 self._qvel[lane, dof : dof + 6] = 0
             case CorruptControl():
                 self._corrupt.setdefault(lane, []).append(self.scene.model.actuator(event.joint).id)
+            case Blind() | Misjudge() | See():
+                # Bodies do not notice; those who look do.
+                pass
 
     def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
         """Advance these lanes by one control tick with these controls, (n, nu); whether any of them diverged."""
@@ -100,9 +103,9 @@ class CpuEngine:
         return False
 
     def half_extents_m(self, lane: int, name: str) -> Array:
-        """Size of an object in this lane."""
+        """Size of an object or place in this lane."""
         edit = self._edits[lane].get(("geom_size", name))
-        return np.array(edit.values if edit else self.scene.find(name).half_extents_m)
+        return np.array(edit.values if edit else self.scene.half_extents_m(name))
 
     def state(self, lane: int) -> Array:
         """The full integration state of one lane, a copy."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from graspline.scenes.variation import Edit
 
@@ -38,4 +39,31 @@ class CorruptControl:
     joint: str
 
 
-Event = Push | Change | Place | CorruptControl
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blind:
+    """Pictures turn black, or stay as they are at this moment; physics does not notice.
+
+    One camera by name, or with no name all of them and whatever else knows where objects are.
+    """
+
+    kind: Literal["black", "frozen"]
+    camera: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misjudge:
+    """Estimates of poses are wrong by a noise (1σ per coordinate, drawn with this seed) and late by a delay."""
+
+    sigma_m: float = 0.0
+    delay_s: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class See:
+    """All eyes are well again."""
+
+
+# What happens to eyes and not to bodies.
+SightEvent = Blind | Misjudge | See
+Event = Push | Change | Place | CorruptControl | SightEvent

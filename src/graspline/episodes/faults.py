@@ -1,6 +1,6 @@
 """Faults on purpose: named, tied to a state, with a delay, seeded. Product code, not test code.
 
-A fault is an observer that turns the entry of a state into events of the world.
+A fault is an observer that turns the entry of a state into events of the world; `mishaps` says which.
 """
 
 from __future__ import annotations
@@ -8,80 +8,74 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Literal
 
-import numpy as np
-
-from graspline.engine.events import Change, CorruptControl, Event, Place, Push
+from graspline.episodes import mishaps
+from graspline.episodes.mishaps import Context, Deed, Timed
 from graspline.errors import InputError, nearest
 from graspline.execution.executor import Executor
-from graspline.execution.happenings import Entered, Happening
+from graspline.execution.happenings import Entered, Happening, Targeted
 from graspline.parameters.notation import printable
-from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS
 from graspline.scenes.scene import Scene
-from graspline.scenes.variation import Variation, friction_of
 
-# Pads as slippery as oil; an object falls out of them within this time.
-_OILED = (0.01, 0.0001, 0.00001)
-_OILED_S = 0.3
-# What helps it out: the jaws of an SO-101 lean and may wedge a cube even without friction.
-_DROP_N = 2.0
-# A shove gives the object this speed within this time.
-_SHOVE_M_S = 0.5
-_SHOVE_S = 0.05
-_FAR_AWAY_M = (3.0, 3.0, 0.05)
-
-Timed = tuple[float, Event]
+# What there must be for a fault to make sense.
+Need = Literal["object", "grip", "place", "strangers", "eyes", "nothing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """What a fault may know when it strikes."""
+class FaultKind:
+    """What a fault does when it strikes, and what it needs: an object on the table, something in the hand, a plate."""
 
-    scene: Scene
-    variation: Variation
-    random: np.random.Generator
-    target: str
+    strike: Callable[[Context], list[Timed]]
+    needs: Need = "nothing"
 
-
-def _drop(context: Context) -> list[Timed]:
-    """The pads lose their grip for a moment, and something tugs at the object."""
-    before = tuple(edit for edit in context.variation.edits if edit.field == "geom_friction")
-    if not before:
-        before = tuple(edit for geom in PAD_GEOMS for edit in friction_of((geom,), PAD_FRICTION))
-    pull = -_DROP_N
-    return [
-        (0.0, Change(edits=friction_of(PAD_GEOMS, _OILED))),
-        (0.0, Push(body=context.target, force_n=(0.0, 0.0, pull))),
-        (_OILED_S, Push(body=context.target, force_n=(0.0, 0.0, 0.0))),
-        (_OILED_S, Change(edits=before)),
-    ]
+    @property
+    def about(self) -> str:
+        return (self.strike.__doc__ or "").strip()
 
 
-def _shove(context: Context) -> list[Timed]:
-    """Somebody pushes the object sideways."""
-    mass = context.variation.described.get("mass_kg", float(context.scene.model.body(context.target).mass[0]))
-    angle = context.random.uniform(-np.pi, np.pi)
-    force = mass * _SHOVE_M_S / _SHOVE_S
-    push = Push(body=context.target, force_n=(force * float(np.cos(angle)), force * float(np.sin(angle)), 0.0))
-    return [(0.0, push), (_SHOVE_S, Push(body=context.target, force_n=(0.0, 0.0, 0.0)))]
-
-
-def _remove(context: Context) -> list[Timed]:
-    """Somebody takes the object away."""
-    return [(0.0, Place(body=context.target, position_m=_FAR_AWAY_M))]
-
-
-def _nan_control(context: Context) -> list[Timed]:
-    """A control is not a number for one tick."""
-    return [(0.0, CorruptControl(joint=context.scene.robot.joints[2]))]
-
-
-FAULTS: dict[str, Callable[[Context], list[Timed]]] = {
-    "drop": _drop,
-    "shove": _shove,
-    "remove": _remove,
-    "nan-control": _nan_control,
+FAULTS: dict[str, FaultKind] = {
+    "drop": FaultKind(strike=mishaps.drop, needs="grip"),
+    "shove": FaultKind(strike=mishaps.shove, needs="object"),
+    "remove": FaultKind(strike=mishaps.remove, needs="object"),
+    "move-plate": FaultKind(strike=mishaps.move_plate, needs="place"),
+    "plate-away": FaultKind(strike=mishaps.plate_away, needs="place"),
+    "plate-full": FaultKind(strike=mishaps.plate_full, needs="strangers"),
+    "weaken": FaultKind(strike=mishaps.weaken),
+    "jam": FaultKind(strike=mishaps.jam),
+    "stuck-jaw": FaultKind(strike=mishaps.stuck_jaw),
+    "blackout": FaultKind(strike=mishaps.blackout, needs="eyes"),
+    "freeze": FaultKind(strike=mishaps.freeze, needs="eyes"),
+    "noise": FaultKind(strike=mishaps.noise, needs="eyes"),
+    "delay": FaultKind(strike=mishaps.delay, needs="eyes"),
+    "nan-control": FaultKind(strike=mishaps.nan_control),
 }
+# What is further away than this is no longer on the table.
+_TABLE_M = 1.0
+
+
+def missing_in_scene(kind: FaultKind, scene: Scene) -> str:
+    """Why a fault can never strike in a scene; nothing if it can."""
+    if kind.needs in ("place", "strangers") and not scene.places:
+        return "the scene has no plate"
+    if kind.needs == "strangers" and not any(name.startswith(mishaps.STRANGER) for name in scene.object_names):
+        return f"the scene has no objects named {mishaps.STRANGER}…"
+    return ""
+
+
+def missing_now(kind: FaultKind, context: Context) -> str:
+    """Why there is nothing to strike at this moment; nothing if there is."""
+    if kind.needs == "grip" and not context.pressed():
+        return "nothing in the hand"
+    if kind.needs in ("object", "grip") and not _on_table(context.position_m(context.target)):
+        return f"{context.target} is not on the table"
+    if kind.needs in ("place", "strangers") and not _on_table(context.position_m(context.place().name)):
+        return "the plate is not on the table"
+    return ""
+
+
+def _on_table(position_m: mishaps.Array) -> bool:
+    return bool((abs(position_m) <= _TABLE_M).all())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,22 +90,32 @@ class Fault:
         return f"{self.name}@{self.state}" + (f"+{self.delay_s:g}" if self.delay_s else "")
 
 
-def parse_faults(texts: Iterable[str], states: Iterable[str]) -> tuple[Fault, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strike:
+    """When a fault struck, and at what; or why it found nothing to strike."""
+
+    t_s: float
+    fault: str
+    target: str
+    missed: str = ""
+
+
+def parse_faults(texts: Iterable[str], states: Iterable[str], option: str = "--fault") -> tuple[Fault, ...]:
     """Read `drop@lift` or `drop@lift+0.2`; all mistakes at once."""
     known, found, problems = tuple(states), [], []
     for text in texts:
         shown = printable(text)
         match = re.fullmatch(r"([^@+]+)@([^@+]+)(?:\+([0-9]*\.?[0-9]+))?", text)
         if match is None:
-            problems.append(f"--fault {shown}: expected NAME@STATE or NAME@STATE+SECONDS, such as drop@lift+0.2")
+            problems.append(f"{option} {shown}: expected NAME@STATE or NAME@STATE+SECONDS, such as drop@lift+0.2")
             continue
         name, state, delay = match.groups()
         if name not in FAULTS:
-            problems.append(f"--fault {shown}: unknown fault {name!r}; {nearest(name, FAULTS)}")
+            problems.append(f"{option} {shown}: unknown fault {name!r}; {nearest(name, FAULTS)}")
         if state not in known:
-            problems.append(f"--fault {shown}: unknown state {state!r}; {nearest(state, known)}")
+            problems.append(f"{option} {shown}: unknown state {state!r}; {nearest(state, known)}")
         if delay is not None and not float(delay) <= 60:
-            problems.append(f"--fault {shown}: a delay of {delay} s is above 60 s")
+            problems.append(f"{option} {shown}: a delay of {delay} s is above 60 s")
         found.append(Fault(name=name, state=state, delay_s=float(delay or 0)))
     if problems:
         raise InputError(problems)
@@ -119,20 +123,45 @@ def parse_faults(texts: Iterable[str], states: Iterable[str]) -> tuple[Fault, ..
 
 
 class FaultInjector:
-    """Watches lanes and lets each of their faults strike once."""
+    """Watches lanes and lets each of their faults strike once, at what the task is working on then."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._pending: dict[int, list[Fault]] = {}
         self._contexts: dict[int, Context] = {}
+        self.strikes: dict[int, list[Strike]] = {}
 
     def arm(self, lane: int, faults: tuple[Fault, ...], context: Context) -> None:
-        self._pending[lane], self._contexts[lane] = list(faults), context
+        self._pending[lane], self._contexts[lane], self.strikes[lane] = list(faults), context, []
 
     def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
+        if isinstance(happening, Targeted) and lane in self._contexts:
+            self._contexts[lane].target = happening.name
         if not isinstance(happening, Entered):
             return
         for fault in [each for each in self._pending.get(lane, ()) if each.state == happening.state]:
             self._pending[lane].remove(fault)
-            for after_s, event in FAULTS[fault.name](self._contexts[lane]):
-                self._executor.schedule(lane, fault.delay_s + after_s, event)
+            if FAULTS[fault.name].needs == "eyes" and not fault.delay_s:
+                # A state may look at once, before the next tick.
+                self._strike(lane, fault)
+            else:
+                self._executor.call(lane, fault.delay_s, lambda fault=fault: self._strike(lane, fault))
+
+    def _strike(self, lane: int, fault: Fault) -> None:
+        kind, context = FAULTS[fault.name], self._contexts[lane]
+        missed = missing_in_scene(kind, context.engine.scene) or missing_now(kind, context)
+        t_s = self._executor.time_s(lane)
+        self.strikes[lane].append(Strike(t_s=t_s, fault=str(fault), target=context.target, missed=missed))
+        if missed:
+            return
+        for after_s, deed in kind.strike(context):
+            self._then(lane, after_s, deed, context)
+
+    def _then(self, lane: int, after_s: float, deed: Deed, context: Context) -> None:
+        def happen() -> None:
+            self._executor.apply(lane, deed(context) if callable(deed) else deed)
+
+        if after_s:
+            self._executor.call(lane, after_s, happen)
+        else:
+            happen()

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from graspline.episodes.log import EpisodeLog
 from graspline.episodes.run import Episode
+from graspline.execution.eyesight import shown_tick
 from graspline.rendering.choose import Renderer, gl_problem, open_renderer
 from graspline.rendering.video import VideoWriter, caption, contact_sheet
 from graspline.scenes.scene import Scene
@@ -49,8 +51,8 @@ def _frames(
     log, dt_s = episode.log, scene.robot.dt_s
     for tick in ticks:
         time_s = (tick + 1) * dt_s
-        picture = front.draw(log.states[tick], log.variation, "front", shadows=front.name == "gl").rgb.copy()
-        corner = wrist.draw(log.states[tick], log.variation, "wrist").rgb
+        picture = _drawn(log, tick, front, "front", shadows=front.name == "gl").copy()
+        corner = _drawn(log, tick, wrist, "wrist")
         height, width = corner.shape[:2]
         picture[-height - 6 : -2, -width - 6 : -2] = 255
         picture[-height - 4 : -4, -width - 4 : -4] = corner
@@ -61,3 +63,11 @@ def _frames(
             picture,
             [f"{episode.scenario.task.name}  seed {episode.scenario.seed}   {time_s:5.2f} s   {told}"],
         )
+
+
+def _drawn(log: EpisodeLog, tick: int, renderer: Renderer, camera: str, *, shadows: bool = False) -> Pixels:
+    """What a camera delivered after a tick: a blackout stays black, a frozen picture stays as it was."""
+    shown = shown_tick(log.events, tick, camera)
+    if shown is None:
+        return np.zeros((renderer.height, renderer.width, 3), np.uint8)
+    return renderer.draw(log.states[shown], log.variation, camera, shadows=shadows).rgb

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
-from graspline.episodes.faults import Context, Fault, FaultInjector, parse_faults
+from graspline.episodes.camera import Camera
+from graspline.episodes.faults import Fault, FaultInjector, Strike, parse_faults
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
+from graspline.episodes.mishaps import Context
 from graspline.episodes.scenario import Scenario
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, passes
 from graspline.execution.executor import Executor
+from graspline.execution.eyesight import Eyesight
 from graspline.execution.happenings import Ended, Entered, Finished, Happening, Observer
-from graspline.execution.requests import Look
 from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
-from graspline.rendering.choose import Renderer, open_renderer
-from graspline.rendering.picture import Picture
 from graspline.scenes.scene import Scene
 from graspline.spatial.rotations import quaternion_from_matrix
 from graspline.tasks.task import Draw, Snapshot, Thing
 
 Array = NDArray[np.float64]
+
+# Verdicts of episodes that were stopped from outside: by whoever runs them, or for taking too long.
+INTERRUPTED = "interrupted"
+HUNG = "hung"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,8 @@ class Episode:
     truth: Mapping[str, Any]
     goal_by_truth: Evidence
     log: EpisodeLog
+    # Faults that struck, or found nothing to strike.
+    strikes: tuple[Strike, ...] = ()
     error: str = ""
 
     @property
@@ -84,6 +90,27 @@ class Episode:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instant:
+    """A moment of an episode that is being played, and the world it happens in."""
+
+    scenario: Scenario
+    draw: Draw
+    engine: Engine
+    lane: int
+    time_s: float
+
+    def snapshot(self) -> Snapshot:
+        """What the simulator knows now."""
+        return snapshot_of(self.engine, self.lane, self.draw, self.time_s)
+
+
+class Onlooker(Protocol):
+    """Told of everything that happens in an episode, with the world at hand. It only looks."""
+
+    def __call__(self, instant: Instant, happening: Happening) -> None: ...
+
+
 class _Diary:
     """An observer that notes every lane's states."""
 
@@ -108,13 +135,16 @@ def run_scenarios(
     threads: int = 0,
     record_states: bool = False,
     observers: Sequence[Observer] = (),
+    onlookers: Sequence[Onlooker] = (),
+    limit_s: float = float("inf"),
     after_tick: Callable[[Engine], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Episode]:
     """Play scenarios of one task, as many at once as there are lanes, and yield each when it is finished.
 
     A scenario gives the same bits whatever the lanes and threads. When `stop` turns true every lane is preempted: the
-    arms brake and hold, and their episodes end `interrupted`.
+    arms brake and hold, and their episodes end `interrupted`. An episode that has not ended after `limit_s` of
+    simulated time is preempted alike and ends `hung`.
     """
     if not scenarios:
         return
@@ -124,17 +154,28 @@ def run_scenarios(
     count = min(lanes, len(scenarios))
     engine = CpuEngine(scene, count, threads or os.cpu_count() or 1)
     diary = _Diary(count)
-    camera = _Camera(scene, engine)
+    eyesight = Eyesight(engine)
+    camera = Camera(engine, eyesight)
     executor = Executor(
         engine,
         allow_truth=uses_truth,
         photograph=camera,
+        eyesight=eyesight,
         observers=[diary, *observers],
         record_states=record_states,
     )
     injector = FaultInjector(executor)
     executor.observers.append(injector)
     waiting, playing, stopped = list(reversed(scenarios)), {}, False
+    hung: set[int] = set()
+
+    def tell_onlookers(lane: int, time_s: float, happening: Happening) -> None:
+        scenario, draw = playing[lane]
+        for onlooker in onlookers:
+            onlooker(Instant(scenario=scenario, draw=draw, engine=engine, lane=lane, time_s=time_s), happening)
+
+    if onlookers:
+        executor.observers.append(tell_onlookers)
     try:
         while True:
             for lane in executor.idle_lanes() if waiting and not stopped else ():
@@ -150,11 +191,20 @@ def run_scenarios(
                 for lane in playing:
                     executor.preempt(lane)
             finished = executor.tick()
+            for lane in playing if limit_s < float("inf") else ():
+                if lane not in finished and lane not in hung and executor.time_s(lane) >= limit_s:
+                    hung.add(lane)
+                    executor.preempt(lane)
             if after_tick is not None:
                 after_tick(engine)
             for lane, (how, track) in finished.items():
                 scenario, draw = playing.pop(lane)
-                yield _episode(lane, scenario, draw, machines[scenario.parameters], how, track, engine, diary)
+                machine, strikes = machines[scenario.parameters], tuple(injector.strikes[lane])
+                episode = _episode(lane, scenario, draw, machine, how, track, engine, diary, strikes)
+                if lane in hung:
+                    hung.discard(lane)
+                    episode = replace(episode, verdict=HUNG) if episode.verdict == INTERRUPTED else episode
+                yield episode
     finally:
         camera.close()
 
@@ -174,19 +224,19 @@ def _begin(
     executor: Executor,
     injector: FaultInjector,
     diary: _Diary,
-    camera: _Camera,
+    camera: Camera,
     faults: tuple[Fault, ...],
 ) -> Draw:
     task, robot = scenario.task, executor.robot
     for_scene, for_perception, for_faults = scenario.random()
     draw = task.sample(scenario.parameters, for_scene)
     given = task.given(scenario.parameters, for_perception)
-    scene = executor.engine.scene
     context = Context(
-        scene=scene,
+        engine=executor.engine,
+        lane=lane,
         variation=draw.variation,
         random=for_faults,
-        target=str(given.get("target", scene.object_names[0])),
+        target=str(given.get("target", executor.engine.scene.object_names[0])),
     )
     diary.clear(lane)
     camera.variations[lane] = draw.variation
@@ -204,6 +254,7 @@ def _episode(
     track: Track,
     engine: Engine,
     diary: _Diary,
+    strikes: tuple[Strike, ...],
 ) -> Episode:
     verdict, evidence, retries = _verdict(how, machine, diary.ended[lane])
     log = log_of(track)
@@ -224,6 +275,7 @@ def _episode(
         truth=truth_of(snapshot),
         goal_by_truth=scenario.task.judge(scenario.parameters, draw, snapshot),
         log=log,
+        strikes=strikes,
         error=how.error,
     )
 
@@ -233,7 +285,7 @@ def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) 
     if isinstance(how.value, Result):
         spent = sum(machine.budgets[name] - left for name, left in how.value.left.items())
         return how.value.outcome, how.value.evidence, spent
-    names = {"preempted": "interrupted", "physics_diverged": "physics_diverged", "crashed": "crashed"}
+    names = {"preempted": INTERRUPTED, "physics_diverged": "physics_diverged", "crashed": "crashed"}
     return names[how.how], (), retries
 
 
@@ -305,23 +357,3 @@ def _floats(values: Array) -> list[float | None]:
 
 def _float(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-class _Camera:
-    """Answers looks through cameras, by a renderer opened at the first one."""
-
-    def __init__(self, scene: Scene, engine: Engine) -> None:
-        self._scene, self._engine = scene, engine
-        self.variations: dict[int, Any] = {}
-        self._renderers: dict[tuple[int, int], Renderer] = {}
-
-    def __call__(self, lane: int, look: Look) -> Picture:
-        size = look.width, look.height
-        if size not in self._renderers:
-            self._renderers[size] = open_renderer(self._scene, *size)
-        assert look.camera is not None
-        return self._renderers[size].draw(self._engine.qpos[lane], self.variations[lane], look.camera)
-
-    def close(self) -> None:
-        for renderer in self._renderers.values():
-            renderer.close()

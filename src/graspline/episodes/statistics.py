@@ -16,7 +16,7 @@ def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
 
 
-def rate_text(successes: int, trials: int) -> str:
-    low, high = wilson(successes, trials)
-    share = successes / trials if trials else 0.0
-    return f"{successes}/{trials} = {100 * share:.1f} % (95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+def rate_text(successes: int, trials: int, digits: int = 1) -> str:
+    low, high = (f"{100 * end:.{digits}f}" for end in wilson(successes, trials))
+    share = f"{100 * successes / max(trials, 1):.{digits}f}"
+    return f"{successes}/{trials} = {share} % (95 % interval {low} to {high} %)"

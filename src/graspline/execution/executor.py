@@ -22,6 +22,7 @@ from graspline.engine.events import Event
 from graspline.engine.layout import Readings
 from graspline.engine.protocol import Engine
 from graspline.errors import WiringError
+from graspline.execution.eyesight import Eyesight
 from graspline.execution.guard_tables import GuardTables
 from graspline.execution.happenings import Applied, Finished, Happening, Looked, Observer
 from graspline.execution.reel import NEVER, Reel
@@ -88,6 +89,7 @@ class Executor:
         photograph: Callable[[int, Look], Picture] | None = None,
         answer: Callable[[int, Ask], str] | None = None,
         delays: Delays | None = None,
+        eyesight: Eyesight | None = None,
         observers: Sequence[Observer] = (),
         record_states: bool = False,
     ) -> None:
@@ -105,10 +107,11 @@ class Executor:
         self._reel = Reel(self.robot, engine.count)
         self._next_stop = NEVER
         self._guards = GuardTables(engine.count, self.robot.control_hz)
-        self._sights = Sights(engine)
+        self._eyesight = eyesight or Eyesight(engine)
+        self._sights = Sights(engine, self._eyesight)
         self._rows = self._guard_rows()
         self._now = 0
-        self._due: list[tuple[int, int, int, int, Event]] = []
+        self._due: list[tuple[int, int, int, int, Callable[[], None]]] = []
         self._order = itertools.count()
 
     # Lanes
@@ -125,6 +128,7 @@ class Executor:
         if lane in self._lanes:
             raise WiringError(f"lane {lane} is busy")
         self.engine.reset(lane, start, variation)
+        self._eyesight.heal(lane)
         at = np.array([start[self.engine.scene.joint_address(name)] for name in self.robot.joints])
         still = Motion("start", hold(self.robot, at_rest(at), self.robot.dt_s))
         track = Track(start=np.array(start), variation=variation)
@@ -139,13 +143,18 @@ class Executor:
         """Let the world act on a lane before its next tick; logged, so that a replay does the same."""
         mine = self._playing(lane)
         self.engine.apply(lane, event)
+        self._eyesight.apply(lane, event)
         mine.track.events.append((self._now - mine.began, event))
         self._tell(lane, Applied(event))
 
     def schedule(self, lane: int, delay_s: float, event: Event) -> None:
         """Apply an event after a delay, if the episode now in this lane still runs then."""
+        self.call(lane, delay_s, lambda: self.apply(lane, event))
+
+    def call(self, lane: int, delay_s: float, action: Callable[[], None]) -> None:
+        """Do something before the first tick after a delay, if the episode now in this lane still runs then."""
         when = self._now + max(0, round(delay_s * self.robot.control_hz))
-        heapq.heappush(self._due, (when, next(self._order), lane, self._playing(lane).began, event))
+        heapq.heappush(self._due, (when, next(self._order), lane, self._playing(lane).began, action))
 
     def _playing(self, lane: int) -> _Lane:
         if lane not in self._lanes:
@@ -176,10 +185,12 @@ class Executor:
     def tick(self) -> dict[int, tuple[Finished, Track]]:
         """Advance every busy lane by one control tick; returns the lanes that are done, with what they played."""
         if self._due and self._due[0][0] <= self._now:
-            self._apply_due()
+            self._call_due()
         lanes, index = self._active, self._index
         diverged = self.engine.step(self._reel.controls(index, self._now), lanes)
         self._now += 1
+        if self._eyesight.late:
+            self._eyesight.remember()
         if self._record_states:
             for lane in lanes:
                 self._lanes[int(lane)].track.append_state(self.engine.qpos[lane])
@@ -200,12 +211,12 @@ class Executor:
         self._next_stop = int(self._reel.stop.min())
         return finished
 
-    def _apply_due(self) -> None:
+    def _call_due(self) -> None:
         while self._due and self._due[0][0] <= self._now:
-            _, _, lane, began, event = heapq.heappop(self._due)
+            _, _, lane, began, action = heapq.heappop(self._due)
             mine = self._lanes.get(lane)
             if mine is not None and mine.began == began:
-                self.apply(lane, event)
+                action()
 
     # Ended requests
 
@@ -328,7 +339,9 @@ class Executor:
             return self._photograph(lane, look)
         if not self._allow_truth:
             raise WiringError("this scenario does not name the truth estimator, so no state may look at truth")
-        truth, columns = self.engine.truth[lane], self.engine.layout.truth
+        truth, columns = self._eyesight.truth(lane), self.engine.layout.truth
+        if truth is None:
+            return {}
         return {
             name: ObjectSeen(
                 position_m=truth[columns[f"{name}.position"]].copy(),
@@ -336,7 +349,7 @@ class Executor:
                 velocity_m_s=truth[columns[f"{name}.velocity"]].copy(),
                 half_extents_m=self.engine.half_extents_m(lane, name),
             )
-            for name in self.engine.scene.object_names
+            for name in (*self.engine.scene.object_names, *self.engine.scene.place_names)
         }
 
     # Motions

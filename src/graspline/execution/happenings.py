@@ -29,6 +29,13 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Targeted:
+    """A task works on this object from now on."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Looked:
     camera: str | None
 
@@ -50,7 +57,7 @@ class Finished:
     error: str = ""
 
 
-Happening = Entered | Ended | Looked | Applied | Finished
+Happening = Entered | Ended | Targeted | Looked | Applied | Finished
 
 
 class Observer(Protocol):

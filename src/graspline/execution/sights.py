@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
+from graspline.execution.eyesight import Eyesight
 from graspline.execution.reel import NEVER
 from graspline.execution.requests import Watch
 
@@ -27,8 +28,8 @@ class _Aim:
 class Sights:
     """The last sighting of every lane's watched object, and when the next one is due."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, eyesight: Eyesight) -> None:
+        self._engine, self._eyesight = engine, eyesight
         # Position of each lane's object as last seen; nan while nothing is watched or seen.
         self.watched = np.full((engine.count, 3), np.nan)
         self._fresh = np.zeros(engine.count, bool)
@@ -54,9 +55,11 @@ class Sights:
         # A few lanes are due at a time: one by one is faster than arrays over all of them.
         for lane, aim in self._aims.items():
             if aim.due <= now:
-                seen = self._engine.truth[lane, aim.columns]
-                self.watched[lane] = seen if aim.blur is None else aim.blur(seen)
-                self._fresh[lane] = True
+                row = self._eyesight.truth(lane)
+                if row is not None:
+                    seen = row[aim.columns]
+                    self.watched[lane] = seen if aim.blur is None else aim.blur(seen)
+                    self._fresh[lane] = True
                 aim.due += aim.period
             self.next_due = min(self.next_due, aim.due)
         return self._fresh

@@ -12,12 +12,13 @@ from pydantic import Field
 from graspline.evidence import Evidence, at_most
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
-from graspline.robots.so101 import FIXED_FACE_M, TIP_M, clear_gap_m
+from graspline.robots.so101 import FIXED_FACE_M, TIP_M, clear_gap_m, moving_finger_m
 
 Array = NDArray[np.float64]
 
 _ANGLES_RAD = np.linspace(0.0, 1.5, 151)
 _MAX_OBJECT_TILT_RAD = 0.2
+BALL_HEADINGS = 16
 _ROOM_STEP_M = 0.0005
 _NAMES = ("along", "across", "along_turned", "across_turned")
 
@@ -65,6 +66,10 @@ class Grasp:
     standoff_m: float
     # How far sideways the fixed jaw may have to go to touch the object.
     seat_m: float
+    # The jaw angle at which both pads touch it.
+    touch_rad: float
+    # A ball can be taken with leaning jaws; the faces of a box cannot.
+    round: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,13 +165,72 @@ def _grasp(
         open_rad=float(_ANGLES_RAD[int(np.argmax(room_m >= gap))]),
         standoff_m=height_m + below_m + parameters.standoff_m,
         seat_m=fixed + error_m + turned_m + 0.001,
+        touch_rad=float(_ANGLES_RAD[int(np.argmax(room_m >= 2 * face.half_m[0]))]),
     )
+
+
+def ball_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | GraspRejected:
+    """Headings all around, the jaws closing on a ball's equator or a little below; or why it offers none."""
+    radius = float(estimate.half_extents_m.max())
+    below = min(parameters.tip_below_centre_m, radius - parameters.ground_clearance_m)
+    along = TIP_M - below
+    error = parameters.error_sigmas * estimate.position_sigma_m
+    fixed = parameters.fixed_clearance_m + error
+    across = FIXED_FACE_M + fixed + radius
+    touch = ball_touch_rad(radius, along)
+    open_rad = ball_open_rad(radius, along, across, parameters.moving_clearance_m + error)
+    if open_rad is None:
+        room = float(_ball_room_m(along, across).max())
+        evidence = (at_most("ball_radius", radius + parameters.moving_clearance_m + error, room, "m"),)
+        return GraspRejected(label="any", stage="open", check="jaw_width", evidence=evidence)
+    return [
+        Grasp(
+            label=f"heading_{round(np.degrees(yaw)):d}",
+            quarter=index,
+            yaw_rad=float(yaw),
+            tool_m=(along, 0.0, across),
+            width_m=2 * radius,
+            open_rad=open_rad,
+            standoff_m=radius + below + parameters.standoff_m,
+            seat_m=fixed + error + 0.001,
+            touch_rad=touch,
+            round=True,
+        )
+        for index, yaw in enumerate(np.linspace(-np.pi, np.pi, BALL_HEADINGS, endpoint=False))
+    ]
+
+
+def ball_touch_rad(radius_m: float, along_m: float) -> float:
+    """The jaw angle at which the moving finger touches a ball that rests against the fixed one."""
+    room = _ball_room_m(along_m, FIXED_FACE_M + radius_m)
+    return float(_ANGLES_RAD[int(np.argmax(room >= radius_m))])
+
+
+def ball_open_rad(radius_m: float, along_m: float, across_m: float, clearance_m: float) -> float | None:
+    """The least jaw angle at which the moving finger keeps this far from a ball; None if there is none."""
+    wide = _ball_room_m(along_m, across_m) >= radius_m + clearance_m
+    return float(_ANGLES_RAD[int(np.argmax(wide))]) if wide.any() else None
+
+
+def _ball_room_m(along_m: float, across_m: float) -> Array:
+    """Distance from a point between the jaws to the moving finger's inner face, at each of `_ANGLES_RAD`."""
+    along, across = moving_finger_m(_ANGLES_RAD)
+    corner = np.stack([along, across], axis=-1)
+    start, way = corner[:, :-1], corner[:, 1:] - corner[:, :-1]
+    to = np.array([along_m, across_m]) - start
+    share = np.clip(np.vecdot(to, way) / np.maximum(np.vecdot(way, way), 1e-12), 0, 1)
+    apart = to - share[..., None] * way
+    nearest = np.sqrt(np.vecdot(apart, apart)).min(axis=-1)
+    # Where the finger has not yet swung past the point, there is no room at all.
+    return np.where(across.min(axis=-1) > FIXED_FACE_M, nearest, 0.0)
 
 
 def in_order(grasps: list[Grasp], tried: tuple[str, ...]) -> list[Grasp]:
     """Untried grasps first; after a failed one its mirror image, then the other faces, then deeper."""
     if not tried:
         return grasps
+    if grasps[0].round:
+        return sorted(grasps, key=lambda grasp: grasp.label in tried)
     last = next((each.quarter for each in grasps if each.label == tried[-1]), 0)
     turn = {2: 0, 1: 1, 3: 2, 0: 3}
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from graspline.evidence import at_most
-from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, box_grasps, in_order
+from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, ball_grasps, box_grasps, in_order
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
-from graspline.motion.joint_moves import joint_move
+from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.lines import scaled_paths
-from graspline.motion.path import Command, Path, check_path
+from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import STRIDE, CollisionWorld
@@ -57,6 +57,9 @@ class ReachParameters(Parameters):
         le=0.05,
         description="how far apart along the fingers leaning jaws may touch a wide object's two sides",
     )
+    max_ball_lean_rad: float = Field(
+        default=0.35, ge=0, le=1.0, description="how far the jaw axis may lean from horizontal when it takes a ball"
+    )
     joint_margin_rad: float = Field(
         default=0.02, ge=0, le=0.2, description="distance that plans keep from joint limits"
     )
@@ -85,6 +88,8 @@ class GraspPlan:
     # Which elbow reaches it: 0 up, 1 down.
     branch: int
     approach: Path
+    # Turning and opening the hand above the object, where that is a move of its own.
+    posture: Path | None
     descend: Path
     # Sideways until the fixed jaw touches, or as far as the estimate may be wrong.
     seat: Path
@@ -105,15 +110,18 @@ def plan_grasp(
     jaw: JawParameters,
     reach: ReachParameters,
     tried: tuple[str, ...] = (),
+    others: tuple[Estimate, ...] = (),
+    posture_apart: bool = False,
 ) -> GraspPlan | GraspRejected:
     """The best grasp that passes every check on its whole path, or why none does.
 
-    Straight down is tried first, then leaning; grasps already `tried` come last.
+    Straight down is tried first, then leaning; grasps already `tried` come last. What else stands around, `others`, is
+    kept clear of. With `posture_apart` the hand is turned and opened in a move of its own, above the object.
     """
-    grasps = box_grasps(estimate, jaw, deeper=bool(tried))
+    grasps = ball_grasps(estimate, jaw) if estimate.shape == "ball" else box_grasps(estimate, jaw, deeper=bool(tried))
     if isinstance(grasps, GraspRejected):
         return grasps
-    query = _Query(robot=robot, world=world, estimate=estimate, start=start, reach=reach)
+    query = _Query(robot=robot, world=world, estimate=estimate, start=start, reach=reach, others=others, posture_apart=posture_apart)
     refused: list[GraspRejected] = []
     leans = np.arange(0.0, reach.max_tilt_rad + 1e-9, _STEP_RAD)
     # Nearby, straight down alone will mostly do; far out it will not, and all tilts are solved at once.
@@ -122,7 +130,7 @@ def plan_grasp(
         if not len(tilts):
             continue
         for grasp, pitch, branch, lean in _reached(query, in_order(grasps, tried), tilts, bool(tried), refused):
-            if lean > _SQUARE_RAD:
+            if lean > _SQUARE_RAD and not grasp.round:
                 grasp = _leaning(grasp, lean, estimate, jaw)
             plan = _whole_plan(query, grasp, pitch, branch) if isinstance(grasp, Grasp) else grasp
             if isinstance(plan, GraspPlan):
@@ -146,6 +154,8 @@ class _Query:
     estimate: Estimate
     start: Command
     reach: ReachParameters
+    others: tuple[Estimate, ...]
+    posture_apart: bool
 
 
 def _reached(
@@ -192,6 +202,8 @@ def _reached(
 
 def _lean_limit(grasp: Grasp, reach: ReachParameters) -> float:
     """How far the jaws may lean: touching a wide object's sides at different depths, they would turn it out."""
+    if grasp.round:
+        return reach.max_ball_lean_rad
     return min(reach.max_face_error_rad, float(np.arcsin(min(1.0, reach.max_contact_offset_m / grasp.width_m))))
 
 
@@ -246,21 +258,47 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Grasp
         return paths
     descend, seat, lift, _ = paths
     speed = np.full(len(robot.joints), reach.travel_speed)
-    approach = joint_move(robot, query.start, descend.positions[0], speed=speed)
-    for stage, path in (("approach", approach), ("descend", descend), ("seat", seat), ("lift", lift)):
+    ready, posture = descend.positions[0], None
+    if query.posture_apart:
+        ready = np.concatenate([ready[:-2], query.start.position[-2:]])
+        posture = joint_move(robot, at_rest(ready), descend.positions[0], speed=speed)
+    stages: list[tuple[str, Path]] = [("descend", descend), ("seat", seat), ("lift", lift)]
+    if posture is not None:
+        stages.insert(0, ("posture", posture))
+    for stage, path in stages:
         refusal = _check(query, grasp, stage, path)
         if refusal is not None:
             return refusal
+    approach = _approach(query, grasp, ready, speed)
+    if isinstance(approach, GraspRejected):
+        return approach
     return GraspPlan(
         grasp=grasp,
         pitch_rad=pitch,
         top_pitch_rad=top,
         branch=branch,
         approach=approach,
+        posture=posture,
         descend=descend,
         seat=seat,
         lift=lift,
     )
+
+
+def _approach(query: _Query, grasp: Grasp, ready: Array, speed: Array) -> Path | GraspRejected:
+    """The way to above the object: straight in joint space, or around by drawing the arm in first."""
+    robot, start = query.robot, query.start
+    direct = joint_move(robot, start, ready, speed=speed)
+    refusal = _check(query, grasp, "approach", direct)
+    if refusal is None or start.velocity.any():
+        return refusal or direct
+    here, there = robot.home.copy(), robot.home.copy()
+    here[0], there[0] = start.position[0], ready[0]
+    here[-2:], there[-2:] = start.position[-2:], ready[-2:]
+    around = joint_move(robot, start, here, speed=speed)
+    for target in (there, ready):
+        around = join(around, joint_move(robot, at_rest(around.end), target, speed=speed))
+    return around if _check(query, grasp, "approach", around) is None else refusal
 
 
 def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> GraspRejected | None:
@@ -268,7 +306,7 @@ def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> GraspRejected
     if refused is not None:
         return GraspRejected(label=grasp.label, stage=stage, check="limits", evidence=refused.evidence)
     # From the seat on the object is in the hand, where touching it is the point.
-    query.world.place((query.estimate,) if stage in ("approach", "descend") else ())
+    query.world.place((query.estimate, *query.others) if stage in ("approach", "posture", "descend") else query.others)
     samples = np.concatenate([path.positions[:-1:STRIDE], path.positions[-1:]])
     hit = query.world.first_collision(samples)
     if hit is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from graspline.errors import WiringError, nearest
 from graspline.machine.outcome import TIMED_OUT
 from graspline.machine.signature import Signature
-from graspline.machine.table import ALWAYS, End, Retry, targets_of
+from graspline.machine.table import ALWAYS, End, Retry, states_of, targets_of
 
 if TYPE_CHECKING:
     from graspline.machine.machine import Machine
@@ -55,9 +55,10 @@ def _rows(machine: Machine, signatures: dict[str, Signature]) -> Iterator[str]:
             yield f"{state} has no outcome {outcome!r}; {nearest(outcome, expected)}"
         for outcome, transition in row.items():
             for target in targets_of(transition):
-                if not isinstance(target, End) and target not in machine.states:
-                    hint = nearest(target, machine.states)
-                    yield f"{state}: {outcome!r} leads to {target!r}, which is no state; {hint}"
+                named = states_of(target)
+                if named is not None and named not in machine.states:
+                    hint = nearest(named, machine.states)
+                    yield f"{state}: {outcome!r} leads to {named!r}, which is no state; {hint}"
             if isinstance(transition, Retry) and transition.budget not in machine.budgets:
                 hint = nearest(transition.budget, machine.budgets)
                 yield f"{state}: {outcome!r} spends budget {transition.budget!r}; {hint}"
@@ -70,6 +71,8 @@ def _edges(machine: Machine) -> Iterator[tuple[str, str, str | End]]:
             for target in targets_of(transition):
                 if state in machine.states and (isinstance(target, End) or target in machine.states):
                     yield state, outcome, target
+                    if isinstance(target, End) and target.after in machine.states:
+                        yield state, outcome, target.after
 
 
 def _ways(machine: Machine) -> Iterator[str]:

@@ -151,10 +151,9 @@ def _side(machine: Machine, y: int, side: list[tuple[str, Transition]]) -> list[
 def _told(transition: Transition) -> str:
     match transition:
         case End():
-            return f"end, {transition.outcome}"
+            return f"end, {transition.outcome}" + (f", after {transition.after}" if transition.after else "")
         case Retry():
-            other = transition.otherwise
-            then = f"end, {other.outcome}" if isinstance(other, End) else other
+            then = _told(transition.otherwise).removeprefix("to ")
             return f"again from {transition.to} while {transition.budget} last; then {then}"
         case _:
             return f"to {transition}"

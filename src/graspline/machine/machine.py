@@ -103,8 +103,21 @@ class Machine:
             shown = f"end: {target.outcome}" if isinstance(target, End) else target
             yield Announce(Ended(path, outcome, shown, evidence, about))
             if isinstance(target, End):
+                if target.after is not None:
+                    evidence += yield from self._parting(target, robot, last, memory, prefix)
                 return Result(outcome=target.outcome, evidence=evidence, left=left, memory=memory)
             state = target
+
+    def _parting(
+        self, end: End, robot: Robot, last: Reply, memory: dict[str, object], prefix: str
+    ) -> Generator[Any, Any, Evidence]:
+        """The one state that is played before an end, whose outcome changes nothing any more."""
+        assert end.after is not None
+        path = prefix + end.after
+        yield Announce(Entered(path))
+        outcome, evidence, about, _ = yield from self._play(end.after, robot, last, memory, path)
+        yield Announce(Ended(path, outcome, f"end: {end.outcome}", evidence, about))
+        return evidence
 
     def _play(
         self, state: str, robot: Robot, last: Reply, memory: dict[str, object], path: str

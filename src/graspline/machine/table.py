@@ -10,9 +10,10 @@ ALWAYS = ("last", "robot")
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The machine ends with this outcome."""
+    """The machine ends with this outcome, after playing one more state if `after` names it, however that state ends."""
 
     outcome: str
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +26,11 @@ class Retry:
 
 
 Transition = str | End | Retry
+
+
+def states_of(target: str | End) -> str | None:
+    """The state a target leads to, if it leads to one: also an end that goes through a state."""
+    return target.after if isinstance(target, End) else target
 
 
 def targets_of(transition: Transition) -> tuple[str | End, ...]:

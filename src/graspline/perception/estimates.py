@@ -41,10 +41,25 @@ class Estimate:
     position_sigma_m: float
     yaw_sigma_rad: float
     time_s: float
+    shape: Literal["box", "ball", "plate"] = "box"
 
     @property
     def rotation(self) -> Array:
         return matrix_from_quaternion(self.quaternion)
+
+    @property
+    def radius_m(self) -> float:
+        return float(self.half_extents_m[0])
+
+    def distance_m(self, points_m: Array) -> Array | None:
+        """How far points (N, 3) are from its surface, 0 inside; None for a plate, which things are put into."""
+        if self.shape == "plate":
+            return None
+        apart = points_m - self.position_m
+        if self.shape == "ball":
+            return np.maximum(np.sqrt(np.vecdot(apart, apart)) - self.half_extents_m.max(), 0.0)
+        beyond = np.maximum(np.abs(np.einsum("ni,ij->nj", apart, self.rotation)) - self.half_extents_m, 0.0)
+        return np.sqrt(np.vecdot(beyond, beyond))
 
 
 def noisy(estimate: Estimate, perception: Perception, random: np.random.Generator) -> Estimate:

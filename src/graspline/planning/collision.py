@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least
 from graspline.perception.estimates import Estimate
 from graspline.scenes.scene import Scene
-from graspline.scenes.variation import box_shape_of, write_edits
+from graspline.scenes.variation import ball_shape_of, box_shape_of, write_edits
 
 Array = NDArray[np.float64]
 
@@ -48,9 +48,11 @@ class CollisionWorld:
         model = self._model
         self._joints = np.array([scene.joint_address(name) for name in scene.robot.joints])
         # Everything that is neither furniture nor an object belongs to the robot.
-        others = {model.body("world").id, *(model.body(name).id for name in scene.object_names)}
+        loose = (*scene.object_names, *scene.place_names)
+        others = {model.body("world").id, *(model.body(name).id for name in loose)}
         self._is_robot = np.array([int(body) not in others for body in model.geom_bodyid])
-        self._objects = {name: scene.joint_address(name) for name in scene.object_names}
+        self._loose = {name: scene.joint_address(name) for name in loose}
+        self._shapes = {each.name: box_shape_of if each.shape == "box" else ball_shape_of for each in scene.objects}
         model.geom_margin[~self._is_robot] = clearance_m
         # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
         model.geom_contype[~self._is_robot] = 0
@@ -64,17 +66,21 @@ class CollisionWorld:
             return
         self._believed = believed
         self._data.qpos[:] = self._model.qpos0
-        for _name, at in self._objects.items():
+        for at in self._loose.values():
             self._data.qpos[at : at + 3] = (0, 0, -10)
         for estimate in believed:
-            at = self._objects[estimate.name]
+            at = self._loose[estimate.name]
             self._data.qpos[at : at + 3] = estimate.position_m
             self._data.qpos[at + 3 : at + 7] = estimate.quaternion
-            x, y, z = (float(half) for half in estimate.half_extents_m)
-            size = (x, y, z)
-            if self._sizes.get(estimate.name) != size:
-                write_edits(self._model, box_shape_of(estimate.name, size))
-                self._sizes[estimate.name] = size
+            self._resize(estimate)
+
+    def _resize(self, estimate: Estimate) -> None:
+        """Give an object the size it is believed to have; a place keeps the one it was built with."""
+        shape = self._shapes.get(estimate.name)
+        x, y, z = (float(half) for half in estimate.half_extents_m)
+        if shape is not None and self._sizes.get(estimate.name) != (x, y, z):
+            write_edits(self._model, shape(estimate.name, (x, y, z)))
+            self._sizes[estimate.name] = (x, y, z)
 
     def first_collision(self, positions: Array) -> Collision | None:
         """Check joint positions (T, nu) one after another; the first at which the robot touches anything."""

@@ -37,6 +37,10 @@ class ScenePlace:
     # Height of the surface things rest on above the body's frame.
     floor_m: float
 
+    @property
+    def half_extents_m(self) -> tuple[float, float, float]:
+        return self.radius_m, self.radius_m, self.floor_m / 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
@@ -56,8 +60,9 @@ class Scene:
     def place_names(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.places)
 
-    def find(self, name: str) -> SceneObject:
-        return next(each for each in self.objects if each.name == name)
+    def half_extents_m(self, name: str) -> tuple[float, float, float]:
+        """Size of an object or place as compiled."""
+        return next(each.half_extents_m for each in (*self.objects, *self.places) if each.name == name)
 
     @property
     def cameras(self) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ from typing import Any
 
 from graspline.errors import InputError, nearest
 from graspline.tasks.lift_cube import LIFT_CUBE
+from graspline.tasks.oranges.task import ORANGES
 from graspline.tasks.task import Task
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (LIFT_CUBE,)}
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (LIFT_CUBE, ORANGES)}
 
 
 def find_task(name: str) -> Task[Any]:

@@ -29,10 +29,10 @@ from graspline.robots.robot import Robot
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
 from graspline.scenes.scene import Scene
+from graspline.tasks.claims import in_hand
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
 from graspline.tasks.stages.sight import Eye, look
-from graspline.tasks.claims import in_hand
 from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task, Witness
 
 Array = NDArray[np.float64]

@@ -1,0 +1,95 @@
+"""`graspline audit`: what is said against what is so."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graspline.cli.campaign import progress
+from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
+from graspline.cli.outputs import make_folder
+from graspline.cli.run import stopping
+from graspline.episodes.audit import Audit, run_audit
+from graspline.episodes.pages import audit_page
+from graspline.episodes.statistics import rate_text
+
+_SHOWN = 20
+
+
+def audit(
+    task: TaskName,
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
+    lanes: Annotated[
+        int, typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; results do not depend on it.")
+    ] = 32,
+    faults_share: Annotated[
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of episodes with a random fault.")
+    ] = 0.333,
+    config: Config = None,
+    settings: Settings = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where audit.json and audit.html go.")] = Path("out/audit"),
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Compare verdicts and claims with truth.
+
+    Every verdict, and every claim on the way (held, placed), is compared with what the simulator knows at that instant.
+    Exits with 1 if an episode claims success falsely.
+
+    \b
+    Examples:
+      graspline audit lift-cube --episodes 2000
+      graspline audit lift-cube --episodes 50 --faults-share 1 --json
+    """
+    found, parameters = task_and_parameters(task, config, settings)
+    make_folder("--out", out)
+    with stopping() as stop, ExitStack() as shown:
+        begin, played = progress(shown, as_json)
+        begin(episodes)
+        result = run_audit(
+            found,
+            parameters,
+            seed=seed,
+            episodes=episodes,
+            faults_share=faults_share,
+            lanes=lanes,
+            stop=stop,
+            played=played,
+        )
+        interrupted = stop()
+    text = json.dumps(result.as_dict(), indent=1, allow_nan=False)
+    (out / "audit.json").write_text(text + "\n", encoding="utf-8")
+    (out / "audit.html").write_text(audit_page(result), encoding="utf-8")
+    if as_json:
+        print(json.dumps(result.as_dict(), allow_nan=False))
+    else:
+        _tell(result)
+    print(f"saved: {out / 'audit.json'}, {out / 'audit.html'}", file=sys.stderr)
+    raise typer.Exit(130 if interrupted else 1 if result.false_successes else 0)
+
+
+def _tell(result: Audit) -> None:
+    print(f"{result.episodes} episodes, {result.faulty} with a fault, of which {result.struck} struck")
+    for verdict, count in sorted(result.silent.items()):
+        print(f"  {verdict}: {count}, which claim nothing")
+    width = max(len("kind"), *(len(kind) for kind in result.tallies))
+    print(f"{'kind':<{width}}  {'claims':>7}  {'false accepts of what was asserted':<56}  false rejects of what was so")
+    for kind, tally in result.tallies.items():
+        accepts = rate_text(tally.false_accepts, tally.asserted, 2)
+        rejects = rate_text(tally.false_rejects, tally.truly, 2)
+        print(f"{kind:<{width}}  {tally.asserted + tally.denied:>7}  {accepts:<56}  {rejects}")
+    worst = result.worst()
+    if worst:
+        print("worst cases:")
+    for each in worst[:_SHOWN]:
+        again = f"--seed {each.seed}" + (f" --fault {each.fault}" if each.fault else "")
+        about = f" of {each.about}" if each.about else ""
+        print(f"  {each.mistake.replace('_', ' ')}, {each.kind}{about}: {again}, {each.said} at {each.t_s:.2f} s")
+        print(f"    by truth: {'; '.join(str(one) for one in each.evidence)}")
+    if len(worst) > _SHOWN:
+        print(f"  and {len(worst) - _SHOWN} more in audit.json")

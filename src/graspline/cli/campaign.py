@@ -1,0 +1,232 @@
+"""`graspline campaign`: every fault in every state."""
+
+from __future__ import annotations
+
+import collections
+import json
+import shutil
+import statistics
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
+from graspline.cli.outputs import make_folder
+from graspline.cli.progress import RunProgress
+from graspline.cli.run import stopping
+from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
+from graspline.episodes.faults import FAULTS, parse_faults
+from graspline.episodes.pages import campaign_page
+from graspline.episodes.rehearsal import leaf_states
+from graspline.episodes.run import Episode
+from graspline.episodes.statistics import rate_text
+from graspline.errors import InputError, nearest
+from graspline.parameters.notation import printable
+from graspline.tasks.task import Task
+
+# Faults that a task is expected to recover from; the others may leave it nothing but a failure with a name.
+RECOVERABLE = ("drop", "shove", "move-plate")
+_WRONG = ("false_success", "crashed", "hung")
+# The column that joins all states.
+_ALL = "all"
+
+
+def campaign(
+    task: TaskName,
+    faults: Annotated[
+        str, typer.Option(metavar="A,B", help=f"Only these faults, of {', '.join(FAULTS)}.", show_default=False)
+    ] = "",
+    states: Annotated[
+        str, typer.Option(metavar="X,Y", help="Only in these states; `graspline diagram` shows them.")
+    ] = "",
+    after: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME@STATE[+S]",
+            help="A fault in every episode, the undisturbed ones too, so that recovery states are entered; repeatable.",
+        ),
+    ] = None,
+    episodes: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Episodes per cell.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; every cell has the same.")] = 0,
+    lanes: Annotated[
+        int, typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; results do not depend on it.")
+    ] = 32,
+    config: Config = None,
+    settings: Settings = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where campaign.json and campaign.html go.")] = Path(
+        "out/campaign"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Let every fault strike in every state.
+
+    Each cell counts the episodes that recovered and those that failed by name, and how soon the fault was noticed.
+    Exits with 1 if an episode claims success falsely, crashes or hangs.
+
+    \b
+    Examples:
+      graspline campaign lift-cube --faults drop,shove --episodes 4
+      graspline campaign lift-cube --states lift,hold --out out/holding
+      graspline campaign lift-cube --states back_off --after drop@lift+0.3
+    """
+    before = tuple(after or ())
+    found, parameters = task_and_parameters(
+        task,
+        config,
+        settings,
+        lambda _: _names("--faults", "fault", faults, FAULTS),
+        lambda named: _names("--states", "state", states, _states_of(named)),
+        lambda named: parse_faults(before, named.machine(named.parameters()).paths(), option="--after"),
+    )
+    make_folder("--out", out)
+    plan = Plan(
+        task=found,
+        parameters=parameters,
+        faults=_names("--faults", "fault", faults, FAULTS) or tuple(FAULTS),
+        states=_names("--states", "state", states, _states_of(found)) or leaf_states(found.machine(parameters)),
+        after=before,
+        seed=seed,
+        episodes=episodes,
+    )
+    with stopping() as stop, ExitStack() as shown:
+        begin, played = progress(shown, as_json)
+        result = run_campaign(plan, lanes=lanes, stop=stop, begin=begin, played=played)
+        interrupted = stop()
+    text = json.dumps(result.as_dict(), indent=1, allow_nan=False)
+    (out / "campaign.json").write_text(text + "\n", encoding="utf-8")
+    (out / "campaign.html").write_text(campaign_page(result), encoding="utf-8")
+    if as_json:
+        print(json.dumps(result.as_dict(), allow_nan=False))
+    else:
+        _tell(result)
+    print(f"saved: {out / 'campaign.json'}, {out / 'campaign.html'}", file=sys.stderr)
+    raise typer.Exit(130 if interrupted else 0 if result.clean else 1)
+
+
+def _states_of(task: Task[Any]) -> tuple[str, ...]:
+    return leaf_states(task.machine(task.parameters()))
+
+
+def _names(option: str, what: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Names between commas; all mistakes at once."""
+    known = tuple(known)
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    problems = [
+        f"{option} {printable(text)}: unknown {what} {printable(name)!r}; {nearest(name, known)}"
+        for name in names
+        if name not in known
+    ]
+    if problems:
+        raise InputError(problems)
+    return names
+
+
+def progress(shown: ExitStack, beside_output: bool) -> tuple[Callable[[int], None], Callable[[Episode], None]]:
+    """What a run in several parts calls at the beginning of each, and for each episode."""
+    bars: list[RunProgress] = []
+
+    def begin(episodes: int) -> None:
+        shown.close()
+        if episodes:
+            bars.append(shown.enter_context(RunProgress(episodes, beside_output=beside_output)))
+
+    return begin, lambda episode: bars[-1].add(episode)
+
+
+def _tell(result: Campaign) -> None:
+    print(f"{result.task}: recovered / struck, by fault and state")
+    for line in _matrix(result, shutil.get_terminal_size((120, 24)).columns):
+        print(line)
+    print()
+    for line in _by_fault(result):
+        print(line)
+    for line in (*_drops(result), *_recovery(result)):
+        print(line)
+    wrong = [case for cell in result.cells.values() for case in cell.cases if case.ending in _WRONG]
+    print(f"false successes, crashes and hangs: {len(wrong)}")
+    for case in wrong[:20]:
+        print(f"  {case.ending.replace('_', ' ')}: --seed {case.seed} --fault {case.fault}")
+        if case.ending == "crashed":
+            print(case.note, file=sys.stderr)
+
+
+def _drops(result: Campaign) -> list[str]:
+    """How soon drops are noticed, over all and the latest in each state."""
+    noticed = result.of_fault("drop").detect_s
+    if not noticed:
+        return []
+    by_state = {
+        cell.state: max(cell.detect_s) for cell in result.cells.values() if cell.fault == "drop" and cell.detect_s
+    }
+    latest = ", ".join(f"{state} {slowest:.3f} s" for state, slowest in by_state.items())
+    median = statistics.median(noticed)
+    return [f"drops noticed after {median:.3f} s (median), {max(noticed):.3f} s (latest); latest by state: {latest}"]
+
+
+def _recovery(result: Campaign) -> list[str]:
+    cells = [result.of_fault(fault) for fault in RECOVERABLE]
+    struck, recovered = sum(cell.struck for cell in cells), sum(cell.count("recovered") for cell in cells)
+    if not struck:
+        return []
+    named = collections.Counter[str]()
+    for cell in cells:
+        named.update(cell.failures)
+    rest = ", ".join(f"{name} {count}" for name, count in named.most_common())
+    told = f"{', '.join(RECOVERABLE)}: recovered {rate_text(recovered, struck)}"
+    return [told + (f"; failed: {rest}" if rest else "")]
+
+
+def _matrix(result: Campaign, width: int) -> list[str]:
+    """The table, in as many blocks of states as fit the width; a dash where a fault makes no sense."""
+    first = max(len(fault) for fault in result.faults)
+    lines: list[str] = []
+    for block in _blocks((*result.states, _ALL), width - first):
+        lines += ["", " " * first + "".join(f"{state:>{_wide(state)}}" for state in block)]
+        for fault in result.faults:
+            row = [result.of_fault(fault) if state == _ALL else result.cells[fault, state] for state in block]
+            texts = (f"{_cell(cell):>{_wide(state)}}" for state, cell in zip(block, row, strict=True))
+            lines.append(f"{fault:<{first}}" + "".join(texts))
+    return lines
+
+
+def _blocks(states: Iterable[str], width: int) -> list[list[str]]:
+    blocks: list[list[str]] = [[]]
+    for state in states:
+        if blocks[-1] and sum(map(_wide, blocks[-1])) + _wide(state) > width:
+            blocks.append([])
+        blocks[-1].append(state)
+    return blocks
+
+
+def _wide(state: str) -> int:
+    return max(len(state), 7) + 2
+
+
+def _cell(cell: Cell) -> str:
+    if cell.idle:
+        return "–"
+    mark = "!" if any(case.ending in _WRONG for case in cell.cases) else ""
+    return f"{mark}{cell.count('recovered')}/{cell.struck}"
+
+
+def _by_fault(result: Campaign) -> list[str]:
+    """One line per fault: what it came to, and how soon it was noticed."""
+    first, lines = max(len(fault) for fault in result.faults), []
+    for fault in result.faults:
+        cell = result.of_fault(fault)
+        if not cell.struck:
+            reasons = dict.fromkeys(each.idle for each in result.cells.values() if each.fault == fault)
+            lines.append(f"{fault:<{first}}  not struck: {'; '.join(reasons)}")
+            continue
+        failed = ", ".join(f"{name} {count}" for name, count in cell.failures.items())
+        noticed = ""
+        if cell.detect_s:
+            median, latest = statistics.median(cell.detect_s), max(cell.detect_s)
+            noticed = f"; noticed {len(cell.detect_s)}, median {median:.2f} s, latest {latest:.2f} s"
+        told = f"recovered {cell.count('recovered')}/{cell.struck}" + (f"; failed: {failed}" if failed else "")
+        lines.append(f"{fault:<{first}}  {told}{noticed}")
+    return lines

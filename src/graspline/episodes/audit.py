@@ -1,0 +1,259 @@
+"""The audit: every verdict, and every claim on the way to it, compared with what the simulator knows.
+
+A false accept says yes where truth says no; a false reject says no where truth says yes. A false success is the worst
+bug there can be, so most of the code here only looks for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from graspline.episodes.faults import FAULTS
+from graspline.episodes.rehearsal import HANG_S, Calm, leaf_states, rehearse, senseless
+from graspline.episodes.run import HUNG, INTERRUPTED, Episode, Instant, run_scenarios
+from graspline.episodes.scenario import Scenario
+from graspline.episodes.statistics import wilson
+from graspline.evidence import Evidence, Measurement, failures, passes
+from graspline.execution.happenings import Ended, Happening
+from graspline.parameters import Parameters, Value, dump
+from graspline.tasks.task import Task
+
+EPISODE = "episode"
+# Verdicts that claim nothing about the goal.
+SILENT = (INTERRUPTED, HUNG, "physics_diverged", "crashed")
+# Undisturbed episodes that say where faults make sense; the same ones for every audit, so that an episode's fault
+# depends on its seed and nothing else.
+_REHEARSED = range(8)
+# Keeps the choice of faults apart from the other randomness of a seed.
+_FAULT_STREAM = 0xFA17
+
+Mistake = Literal["false_accept", "false_reject"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrong:
+    """One claim that truth contradicts."""
+
+    kind: str
+    mistake: Mistake
+    seed: int
+    # As `run --fault` reads it; empty if there was none.
+    fault: str
+    t_s: float
+    # The state and its outcome, or the verdict of the episode.
+    said: str
+    about: str
+    # By truth.
+    evidence: Evidence
+
+    @property
+    def excess(self) -> float:
+        """How far truth is from what was said: by the worst measurement that failed, as a share of its limit."""
+        return max((_excess(each) for each in failures(self.evidence)), default=0.0)
+
+    def as_dict(self) -> dict[str, Value]:
+        return {
+            "kind": self.kind,
+            "mistake": self.mistake,
+            "seed": self.seed,
+            "fault": self.fault,
+            "t_s": round(self.t_s, 6),
+            "said": self.said,
+            "about": self.about,
+            "evidence": [str(each) for each in self.evidence],
+        }
+
+
+def _excess(measurement: Measurement) -> float:
+    if measurement.absent:
+        return float("inf")
+    return abs(measurement.value - measurement.limit) / max(abs(measurement.limit), 1e-9)
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """Claims of one kind against truth: how many there were, and how many of them were wrong."""
+
+    kind: str
+    asserted: int = 0
+    denied: int = 0
+    false_accepts: int = 0
+    false_rejects: int = 0
+
+    @property
+    def truly(self) -> int:
+        """Claims about something that was so, whatever was said."""
+        return self.asserted - self.false_accepts + self.false_rejects
+
+    def add(self, *, asserted: bool, true: bool) -> Mistake | None:
+        """Count one claim; says how it was wrong, if it was."""
+        if asserted:
+            self.asserted += 1
+            self.false_accepts += not true
+            return None if true else "false_accept"
+        self.denied += 1
+        self.false_rejects += true
+        return "false_reject" if true else None
+
+    def as_dict(self) -> dict[str, Value]:
+        return {
+            "kind": self.kind,
+            "asserted": self.asserted,
+            "denied": self.denied,
+            "truly": self.truly,
+            "false_accepts": self.false_accepts,
+            "false_accept_interval": [round(end, 6) for end in wilson(self.false_accepts, self.asserted)],
+            "false_rejects": self.false_rejects,
+            "false_reject_interval": [round(end, 6) for end in wilson(self.false_rejects, self.truly)],
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class Audit:
+    """Tallies by kind, whole episodes first, and every mistake."""
+
+    task: str
+    parameters: Parameters
+    seed: int
+    episodes: int = 0
+    faulty: int = 0
+    struck: int = 0
+    # Verdicts that claim nothing, which no tally counts.
+    silent: dict[str, int] = field(default_factory=dict)
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    mistakes: list[Wrong] = field(default_factory=list)
+
+    def tally(self, kind: str) -> Tally:
+        return self.tallies.setdefault(kind, Tally(kind=kind))
+
+    @property
+    def false_successes(self) -> int:
+        return self.tally(EPISODE).false_accepts
+
+    def worst(self) -> list[Wrong]:
+        """False accepts before false rejects, episodes before claims, and then the furthest from truth first."""
+        return sorted(
+            self.mistakes, key=lambda each: (each.mistake, each.kind != EPISODE, -each.excess, each.seed, each.t_s)
+        )
+
+    def as_dict(self) -> dict[str, Value]:
+        return {
+            "task": self.task,
+            "seed": self.seed,
+            "parameters": dump(self.parameters),
+            "episodes": self.episodes,
+            "with_faults": self.faulty,
+            "struck": self.struck,
+            "claiming_nothing": dict(sorted(self.silent.items())),
+            "kinds": [tally.as_dict() for tally in self.tallies.values()],
+            "mistakes": [each.as_dict() for each in self.worst()],
+        }
+
+
+def run_audit(
+    task: Task[Any],
+    parameters: Parameters,
+    *,
+    seed: int,
+    episodes: int,
+    faults_share: float,
+    lanes: int,
+    stop: Callable[[], bool] = lambda: False,
+    played: Callable[[Episode], None] = lambda episode: None,
+) -> Audit:
+    """Play episodes, a share of them with a random fault at a random moment, and compare what is said with truth."""
+    audit = Audit(task=task.name, parameters=parameters, seed=seed)
+    for kind in (EPISODE, *(claim.name for claim in task.claims.values())):
+        audit.tally(kind)
+    calms = rehearse(task, parameters, _REHEARSED, lanes=lanes, stop=stop) if faults_share > 0 else {}
+    cells = _cells(task, parameters, list(calms.values()))
+    scenarios = [
+        Scenario(task=task, parameters=parameters, seed=each, faults=draw_fault(each, faults_share, cells))
+        for each in range(seed, seed + episodes)
+    ]
+
+    def onlook(instant: Instant, happening: Happening) -> None:
+        if isinstance(happening, Ended):
+            check_claim(audit, instant, happening)
+
+    for episode in run_scenarios(scenarios, lanes=lanes, onlookers=[onlook], limit_s=HANG_S, stop=stop):
+        played(episode)
+        check_verdict(audit, episode)
+    return audit
+
+
+Cells = Sequence[tuple[str, str, float]]
+
+
+def _cells(task: Task[Any], parameters: Parameters, calms: Sequence[Calm]) -> Cells:
+    """Every fault and state that make sense together, with how long the state takes."""
+    scene, found = task.scene(parameters), []
+    for state in leaf_states(task.machine(parameters)) if calms else ():
+        lasted = [calm.lasted_s[state] for calm in calms if state in calm.lasted_s]
+        found += [
+            (fault, state, float(np.mean(lasted))) for fault in FAULTS if not senseless(fault, state, scene, calms)
+        ]
+    return found
+
+
+def draw_fault(seed: int, share: float, cells: Cells) -> tuple[str, ...]:
+    """The fault of an episode, if it gets one: at a random moment of a random state."""
+    random = np.random.default_rng((seed, _FAULT_STREAM))
+    if not cells or random.random() >= share:
+        return ()
+    fault, state, lasts_s = cells[int(random.integers(len(cells)))]
+    delay_s = round(random.uniform(0.0, lasts_s), 2)
+    return (f"{fault}@{state}" + (f"+{delay_s:g}" if delay_s else ""),)
+
+
+def check_claim(audit: Audit, instant: Instant, ended: Ended) -> None:
+    """Hold what a state has just said against this instant's truth."""
+    scenario, task = instant.scenario, instant.scenario.task
+    claim = task.claims.get((ended.state, ended.outcome))
+    if claim is None:
+        return
+    evidence = task.check_claim(scenario.parameters, claim.name, ended.about, instant.snapshot())
+    mistake = audit.tally(claim.name).add(asserted=claim.asserted, true=passes(evidence))
+    if mistake is not None:
+        audit.mistakes.append(
+            Wrong(
+                kind=claim.name,
+                mistake=mistake,
+                seed=scenario.seed,
+                fault=", ".join(scenario.faults),
+                t_s=instant.time_s,
+                said=f"{ended.state}: {ended.outcome}",
+                about=ended.about,
+                evidence=evidence,
+            )
+        )
+
+
+def check_verdict(audit: Audit, episode: Episode) -> None:
+    """Hold an episode's verdict against the goal by truth."""
+    if episode.verdict == INTERRUPTED:
+        return
+    audit.episodes += 1
+    audit.faulty += bool(episode.scenario.faults)
+    audit.struck += any(not strike.missed for strike in episode.strikes)
+    if episode.verdict in SILENT:
+        audit.silent[episode.verdict] = audit.silent.get(episode.verdict, 0) + 1
+        return
+    mistake = audit.tally(EPISODE).add(asserted=episode.succeeded, true=passes(episode.goal_by_truth))
+    if mistake is not None:
+        audit.mistakes.append(
+            Wrong(
+                kind=EPISODE,
+                mistake=mistake,
+                seed=episode.scenario.seed,
+                fault=", ".join(episode.scenario.faults),
+                t_s=episode.sim_time_s,
+                said=episode.verdict,
+                about="",
+                evidence=episode.goal_by_truth,
+            )
+        )

@@ -1,0 +1,311 @@
+"""What faults do to the world: each a function from the moment it strikes to timed events.
+
+A mishap may look at the simulator's state, for somebody who pulls a plate away sees it. It draws only from its own
+generator, so a scenario gives the same bits in any lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
+from graspline.engine.protocol import Engine
+from graspline.robots.so101 import PAD_GEOMS
+from graspline.scenes.scene import ScenePlace
+from graspline.scenes.variation import Edit, Variation, friction_of, row_of
+
+Array = NDArray[np.float64]
+
+# Both pads press at least this hard while something is in the hand.
+PRESS_N = 0.05
+# Pads as slippery as oil; an object falls out of them within this time.
+_OILED = (0.01, 0.0001, 0.00001)
+_OILED_S = 0.3
+# What helps it out: the jaws of an SO-101 lean and may wedge a cube even without friction.
+_DROP_N = 2.0
+# A shove gives the object this speed within this time. A box slides 2 cm with it, a ball rolls 5 to 10 cm.
+_SHOVE_M_S = {"box": 0.5, "ball": 0.2}
+_SHOVE_S = 0.05
+# Where taken things are put, one beside the other.
+_FAR_AWAY_M = (3.0, 3.0)
+_APART_M = 0.3
+# A plate is slid this far in this time; fruit on it rolls but stays within the rim.
+_SLIDE_M = (0.03, 0.06)
+_SLIDE_S = 0.3
+# It stays between these distances from the robot, or where it was if that is farther.
+_NEAR_M, _FAR_M = 0.17, 0.30
+# Somebody who slides a plate overcomes its friction on the table and follows a speed with half of a tick's error.
+_PLATE_FRICTION = 0.8
+_GRAVITY_M_S2 = 9.81
+_FOLLOW = 0.5
+# Well out of an SO-101's reach, and still on the table.
+_OUT_OF_REACH_M = 0.75
+# What is this close above a plate's floor lies on it.
+_LYING_M = 0.006
+STRANGER = "stranger_"
+# A stranger keeps this much room to others, and this much to the hand.
+_ROOM_M = 0.001
+_HAND_ROOM_M = 0.04
+# What is held higher than this is above all fruit.
+_LOW_M = 0.09
+_WEAK = 0.4
+# Torque of the servos moves a jammed joint by milliradians a second.
+_JAMMED_DAMPING = 2000.0
+# How long eyes are bad for, and how bad.
+SPELL_S = 1.0
+_NOISE_M = 0.005
+_DELAY_S = 0.2
+
+
+@dataclass(slots=True, kw_only=True)
+class Context:
+    """The world of one lane as a mishap finds it."""
+
+    engine: Engine
+    lane: int
+    variation: Variation
+    random: np.random.Generator
+    # The object the task is working on.
+    target: str
+    taken: list[str] = field(default_factory=list)
+
+    def position_m(self, name: str) -> Array:
+        at = self.engine.scene.joint_address(name)
+        return self.engine.qpos[self.lane, at : at + 3].copy()
+
+    def quaternion(self, name: str) -> Array:
+        at = self.engine.scene.joint_address(name)
+        return self.engine.qpos[self.lane, at + 3 : at + 7].copy()
+
+    def velocity_m_s(self, name: str) -> Array:
+        return self.engine.truth[self.lane, self.engine.layout.truth[f"{name}.velocity"]].copy()
+
+    def half_extents_m(self, name: str) -> Array:
+        return self.engine.half_extents_m(self.lane, name)
+
+    def tool_m(self) -> Array:
+        return self.engine.readings[self.lane, self.engine.layout.readings["tool_position"]].copy()
+
+    def pressed(self) -> bool:
+        """Whether both pads press on something."""
+        return pads_press(self.engine, self.lane)
+
+    def number(self, field: str, element: str) -> tuple[float, ...]:
+        """A number of the model as this lane has had it from its start."""
+        for edit in self.variation.edits:
+            if (edit.field, edit.element) == (field, element):
+                return edit.values
+        model = self.engine.scene.model
+        row = row_of(model, Edit(field=field, element=element, values=()))
+        return tuple(np.ravel(getattr(model, field)[row]).tolist())
+
+    def mass_kg(self, name: str) -> float:
+        return self.number("body_mass", name)[0]
+
+    def place(self) -> ScenePlace:
+        return self.engine.scene.places[0]
+
+    def lying_on(self, place: ScenePlace) -> list[str]:
+        """Objects whose lowest point is on a place's floor."""
+        middle, found = self.position_m(place.name), []
+        for name in self.engine.scene.object_names:
+            apart = self.position_m(name) - middle
+            above_m = apart[2] - place.floor_m - self.half_extents_m(name)[2]
+            if np.hypot(apart[0], apart[1]) < place.radius_m and above_m < _LYING_M:
+                found.append(name)
+        return found
+
+
+def pads_press(engine: Engine, lane: int) -> bool:
+    """Whether both pads of a lane press on something."""
+    readings, parts = engine.readings[lane], engine.layout.readings
+    return all(bool(np.linalg.norm(readings[parts[f"{pad}_pad_force"]]) >= PRESS_N) for pad in ("fixed", "moving"))
+
+
+# An event, or how to find it when its time has come; and how many seconds after the strike that is.
+Deed = Event | Callable[[Context], Event]
+Timed = tuple[float, Deed]
+
+
+def drop(context: Context) -> list[Timed]:
+    """The pads lose their grip for a moment, and something tugs at the object."""
+    before = tuple(
+        Edit(field="geom_friction", element=geom, values=context.number("geom_friction", geom)) for geom in PAD_GEOMS
+    )
+    return [
+        (0.0, Change(edits=friction_of(PAD_GEOMS, _OILED))),
+        (0.0, Push(body=context.target, force_n=(0.0, 0.0, -_DROP_N))),
+        (_OILED_S, Push(body=context.target, force_n=(0.0, 0.0, 0.0))),
+        (_OILED_S, Change(edits=before)),
+    ]
+
+
+def shove(context: Context) -> list[Timed]:
+    """Somebody pushes the object sideways."""
+    shapes = {each.name: each.shape for each in context.engine.scene.objects}
+    speed_m_s = _SHOVE_M_S[shapes[context.target]]
+    angle = context.random.uniform(-np.pi, np.pi)
+    force = context.mass_kg(context.target) * speed_m_s / _SHOVE_S
+    push = Push(body=context.target, force_n=(force * float(np.cos(angle)), force * float(np.sin(angle)), 0.0))
+    return [(0.0, push), (_SHOVE_S, Push(body=context.target, force_n=(0.0, 0.0, 0.0)))]
+
+
+def remove(context: Context) -> list[Timed]:
+    """Somebody takes the object away."""
+    x, y = _FAR_AWAY_M
+    z = float(context.half_extents_m(context.target)[2])
+    context.taken.append(context.target)
+    return [(0.0, Place(body=context.target, position_m=(x, y + _APART_M * len(context.taken), z)))]
+
+
+def move_plate(context: Context) -> list[Timed]:
+    """Somebody slides the plate 3 to 6 cm over the table; what lies on it goes along, rolling within the rim."""
+    plate = context.place().name
+    way_m = context.random.uniform(*_SLIDE_M)
+    heading = _heading(context, context.position_m(plate)[:2], way_m)
+    load_kg = context.mass_kg(plate) + sum(context.mass_kg(name) for name in context.lying_on(context.place()))
+    hz = context.engine.scene.robot.control_hz
+    ticks = round(_SLIDE_S * hz)
+
+    def hand(speed_m_s: float) -> Callable[[Context], Event]:
+        def push(now: Context) -> Event:
+            grip_n = _PLATE_FRICTION * _GRAVITY_M_S2 * load_kg * min(1.0, speed_m_s / 0.05)
+            error = speed_m_s * heading - now.velocity_m_s(plate)[:2]
+            x, y = (grip_n * heading + _FOLLOW * hz * load_kg * error).tolist()
+            return Push(body=plate, force_n=(x, y, 0.0))
+
+        return push
+
+    # The speed of a smooth start and stop, whose mean is the way over the time.
+    speeds = 2 * way_m / _SLIDE_S * np.sin(np.pi * (np.arange(ticks) + 0.5) / ticks) ** 2
+    pushes: list[Timed] = [(index / hz, hand(float(speed))) for index, speed in enumerate(speeds)]
+    return [*pushes, (ticks / hz, Push(body=plate, force_n=(0.0, 0.0, 0.0)))]
+
+
+def _heading(context: Context, at_m: Array, way_m: float) -> Array:
+    """A random direction in which the plate stays in reach and clear of the robot."""
+    far_m = max(_FAR_M, float(np.hypot(*at_m)))
+    angles = context.random.uniform(-np.pi, np.pi, 64)
+    headings = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    away_m = np.hypot(*(at_m + way_m * headings).T)
+    good = headings[(away_m >= _NEAR_M) & (away_m <= far_m)]
+    # Sideways it comes neither nearer nor much farther.
+    return good[0] if len(good) else np.array([-at_m[1], at_m[0]]) / np.hypot(*at_m)
+
+
+def plate_away(context: Context) -> list[Timed]:
+    """Somebody puts the plate, with what lies on it, where the arm does not reach."""
+    plate = context.place()
+    before = context.position_m(plate.name)
+    outward = before[:2] / max(float(np.hypot(*before[:2])), 1e-9)
+    shift = np.array([*(outward * _OUT_OF_REACH_M - before[:2]), 0.0])
+    return [(0.0, _moved(context, name, shift)) for name in (plate.name, *context.lying_on(plate))]
+
+
+def _moved(context: Context, name: str, shift: Array) -> Event:
+    x, y, z = (context.position_m(name) + shift).tolist()
+    w, i, j, k = context.quaternion(name).tolist()
+    return Place(body=name, position_m=(x, y, z), quaternion=(w, i, j, k))
+
+
+def plate_full(context: Context) -> list[Timed]:
+    """Strangers' fruit takes every spot on the plate that is free."""
+    plate = context.place()
+    middle = context.position_m(plate.name)
+    # Footprints of what is there already: what lies on the plate, and what is held low over it.
+    taken = [
+        (context.position_m(name)[:2], float(context.half_extents_m(name)[:2].max()))
+        for name in context.engine.scene.object_names
+        if context.position_m(name)[2] - context.half_extents_m(name)[2] < _LOW_M
+    ]
+    if context.tool_m()[2] < _LOW_M:
+        taken.append((context.tool_m()[:2], _HAND_ROOM_M))
+    found: list[Timed] = []
+    for name in strangers(context.engine):
+        half = context.half_extents_m(name)
+        radius_m = float(half[:2].max())
+        for spot in _spots(middle[:2], plate.radius_m - radius_m - 0.008):
+            if all(np.hypot(*(spot - at)) >= radius_m + room_m + _ROOM_M for at, room_m in taken):
+                x, y, z = float(spot[0]), float(spot[1]), float(middle[2]) + plate.floor_m + float(half[2])
+                found.append((0.0, Place(body=name, position_m=(x, y, z))))
+                taken.append((spot, radius_m))
+                break
+    return found
+
+
+def _spots(middle_m: Array, outermost_m: float) -> Iterator[Array]:
+    """Rings of places from the rim inwards, close enough that whoever goes round them leaves no gap."""
+    for radius_m in np.arange(outermost_m, 0.0, -0.005):
+        for angle in np.radians(np.arange(0, 360, 3)):
+            yield middle_m + radius_m * np.array([np.cos(angle), np.sin(angle)])
+    yield middle_m
+
+
+def strangers(engine: Engine) -> list[str]:
+    """Parked objects that are there to fill a plate."""
+    return [name for name in engine.scene.object_names if name.startswith(STRANGER)]
+
+
+def weaken(context: Context) -> list[Timed]:
+    """One servo of the arm has two fifths of its force and gain from now on."""
+    joint = _arm_joint(context)
+    gain = context.number("actuator_gainprm", joint)
+    bias = context.number("actuator_biasprm", joint)
+    low, high = context.number("actuator_forcerange", joint)
+    edits = (
+        Edit(field="actuator_gainprm", element=joint, values=(_WEAK * gain[0], *gain[1:])),
+        # A position servo pulls back by its bias as hard as its gain pulls.
+        Edit(field="actuator_biasprm", element=joint, values=(bias[0], _WEAK * bias[1], *bias[2:])),
+        Edit(field="actuator_forcerange", element=joint, values=(_WEAK * low, _WEAK * high)),
+    )
+    return [(0.0, Change(edits=edits))]
+
+
+def jam(context: Context) -> list[Timed]:
+    """One joint of the arm no longer moves."""
+    return [(0.0, _jammed(_arm_joint(context)))]
+
+
+def stuck_jaw(context: Context) -> list[Timed]:
+    """The jaw no longer moves."""
+    robot = context.engine.scene.robot
+    return [(0.0, _jammed(robot.joints[robot.jaw]))]
+
+
+def _arm_joint(context: Context) -> str:
+    robot = context.engine.scene.robot
+    return str(context.random.choice(robot.joints[robot.arm]))
+
+
+def _jammed(joint: str) -> Change:
+    return Change(edits=(Edit(field="dof_damping", element=joint, values=(_JAMMED_DAMPING,)),))
+
+
+def blackout(context: Context) -> list[Timed]:
+    """Pictures are black for a second, and no object is seen."""
+    return [(0.0, Blind(kind="black")), (SPELL_S, See())]
+
+
+def freeze(context: Context) -> list[Timed]:
+    """For a second pictures and estimates stay as they are."""
+    return [(0.0, Blind(kind="frozen")), (SPELL_S, See())]
+
+
+def noise(context: Context) -> list[Timed]:
+    """For a second positions are seen with a noise of 5 mm, and the estimator does not say so."""
+    seed = int(context.random.integers(2**32))
+    return [(0.0, Misjudge(sigma_m=_NOISE_M, seed=seed)), (SPELL_S, See())]
+
+
+def delay(context: Context) -> list[Timed]:
+    """For a second everything is seen 0.2 s late."""
+    return [(0.0, Misjudge(delay_s=_DELAY_S)), (SPELL_S, See())]
+
+
+def nan_control(context: Context) -> list[Timed]:
+    """A control is not a number for one tick."""
+    return [(0.0, CorruptControl(joint=context.engine.scene.robot.joints[2]))]

@@ -1,0 +1,101 @@
+"""Campaigns and audits as pages: one file, no script, nothing loaded from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from graspline.episodes.audit import Audit, Tally
+from graspline.episodes.campaign import Campaign, Cell
+from graspline.episodes.faults import FAULTS
+from graspline.episodes.statistics import rate_text
+
+_STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; color: #223; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; }
+th, td { border: 1px solid #d5d9e0; padding: .3rem .5rem; text-align: center; white-space: nowrap; }
+th { background: #f2f4f8; font-weight: 600; }
+th[title], td[title] { cursor: help; }
+td.text { text-align: left; white-space: normal; font-family: ui-monospace, monospace; font-size: 13px; }
+.idle { color: #9aa; background: #fafafa; }
+.bad { background: #c0392b; color: white; font-weight: 700; }
+small { color: #667; }
+"""
+
+
+def _page(title: str, body: Iterable[str]) -> str:
+    lines = [
+        "<!doctype html>",
+        f"<html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title><style>{_STYLE}</style></head>",
+        f"<body><h1>{escape(title)}</h1>",
+        *body,
+        "</body></html>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def campaign_page(campaign: Campaign) -> str:
+    """The matrix; the verdicts behind a cell show when the pointer rests on it."""
+    head = "".join(f"<th>{escape(state)}</th>" for state in campaign.states)
+    body = [
+        f"<p>{campaign.struck} strikes: {campaign.count('recovered')} recovered, {campaign.count('failed')} failed by "
+        f"name, {campaign.count('false_success')} false successes, {campaign.count('crashed')} crashed, "
+        f"{campaign.count('hung')} hung. {campaign.episodes} episodes per cell from seed {campaign.seed}.</p>",
+        "<p><small>A cell says recovered / struck, and below it the median time until the fault was noticed. "
+        "Hover for verdicts.</small></p>",
+        f"<table><tr><th></th>{head}<th>all</th></tr>",
+    ]
+    for fault in campaign.faults:
+        cells = "".join(_cell(campaign.cells[fault, state]) for state in campaign.states)
+        about = escape(FAULTS[fault].about, quote=True)
+        row = f"<th title='{about}'>{escape(fault)}</th>{cells}{_cell(campaign.of_fault(fault))}"
+        body.append(f"<tr>{row}</tr>")
+    return _page(f"Campaign: {campaign.task}", [*body, "</table>"])
+
+
+def _cell(cell: Cell) -> str:
+    if cell.idle:
+        return f"<td class='idle' title='{escape(cell.idle, quote=True)}'>–</td>"
+    verdicts = [f"recovered: {cell.count('recovered')}", *(f"{name}: {n}" for name, n in cell.failures.items())]
+    wrong = {name: cell.count(name) for name in ("false_success", "crashed", "hung") if cell.count(name)}
+    verdicts += [f"{name}: {count}" for name, count in wrong.items()]
+    verdicts += [f"not struck: {cell.count('not_struck')}"] if cell.count("not_struck") else []
+    noticed = sorted(cell.detect_s)
+    if noticed:
+        verdicts.append(f"noticed: {len(noticed)}, at the latest after {noticed[-1]:.2f} s")
+    share = cell.count("recovered") / cell.struck
+    # From amber, a failure with a name, to green.
+    colour = f"background: hsl({round(40 + 90 * share)} 65% 82%)"
+    look = "class='bad'" if wrong else f"style='{colour}'"
+    median = f"<br><small>{noticed[len(noticed) // 2]:.2f} s</small>" if noticed else ""
+    text = f"{cell.count('recovered')}/{cell.struck}{median}"
+    return f"<td {look} title='{escape(chr(10).join(verdicts), quote=True)}'>{text}</td>"
+
+
+def audit_page(audit: Audit) -> str:
+    """Tallies with intervals, and every mistake, the worst first."""
+    body = [
+        f"<p>{audit.episodes} episodes from seed {audit.seed}, {audit.faulty} of them with a fault, "
+        f"of which {audit.struck} struck.</p>",
+        "<table><tr><th>kind</th><th>asserted</th><th>denied</th><th>false accepts of what was asserted</th>"
+        "<th>false rejects of what was so</th></tr>",
+        *(_tally(tally) for tally in audit.tallies.values()),
+        "</table><h2>Mistakes, the worst first</h2>",
+        "<table><tr><th>mistake</th><th>kind</th><th>seed</th><th>fault</th><th>time</th><th>said</th><th>about</th>"
+        "<th>by truth</th></tr>",
+    ]
+    for each in audit.worst():
+        words = (each.mistake.replace("_", " "), each.kind, str(each.seed), each.fault, f"{each.t_s:.2f} s")
+        row = "".join(f"<td>{escape(word)}</td>" for word in (*words, each.said, each.about))
+        body.append(f"<tr>{row}<td class='text'>{escape('; '.join(str(one) for one in each.evidence))}</td></tr>")
+    return _page(f"Audit: {audit.task}", [*body, "</table>"])
+
+
+def _tally(tally: Tally) -> str:
+    accepts = rate_text(tally.false_accepts, tally.asserted, 2)
+    rejects = rate_text(tally.false_rejects, tally.truly, 2)
+    bad = " class='bad'" if tally.false_accepts else ""
+    return (
+        f"<tr><th>{escape(tally.kind)}</th><td>{tally.asserted}</td><td>{tally.denied}</td>"
+        f"<td{bad}>{accepts}</td><td>{rejects}</td></tr>"
+    )

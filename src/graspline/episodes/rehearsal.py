@@ -1,0 +1,107 @@
+"""Undisturbed episodes, and what they say about faults: which states are entered, how long, with what in the hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graspline.episodes.faults import FAULTS, missing_in_scene
+from graspline.episodes.mishaps import pads_press
+from graspline.episodes.run import INTERRUPTED, Episode, Instant, run_scenarios
+from graspline.episodes.scenario import Scenario
+from graspline.execution.happenings import Ended, Entered, Happening, Looked
+from graspline.machine.machine import Machine
+from graspline.parameters import Parameters
+from graspline.scenes.scene import Scene
+from graspline.tasks.task import Task
+
+# No episode of any task takes as long as this in simulated time; what does has hung.
+HANG_S = 900.0
+Story = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calm:
+    """One episode in which nothing was done to the world."""
+
+    verdict: str
+    # Every state with its outcome, in order.
+    story: Story
+    # How long the first visit of each state took.
+    lasted_s: dict[str, float]
+    # States at whose beginning or end both pads pressed on something.
+    gripping: frozenset[str]
+    looked: bool
+
+
+@dataclass(slots=True)
+class _Notes:
+    entered_s: dict[str, float] = field(default_factory=dict)
+    lasted_s: dict[str, float] = field(default_factory=dict)
+    gripping: set[str] = field(default_factory=set)
+    looked: bool = False
+
+
+def rehearse(
+    task: Task[Any],
+    parameters: Parameters,
+    seeds: Iterable[int],
+    *,
+    lanes: int,
+    faults: tuple[str, ...] = (),
+    stop: Callable[[], bool] = lambda: False,
+    played: Callable[[Episode], None] = lambda episode: None,
+) -> dict[int, Calm]:
+    """Play these seeds, without a fault unless some are named; `played` is told of each episode."""
+    notes: dict[int, _Notes] = {}
+
+    def onlook(instant: Instant, happening: Happening) -> None:
+        mine = notes.setdefault(instant.scenario.seed, _Notes())
+        if isinstance(happening, Entered):
+            mine.entered_s.setdefault(happening.state, instant.time_s)
+        elif isinstance(happening, Ended):
+            mine.lasted_s.setdefault(happening.state, instant.time_s - mine.entered_s[happening.state])
+        mine.looked |= isinstance(happening, Looked)
+        if isinstance(happening, Entered | Ended) and pads_press(instant.engine, instant.lane):
+            mine.gripping.add(happening.state)
+
+    scenarios = [Scenario(task=task, parameters=parameters, seed=seed, faults=faults) for seed in seeds]
+    found: dict[int, Calm] = {}
+    for episode in run_scenarios(scenarios, lanes=lanes, onlookers=[onlook], limit_s=HANG_S, stop=stop):
+        played(episode)
+        mine = notes[episode.scenario.seed]
+        if episode.verdict != INTERRUPTED:
+            found[episode.scenario.seed] = Calm(
+                verdict=episode.verdict,
+                story=story_of(episode),
+                lasted_s=mine.lasted_s,
+                gripping=frozenset(mine.gripping),
+                looked=mine.looked,
+            )
+    # In an order that does not depend on which lane was done first.
+    return {seed: found[seed] for seed in sorted(found)}
+
+
+def story_of(episode: Episode) -> Story:
+    return tuple((each.state, each.outcome) for each in episode.transitions)
+
+
+def leaf_states(machine: Machine) -> tuple[str, ...]:
+    """States in which something is done: not those that are machines themselves."""
+    paths = machine.paths()
+    return tuple(path for path in paths if not any(other.startswith(f"{path}.") for other in paths))
+
+
+def senseless(fault: str, state: str, scene: Scene, calms: Sequence[Calm]) -> str:
+    """Why a fault in a state makes no sense, by the scene and by undisturbed episodes; nothing if it does."""
+    kind = FAULTS[fault]
+    if missing := missing_in_scene(kind, scene):
+        return missing
+    if not any(state in calm.lasted_s for calm in calms):
+        return "never entered in an undisturbed episode"
+    if kind.needs == "grip" and not any(state in calm.gripping for calm in calms):
+        return "nothing in the hand"
+    if kind.needs == "eyes" and not any(calm.looked for calm in calms):
+        return "the task never looks"
+    return ""

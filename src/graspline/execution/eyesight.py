@@ -1,0 +1,142 @@
+"""What is wrong with the eyes of each lane: dark, frozen, noisy or late.
+
+Nothing is, and it costs nothing, unless an event says so. Everything that answers a look asks here first: the executor
+for the `truth` estimator and for watched objects, a camera for its pictures.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.events import Blind, Event, Misjudge, See
+from graspline.engine.protocol import Engine
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glimpse:
+    """One instant as eyes may see it: truth, and the coordinates a picture is drawn from."""
+
+    truth: Array
+    qpos: Array
+
+
+@dataclass(slots=True)
+class _Trouble:
+    # By camera; the empty name stands for all eyes.
+    black: set[str] = field(default_factory=set)
+    frozen: dict[str, Glimpse] = field(default_factory=dict)
+    sigma_m: float = 0.0
+    random: np.random.Generator | None = None
+    # Instants from the oldest that may still be asked for to now; empty unless late.
+    past: deque[Glimpse] = field(default_factory=deque)
+
+
+class Eyesight:
+    """The eyes of every lane of an engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._troubles: dict[int, _Trouble] = {}
+        columns = engine.layout.truth
+        self._positions = [columns[name] for name in columns if name.endswith(".position")]
+        # Lanes whose past has to be remembered tick by tick.
+        self.late: set[int] = set()
+
+    def heal(self, lane: int) -> None:
+        self._troubles.pop(lane, None)
+        self.late.discard(lane)
+
+    def apply(self, lane: int, event: Event) -> None:
+        match event:
+            case See():
+                self.heal(lane)
+            case Blind(kind="black"):
+                self._trouble(lane).black.add(event.camera)
+            case Blind():
+                self._trouble(lane).frozen[event.camera] = self._now(lane)
+            case Misjudge():
+                self._misjudge(lane, event)
+            case _:
+                pass
+
+    def remember(self) -> None:
+        """Keep this tick for lanes that will see it late."""
+        for lane in self.late:
+            self._troubles[lane].past.append(self._now(lane))
+
+    def truth(self, lane: int) -> Array | None:
+        """This lane's row of truth as its estimator has it, not to be written to; None if it sees nothing."""
+        trouble = self._troubles.get(lane)
+        if trouble is None:
+            return self._engine.truth[lane]
+        glimpse = self._glimpse(lane, trouble, "")
+        if glimpse is None or not trouble.sigma_m:
+            return None if glimpse is None else glimpse.truth
+        row = glimpse.truth.copy()
+        for columns in self._positions:
+            row[columns] += self._error_m(trouble)
+        return row
+
+    def picture(self, lane: int, camera: str) -> tuple[Array | None, Array]:
+        """What a camera's picture is drawn from, None if it is black, and how wrong it is about its own place (m)."""
+        trouble = self._troubles.get(lane)
+        if trouble is None:
+            return self._engine.qpos[lane], np.zeros(3)
+        glimpse = self._glimpse(lane, trouble, camera)
+        return None if glimpse is None else glimpse.qpos, self._error_m(trouble)
+
+    def _glimpse(self, lane: int, trouble: _Trouble, camera: str) -> Glimpse | None:
+        if trouble.black & {"", camera}:
+            return None
+        frozen = trouble.frozen.get(camera) or trouble.frozen.get("")
+        if frozen is not None:
+            return frozen
+        return trouble.past[0] if trouble.past else self._now(lane)
+
+    def _misjudge(self, lane: int, event: Misjudge) -> None:
+        trouble = self._trouble(lane)
+        trouble.sigma_m, trouble.random = event.sigma_m, np.random.default_rng(event.seed)
+        ticks = round(event.delay_s * self._engine.scene.robot.control_hz)
+        trouble.past.clear()
+        self.late.discard(lane)
+        if ticks:
+            # Before the delay has passed once, what is seen is the moment it began.
+            trouble.past = deque([self._now(lane)], maxlen=ticks + 1)
+            self.late.add(lane)
+
+    def _trouble(self, lane: int) -> _Trouble:
+        return self._troubles.setdefault(lane, _Trouble())
+
+    def _now(self, lane: int) -> Glimpse:
+        return Glimpse(truth=self._engine.truth[lane].copy(), qpos=self._engine.qpos[lane].copy())
+
+    @staticmethod
+    def _error_m(trouble: _Trouble) -> Array:
+        if trouble.random is None or not trouble.sigma_m:
+            return np.zeros(3)
+        return trouble.random.normal(0.0, trouble.sigma_m, 3)
+
+
+def shown_tick(events: Sequence[tuple[int, Event]], tick: int, camera: str) -> int | None:
+    """For pictures drawn from a log: after which tick's end a camera's picture at `tick` shows; None if it is black."""
+    shown: int | None = tick
+    for when, event in events:
+        if when > tick:
+            break
+        match event:
+            case See():
+                shown = tick
+            case Blind(kind="black") if event.camera in ("", camera):
+                shown = None
+            case Blind(kind="frozen") if event.camera in ("", camera) and shown is not None:
+                shown = max(when - 1, 0)
+            case _:
+                pass
+    return shown

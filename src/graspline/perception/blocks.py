@@ -1,0 +1,123 @@
+"""Boxes on the table, found by the convex outline of their colour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.perception.colours import shows_scenery
+from graspline.perception.outlines import Array, Lens
+from graspline.rendering.picture import Pixels
+
+# Half extents before looking, and how far from them a block may be.
+_HALF_M, _HALF_SIGMA_M = 0.0175, 0.004
+# Fewer pixels than this are a speck.
+_LEAST_PX = 60
+# Directions in the picture in which outline and box are compared.
+_DIRECTIONS = 36
+# Seen in fewer of them, a block could be anywhere.
+_LEAST_DIRECTIONS = 3
+# A mask ends in the middle of its last pixel.
+_TO_EDGE_PX = 0.45
+_EDGE_SIGMA_PX = 1.0
+_SIGMA_FLOOR_M = 0.0005
+_ROUNDS = 6
+_SIGNS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (0, 2)], float)
+# One step of each parameter (x, y, heading, half extents) by which slopes are taken.
+_STEPS = np.diag([1e-4, 1e-4, 5e-3, 1e-4, 1e-4, 1e-4])
+_PROBES = np.concatenate([np.zeros((1, 6)), _STEPS])
+# Around a tip of the outline this far away it is looked whether something stands before it: that many of 16 places.
+_BESIDE_PX, _BESIDE_LEAST = 4.0, 4
+_RING = np.stack([np.cos(np.arange(16) * (np.pi / 8)), np.sin(np.arange(16) * (np.pi / 8))], axis=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockFit:
+    centre_m: Array
+    half_extents_m: Array
+    yaw_rad: float
+    sigma_m: float
+
+
+def find_blocks(lens: Lens, hues: Pixels, mask: Pixels) -> list[BlockFit]:
+    """A box for every blob of the mask, from the left of the picture to the right."""
+    contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    blobs = [each for each in contours if cv2.contourArea(each) >= _LEAST_PX]
+    blobs.sort(key=lambda each: (each[:, 0, 0].min(), each[:, 0, 1].min()))
+    return [fit for blob in blobs if (fit := _fit_box(lens, hues, mask, blob)) is not None]
+
+
+def _fit_box(lens: Lens, hues: Pixels, mask: Pixels, blob: NDArray[np.int32]) -> BlockFit | None:
+    """Gauss and Newton on how far the blob and the box reach in each direction of the picture."""
+    turn = np.arange(_DIRECTIONS) * (2 * np.pi / _DIRECTIONS)
+    directions = np.stack([np.cos(turn), np.sin(turn)])
+    hull = cv2.convexHull(blob)[:, 0].astype(float)
+    reach = hull @ directions
+    tips = hull[reach.argmax(axis=0)]
+    seen = ~_beside_others(hues, mask, tips)
+    if seen.sum() < _LEAST_DIRECTIONS:
+        return None
+    middle = lens.on_level(lens.rays(tips.mean(axis=0)), _HALF_M)
+    believed = np.array([middle[0], middle[1], 0.0, _HALF_M, _HALF_M, _HALF_M])
+    doubt = np.array([1.0, 1.0, 10.0, _HALF_SIGMA_M, _HALF_SIGMA_M, _HALF_SIGMA_M])
+    prior = np.diag((_EDGE_SIGMA_PX / doubt) ** 2)
+    observed = reach.max(axis=0) + _TO_EDGE_PX
+    headings = believed + np.outer(np.arange(9) * (np.pi / 18), np.eye(6)[2])
+    misfits = np.abs(_reaches(lens, headings, directions) - observed)[:, seen].sum(axis=1)
+    box = headings[int(np.argmin(misfits))]
+    normal, misses = prior, np.zeros(1)
+    for _ in range(_ROUNDS):
+        reaches = _reaches(lens, box + _PROBES, directions)
+        misses = reaches[0] - observed
+        # Where something hides the block it reaches at least as far as it is seen to.
+        counts = seen | (misses < 0)
+        misses = misses[counts]
+        slopes = ((reaches[1:] - reaches[0])[:, counts] / np.diag(_STEPS)[:, None]).T
+        normal = slopes.T @ slopes + prior
+        change = np.linalg.solve(normal, slopes.T @ misses + prior @ (box - believed))
+        box = box - np.clip(change, -np.abs(doubt) / 2, np.abs(doubt) / 2)
+        box[3:] = np.clip(box[3:], 0.005, 0.08)
+    return _as_fit(box, normal, misses)
+
+
+def _beside_others(hues: Pixels, mask: Pixels, tips: Array) -> NDArray[np.bool_]:
+    """(D,): whether at these points of its outline a blob may be cut off by something before it."""
+    around = (tips[:, None] + _BESIDE_PX * _RING).reshape(-1, 2)
+    height, width = mask.shape
+    column, row = np.rint(around).astype(int).T
+    own = mask[np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)] > 0
+    other = ~own & ~shows_scenery(hues, around, plate_counts=True)
+    return other.reshape(len(tips), -1).sum(axis=1) >= _BESIDE_LEAST
+
+
+def _as_fit(box: Array, normal: Array, misses: Array) -> BlockFit:
+    # A box that does not fit, such as two blocks in one blob, is as much less certain.
+    scale = max(1.0, float(np.sqrt(np.mean(misses**2))) / _EDGE_SIGMA_PX)
+    variance = np.diag(np.linalg.inv(normal))[:2].mean() * (_EDGE_SIGMA_PX * scale) ** 2
+    # A quarter turn changes nothing but which side is which.
+    quarter = round(box[2] / (np.pi / 2))
+    half = box[[4, 3, 5]] if quarter % 2 else box[3:]
+    return BlockFit(
+        centre_m=np.array([box[0], box[1], box[5]]),
+        half_extents_m=half.copy(),
+        yaw_rad=float(box[2] - quarter * (np.pi / 2)),
+        sigma_m=float(np.sqrt(variance + _SIGMA_FLOOR_M**2)),
+    )
+
+
+def _reaches(lens: Lens, boxes: Array, directions: Array) -> Array:
+    """(B, D): how far boxes (B, 6) reach in each direction (2, D) of the picture."""
+    offsets = _SIGNS * boxes[:, None, 3:]
+    cosine, sine = np.cos(boxes[:, 2])[:, None], np.sin(boxes[:, 2])[:, None]
+    corners = np.stack(
+        [
+            boxes[:, :1] + cosine * offsets[..., 0] - sine * offsets[..., 1],
+            boxes[:, 1:2] + sine * offsets[..., 0] + cosine * offsets[..., 1],
+            offsets[..., 2],
+        ],
+        axis=-1,
+    )
+    return (lens.pixels(corners) @ directions).max(axis=1)

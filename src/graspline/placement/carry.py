@@ -1,0 +1,404 @@
+"""Carrying a ball to a spot, letting go of it there and leaving: the whole way, checked before it is played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from graspline.evidence import Evidence, at_least, failures
+from graspline.grasping.candidates import GraspRejected, ball_open_rad, ball_touch_rad
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
+from graspline.motion.joint_moves import jaw_move, join
+from graspline.motion.lines import scaled_paths
+from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.parameters import Parameters
+from graspline.perception.estimates import Estimate
+from graspline.planning.collision import STRIDE, CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.robots.so101 import FIXED_FACE_M
+
+Array = NDArray[np.float64]
+
+_TILT_STEP_RAD = np.radians(3.0)
+# Turns of the hand about the fruit, relative to the arm, that are tried for letting go.
+_TURNS_RAD = np.radians([90, -90, 70, -70, 110, -110, 50, -50, 130, -130, 30, -30, 150, -150])
+# Of those that reach the spot, this many are planned in full.
+_POSTURES = 6
+# The share of the way to the robot's origin that the hand draws back before it carries something across.
+RETREAT_SHARE = 2 / 7
+
+
+class CarryParameters(Parameters):
+    """How a held fruit travels to its spot and is let go there."""
+
+    clear_height_m: float = Field(
+        default=0.085, ge=0.02, le=0.15, description="how high the underside of a carried fruit is above the table"
+    )
+    clearance_m: float = Field(
+        default=0.008, ge=0, le=0.05, description="how far a carried fruit keeps from everything it passes"
+    )
+    strategy: Literal["auto", "direct", "retreat"] = Field(
+        default="auto", description="clearance strategy: straight across, or drawing back by 2/7 first; auto tries both"
+    )
+    least_radius_m: float = Field(
+        default=0.165, ge=0.1, le=0.25, description="how near to the pan axis the hand draws back at the most"
+    )
+    max_tilt_rad: float = Field(default=0.75, ge=0.1, le=1.0, description="how far the hand leans at the most")
+    transport_speed_m_s: float = Field(default=0.25, ge=0.02, le=0.6, description="peak speed of a carried fruit")
+    lower_speed_m_s: float = Field(default=0.12, ge=0.01, le=0.4, description="peak speed on the way down to the spot")
+    release_height_m: float = Field(
+        default=0.002, ge=0.0, le=0.05, description="gap between fruit and plate when the jaws open"
+    )
+    release_clearance_m: float = Field(
+        default=0.006, ge=0.002, le=0.02, description="how far the moving jaw opens away from the fruit"
+    )
+    back_off_m: float = Field(default=0.004, ge=0, le=0.01, description="how far the fixed jaw then leaves its side")
+    rise_m: float = Field(default=0.02, ge=0.01, le=0.1, description="how far above the fruit the open hand withdraws")
+    already_there_m: float = Field(default=0.01, ge=0, le=0.05, description="a move shorter than this is skipped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grip:
+    """A ball in the hand: its centre in the gripper frame, its radius, and the jaw angle that is commanded."""
+
+    centre_m: tuple[float, float, float]
+    radius_m: float
+    jaw_rad: float
+    # Which elbow the arm is bent with: 0 up, 1 down.
+    branch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarryPlan:
+    """The way to a spot and away from it."""
+
+    spot_m: tuple[float, float]
+    strategy: str
+    # Drawing back first; None where straight across is clear.
+    retreat: Path | None
+    # None where the hand is already there.
+    transport: Path | None
+    lower: Path
+    open: Path
+    # Sideways off the fruit, then back along the fingers.
+    withdraw: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarryQuery:
+    """Everything a carry plan depends on; `obstacles` are all things but the held one, the plate among them."""
+
+    robot: Robot
+    world: CollisionWorld
+    grip: Grip
+    start: Command
+    obstacles: tuple[Estimate, ...]
+    # Height of the surface at the spot.
+    floor_m: float
+    carry: CarryParameters
+    margin_rad: float
+
+    def held_m(self) -> Array:
+        """Where the held ball's centre is now."""
+        return self._hand()[0]
+
+    def posture(self) -> Posture:
+        """How the hand is held now."""
+        point, rotation = self._hand()
+        turn = float(np.arctan2(rotation[1, 2], rotation[0, 2])) - _azimuth(point)
+        return Posture(turn, float(self.start.position[1:4].sum()))
+
+    def _hand(self) -> tuple[Array, Array]:
+        points, rotations = forward(self.start.position[None, self.robot.arm], np.array(self.grip.centre_m))
+        return points[0], rotations[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Posture:
+    """How the hand is held: its turn relative to the arm, and its pitch."""
+
+    turn: float
+    pitch: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoSpot:
+    """No spot can be used, and why each of them cannot."""
+
+    refused: tuple[GraspRejected, ...]
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.refused[0].evidence if self.refused else (at_least("free_spots", 0, 1),)
+
+
+def plan_carry(query: CarryQuery, spots: Sequence[tuple[float, float]]) -> CarryPlan | NoSpot:
+    """The first spot with a way to it and away from it that passes every check, or why none has."""
+    refused: list[GraspRejected] = []
+    for spot in spots:
+        found = _to_spot(query, spot)
+        if isinstance(found, CarryPlan):
+            return found
+        refused.append(found)
+    return NoSpot(refused=tuple(refused))
+
+
+def _to_spot(query: CarryQuery, spot: tuple[float, float]) -> CarryPlan | GraspRejected:
+    grip, carry = query.grip, query.carry
+    target = np.array([*spot, query.floor_m + grip.radius_m + carry.release_height_m])
+    above = np.array([*spot, carry.clear_height_m + grip.radius_m])
+    here = query.held_m()
+    there = float(np.linalg.norm(here - above)) <= carry.already_there_m
+    release = _Release(query, f"spot {spot[0]:.3f} {spot[1]:.3f}", target, here if there else above)
+    postures = [query.posture()] if there else release.postures()
+    if isinstance(postures, GraspRejected):
+        return postures
+    refused: list[GraspRejected] = []
+    for posture in postures:
+        found = release.plan_from_here(posture) if there else release.plan(posture)
+        if isinstance(found, CarryPlan):
+            return found
+        refused.append(found)
+    return refused[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pose:
+    """The held point in polar coordinates about the pan axis, with pitch and turn of the hand."""
+
+    azimuth: float
+    radius: float
+    height: float
+    pitch: float
+    turn: float
+
+    def row(self) -> Array:
+        return np.array([self.azimuth, self.radius, self.height, self.pitch, self.turn])
+
+
+def _azimuth(point: Array) -> float:
+    return float(np.arctan2(point[1], point[0] - PAN_X_M))
+
+
+def _polar(point: Array, pitch: float, turn: float) -> _Pose:
+    radius = float(np.hypot(point[0] - PAN_X_M, point[1]))
+    return _Pose(_azimuth(point), radius, float(point[2]), pitch, turn)
+
+
+class _Unreached(Exception):
+    """Leaves a time scaling whose path cannot be reached."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+
+
+class _Release:
+    """Planning for one spot: `target` is where the ball's centre is let go, `above` where it arrives."""
+
+    def __init__(self, query: CarryQuery, label: str, target: Array, above: Array) -> None:
+        self.query, self.label, self.target, self.above = query, label, target, above
+        self._azimuth = _azimuth(target)
+
+    def postures(self) -> list[Posture] | GraspRejected:
+        """For each turn the steepest pitch that reaches the spot and the point above it, least turn of the wrist first."""
+        tilts = np.arange(0.0, self.query.carry.max_tilt_rad + 1e-9, _TILT_STEP_RAD)
+        turn, tilt = (grid.ravel() for grid in np.meshgrid(_TURNS_RAD, tilts, indexing="ij"))
+        count = len(turn)
+        positions = np.concatenate([np.tile(self.target, (count, 1)), np.tile(self.above, (count, 1))])
+        solved = self._solve(positions, np.tile(STRAIGHT_DOWN_RAD - tilt, 2), np.tile(self._azimuth + turn, 2))
+        branch = self.query.grip.branch
+        reached = solved.reached[:, branch].reshape(2, len(_TURNS_RAD), len(tilts)).all(axis=0)
+        if not reached.any():
+            evidence = solved.explain(count, slice(branch, branch + 1)) or solved.explain(0, slice(branch, branch + 1))
+            return GraspRejected(label=self.label, stage="lower", check="reach", evidence=evidence)
+        steepest = np.argmax(reached, axis=1)
+        roll = solved.joints_rad[count:, branch, 4].reshape(reached.shape)
+        found = [
+            (abs(roll[index, steepest[index]] - self.query.start.position[4]), index)
+            for index in np.flatnonzero(reached.any(axis=1)).tolist()
+        ]
+        return [
+            Posture(float(_TURNS_RAD[index]), float(STRAIGHT_DOWN_RAD - tilts[steepest[index]]))
+            for _, index in sorted(found)[:_POSTURES]
+        ]
+
+    def plan_from_here(self, posture: Posture) -> CarryPlan | GraspRejected:
+        """The hand is above the spot already: only down and away."""
+        rest = self._let_go(posture, self.query.start.position)
+        if isinstance(rest, GraspRejected):
+            return rest
+        lower, opening, withdraw = rest
+        spot = float(self.target[0]), float(self.target[1])
+        return CarryPlan(
+            spot_m=spot, strategy="here", retreat=None, transport=None, lower=lower, open=opening, withdraw=withdraw
+        )
+
+    def plan(self, posture: Posture) -> CarryPlan | GraspRejected:
+        carry = self.query.carry
+        refused: list[GraspRejected] = []
+        for strategy in ("direct", "retreat") if carry.strategy == "auto" else (carry.strategy,):
+            ways = self._across(posture, strategy)
+            if isinstance(ways, GraspRejected):
+                refused.append(ways)
+                continue
+            rest = self._let_go(posture, ways[-1].end)
+            if isinstance(rest, GraspRejected):
+                return rest
+            lower, opening, withdraw = rest
+            return CarryPlan(
+                spot_m=(float(self.target[0]), float(self.target[1])),
+                strategy=strategy,
+                retreat=ways[0] if len(ways) > 1 else None,
+                transport=ways[-1],
+                lower=lower,
+                open=opening,
+                withdraw=withdraw,
+            )
+        return refused[0]
+
+    def _across(self, posture: Posture, strategy: str) -> list[Path] | GraspRejected:
+        """From where the hand is to above the spot: one arc, or drawing back and one arc."""
+        query, point, now = self.query, self.query.held_m(), self.query.posture()
+        # The shorter way round.
+        turn = posture.turn + float(np.arctan2(np.sin(now.turn - posture.turn), np.cos(now.turn - posture.turn)))
+        here = _polar(point, now.pitch, turn)
+        poses = [here, _polar(self.above, posture.pitch, posture.turn)]
+        if strategy == "retreat":
+            safe = _polar(point * (1 - RETREAT_SHARE), here.pitch, here.turn)
+            radius = max(safe.radius, min(query.carry.least_radius_m, here.radius))
+            poses.insert(1, _Pose(safe.azimuth, radius, here.height, here.pitch, here.turn))
+        paths: list[Path] = []
+        at = query.start.position
+        for begin, end in zip(poses, poses[1:], strict=False):
+            path = self._arc(begin, end, at)
+            if isinstance(path, GraspRejected):
+                return path
+            paths.append(path)
+            at = path.end
+        return paths
+
+    def _arc(self, begin: _Pose, end: _Pose, start: Array) -> Path | GraspRejected:
+        """Steadily in polar coordinates from one pose to the other, the held ball clear of everything on its way."""
+        a, way = begin.row(), end.row() - begin.row()
+        length = float(np.hypot(max(begin.radius, end.radius) * way[0], np.hypot(way[1], way[2])))
+
+        def pose_at(progress: Array) -> tuple[Array, Array, Array]:
+            azimuth, radius, height, pitch, turn = (a + progress[:, None] * way).T
+            point = np.stack([PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth), height], axis=-1)
+            return point, pitch, azimuth + turn
+
+        path = self._path("transport", pose_at, length, self.query.carry.transport_speed_m_s)
+        if isinstance(path, GraspRejected):
+            return path
+        path.positions[0] = start
+        return self._refusal("transport", path, held=True) or path
+
+    def _let_go(self, posture: Posture, start: Array) -> tuple[Path, Path, Path] | GraspRejected:
+        """Down to the spot, the jaws open, sideways off the fruit and back along the fingers."""
+        grip, carry = self.query.grip, self.query.carry
+        yaw = self._azimuth + posture.turn
+        lower = self._line("lower", self.above, self.target, posture, None, carry.lower_speed_m_s)
+        if isinstance(lower, GraspRejected):
+            return lower
+        lower.positions[0] = start
+        refusal = self._refusal("lower", lower, held=True)
+        if refusal is not None:
+            return refusal
+        opening = jaw_move(self.query.robot, at_rest(lower.end), _opening_rad(grip, carry), speed_rad_s=1.5)
+        opened = float(opening.end[self.query.robot.jaw])
+        off = self.target - carry.back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
+        level = np.cos(posture.pitch) * np.array([np.cos(self._azimuth), np.sin(self._azimuth), 0.0])
+        back = np.array([0.0, 0.0, np.sin(posture.pitch)]) - level
+        sideways = self._line("withdraw", self.target, off, posture, opened, 0.05)
+        if isinstance(sideways, GraspRejected):
+            return sideways
+        rising = self._line("withdraw", off, off + (carry.rise_m + grip.radius_m) * back, posture, opened, 0.2)
+        if isinstance(rising, GraspRejected):
+            return rising
+        sideways.positions[0], rising.positions[0] = opening.end, sideways.end
+        withdraw = join(sideways, rising)
+        for stage, path in (("release", opening), ("withdraw", withdraw)):
+            refusal = self._refusal(stage, path, held=False)
+            if refusal is not None:
+                return refusal
+        return lower, opening, withdraw
+
+    def _line(
+        self, stage: str, begin: Array, end: Array, posture: Posture, jaw_rad: float | None, speed_m_s: float
+    ) -> Path | GraspRejected:
+        yaw = self._azimuth + posture.turn
+
+        def pose_at(progress: Array) -> tuple[Array, Array, Array]:
+            count = len(progress)
+            return begin + progress[:, None] * (end - begin), np.full(count, posture.pitch), np.full(count, yaw)
+
+        return self._path(stage, pose_at, float(np.linalg.norm(end - begin)), speed_m_s, jaw_rad)
+
+    def _path(
+        self,
+        stage: str,
+        pose_at: Callable[[Array], tuple[Array, Array, Array]],
+        length_m: float,
+        speed_m_s: float,
+        jaw_rad: float | None = None,
+    ) -> Path | GraspRejected:
+        robot, grip = self.query.robot, self.query.grip
+
+        def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
+            solved = self._solve(*pose_at(progress))
+            missed = np.flatnonzero(~solved.reached[:, grip.branch])
+            if len(missed):
+                raise _Unreached(solved.explain(int(missed[0]), slice(grip.branch, grip.branch + 1)))
+            joints = np.empty((len(progress), len(robot.joints)))
+            joints[:, robot.arm] = solved.joints_rad[:, grip.branch]
+            joints[:, robot.jaw] = grip.jaw_rad if jaw_rad is None else jaw_rad
+            return joints
+
+        try:
+            return scaled_paths(robot, joints_at, [max(length_m, 1e-3)], [speed_m_s])[0]
+        except _Unreached as unreached:
+            return GraspRejected(label=self.label, stage=stage, check="reach", evidence=unreached.evidence)
+
+    def _solve(self, position: Array, pitch: Array, yaw: Array) -> Solutions:
+        tool = np.array(self.query.grip.centre_m)
+        return solve(position, pitch, yaw, tool, self.query.margin_rad, backwards=False)
+
+    def _refusal(self, stage: str, path: Path, *, held: bool) -> GraspRejected | None:
+        query = self.query
+        refused = check_path(path, query.robot)
+        if refused is not None:
+            return GraspRejected(label=self.label, stage=stage, check="limits", evidence=refused.evidence)
+        samples = np.concatenate([path.positions[:-1:STRIDE], path.positions[-1:]])
+        bumped = held_clearance(query, samples) if held else ()
+        if bumped:
+            return GraspRejected(label=self.label, stage=stage, check="collision", evidence=bumped)
+        query.world.place(query.obstacles)
+        hit = query.world.first_collision(samples)
+        if hit is not None:
+            return GraspRejected(label=self.label, stage=stage, check="collision", evidence=hit.evidence)
+        return None
+
+
+def _opening_rad(grip: Grip, carry: CarryParameters) -> float:
+    """How far the jaw opens to let go: clear of the fruit, but no further, for there are others beside it."""
+    along, _, across = grip.centre_m
+    across = max(across, FIXED_FACE_M + grip.radius_m)
+    opened = ball_open_rad(grip.radius_m, along, across, carry.release_clearance_m)
+    return ball_touch_rad(grip.radius_m, along) + 0.12 if opened is None else opened
+
+
+def held_clearance(query: CarryQuery, samples: Array) -> Evidence:
+    """What a ball in the hand comes too close to along these joint positions (T, nu); empty if nothing."""
+    centre, _ = forward(samples, np.array(query.grip.centre_m))
+    found = []
+    for other in query.obstacles:
+        apart = other.distance_m(centre)
+        if apart is not None:
+            gap = float(apart.min()) - query.grip.radius_m
+            found.append(at_least(f"held_to_{other.name}", gap, query.carry.clearance_m, "m"))
+    return failures(tuple(found))

@@ -1,0 +1,132 @@
+"""Evidence that a fruit rests on the plate where it was put, and that nothing else was moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from graspline.evidence import Evidence, at_least, at_most
+from graspline.parameters import Parameters
+from graspline.placement.plate import Array, Plate, inside_m
+
+
+class RestParameters(Parameters):
+    """When a fruit counts as placed."""
+
+    inside_margin_m: float = Field(
+        default=0.01, ge=0, le=0.05, description="how far inside the rim the fruit's centre must lie"
+    )
+    height_m: float = Field(
+        default=0.012, gt=0, le=0.05, description="how far its centre may be from its radius above the plate's floor"
+    )
+    speed_m_s: float = Field(default=0.02, gt=0, le=0.5, description="how fast it may still move")
+    still_s: float = Field(default=0.3, ge=0, le=5, description="how long it must have been that slow")
+    displaced_m: float = Field(default=0.01, gt=0, le=0.05, description="how far placing it may move another fruit")
+    plate_shift_m: float = Field(default=0.01, gt=0, le=0.05, description="how far placing it may move the plate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sighting:
+    """Where a fruit's centre and the middle of the plate's underside were seen, in the world, (3,) each."""
+
+    time_s: float
+    position_m: Array
+    plate_m: Array
+    # As only a simulator knows it; nan where it must be fitted through several sightings.
+    speed_m_s: float = float("nan")
+
+
+def rests_on(
+    window: Sequence[Sighting], radius_m: float, plate: Plate, parameters: RestParameters, error_m: float = 0.0
+) -> Evidence:
+    """Over a short window the fruit lies on the plate's floor, inside its rim, and still.
+
+    The plate is where it was seen; of `plate` only the shape is used. `error_m` is the error, 1σ, of one sighting of
+    one thing: limits on place and height are tightened by twice the error of their mean. A speed cannot be judged
+    more finely than it can be seen, so its limit is widened by the error of the fitted speed. A hanging fruit can be
+    still for a moment: look after the hand has left.
+    """
+    if not window:
+        return (at_least("sightings", 0, 1),)
+    apart = np.stack([each.position_m - each.plate_m for each in window]).mean(axis=0)
+    # Both ends of the distance are seen with an error.
+    unsure_m = 2 * error_m * float(np.sqrt(2 / len(window)))
+    speed, speed_error = _speed_m_s(window, error_m)
+    off_floor = abs(float(apart[2]) - plate.floor_m - radius_m)
+    return (
+        at_most(
+            "from_middle", float(np.hypot(*apart[:2])), inside_m(plate, parameters.inside_margin_m) - unsure_m, "m"
+        ),
+        at_most("off_floor", off_floor, parameters.height_m - unsure_m, "m"),
+        at_most("speed", speed, parameters.speed_m_s + 3 * speed_error, "m/s"),
+    )
+
+
+def has_been_still(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> Evidence:
+    """How long the fruit has been still, beside how long it must have been."""
+    return (at_least("still", at_rest_for_s(window, parameters, error_m), parameters.still_s, "s"),)
+
+
+def at_rest_for_s(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> float:
+    """How long the fruit has been still at the end of the window.
+
+    Backward from the last sighting, up to one that is farther from it than the allowed speed and the error of two
+    sightings explain, or in which the fruit is known to have been faster.
+    """
+    still_since_s = last_s = window[-1].time_s if window else 0.0
+    for sighting in reversed(window):
+        passed_s = last_s - sighting.time_s
+        moved_m = float(np.linalg.norm(window[-1].position_m - sighting.position_m))
+        too_far = moved_m > parameters.speed_m_s * passed_s + 3 * float(np.sqrt(2)) * error_m
+        if too_far or sighting.speed_m_s > parameters.speed_m_s:
+            break
+        still_since_s = sighting.time_s
+    # To the nanosecond: times are sums of ticks.
+    return round(last_s - still_since_s, 9)
+
+
+def not_displaced(
+    before_m: Mapping[str, Array], after_m: Mapping[str, Array], parameters: RestParameters, error_m: float = 0.0
+) -> Evidence:
+    """How far each fruit of `before_m` has moved, beside the limit; one that is not seen again is absent and fails.
+
+    Positions (3,) or (2,) in one frame, the plate's if it may have been pushed. No neighbours, no evidence.
+    """
+    limit = parameters.displaced_m - _unsure_m(error_m)
+    return tuple(
+        at_most(f"displaced_{name}", _moved_m(before_m[name], after_m.get(name)), limit, "m")
+        for name in sorted(before_m)
+    )
+
+
+def plate_not_shifted(
+    before_m: Array, after_m: Array | None, parameters: RestParameters, error_m: float = 0.0
+) -> Evidence:
+    """How far the plate has moved, beside the limit; a plate that is not seen again is absent and fails."""
+    limit = parameters.plate_shift_m - _unsure_m(error_m)
+    return (at_most("plate_shift", _moved_m(before_m, after_m), limit, "m"),)
+
+
+def _moved_m(before_m: Array, after_m: Array | None) -> float:
+    return float("nan") if after_m is None else float(np.linalg.norm(after_m - before_m))
+
+
+def _unsure_m(error_m: float) -> float:
+    """Twice the error of a distance between two sightings."""
+    return 2 * float(np.sqrt(2)) * error_m
+
+
+def _speed_m_s(window: Sequence[Sighting], error_m: float) -> tuple[float, float]:
+    """Speed over the window and its standard error: fitted through sightings, or as the only one has it."""
+    if len(window) == 1:
+        return window[0].speed_m_s, 0.0
+    times = np.array([each.time_s for each in window])
+    lever = times - times.mean()
+    spread = float(np.sum(lever * lever))
+    if not spread:
+        return float("nan"), 0.0
+    slope = np.einsum("t,ti->i", lever, np.stack([each.position_m for each in window])) / spread
+    return float(np.linalg.norm(slope)), error_m / float(np.sqrt(spread))

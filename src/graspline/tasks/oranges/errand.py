@@ -1,0 +1,166 @@
+"""One orange from where it lies to a free spot, planned as a whole before anything moves.
+
+The sampler that certifies scenes and the state that executes call the same function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence
+from graspline.grasping.candidates import GraspRejected
+from graspline.grasping.topdown import GraspPlan, plan_grasp
+from graspline.motion.path import Command, at_rest
+from graspline.perception.estimates import Estimate
+from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry
+from graspline.placement.plate import Plate, Resting
+from graspline.placement.spots import spots
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.robots.so101 import FIXED_FACE_M
+from graspline.tasks.oranges.parameters import Oranges
+
+Array = NDArray[np.float64]
+
+# Grasps of one orange for which the rest of the way is planned too.
+_GRASPS = 4
+# Spots for which a way is sought; the plate offers up to a hundred, of which neighbours are much alike.
+_SPOTS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errand:
+    """The whole way of one orange."""
+
+    pick: GraspPlan
+    carry: CarryPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrandRefused:
+    """Why there is no such way: the grasp, the carrying, or no free spot on the plate."""
+
+    why: Literal["unreachable", "plate_full", "plate_unreachable"]
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """What an errand depends on besides the robot: the orange, everything around it, and the plate's free room."""
+
+    target: Estimate
+    # Everything else, a real plate included.
+    around: tuple[Estimate, ...]
+    plate: Plate
+    resting: tuple[Resting, ...]
+    still_to_come_m: tuple[float, ...]
+
+
+def plan_errand(
+    robot: Robot, world: CollisionWorld, where: Where, start: Command, settings: Oranges, tried: tuple[str, ...] = ()
+) -> Errand | ErrandRefused:
+    """A grasp and a way to a spot that pass every check, or why there are none."""
+    free = free_spots(where, settings)
+    if not free:
+        return ErrandRefused(why="plate_full", evidence=NoSpot(refused=()).evidence)
+    refusal: ErrandRefused | None = None
+    skipped: tuple[str, ...] = tried
+    for _ in range(_GRASPS):
+        pick = plan_pick(robot, world, where, start, settings, skipped)
+        if isinstance(pick, GraspRejected):
+            return refusal or ErrandRefused(why="unreachable", evidence=pick.evidence)
+        if refusal is not None and pick.grasp.label in skipped:
+            return refusal
+        grip = nominal_grip(pick, settings)
+        top = np.append(pick.lift.end[robot.arm], grip.jaw_rad)
+        carry = plan_way(robot, world, where, grip, at_rest(top), settings, free)
+        if isinstance(carry, CarryPlan):
+            return Errand(pick=pick, carry=carry)
+        refusal = refusal or ErrandRefused(why="plate_unreachable", evidence=carry.evidence)
+        skipped = (*skipped, pick.grasp.label)
+    assert refusal is not None
+    return refusal
+
+
+def free_spots(where: Where, settings: Oranges) -> list[tuple[float, float]]:
+    """Spots on the plate to try, best first; near ones of many that are much alike are left out."""
+    found = spots(where.plate, where.target.radius_m, where.resting, where.still_to_come_m, settings.spots)
+    return [(each.x_m, each.y_m) for each in found]
+
+
+def plan_pick(
+    robot: Robot,
+    world: CollisionWorld,
+    where: Where,
+    start: Command,
+    settings: Oranges,
+    tried: tuple[str, ...] = (),
+) -> GraspPlan | GraspRejected:
+    """The grasp alone, raised as high as oranges are carried."""
+    raised = settings.carry.clear_height_m + where.target.radius_m - float(where.target.position_m[2])
+    reach = settings.reach.model_copy(update={"lift_m": max(raised, 0.02)})
+    return plan_grasp(
+        robot, world, where.target, start, settings.jaw, reach, tried, others=where.around, posture_apart=True
+    )
+
+
+def plan_way(
+    robot: Robot,
+    world: CollisionWorld,
+    where: Where,
+    grip: Grip,
+    start: Command,
+    settings: Oranges,
+    free: Sequence[tuple[float, float]],
+) -> CarryPlan | NoSpot:
+    """The carrying alone, from wherever the hand is."""
+    query = CarryQuery(
+        robot=robot,
+        world=world,
+        grip=grip,
+        start=start,
+        obstacles=where.around,
+        floor_m=where.plate.floor_m,
+        carry=settings.carry,
+        margin_rad=settings.reach.joint_margin_rad / 2,
+    )
+    return plan_carry(query, _unlike(free))
+
+
+def _unlike(free: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The best spots that are at least a centimetre apart."""
+    chosen: list[tuple[float, float]] = []
+    for spot in free:
+        if all(np.hypot(spot[0] - other[0], spot[1] - other[1]) >= 0.01 for other in chosen):
+            chosen.append(spot)
+        if len(chosen) == _SPOTS:
+            break
+    return chosen
+
+
+def nominal_grip(pick: GraspPlan, settings: Oranges) -> Grip:
+    """Where an orange sits in the hand once the fixed jaw has come up to it and the other has closed."""
+    grasp = pick.grasp
+    radius = grasp.width_m / 2
+    return Grip(
+        centre_m=(grasp.tool_m[0], 0.0, FIXED_FACE_M + radius),
+        radius_m=radius,
+        jaw_rad=grasp.touch_rad - settings.close.squeeze_rad,
+        branch=pick.branch,
+    )
+
+
+def with_room(settings: Oranges, hair_rad: float) -> Oranges:
+    """The same with a hair more distance to joint limits: what is certified settles a little before it is looked at."""
+    reach = settings.reach.model_copy(update={"joint_margin_rad": settings.reach.joint_margin_rad + hair_rad})
+    return settings.model_copy(update={"reach": reach})
+
+
+def at_spot(target: Estimate, spot: tuple[float, float], plate: Plate) -> Estimate:
+    """The orange where it will lie."""
+    return replace(target, position_m=np.array([*spot, plate.floor_m + target.radius_m]))

@@ -1,0 +1,279 @@
+"""Random scenes in which every orange can be fetched and put on the plate, one after the other."""
+
+from __future__ import annotations
+
+import collections
+import functools
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.errors import InputError
+from graspline.grasping.candidates import GraspRejected
+from graspline.kinematics.so101 import PAN_X_M
+from graspline.motion.path import at_rest
+from graspline.parameters import Range
+from graspline.perception.estimates import Estimate
+from graspline.placement.plate import Plate, Resting
+from graspline.planning.collision import CLEARANCE_M, CollisionWorld
+from graspline.robots.so101 import BASE_FOOTPRINT_M, SO101
+from graspline.scenes.fruit_table import (
+    PLATE,
+    Lying,
+    distractor_name,
+    fruit_start,
+    fruit_table,
+    fruit_variation,
+    orange_name,
+)
+from graspline.scenes.scene import Scene
+from graspline.tasks.oranges.errand import Errand, Where, at_spot, plan_errand, plan_pick, with_room
+from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.sight import plate_shape, virtual_plate
+from graspline.tasks.task import Draw, Probe
+
+Array = NDArray[np.float64]
+
+# Draws of a whole scene, and of one thing in it, before the parameters are called impossible.
+MAX_SCENES = 200
+MAX_PLACES = 400
+# A hair more room than the states ask for: things settle by micrometres before they are looked at.
+SETTLING_M = 2e-4
+SETTLING_RAD = 2e-3
+_BLOCK_HALF_M = Range(0.012, 0.02)
+
+
+def scene_of(settings: Oranges) -> Scene:
+    radius = settings.plate.outer_radius_m if settings.plate.present else None
+    oranges = settings.oranges
+    return fruit_table(oranges.count, radius, oranges.distractors, oranges.off_round > 0)
+
+
+@functools.lru_cache(maxsize=8)
+def _world(scene: Scene, clearance_m: float) -> CollisionWorld:
+    return CollisionWorld(scene, clearance_m)
+
+
+def collision_world(settings: Oranges, clearance_m: float = CLEARANCE_M) -> CollisionWorld:
+    return _world(scene_of(settings), clearance_m)
+
+
+@dataclass(slots=True)
+class _Sketch:
+    """A scene being drawn: what is in it so far, as planning sees it."""
+
+    plate: Estimate
+    things: dict[str, Estimate]
+
+    def around(self, *names: str) -> tuple[Estimate, ...]:
+        found = tuple(each for name, each in self.things.items() if name not in names)
+        return (*found, self.plate) if self.plate.name == PLATE else found
+
+
+def sample(settings: Oranges, random: np.random.Generator) -> Draw:
+    """A random scene that the planner certifies from the first orange to the last, within a bounded number of draws."""
+    refused, reasons = 0, collections.Counter[str]()
+    for _ in range(MAX_SCENES):
+        sketch, turned_down = _draw(settings, random, reasons)
+        refused += turned_down
+        if sketch is None:
+            continue
+        problem = _certify(settings, sketch)
+        if problem:
+            reasons[problem] += 1
+            refused += 1
+            continue
+        return _as_draw(settings, sketch, random, refused)
+    why = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
+    raise InputError(
+        f"no scene could be served in {MAX_SCENES} draws within oranges.* and plate.*; refused for {why}"
+    )
+
+
+def _draw(
+    settings: Oranges, random: np.random.Generator, reasons: collections.Counter[str]
+) -> tuple[_Sketch | None, int]:
+    """Plate, oranges and blocks beside each other, each orange within reach of a grasp."""
+    sketch = _Sketch(_draw_plate(settings, random), {})
+    refused = 0
+    oranges = settings.oranges
+    places: list[Estimate] = []
+    for index in range(oranges.count):
+        found, turned_down = _draw_orange(settings, random, sketch, places, reasons)
+        refused += turned_down
+        if found is None:
+            return None, refused
+        places.append(replace(found, name=orange_name(index)))
+    # Named from left to right as the robot looks, so that a camera can tell who is who.
+    left_to_right = sorted(places, key=lambda each: -np.arctan2(each.position_m[1], each.position_m[0] - PAN_X_M))
+    sketch.things = {
+        orange_name(index): replace(each, name=orange_name(index)) for index, each in enumerate(left_to_right)
+    }
+    for index in range(oranges.distractors):
+        block = _draw_block(settings, random, sketch, distractor_name(index))
+        if block is None:
+            return None, refused
+        sketch.things[block.name] = block
+    return sketch, refused
+
+
+def _draw_plate(settings: Oranges, random: np.random.Generator) -> Estimate:
+    plate = virtual_plate(settings.plate, 0.0)
+    if not settings.plate.present:
+        return plate
+    x, y = _place(settings.plate.radius_m, settings.plate.azimuth_rad, random)
+    return replace(plate, name=PLATE, position_m=np.array([x, y, 0.0]))
+
+
+def _place(radius_m: Range, azimuth_rad: Range, random: np.random.Generator) -> tuple[float, float]:
+    radius = np.sqrt(random.uniform(radius_m.low**2, radius_m.high**2))
+    azimuth = random.uniform(*azimuth_rad)
+    return float(PAN_X_M + radius * np.cos(azimuth)), float(radius * np.sin(azimuth))
+
+
+def _draw_orange(
+    settings: Oranges,
+    random: np.random.Generator,
+    sketch: _Sketch,
+    places: list[Estimate],
+    reasons: collections.Counter[str],
+) -> tuple[Estimate | None, int]:
+    """One orange that lies free and can be grasped if it lies there alone."""
+    oranges, refused = settings.oranges, 0
+    ball = random.uniform(*oranges.diameter_m) / 2 * (1 + oranges.off_round * random.uniform(-1, 1, 3))
+    for _ in range(MAX_PLACES):
+        x, y = _place(oranges.radius_m, oranges.azimuth_rad, random)
+        orange = _estimate("orange_1", x, y, ball, "ball")
+        if not _lies_free(orange, [*places, sketch.plate], oranges.apart_m):
+            continue
+        reason = certify_place(settings, orange, sketch.around())
+        if not reason:
+            return orange, refused
+        reasons[reason] += 1
+        refused += 1
+    return None, refused
+
+
+def _estimate(name: str, x: float, y: float, half: Array, shape: str, yaw: float = 0.0) -> Estimate:
+    return Estimate(
+        name=name,
+        position_m=np.array([x, y, half[2]]),
+        quaternion=np.array([np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)]),
+        half_extents_m=np.asarray(half, float),
+        position_sigma_m=0.0,
+        yaw_sigma_rad=0.0,
+        time_s=0.0,
+        shape="ball" if shape == "ball" else "box",
+    )
+
+
+def _lies_free(thing: Estimate, others: list[Estimate], apart_m: float) -> bool:
+    spread = float(np.hypot(*thing.half_extents_m[:2])) if thing.shape == "box" else thing.radius_m
+    x, y = thing.position_m[:2]
+    low_x, high_x, half_y = BASE_FOOTPRINT_M
+    room = spread + 0.01
+    if low_x - room < x < high_x + room and abs(y) < half_y + room:
+        return False
+    return all(
+        np.hypot(*(thing.position_m[:2] - other.position_m[:2]))
+        >= spread + (np.hypot(*other.half_extents_m[:2]) if other.shape == "box" else other.radius_m) + apart_m
+        for other in others
+    )
+
+
+def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Estimate | None:
+    """A block anywhere among the oranges, but not so that nobody can get at them; that is certified later."""
+    for _ in range(MAX_PLACES):
+        x, y = _place(Range(0.15, 0.35), settings.oranges.azimuth_rad, random)
+        half = random.uniform(*_BLOCK_HALF_M, 3)
+        block = _estimate(name, x, y, half, "box", random.uniform(-np.pi, np.pi))
+        if _lies_free(block, [*sketch.things.values(), sketch.plate], settings.oranges.apart_m):
+            return block
+    return None
+
+
+def certify_place(settings: Oranges, orange: Estimate, around: tuple[Estimate, ...]) -> str:
+    """Why an orange cannot be grasped where it lies, by the name of the check; empty if it can."""
+    world = collision_world(settings, CLEARANCE_M + SETTLING_M)
+    where = Where(
+        target=_with_error(settings, orange), around=around, plate=_NO_PLATE, resting=(), still_to_come_m=()
+    )
+    found = plan_pick(SO101, world, where, at_rest(SO101.home), with_room(settings, SETTLING_RAD))
+    return found.check if isinstance(found, GraspRejected) else ""
+
+
+_NO_PLATE = Plate(x_m=0.0, y_m=0.0, radius_m=0.1)
+
+
+def _with_error(settings: Oranges, thing: Estimate) -> Estimate:
+    """As uncertain as the scenario's eyes will find it."""
+    return replace(thing, position_sigma_m=settings.perception.position_sigma_m)
+
+
+def nearest_first(things: list[Estimate]) -> list[Estimate]:
+    """Those nearest to the robot first."""
+    return sorted(things, key=lambda each: (float(np.hypot(each.position_m[0] - PAN_X_M, each.position_m[1])), each.name))
+
+
+def _certify(settings: Oranges, sketch: _Sketch) -> str:
+    """Plan every errand in the order they will be run, each with the world as the one before leaves it."""
+    world = collision_world(settings, CLEARANCE_M + SETTLING_M)
+    roomy = with_room(settings, SETTLING_RAD)
+    plate = plate_shape(sketch.plate)
+    things = dict(sketch.things)
+    waiting = nearest_first([each for each in things.values() if each.shape == "ball"])
+    resting: list[Resting] = []
+    start = at_rest(SO101.home)
+    while waiting:
+        target = waiting.pop(0)
+        where = Where(
+            target=_with_error(settings, target),
+            around=(*(each for name, each in things.items() if name != target.name), *sketch.around(*things)),
+            plate=plate,
+            resting=tuple(resting),
+            still_to_come_m=tuple(each.radius_m for each in waiting),
+        )
+        found = plan_errand(SO101, world, where, start, roomy)
+        if not isinstance(found, Errand):
+            return found.why
+        things[target.name] = at_spot(target, found.carry.spot_m, plate)
+        x, y = found.carry.spot_m
+        resting.append(Resting(name=target.name, x_m=x, y_m=y, radius_m=target.radius_m))
+        start = at_rest(found.carry.withdraw.end)
+    return ""
+
+
+def _as_draw(settings: Oranges, sketch: _Sketch, random: np.random.Generator, refused: int) -> Draw:
+    oranges = settings.oranges
+    things = {}
+    for name, each in sketch.things.items():
+        x, y, z = (float(half) for half in each.half_extents_m)
+        mass = random.uniform(*oranges.mass_kg) if each.shape == "ball" else 0.05
+        yaw = 2 * float(np.arctan2(each.quaternion[3], each.quaternion[0]))
+        things[name] = Lying(
+            x_m=float(each.position_m[0]),
+            y_m=float(each.position_m[1]),
+            half_extents_m=(x, y, z),
+            mass_kg=float(mass),
+            yaw_rad=yaw,
+        )
+    plate = (float(sketch.plate.position_m[0]), float(sketch.plate.position_m[1]))
+    scene = scene_of(settings)
+    return Draw(
+        start=fruit_start(scene, things, plate if settings.plate.present else None),
+        variation=fruit_variation(things, float(random.uniform(*oranges.pad_friction))),
+        refused=refused,
+    )
+
+
+def probe(settings: Oranges, random: np.random.Generator) -> Probe:
+    """One random place for an orange, planned for exactly as the sampler does."""
+    oranges = settings.oranges
+    half = np.full(3, random.uniform(*oranges.diameter_m) / 2)
+    for _ in range(MAX_PLACES):
+        x, y = _place(oranges.radius_m, oranges.azimuth_rad, random)
+        orange = _estimate("orange_1", x, y, half, "ball")
+        if _lies_free(orange, [], oranges.apart_m):
+            return Probe(x_m=x, y_m=y, refusal=certify_place(settings, orange, ()))
+    raise InputError("oranges.radius_m and oranges.azimuth_rad leave only places inside the robot's base")

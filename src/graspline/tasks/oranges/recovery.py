@@ -1,0 +1,273 @@
+"""What is done when something went wrong, and the way home. Joints are never set: every way is planned and checked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Generator
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, Measurement, at_least, at_most, passes
+from graspline.execution.requests import Motion, Reply, Request, solved
+from graspline.grasping.topdown import reversed_path
+from graspline.kinematics.so101 import PAN_X_M
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.motion.guards import TrackingError
+from graspline.motion.joint_moves import brake, jaw_move, join, joint_move
+from graspline.motion.joint_moves import hold as still
+from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.perception.estimates import Estimate
+from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry
+from graspline.placement.plate import Plate
+from graspline.placement.resting import Sighting, has_been_still, rests_on
+from graspline.planning.collision import STRIDE, CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.sight import FruitEye, Survey, lying, plate_shape
+from graspline.tasks.oranges.states import Job, Noted, Progress
+
+Array = NDArray[np.float64]
+
+# Where to look from when something is hidden: straight ahead, then with the arm out of the way on either side.
+_ASIDE_RAD = (0.0, 1.3, -1.3)
+_TRAVEL = 0.5
+# How long a fruit that was lost may roll before it is looked for.
+_ROLL_S = 0.6
+
+
+def back_off(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["ready"]]:
+    """Leave a failed grasp: open, and rise the way the hand came."""
+    reply = last
+    if reply.command.velocity.any():
+        reply = yield Motion("brake", brake(robot, reply.command))
+    low, high = job.pick.descend.end, job.pick.descend.positions[0]
+    speed = settings.close.speed_rad_s
+    reply = yield Motion("open", jaw_move(robot, reply.command, job.pick.grasp.open_rad, speed_rad_s=speed))
+    here = reply.command.position
+    if np.abs(here - low).max() < np.abs(here - high).max():
+        # From between the fruit's sides only the way it came leads out.
+        yield Motion("centre", joint_move(robot, reply.command, low, speed=0.2))
+        yield Motion("rise", reversed_path(job.pick.descend))
+    else:
+        yield Motion("rise", joint_move(robot, reply.command, high, speed=0.3))
+    return Outcome("ready")
+
+
+def regroup(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["ready"]]:
+    """A fruit was lost on the way: stop, open the hand and give the fruit time to come to rest."""
+    reply = last
+    if reply.command.velocity.any():
+        reply = yield Motion("brake", brake(robot, reply.command))
+    opened = max(float(reply.command.position[robot.jaw]), job.pick.grasp.touch_rad)
+    reply = yield Motion("open", jaw_move(robot, reply.command, opened, speed_rad_s=settings.close.speed_rad_s))
+    yield Motion("wait", still(robot, reply.command, _ROLL_S))
+    return Outcome("ready")
+
+
+def put_back(
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, grip: Grip | None
+) -> Stage[Literal["put_back", "stranded"]]:
+    """Set a fruit that cannot be placed, or that slipped in the hand, back onto the table."""
+    reply = yield from _set_down(last, robot, eye, world, settings, grip)
+    if isinstance(reply, Reply):
+        return Outcome("put_back", about=job.target)
+    return Outcome("stranded", reply.evidence, about=job.target)
+
+
+def step_aside(
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, progress: Progress
+) -> Producing[Gives[Literal["aside"], Noted] | Outcome[Literal["stranded"]]]:
+    """Take the arm out of the way and look from there; what could not be planned before is tried again."""
+    survey = yield from eye.survey()
+    target = robot.home.copy()
+    target[0] = _ASIDE_RAD[eye.step_aside()]
+    path = way_to(robot, world, last.command, target, survey, settings)
+    if path is None:
+        return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
+    yield Motion("step_aside", path, guards=(TrackingError(error_rad=settings.close.blocked_rad),))
+    return Gives("aside", Noted(progress=dataclasses.replace(progress, skipped=())))
+
+
+def return_home(
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: Grip | None
+) -> Stage[Literal["home", "stranded"]]:
+    """Drive home along a checked path with open jaws; what is still in the hand is set down first.
+
+    If there is no checked path the arm holds where it is and says so.
+    """
+    reply = last
+    if reply.command.velocity.any():
+        reply = yield Motion("brake", brake(robot, reply.command))
+    if min(reply.readings.pad_forces_n()) >= settings.close.lost_n and grip is not None:
+        down = yield from _set_down(reply, robot, eye, world, settings, grip)
+        if not isinstance(down, Reply):
+            return Outcome("stranded", down.evidence)
+        reply = down
+    survey = yield from eye.survey()
+    path = way_to(robot, world, reply.command, robot.home, survey, settings)
+    if path is None:
+        return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
+    ended = yield Motion("return_home", path, guards=(TrackingError(error_rad=settings.close.blocked_rad),))
+    if ended.by != "completed":
+        return Outcome("stranded", ended.evidence)
+    return Outcome("home")
+
+
+def way_to(
+    robot: Robot, world: CollisionWorld, start: Command, target: Array, survey: Survey, settings: Oranges
+) -> Path | None:
+    """A checked way to an arm pose, the jaws as they are: straight, or by drawing the arm in or raising it first."""
+    believed = tuple(lying(each, survey.plate) for each in survey.things.values())
+    around = (*believed, *((survey.plate,) if survey.plate is not None and settings.plate.present else ()))
+    goal = np.append(target[robot.arm], start.position[robot.jaw])
+    drawn, raised = goal.copy(), start.position.copy()
+    drawn[0] = start.position[0]
+    # Lifting the shoulder takes the hand up and in, whatever it is above of.
+    raised[1] = max(float(raised[1]) - 0.35, float(robot.limits.lower[1]) + 0.05)
+    for stops in ((goal,), (drawn, goal), (raised, goal), (raised, drawn, goal)):
+        path = joint_move(robot, start, stops[0], speed=_TRAVEL)
+        for stop in stops[1:]:
+            path = join(path, joint_move(robot, at_rest(path.end), stop, speed=_TRAVEL))
+        if check_path(path, robot) is None and not _hits(world, path, around, start):
+            return path
+    return None
+
+
+def _hits(world: CollisionWorld, path: Path, around: tuple[Estimate, ...], start: Command) -> bool:
+    """Whether the way touches anything but what the hand touches already where it stands."""
+    world.place(around)
+    if world.first_collision(start.position[None]) is not None:
+        # Touching something from the start: what it touches may be the very fruit that was let go.
+        near = [each for each in around if not _beside(world, each, start)]
+        world.place(tuple(near))
+    samples = np.concatenate([path.positions[:-1:STRIDE], path.positions[-1:]])
+    return world.first_collision(samples) is not None
+
+
+def _beside(world: CollisionWorld, thing: Estimate, start: Command) -> bool:
+    world.place((thing,))
+    return world.first_collision(start.position[None]) is not None
+
+
+def _set_down(
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: Grip | None
+) -> Generator[Request, Reply, Reply | NoSpot]:
+    """Lower what is in the hand onto a free place on the table, open and leave; or why there is none."""
+    reply = last
+    if reply.command.velocity.any():
+        reply = yield Motion("brake", brake(robot, reply.command))
+    if grip is None:
+        return NoSpot(refused=())
+    survey = yield from eye.survey()
+    jaw = float(reply.command.position[robot.jaw])
+    query = CarryQuery(
+        robot=robot,
+        world=world,
+        grip=dataclasses.replace(grip, jaw_rad=jaw),
+        start=reply.command,
+        obstacles=_obstacles(survey, reply, robot, grip, settings),
+        floor_m=0.0,
+        carry=settings.carry,
+        margin_rad=settings.reach.joint_margin_rad / 2,
+    )
+    free = _free_on_table(query, survey)
+    found = yield from solved(plan_carry, query, free)
+    if isinstance(found, NoSpot):
+        return found
+    for name, path in _ways(found):
+        reply = yield Motion(name, path)
+    return reply
+
+
+def _ways(plan: CarryPlan) -> list[tuple[str, Path]]:
+    paths = [
+        ("retreat", plan.retreat),
+        ("transport", plan.transport),
+        ("lower", plan.lower),
+        ("open", plan.open),
+        ("withdraw", plan.withdraw),
+    ]
+    return [(name, path) for name, path in paths if path is not None]
+
+
+def _obstacles(
+    survey: Survey, reply: Reply, robot: Robot, grip: Grip, settings: Oranges
+) -> tuple[Estimate, ...]:
+    """Everything but what is in the hand: that is whatever is seen where the hand is."""
+    hand = reply.readings.tool_position_m
+    things = [
+        lying(each, survey.plate)
+        for each in survey.things.values()
+        if np.linalg.norm(each.position_m - hand) > 2 * grip.radius_m
+    ]
+    if survey.plate is not None and settings.plate.present:
+        things.append(survey.plate)
+    return tuple(things)
+
+
+def _free_on_table(query: CarryQuery, survey: Survey) -> list[tuple[float, float]]:
+    """Places on the table with room for the fruit, nearest to where the hand is first."""
+    radius, here = query.grip.radius_m, query.held_m()
+    grid = [
+        (PAN_X_M + distance * np.cos(azimuth), distance * np.sin(azimuth))
+        for distance in np.arange(0.16, 0.32, 0.02)
+        for azimuth in np.arange(-1.5, 1.51, 0.15)
+    ]
+    free = []
+    for x, y in [(float(here[0]), float(here[1])), *grid]:
+        at = np.array([[x, y, radius]])
+        room = [each.distance_m(at) for each in query.obstacles]
+        clear = all(apart is None or apart[0] >= radius + 0.02 for apart in room)
+        if survey.plate is not None:
+            plate = plate_shape(survey.plate)
+            clear &= float(np.hypot(x - plate.x_m, y - plate.y_m)) >= plate.radius_m + radius + 0.01
+        if clear:
+            free.append((float(x), float(y)))
+    return sorted(free, key=lambda each: float(np.hypot(each[0] - here[0], each[1] - here[1])))[:8]
+
+
+def all_placed(
+    windows: dict[str, tuple[Sighting, ...]],
+    radii_m: dict[str, float],
+    plate: Plate,
+    settings: Oranges,
+    error_m: float = 0.0,
+) -> Evidence:
+    """The goal, written once: every orange asked for rests on the plate, inside its rim."""
+    found: list[Measurement] = []
+    for name, window in windows.items():
+        for each in rests_on(window, radii_m[name], plate, settings.rest, error_m):
+            found.append(dataclasses.replace(each, name=f"{name} {each.name}"))
+    return tuple(found)
+
+
+def confirm(
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, progress: Progress
+) -> Stage[Literal["confirmed", "refuted"]]:
+    """From home, look at every orange that was asked for, several times, and hold what is seen against the goal."""
+    reply = last
+    windows: dict[str, list[Sighting]] = {name: [] for name in progress.wanted}
+    radii: dict[str, float] = {}
+    plate, error, began = None, 0.0, last.time_s
+    while True:
+        survey = yield from eye.survey()
+        plate = survey.plate
+        if plate is None or any(name not in survey.things for name in progress.wanted):
+            missing = sum(name not in survey.things for name in progress.wanted)
+            return Outcome("refuted", (at_most("oranges_not_seen", missing, 0),))
+        for name in progress.wanted:
+            seen = survey.things[name]
+            radii[name], error = seen.radius_m, max(error, seen.position_sigma_m)
+            windows[name].append(
+                Sighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=plate.position_m)
+            )
+        if reply.time_s - began >= settings.rest.still_s - 1e-9:
+            break
+        reply = yield Motion("confirm", still(robot, reply.command, settings.release.check_s))
+    fixed = {name: tuple(window) for name, window in windows.items()}
+    evidence = all_placed(fixed, radii, plate_shape(plate), settings, error)
+    slowest = min(fixed.values(), key=lambda window: has_been_still(window, settings.rest, error)[0].value)
+    evidence = (*evidence, *has_been_still(slowest, settings.rest, error))
+    return Outcome("confirmed" if passes(evidence) else "refuted", evidence)

@@ -1,0 +1,543 @@
+"""The states of `oranges`, from choosing a fruit to leaving it on the plate."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, at_least, at_most, passes
+from graspline.execution.happenings import Targeted
+from graspline.execution.requests import Announce, Motion, Reply, solved
+from graspline.grasping.candidates import GraspRejected
+from graspline.grasping.topdown import GraspPlan, plan_lift
+from graspline.kinematics.so101 import forward
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.motion.guards import BothPadsTouch, ForceAbove, HoldLost, OnePadTouches, TrackingError
+from graspline.motion.joint_moves import brake, jaw_move
+from graspline.motion.joint_moves import hold as still
+from graspline.perception.estimates import Estimate
+from graspline.placement.book import PlacementBook, PlacementRecord
+from graspline.placement.carry import CarryPlan, Grip, NoSpot
+from graspline.placement.plate import Resting
+from graspline.placement.resting import Sighting, has_been_still, not_displaced, plate_not_shifted, rests_on
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.robots.so101 import TIP_M
+from graspline.tasks.oranges.errand import (
+    Errand,
+    Where,
+    free_spots,
+    nominal_grip,
+    plan_errand,
+    plan_way,
+)
+from graspline.tasks.oranges.layout import nearest_first
+from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.sight import FruitEye, Survey, lying, plate_shape
+from graspline.tasks.oranges.targets import chosen
+from graspline.tasks.stages.carry import hold_guards
+from graspline.tasks.stages.grasp import Hold
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What has been done so far: which oranges are asked for, what was put where, and what was tried."""
+
+    wanted: tuple[str, ...] = ()
+    book: PlacementBook = PlacementBook()
+    # Grasps tried for each orange since it was last placed.
+    tried: tuple[tuple[str, str], ...] = ()
+    # Oranges for which no plan was found since the last look from elsewhere.
+    skipped: tuple[str, ...] = ()
+
+    def tried_for(self, name: str) -> tuple[str, ...]:
+        return tuple(label for orange, label in self.tried if orange == name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One errand: the orange, what was seen when it was chosen, and the plan once there is one."""
+
+    target: str
+    survey: Survey
+    where: Where
+    errand: Errand | None = None
+    # The orange in the hand, once it is there.
+    grip: Grip | None = None
+    hold: Hold | None = None
+
+    @property
+    def pick(self) -> GraspPlan:
+        assert self.errand is not None
+        return self.errand.pick
+
+    @property
+    def carry(self) -> CarryPlan:
+        assert self.errand is not None
+        return self.errand.carry
+
+    @property
+    def held(self) -> Hold:
+        assert self.hold is not None
+        return self.hold
+
+    @property
+    def gripped(self) -> Grip:
+        assert self.grip is not None
+        return self.grip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    job: Job
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Working:
+    job: Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gripped:
+    job: Job
+    # What the hand holds, for those who only know that it holds something.
+    grip: Grip | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    progress: Progress
+
+
+def on_plate(survey: Survey, settings: Oranges) -> dict[str, Estimate]:
+    """Oranges that by this look lie inside the rim, on the plate's floor."""
+    if survey.plate is None:
+        return {}
+    plate = plate_shape(survey.plate)
+    found = {}
+    for name, each in survey.things.items():
+        if each.shape == "ball":
+            error = each.position_sigma_m
+            sighting = Sighting(
+                time_s=survey.time_s, position_m=each.position_m, plate_m=survey.plate.position_m, speed_m_s=0.0
+            )
+            lenient = settings.rest.model_copy(update={"height_m": settings.rest.height_m + 6 * error})
+            if passes(rests_on((sighting,), each.radius_m, plate, lenient)):
+                found[name] = each
+    return found
+
+
+def where_of(target: str, survey: Survey, wanted: tuple[str, ...], settings: Oranges) -> Where:
+    """What an errand depends on, by one look. The plate must have been seen."""
+    assert survey.plate is not None
+    plate = plate_shape(survey.plate)
+    placed = on_plate(survey, settings)
+    things = {name: lying(each, survey.plate) for name, each in survey.things.items()}
+    around = Survey(things=things, plate=survey.plate, time_s=survey.time_s).others(target)
+    inside = [each for name, each in things.items() if name != target and _over(each, plate.x_m, plate.y_m, plate.radius_m)]
+    to_come = [name for name in wanted if name in things and name not in placed and name != target]
+    return Where(
+        target=things[target],
+        around=around,
+        plate=plate,
+        resting=tuple(
+            Resting(
+                name=each.name,
+                x_m=float(each.position_m[0]),
+                y_m=float(each.position_m[1]),
+                radius_m=float(each.half_extents_m[:2].max()),
+            )
+            for each in inside
+        ),
+        still_to_come_m=tuple(things[name].radius_m for name in to_come),
+    )
+
+
+def _over(thing: Estimate, x_m: float, y_m: float, radius_m: float) -> bool:
+    apart = np.hypot(thing.position_m[0] - x_m, thing.position_m[1] - y_m)
+    return bool(apart < radius_m + thing.half_extents_m[:2].max())
+
+
+def idle(
+    eye: FruitEye, settings: Oranges, progress: Progress
+) -> Producing[
+    Gives[Literal["selected"], Chosen] | Outcome[Literal["all_placed", "lost", "stuck", "plate_lost"]]
+]:
+    """Look at everything and choose the next orange to fetch."""
+    survey = yield from eye.survey()
+    if not progress.wanted:
+        progress = dataclasses.replace(progress, wanted=chosen(settings, survey))
+    if survey.plate is None:
+        return Outcome("plate_lost")
+    placed = on_plate(survey, settings)
+    # What was placed and is hidden now is believed to lie where it was; the last look decides.
+    remembered = {name for name in progress.book.placed() if name not in survey.things}
+    left = [name for name in progress.wanted if name not in placed and name not in remembered]
+    if not left:
+        return Outcome("all_placed")
+    seen = [survey.things[name] for name in left if name in survey.things]
+    able = [each for each in seen if each.name not in progress.skipped]
+    if not able:
+        return Outcome("stuck" if seen else "lost")
+    target = able[0] if settings.targets.order == "given" else nearest_first(able)[0]
+    yield Announce(Targeted(target.name))
+    job = Job(
+        target=target.name, survey=survey, where=where_of(target.name, survey, progress.wanted, settings)
+    )
+    return Gives("selected", Chosen(job=job, progress=progress), about=target.name)
+
+
+def plan(
+    last: Reply, robot: Robot, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+) -> Producing[
+    Gives[Literal["planned"], Chosen] | Gives[Literal["refused"], Noted] | Outcome[Literal["plate_full", "no_way"]]
+]:
+    """Plan the whole errand, from here to the spot and away from it, before anything moves."""
+    tried = progress.tried_for(job.target)
+    found = yield from solved(plan_errand, robot, world, job.where, last.command, settings, tried)
+    if isinstance(found, Errand):
+        label = (job.target, found.pick.grasp.label)
+        noted = dataclasses.replace(progress, tried=(*progress.tried, label))
+        return Gives(
+            "planned", Chosen(job=dataclasses.replace(job, errand=found), progress=noted), about=job.target
+        )
+    if found.why == "plate_full":
+        return Outcome("plate_full", found.evidence, about=job.target)
+    if found.why == "plate_unreachable":
+        return Outcome("no_way", found.evidence, about=job.target)
+    skipped = dataclasses.replace(progress, skipped=(*progress.skipped, job.target))
+    return Gives("refused", Noted(progress=skipped), found.evidence, about=job.target)
+
+
+def approach(settings: Oranges, job: Job) -> Stage[Literal["above", "blocked"]]:
+    """Travel to above the orange."""
+    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
+    ended = yield Motion("approach", job.pick.approach, guards=guards)
+    return Outcome("above" if ended.by == "completed" else "blocked", ended.evidence)
+
+
+def posture_adjust(settings: Oranges, job: Job) -> Stage[Literal["aligned", "blocked"]]:
+    """Turn the jaws to where they fit between the fruit and its neighbours, and open them."""
+    posture = job.pick.posture
+    assert posture is not None
+    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
+    ended = yield Motion("posture_adjust", posture, guards=guards)
+    return Outcome("aligned" if ended.by == "completed" else "blocked", ended.evidence)
+
+
+def descend(
+    last: Reply, robot: Robot, settings: Oranges, job: Job
+) -> Stage[Literal["green", "not_green", "blocked"]]:
+    """Come down around the fruit; further down in small steps while the posture is not green, but never to the table."""
+    guards = (
+        ForceAbove(force_n=settings.close.bump_n, for_s=0.02),
+        TrackingError(error_rad=settings.close.blocked_rad),
+    )
+    ended = yield Motion("descend", job.pick.descend, guards=guards)
+    while True:
+        if ended.by != "completed":
+            return Outcome("blocked", ended.evidence, about=job.target)
+        evidence = green(ended, robot, settings, job)
+        if passes(evidence):
+            return Outcome("green", evidence, about=job.target)
+        if tip_height_m(ended, robot) - settings.posture.creep_m < settings.posture.floor_m:
+            return Outcome("not_green", evidence, about=job.target)
+        pitch = float(ended.command.position[1:4].sum())
+        level = dataclasses.replace(job.pick, top_pitch_rad=pitch)
+        path = yield from solved(plan_lift, robot, level, ended.command, -settings.posture.creep_m, settings.reach)
+        if isinstance(path, GraspRejected):
+            return Outcome("not_green", evidence, about=job.target)
+        ended = yield Motion("descend", path, guards=guards)
+
+
+def green(reply: Reply, robot: Robot, settings: Oranges, job: Job) -> Evidence:
+    """Whether hand and fruit are as planned: leaning and turned as meant, around the fruit, the jaws open."""
+    grasp, limits = job.pick.grasp, settings.posture
+    planned = job.pick.descend.end[robot.arm]
+    joints = reply.readings.joints[robot.arm]
+    point, rotation = forward(np.stack([planned, joints]), np.array(grasp.tool_m))
+    tilt = float(np.arccos(np.clip(rotation[0, :, 0] @ rotation[1, :, 0], -1, 1)))
+    heading = float(np.arccos(np.clip(rotation[0, :, 2] @ rotation[1, :, 2], -1, 1)))
+    off = float(np.linalg.norm(point[1, :2] - job.where.target.position_m[:2]))
+    error = 3 * job.where.target.position_sigma_m
+    return (
+        at_most("tilt_error", tilt, limits.tilt_error_rad, "rad"),
+        at_most("heading_error", heading, limits.heading_error_rad, "rad"),
+        at_most("off_fruit", off, limits.off_fruit_m + error, "m"),
+        at_least("jaw_angle", float(reply.readings.joints[robot.jaw]), grasp.touch_rad, "rad"),
+    )
+
+
+def tip_height_m(reply: Reply, robot: Robot) -> float:
+    """How high the fixed fingertip is, from the joints."""
+    point, _ = forward(reply.readings.joints[None, robot.arm], np.array([TIP_M, 0.0, 0.0]))
+    return float(point[0, 2])
+
+
+def grasp(
+    robot: Robot, settings: Oranges, job: Job
+) -> Stage[Literal["closed", "missed"]]:
+    """Bring the fixed jaw up to the fruit, close the other gradually until both touch, and squeeze a little more."""
+    close = settings.close
+    ended = yield Motion("seat", job.pick.seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
+    if ended.command.velocity.any():
+        ended = yield Motion("brake", brake(robot, ended.command))
+    shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
+    path = jaw_move(robot, ended.command, shut, speed_rad_s=close.speed_rad_s)
+    ended = yield Motion("close", path, guards=(BothPadsTouch(force_n=close.touch_n),))
+    if ended.by == "completed":
+        return Outcome("missed", ended.evidence, about=job.target)
+    touch_rad = float(ended.readings.joints[robot.jaw])
+    path = jaw_move(robot, ended.command, touch_rad - close.squeeze_rad, speed_rad_s=close.speed_rad_s)
+    ended = yield Motion("squeeze", path)
+    return Outcome("closed", ended.evidence)
+
+
+def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:
+    """Where closing ends if nothing is touched: at an angle, or a share of the way from open to shut."""
+    closing, shut = settings.closing, float(robot.limits.lower[robot.jaw])
+    if closing.by == "angle":
+        return max(closing.end_rad, shut)
+    return open_rad + closing.end_percent / 100 * (shut - open_rad)
+
+
+def settle(
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+) -> Producing[Gives[Literal["held"], Gripped] | Outcome[Literal["missed"]]]:
+    """Wait until the hold has settled and check that it is one: pads, jaw opening, and the fruit's place in the hand."""
+    close = settings.close
+    ended = yield Motion("settle", still(robot, last.command, close.settle_s))
+    touch_rad = job.pick.grasp.touch_rad
+    jaw_rad = float(ended.readings.joints[robot.jaw])
+    grip = nominal_grip(job.pick, settings)
+    grip = dataclasses.replace(grip, jaw_rad=float(ended.command.position[robot.jaw]))
+    tool, rotation = ended.readings.tool_position_m, ended.readings.tool_rotation
+    base = forward(ended.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
+    seen = yield from eye.see_held(job.target, base)
+    evidence: Evidence = (
+        at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), close.lost_n, "N"),
+        at_most("jaw_off_touch", abs(jaw_rad - touch_rad), settings.closing.touch_error_rad, "rad"),
+    )
+    centre, sigma = base, job.where.target.position_sigma_m
+    if seen is not None:
+        centre, sigma = seen.position_m, seen.position_sigma_m
+        off = float(np.linalg.norm(centre - base))
+        evidence = (*evidence, at_most("off_in_hand", off, settings.closing.in_hand_m + 3 * sigma, "m"))
+    if not passes(evidence):
+        return Outcome("missed", evidence, about=job.target)
+    hand = _gripper_frame(ended, robot)
+    local = hand[1].T @ (centre - hand[0])
+    grip = dataclasses.replace(grip, centre_m=(float(local[0]), float(local[1]), float(local[2])))
+    hold = Hold(
+        least_jaw_rad=touch_rad - settings.closing.touch_error_rad,
+        tool_m=tool,
+        object_m=centre,
+        in_hand_m=rotation.T @ (centre - tool),
+        position_sigma_m=sigma,
+    )
+    gripped = Gripped(job=dataclasses.replace(job, grip=grip, hold=hold), grip=grip)
+    return Gives("held", gripped, evidence, about=job.target)
+
+
+def _gripper_frame(reply: Reply, robot: Robot) -> tuple[Array, Array]:
+    """Origin and rotation of the gripper frame, from the joints."""
+    origin, rotation = forward(reply.readings.joints[None, robot.arm], np.zeros(3))
+    return origin[0], rotation[0]
+
+
+def lift(
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+) -> Stage[Literal["lifted", "dropped", "slipped", "blocked"]]:
+    """Raise the orange to carrying height, the hold checked on every tick."""
+    centre = forward(last.command.position[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
+    raised = settings.carry.clear_height_m + job.gripped.radius_m - float(centre[2])
+    path = yield from solved(plan_lift, robot, job.pick, last.command, max(raised, 0.005), settings.reach)
+    if isinstance(path, GraspRejected):
+        return Outcome("blocked", path.evidence, about=job.target)
+    ended = yield _holding("lift", path, eye, settings, job)
+    return _outcome("lifted", ended, job)
+
+
+def _holding(name: str, path: Any, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
+    guards = hold_guards(job.held, settings.close, settings.hold)
+    return Motion(name, path, guards=guards, watch=eye.watch(job.target))
+
+
+def _outcome(good: Any, ended: Reply, job: Job) -> Outcome[Any]:
+    match ended.by:
+        case "completed":
+            return Outcome(good, ended.evidence, about=job.target)
+        case HoldLost():
+            return Outcome("dropped", ended.evidence, about=job.target)
+        case TrackingError():
+            return Outcome("blocked", ended.evidence, about=job.target)
+        case _:
+            return Outcome("slipped", ended.evidence, about=job.target)
+
+
+def retreat(
+    last: Reply,
+    robot: Robot,
+    eye: FruitEye,
+    world: CollisionWorld,
+    settings: Oranges,
+    job: Job,
+    progress: Progress,
+) -> Producing[
+    Gives[Literal["clear"], Working]
+    | Outcome[Literal["dropped", "slipped", "blocked", "plate_full", "no_way", "plate_lost"]]
+]:
+    """Look where the plate is now, plan the way there from how the orange really sits, and draw back if that helps."""
+    survey = yield from eye.survey_holding(job.target, job.survey)
+    if survey.plate is None:
+        return Outcome("plate_lost", about=job.target)
+    where = where_of(job.target, survey, progress.wanted, settings)
+    free = free_spots(where, settings)
+    if not free:
+        return Outcome("plate_full", NoSpot(refused=()).evidence, about=job.target)
+    wished = job.carry.spot_m
+    if job.survey.plate is not None and _shift_m(job.survey, survey) <= settings.plate.shift_m:
+        # The spot that was planned for, as long as it is still free.
+        free = sorted(free, key=lambda each: np.hypot(each[0] - wished[0], each[1] - wished[1]) > settings.spots.margin_m)
+    carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, free)
+    if isinstance(carry, NoSpot):
+        return Outcome("no_way", carry.evidence, about=job.target)
+    errand = dataclasses.replace(job.errand, carry=carry)
+    working = Working(job=dataclasses.replace(job, errand=errand, survey=survey, where=where))
+    if carry.retreat is None:
+        return Gives("clear", working, about=job.target)
+    ended = yield _holding("retreat", carry.retreat, eye, settings, job)
+    outcome = _outcome("clear", ended, job)
+    return Gives("clear", working, outcome.evidence, about=job.target) if outcome.name == "clear" else outcome
+
+
+def _shift_m(before: Survey, after: Survey) -> float:
+    assert before.plate is not None and after.plate is not None
+    return float(np.linalg.norm(after.plate.position_m - before.plate.position_m))
+
+
+def transport(
+    eye: FruitEye, settings: Oranges, job: Job
+) -> Stage[Literal["arrived", "dropped", "slipped", "blocked"]]:
+    """Carry the orange to above its spot; a move that is already done is skipped."""
+    if job.carry.transport is None:
+        return Outcome("arrived", about=job.target)
+    ended = yield _holding("transport", job.carry.transport, eye, settings, job)
+    return _outcome("arrived", ended, job)
+
+
+def lower(
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+) -> Stage[Literal["lowered", "dropped", "slipped", "blocked", "plate_moved"]]:
+    """See whether the plate is still where it was, and set the orange down on its spot."""
+    survey = yield from eye.survey_holding(job.target, job.survey)
+    shift = _shift_m(job.survey, survey) if survey.plate is not None else float("nan")
+    moved = at_most("plate_shift", shift, settings.plate.shift_m, "m")
+    if not moved.passed:
+        return Outcome("plate_moved", (moved,), about=job.target)
+    ended = yield _holding("lower", job.carry.lower, eye, settings, job)
+    return _outcome("lowered", ended, job)
+
+
+def release(
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+) -> Stage[Literal["released", "missed_plate", "not_released"]]:
+    """Open the jaws and watch the orange come to rest on the plate."""
+    ended = yield Motion("release", job.carry.open)
+    began, window, error = ended.time_s, [], 0.0
+    while True:
+        survey = yield from eye.survey()
+        seen = survey.things.get(job.target)
+        if seen is not None and survey.plate is not None:
+            error = seen.position_sigma_m
+            window.append(_sighting(seen, survey))
+            evidence = _at_rest(tuple(window), seen.radius_m, survey, settings, error)
+            if passes(evidence):
+                return Outcome("released", evidence, about=job.target)
+            if passes(has_been_still(window, settings.rest, error)) and _out_of_hand(ended, seen, settings):
+                return Outcome("missed_plate", evidence, about=job.target)
+        elif ended.time_s - began >= settings.release.unseen_s and not window:
+            return Outcome("released", about=job.target)
+        if ended.time_s - began >= settings.release.limit_s:
+            evidence = (at_most("release_time", ended.time_s - began, settings.release.limit_s, "s"),)
+            return Outcome("not_released", evidence, about=job.target)
+        ended = yield Motion("release", still(robot, ended.command, settings.release.check_s))
+
+
+def _out_of_hand(reply: Reply, seen: Estimate, settings: Oranges) -> bool:
+    return max(reply.readings.pad_forces_n()) < settings.close.lost_n
+
+
+def _sighting(seen: Estimate, survey: Survey) -> Sighting:
+    assert survey.plate is not None
+    return Sighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=survey.plate.position_m)
+
+
+def _at_rest(
+    window: tuple[Sighting, ...], radius_m: float, survey: Survey, settings: Oranges, error_m: float
+) -> Evidence:
+    assert survey.plate is not None
+    recent = tuple(each for each in window if each.time_s >= window[-1].time_s - settings.rest.still_s - 1e-9)
+    return (
+        *rests_on(recent, radius_m, plate_shape(survey.plate), settings.rest, error_m),
+        *has_been_still(window, settings.rest, error_m),
+    )
+
+
+def withdraw(
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+) -> Producing[Gives[Literal["placed", "not_placed"], Noted] | Outcome[Literal["blocked"]]]:
+    """Take the hand away and look again: the orange still rests there, and nothing else was moved."""
+    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
+    ended = yield Motion("withdraw", job.carry.withdraw, guards=guards)
+    if ended.by != "completed":
+        return Outcome("blocked", ended.evidence, about=job.target)
+    window: list[Sighting] = []
+    survey, seen, error = job.survey, None, 0.0
+    while not window or window[-1].time_s - window[0].time_s < settings.rest.still_s - 1e-9:
+        survey = yield from eye.survey()
+        seen = survey.things.get(job.target)
+        if seen is None or survey.plate is None:
+            break
+        error = seen.position_sigma_m
+        window.append(_sighting(seen, survey))
+        ended = yield Motion("withdraw", still(robot, ended.command, settings.release.check_s))
+    evidence: Evidence = (at_least("sightings", len(window), 2),)
+    position = np.full(3, np.nan)
+    if seen is not None and survey.plate is not None:
+        position = seen.position_m
+        evidence = (
+            *_at_rest(tuple(window), seen.radius_m, survey, settings, error),
+            *_neighbours(job, survey, settings, error),
+            *_plate_kept(job, survey, settings, error),
+        )
+    good = passes(evidence)
+    record = PlacementRecord(name=job.target, position_m=position, succeeded=good, time_s=ended.time_s)
+    tried = tuple(each for each in progress.tried if not (good and each[0] == job.target))
+    noted = dataclasses.replace(progress, book=progress.book.with_(record), tried=tried, skipped=())
+    return Gives("placed" if good else "not_placed", Noted(progress=noted), evidence, about=job.target)
+
+
+def _neighbours(job: Job, survey: Survey, settings: Oranges, error_m: float) -> Evidence:
+    """Fruit that lay on the plate before has not been moved on it."""
+    before, after = job.survey, survey
+    assert before.plate is not None and after.plate is not None
+    names = [name for name in on_plate(before, settings) if name != job.target and name in after.things]
+    return not_displaced(
+        {name: before.things[name].position_m - before.plate.position_m for name in names},
+        {name: after.things[name].position_m - after.plate.position_m for name in names},
+        settings.rest,
+        error_m,
+    )
+
+
+def _plate_kept(job: Job, survey: Survey, settings: Oranges, error_m: float) -> Evidence:
+    assert job.survey.plate is not None and survey.plate is not None
+    return plate_not_shifted(job.survey.plate.position_m, survey.plate.position_m, settings.rest, error_m)

@@ -1,0 +1,244 @@
+"""`oranges`: an SO-101 puts every orange in its own free spot on the plate, and knows which are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graspline.evidence import Evidence
+from graspline.kinematics.so101 import PAN_X_M
+from graspline.machine.machine import Machine
+from graspline.machine.table import End, Retry, Transition
+from graspline.placement.carry import Grip
+from graspline.placement.plate import Plate
+from graspline.placement.resting import Sighting, rests_on
+from graspline.planning.collision import CollisionWorld
+from graspline.scenes.fruit_table import FLOOR_M, PLATE
+from graspline.tasks.claims import in_hand
+from graspline.tasks.oranges.layout import collision_world, probe, sample, scene_of
+from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.recovery import (
+    all_placed,
+    back_off,
+    confirm,
+    put_back,
+    regroup,
+    return_home,
+    step_aside,
+)
+from graspline.tasks.oranges.sight import FruitEye, plate_shape, virtual_plate
+from graspline.tasks.oranges.states import (
+    Progress,
+    approach,
+    descend,
+    grasp,
+    idle,
+    lift,
+    lower,
+    plan,
+    posture_adjust,
+    release,
+    retreat,
+    settle,
+    transport,
+    withdraw,
+)
+from graspline.tasks.oranges.targets import named_targets
+from graspline.tasks.task import Claim, Draw, Snapshot, Task
+
+
+def build_machine(settings: Oranges) -> Machine:
+    """States and table. Every failure has a name and ends at home; every retry has a budget."""
+
+    def failed(verdict: str) -> End:
+        return End(verdict, after="return_home")
+
+    def again(verdict: str, to: str = "back_off") -> Retry:
+        return Retry(to=to, budget="grasps", otherwise=failed(verdict))
+
+    def look_again(verdict: str) -> Retry:
+        return Retry(to="step_aside", budget="looks", otherwise=failed(verdict))
+
+    def place_again(verdict: str, to: str) -> Retry:
+        return Retry(to=to, budget="places", otherwise=failed(verdict))
+
+    lost: dict[str, Transition] = {
+        "dropped": again("dropped", "regroup"),
+        "slipped": again("slipped", "put_back"),
+        "blocked": again("blocked", "put_back"),
+    }
+    table: dict[str, dict[str, Transition]] = {
+        "idle": {
+            "selected": "plan",
+            "all_placed": "return_home",
+            "lost": look_again("target_not_found"),
+            "stuck": look_again("unreachable"),
+            "plate_lost": look_again("reset_required"),
+        },
+        "plan": {
+            "planned": "approach",
+            "refused": "idle",
+            "plate_full": failed("plate_full"),
+            "no_way": look_again("reset_required"),
+        },
+        "approach": {"above": "posture_adjust", "blocked": again("blocked")},
+        "posture_adjust": {"aligned": "descend", "blocked": again("blocked")},
+        "descend": {"green": "grasp", "not_green": failed("not_green"), "blocked": again("blocked")},
+        "grasp": {"closed": "settle", "missed": again("missed")},
+        "settle": {"held": "lift", "missed": again("missed")},
+        "lift": {"lifted": "retreat", **lost},
+        "retreat": {
+            "clear": "transport",
+            **lost,
+            "plate_full": failed("plate_full"),
+            "no_way": again("reset_required", "put_back"),
+            "plate_lost": again("reset_required", "put_back"),
+        },
+        "transport": {"arrived": "lower", **lost},
+        "lower": {"lowered": "release", **lost, "plate_moved": place_again("reset_required", "retreat")},
+        "release": {
+            "released": "withdraw",
+            "missed_plate": "withdraw",
+            "not_released": failed("release_timed_out"),
+        },
+        "withdraw": {
+            "placed": "idle",
+            "not_placed": place_again("not_placed", "idle"),
+            "blocked": place_again("blocked", "regroup"),
+        },
+        "return_home": {"home": "confirm", "stranded": End("stranded")},
+        "confirm": {"confirmed": End("success"), "refuted": place_again("not_confirmed", "idle")},
+        "back_off": {"ready": "idle"},
+        "regroup": {"ready": "idle"},
+        "put_back": {"put_back": "idle", "stranded": End("stranded")},
+        "step_aside": {"aside": "idle", "stranded": End("stranded")},
+    }
+    states = {
+        "idle": idle,
+        "plan": plan,
+        "approach": approach,
+        "posture_adjust": posture_adjust,
+        "descend": descend,
+        "grasp": grasp,
+        "settle": settle,
+        "lift": lift,
+        "retreat": retreat,
+        "transport": transport,
+        "lower": lower,
+        "release": release,
+        "withdraw": withdraw,
+        "return_home": return_home,
+        "confirm": confirm,
+        "back_off": back_off,
+        "regroup": regroup,
+        "put_back": put_back,
+        "step_aside": step_aside,
+    }
+    asked = len(named_targets(settings)) or settings.oranges.count
+    retries = settings.retries
+    return Machine(
+        name="oranges",
+        start="idle",
+        states=states,
+        table={state: {**row, "timed_out": End("timed_out")} for state, row in table.items()},
+        inputs={
+            "eye": FruitEye,
+            "world": CollisionWorld,
+            "settings": Oranges,
+            "progress": Progress,
+            "grip": Grip | None,
+        },
+        budgets={
+            "grasps": retries.grasps * asked,
+            "looks": retries.looks * asked,
+            "places": retries.places * asked,
+        },
+        limits_s=dict.fromkeys(table, settings.state_limit_s),
+    )
+
+
+def given(settings: Oranges, random: np.random.Generator) -> Mapping[str, Any]:
+    """The machine's inputs for one episode."""
+    return {
+        "eye": FruitEye(perception=settings.perception, plate=settings.plate, random=random),
+        "world": collision_world(settings),
+        "settings": settings,
+        "progress": Progress(),
+        "grip": None,
+    }
+
+
+def judge(settings: Oranges, draw: Draw, truth: Snapshot) -> Evidence:
+    """The goal by truth: the oranges asked for rest on the plate."""
+    names = named_targets(settings) or _nearest(settings, truth)
+    return all_placed(
+        {name: (_sighting(settings, truth, name),) for name in names},
+        {name: float(truth.objects[name].half_extents_m[0]) for name in names},
+        _plate(settings, truth),
+        settings,
+    )
+
+
+def _nearest(settings: Oranges, truth: Snapshot) -> tuple[str, ...]:
+    """Which were the nearest when the episode began."""
+    starts = {name: thing.start_position_m for name, thing in truth.objects.items() if name.startswith("orange")}
+    order = sorted(starts, key=lambda name: (float(np.hypot(starts[name][0] - PAN_X_M, starts[name][1])), name))
+    return tuple(order[: int(settings.targets.choose.partition(":")[2] or "1")])
+
+
+def _sighting(settings: Oranges, truth: Snapshot, name: str) -> Sighting:
+    thing = truth.objects[name]
+    plate = (
+        truth.places[PLATE].position_m if settings.plate.present else virtual_plate(settings.plate, 0.0).position_m
+    )
+    return Sighting(time_s=truth.time_s, position_m=thing.position_m, plate_m=plate, speed_m_s=thing.speed_m_s)
+
+
+def _plate(settings: Oranges, truth: Snapshot) -> Plate:
+    if not settings.plate.present:
+        return plate_shape(virtual_plate(settings.plate, 0.0))
+    x, y, _ = truth.places[PLATE].position_m
+    return Plate(x_m=float(x), y_m=float(y), radius_m=settings.plate.outer_radius_m, floor_m=FLOOR_M)
+
+
+def check_claim(settings: Oranges, claim: str, about: str, truth: Snapshot) -> Evidence:
+    """Whether the orange really is in the hand, or really rests on the plate."""
+    if claim == "held":
+        return in_hand(truth, about)
+    radius = float(truth.objects[about].half_extents_m[0])
+    return rests_on((_sighting(settings, truth, about),), radius, _plate(settings, truth), settings.rest)
+
+
+_HELD, _NOT_HELD = Claim(name="held", asserted=True), Claim(name="held", asserted=False)
+CLAIMS = {
+    ("settle", "held"): _HELD,
+    ("lift", "lifted"): _HELD,
+    ("retreat", "clear"): _HELD,
+    ("transport", "arrived"): _HELD,
+    ("lower", "lowered"): _HELD,
+    ("grasp", "missed"): _NOT_HELD,
+    ("settle", "missed"): _NOT_HELD,
+    ("lift", "dropped"): _NOT_HELD,
+    ("retreat", "dropped"): _NOT_HELD,
+    ("transport", "dropped"): _NOT_HELD,
+    ("lower", "dropped"): _NOT_HELD,
+    ("withdraw", "placed"): Claim(name="placed", asserted=True),
+    ("withdraw", "not_placed"): Claim(name="placed", asserted=False),
+}
+
+ORANGES = Task(
+    name="oranges",
+    summary="SO-101 puts oranges of 50 to 70 mm on a plate, each in a free spot of its own",
+    parameters=Oranges,
+    scene=scene_of,
+    sample=sample,
+    probe=probe,
+    machine=build_machine,
+    given=given,
+    judge=judge,
+    claims=CLAIMS,
+    check_claim=check_claim,
+    uses_truth=lambda settings: settings.perception.source == "truth",
+)
