@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graspline.engine.events import Change, CorruptControl, Place, Push
+from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
 from graspline.scenes.cube_table import CUBE
 from graspline.scenes.variation import Edit, friction_of
 
@@ -87,6 +87,36 @@ def test_a_corrupt_control_makes_exactly_its_lane_diverge(joint: str) -> None:
     assert struck.diverged.tolist() == [False, True, False]
     play(plain, range(10, 12), [0, 2])
     assert [bits(struck, lane) for lane in (0, 2)] == [bits(plain, lane) for lane in (0, 2)]
+
+
+@pytest.mark.parametrize(
+    "event", [Blind(kind="black"), Blind(kind="frozen", camera="wrist"), Misjudge(sigma_m=0.1, delay_s=1.0), See()]
+)
+def test_what_happens_to_eyes_does_not_happen_to_bodies(event: Event) -> None:
+    blind, plain = engine_with([varied(0)]), engine_with([varied(0)])
+    blind.apply(0, event)
+    play(blind, range(20))
+    play(plain, range(20))
+    assert bits(blind, 0) == bits(plain, 0)
+
+
+def test_a_joint_whose_damping_is_changed_stays_where_it_is() -> None:
+    engine = engine_with([(START, PLAIN)] * 2)
+    rest(engine, 5)
+    engine.apply(1, Change(edits=(Edit(field="dof_damping", element="elbow_flex", values=(2000.0,)),)))
+    before = engine.readings[:, engine.layout.readings["joint_position"]].copy()
+    play(engine, range(60))
+    moved = np.abs(engine.readings[:, engine.layout.readings["joint_position"]] - before)
+    assert moved[0, 2] > 0.05
+    assert moved[1, 2] < 0.01
+    assert moved[1, 0] > 0.05
+
+
+def test_a_servo_whose_force_is_changed_pushes_no_harder() -> None:
+    engine = engine_with([(START, PLAIN)])
+    engine.apply(0, Change(edits=(Edit(field="actuator_forcerange", element="shoulder_lift", values=(-0.1, 0.1)),)))
+    rest(engine, 20)
+    assert abs(engine.readings[0, engine.layout.readings["joint_load"]][1]) <= 0.1 + 1e-9
 
 
 def test_an_event_for_something_that_does_not_exist_is_refused() -> None:

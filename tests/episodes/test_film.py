@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from graspline.engine.events import Blind
 from graspline.episodes.film import film, still_sheet
 from graspline.episodes.run import Episode
 from graspline.errors import InputError
@@ -43,6 +44,14 @@ def test_a_contact_sheet_shows_moments_from_first_to_last(beginning: Episode, tm
     height, width = sheet.shape[0] // 2, sheet.shape[1] // 2
     assert (width, height) == pytest.approx((320, 240), abs=20)
     assert sheet.std() > 5
+
+
+def test_a_blackout_stays_black_in_a_film(beginning: Episode, tmp_path: Path) -> None:
+    dark = dataclasses.replace(beginning.log, events=((0, Blind(kind="black")),))
+    path = tmp_path / "sheet.png"
+    still_sheet(dataclasses.replace(beginning, log=dark), cube_table(), path, count=1, columns=1)
+    middle = np.asarray(Image.open(path).convert("RGB"))[60:150, 20:200]
+    assert middle.max() < 10
 
 
 def test_an_episode_without_recorded_states_cannot_be_filmed(beginning: Episode, tmp_path: Path) -> None:

@@ -14,7 +14,16 @@ from .playing import run_seeds
 
 
 @pytest.mark.parametrize(
-    "fault", [(), ("drop@lift+0.3",), ("shove@descend",), ("remove@hold+0.2",), ("nan-control@lift+0.2",)]
+    "fault",
+    [
+        (),
+        ("drop@lift+0.3",),
+        ("shove@descend",),
+        ("remove@hold+0.2",),
+        ("jam@lift+0.1",),
+        ("noise@lift",),
+        ("nan-control@lift+0.2",),
+    ],
 )
 def test_a_log_played_again_gives_the_same_bits(fault: tuple[str, ...]) -> None:
     episode = run_seeds([3, 4], *fault, lanes=2)[3]

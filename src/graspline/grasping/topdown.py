@@ -338,6 +338,23 @@ def plan_lift(
     return paths[0]
 
 
+def plan_shift(
+    robot: Robot, plan: GraspPlan, start: Command, along_m: float, reach: ReachParameters, *, up_m: float = 0.0
+) -> Path | GraspRejected:
+    """A short straight way from where the hand is, leaning as it does: towards its moving jaw's side, and up."""
+    joints = start.position[robot.arm]
+    position, rotation = forward(joints[None], np.array(plan.grasp.tool_m))
+    pitch, yaw = float(joints[1:4].sum()), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
+    grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
+    end = position[0] + np.array([along_m * np.cos(yaw), along_m * np.sin(yaw), up_m])
+    lines = _Lines(robot, reach, grasp, plan.branch)
+    paths = lines.plan(_Line("seat", position[0], end, (pitch, pitch), reach.seat_speed_m_s))
+    if isinstance(paths, GraspRejected):
+        return paths
+    paths[0].positions[0] = start.position
+    return paths[0]
+
+
 @dataclass(frozen=True, slots=True)
 class _Line:
     """A straight line of the tool point, the gripper leaning steadily from one pitch to the other."""

@@ -16,6 +16,8 @@ from graspline.rendering.picture import Pixels
 _HALF_M, _HALF_SIGMA_M = 0.0175, 0.004
 # Fewer pixels than this are a speck.
 _LEAST_PX = 60
+# A notch in an outline that is deeper than this is no fault of its pixels.
+_NOTCH_PX = 2.5
 # Directions in the picture in which outline and box are compared.
 _DIRECTIONS = 36
 # Seen in fewer of them, a block could be anywhere.
@@ -45,16 +47,40 @@ class BlockFit:
 def find_blocks(lens: Lens, hues: Pixels, mask: Pixels) -> list[BlockFit]:
     """A box for every blob of the mask, from the left of the picture to the right."""
     contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    blobs = [each for each in contours if cv2.contourArea(each) >= _LEAST_PX]
-    blobs.sort(key=lambda each: (each[:, 0, 0].min(), each[:, 0, 1].min()))
-    return [fit for blob in blobs if (fit := _fit_box(lens, hues, mask, blob)) is not None]
+    blobs = [np.asarray(each, np.int32).reshape(-1, 2) for each in contours if cv2.contourArea(each) >= _LEAST_PX]
+    parts = [part for blob in blobs for part in _divide(hues, mask, blob)]
+    parts.sort(key=lambda each: (each[:, 0].min(), each[:, 1].min()))
+    return [fit for part in parts if (fit := _fit_box(lens, hues, _filled(mask, part), part)) is not None]
+
+
+def _divide(hues: Pixels, mask: Pixels, blob: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """A blob cut in two where two blocks of one colour meet in the picture: between notches on either side of it."""
+    defects = cv2.convexityDefects(blob, cv2.convexHull(blob, returnPoints=False))
+    if defects is None:
+        return [blob]
+    # Each has its start, end and deepest point on the contour, and its depth in 256ths of a pixel.
+    notches = np.asarray(defects).reshape(-1, 4)
+    notches = notches[notches[:, 3] > 256 * _NOTCH_PX]
+    notches = notches[np.argsort(-notches[:, 3], kind="stable"), 2][:2]
+    if len(notches) < 2 or _beside_others(hues, mask, blob[notches].astype(float)).any():
+        return [blob]
+    first, second = sorted(int(notch) for notch in notches)
+    parts = [blob[first : second + 1], np.concatenate([blob[second:], blob[: first + 1]])]
+    return parts if min(cv2.contourArea(part) for part in parts) >= _LEAST_PX else [blob]
+
+
+def _filled(mask: Pixels, blob: NDArray[np.int32]) -> Pixels:
+    """The mask of this blob alone."""
+    alone = np.zeros_like(mask)
+    cv2.fillPoly(alone, [blob], 255)
+    return alone
 
 
 def _fit_box(lens: Lens, hues: Pixels, mask: Pixels, blob: NDArray[np.int32]) -> BlockFit | None:
     """Gauss and Newton on how far the blob and the box reach in each direction of the picture."""
     turn = np.arange(_DIRECTIONS) * (2 * np.pi / _DIRECTIONS)
     directions = np.stack([np.cos(turn), np.sin(turn)])
-    hull = cv2.convexHull(blob)[:, 0].astype(float)
+    hull = np.asarray(cv2.convexHull(blob), float).reshape(-1, 2)
     reach = hull @ directions
     tips = hull[reach.argmax(axis=0)]
     seen = ~_beside_others(hues, mask, tips)

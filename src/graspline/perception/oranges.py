@@ -67,7 +67,7 @@ def opaque(pixels: OrangePixels, cones: Cones) -> NDArray[np.bool_]:
     """(H,): whether no scenery shines through a disc where a ball would hide it."""
     inside = cones.around(_RINGS, _RING_POINTS)
     scenery = shows_scenery(pixels.hues, pixels.on_piece(inside.reshape(-1, 3)), plate_counts=True)
-    return scenery.reshape(len(cones), -1).mean(axis=1) <= _MOST_SCENERY
+    return scenery.reshape(len(cones), inside.shape[1]).mean(axis=1) <= _MOST_SCENERY
 
 
 class Explained:

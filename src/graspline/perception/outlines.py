@@ -104,7 +104,7 @@ def find_outline(mask: Pixels, field: NDArray[np.float32]) -> Outline:
     The field is higher inside. Points without a clear edge and points at the border of the picture are left out.
     """
     contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    loops = [each[:, 0].astype(float) for each in contours if len(each) >= _SPECK_PX]
+    loops = [np.asarray(each, float).reshape(-1, 2) for each in contours if len(each) >= _SPECK_PX]
     if not loops:
         return Outline(points_px=np.zeros((0, 2)), normals_px=np.zeros((0, 2)), contour=np.zeros(0, np.intp))
     # Contours are found in no order that a caller could rely on.
@@ -133,7 +133,9 @@ def _to_the_edge(coarse: Outline, field: NDArray[np.float32]) -> Outline:
         return coarse
     samples = (coarse.points_px[:, None] + _ACROSS_PX[:, None] * coarse.normals_px[:, None]).astype(np.float32)
     across = cv2.remap(field, samples[..., 0], samples[..., 1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    inside, outside = across[:, :_END_SAMPLES].mean(axis=1), across[:, -_END_SAMPLES:].mean(axis=1)
+    # A ball darkens towards its outline: what is inside the edge follows from what is deeper in and how it changes.
+    inside = 2 * across[:, _END_SAMPLES - 1] - across[:, 0]
+    outside = across[:, -_END_SAMPLES:].mean(axis=1)
     left = across - ((inside + outside) / 2)[:, None]
     first = np.argmax(left < 0, axis=1)
     clear = (first > 0) & (inside - outside > _LEAST_CONTRAST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +14,7 @@ from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected
-from graspline.grasping.topdown import GraspPlan, plan_lift
+from graspline.grasping.topdown import GraspPlan, plan_lift, plan_shift
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import BothPadsTouch, ForceAbove, HoldLost, OnePadTouches, TrackingError
@@ -43,6 +44,10 @@ from graspline.tasks.stages.carry import hold_guards
 from graspline.tasks.stages.grasp import Hold
 
 Array = NDArray[np.float64]
+
+# How far, and how often, the fixed jaw is brought up to a fruit that only the other one touches.
+_FOLLOW_M = 0.006
+_FOLLOW_TIMES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,9 +254,8 @@ def descend(
             return Outcome("green", evidence, about=job.target)
         if tip_height_m(ended, robot) - settings.posture.creep_m < settings.posture.floor_m:
             return Outcome("not_green", evidence, about=job.target)
-        pitch = float(ended.command.position[1:4].sum())
-        level = dataclasses.replace(job.pick, top_pitch_rad=pitch)
-        path = yield from solved(plan_lift, robot, level, ended.command, -settings.posture.creep_m, settings.reach)
+        down = functools.partial(plan_shift, up_m=-settings.posture.creep_m)
+        path = yield from solved(down, robot, job.pick, ended.command, 0.0, settings.reach)
         if isinstance(path, GraspRejected):
             return Outcome("not_green", evidence, about=job.target)
         ended = yield Motion("descend", path, guards=guards)
@@ -290,14 +294,28 @@ def grasp(
     if ended.command.velocity.any():
         ended = yield Motion("brake", brake(robot, ended.command))
     shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
-    path = jaw_move(robot, ended.command, shut, speed_rad_s=close.speed_rad_s)
-    ended = yield Motion("close", path, guards=(BothPadsTouch(force_n=close.touch_n),))
-    if ended.by == "completed":
-        return Outcome("missed", ended.evidence, about=job.target)
-    touch_rad = float(ended.readings.joints[robot.jaw])
-    path = jaw_move(robot, ended.command, touch_rad - close.squeeze_rad, speed_rad_s=close.speed_rad_s)
-    ended = yield Motion("squeeze", path)
-    return Outcome("closed", ended.evidence)
+    both, moving = BothPadsTouch(force_n=close.touch_n), OnePadTouches(pad="moving", force_n=close.touch_n, for_s=0.1)
+    for _ in range(_FOLLOW_TIMES):
+        path = jaw_move(robot, ended.command, shut, speed_rad_s=close.speed_rad_s)
+        ended = yield Motion("close", path, guards=(both, moving))
+        if ended.by is both:
+            touch_rad = float(ended.readings.joints[robot.jaw])
+            path = jaw_move(robot, ended.command, touch_rad - close.squeeze_rad, speed_rad_s=close.speed_rad_s)
+            ended = yield Motion("squeeze", path)
+            if min(ended.readings.pad_forces_n()) >= close.touch_n:
+                return Outcome("closed", ended.evidence)
+        elif ended.by is not moving:
+            return Outcome("missed", ended.evidence, about=job.target)
+        # The fruit stands off the fixed jaw and would jam between the other one and the table: bring the hand up to it.
+        if ended.command.velocity.any():
+            ended = yield Motion("brake", brake(robot, ended.command))
+        path = yield from solved(plan_shift, robot, job.pick, ended.command, _FOLLOW_M, settings.reach)
+        if isinstance(path, GraspRejected):
+            return Outcome("missed", path.evidence, about=job.target)
+        ended = yield Motion("follow", path, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
+        if ended.command.velocity.any():
+            ended = yield Motion("brake", brake(robot, ended.command))
+    return Outcome("missed", ended.evidence, about=job.target)
 
 
 def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:

@@ -88,7 +88,7 @@ def build_machine(settings: Oranges) -> Machine:
         "descend": {"green": "grasp", "not_green": failed("not_green"), "blocked": again("blocked")},
         "grasp": {"closed": "settle", "missed": again("missed")},
         "settle": {"held": "lift", "missed": again("missed")},
-        "lift": {"lifted": "retreat", **lost},
+        "lift": {"lifted": "retreat", **lost, "dropped": again("dropped")},
         "retreat": {
             "clear": "transport",
             **lost,
