@@ -36,10 +36,17 @@ def task_and_parameters(
     """
     task = find_task(name)
     parameters, *_ = _together(
-        lambda: build(task.parameters, load_yaml(config) if config is not None else None, settings or ()),
+        lambda: _feasible(task, build(task.parameters, load_yaml(config) if config is not None else None, settings or ())),
         *(lambda check=check: check(task) for check in checks),
     )
     return task, parameters
+
+
+def _feasible(task: Task[Any], parameters: Parameters) -> Parameters:
+    problems = task.problems(parameters)
+    if problems:
+        raise InputError(problems)
+    return parameters
 
 
 def _together(*parts: Callable[[], Any]) -> list[Any]:

@@ -21,9 +21,12 @@ from graspline.cli.view import Viewer
 from graspline.engine.protocol import Engine
 from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.film import film
+from graspline.episodes.narrator import Narrator
 from graspline.episodes.run import INTERRUPTED, Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import rate_text
+from graspline.errors import InputError, nearest
+from graspline.parameters.notation import printable
 
 
 def run(
@@ -51,6 +54,10 @@ def run(
         Path | None,
         typer.Option(metavar="FILE.mp4", help="Film; with several episodes the seed joins the name."),
     ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="Tell on standard error what happens: info, or debug for every check."),
+    ] = None,
     view: Annotated[bool, typer.Option("--view", help="Watch one lane in MuJoCo's viewer, in real time.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per episode on standard output.")] = False,
 ) -> None:
@@ -70,6 +77,7 @@ def run(
         settings,
         lambda named: parse_faults(faults, named.machine(named.parameters()).paths()),
         lambda _: video is None or check_name("--video", video, ".mp4"),
+        lambda _: check_level(log),
     )
     if video is not None:
         make_folder("--video", video.parent)
@@ -77,11 +85,18 @@ def run(
         Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults) for index in range(episodes)
     ]
     scene = found.scene(parameters)
-    after_tick: Callable[[Engine], None] | None = None
+    narrator = None if log is None else Narrator("debug" if log == "debug" else "info")
     viewer = None
     if view:
         viewer = Viewer(scene)
-        after_tick, lanes = viewer.show, 1
+        lanes = 1
+
+    def after_tick(engine: Engine) -> None:
+        if viewer is not None:
+            viewer.show(engine)
+        if narrator is not None:
+            narrator.after_tick(engine)
+
     began, played = time.monotonic(), []
     try:
         with stopping() as stop, RunProgress(episodes, beside_output=as_json) as progress:
@@ -90,7 +105,8 @@ def run(
                 lanes=lanes,
                 threads=threads,
                 record_states=video is not None,
-                after_tick=after_tick,
+                observers=[] if narrator is None else [narrator],
+                after_tick=after_tick if viewer is not None or narrator is not None else None,
                 stop=lambda: stop() or (viewer is not None and viewer.closed),
             ):
                 progress.add(episode)
@@ -105,6 +121,13 @@ def run(
             viewer.close()
     _summarise(played, time.monotonic() - began, quiet=as_json)
     raise typer.Exit(_exit_code(played, interrupted, require_success))
+
+
+def check_level(log: str | None) -> None:
+    """`--log` knows two levels."""
+    levels = ("info", "debug")
+    if log is not None and log not in levels:
+        raise InputError(f"--log {printable(log)}: unknown level; {nearest(log, levels)}")
 
 
 class _Told:

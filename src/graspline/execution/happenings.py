@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -35,6 +36,18 @@ class Targeted:
     name: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noticed:
+    """Something a state wants known while it works: what about which object, the facts, and measurements if any."""
+
+    what: str
+    about: str
+    facts: Mapping[str, object]
+    evidence: Evidence = ()
+    # Only for those who look closely.
+    detail: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Looked:
     camera: str | None
@@ -57,7 +70,7 @@ class Finished:
     error: str = ""
 
 
-Happening = Entered | Ended | Targeted | Looked | Applied | Finished
+Happening = Entered | Ended | Targeted | Noticed | Looked | Applied | Finished
 
 
 class Observer(Protocol):

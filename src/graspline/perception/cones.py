@@ -15,6 +15,8 @@ _APART_STEPS = (7, 12, 18, 26, 36)
 _STRIDE = 5
 # A contour of which this share agrees with one cone is one ball, and needs no other guess.
 _WHOLE_SHARE = 0.9
+# A contour of which this share agrees with one cone is hidden by nothing.
+_ALL_SHARE = 0.97
 # An outline point this near a cone, in pixels, agrees with it.
 AGREES_PX = 0.7
 
@@ -74,6 +76,16 @@ def guess_cones(outline: Outline, rays: Array, lens: Lens) -> Cones:
         axes=np.concatenate([each.axes for each in found]),
         half_angles_rad=np.concatenate([each.half_angles_rad for each in found]),
     )
+
+
+def on_whole_balls(outline: Outline, rays: Array, lens: Lens) -> NDArray[np.bool_]:
+    """(M,): whether a point is on a contour that as a whole is a ball's, with nothing before it."""
+    whole = np.zeros(len(outline), bool)
+    for contour in np.unique(outline.contour):
+        at = np.flatnonzero(outline.contour == contour)
+        misses = _nearest_cone(rays[at]).misses_px(rays[at], lens.focal_px)
+        whole[at] = (np.abs(misses) < AGREES_PX).mean() >= _ALL_SHARE
+    return whole
 
 
 def _triples(length: int) -> NDArray[np.intp]:

@@ -9,8 +9,8 @@ import numpy as np
 from graspline.perception.balls import BallFit, Belief, fit_ball
 from graspline.perception.blocks import BlockFit, find_blocks
 from graspline.perception.colours import BLUE, GREEN, PURPLE, hue_picture, pixels_within
-from graspline.perception.cones import AGREES_PX, guess_cones
-from graspline.perception.oranges import OrangePixels, find_lying, opaque
+from graspline.perception.cones import guess_cones
+from graspline.perception.oranges import OrangePixels, find_lying, merits, opaque
 from graspline.perception.outlines import Array, Lens, find_outline, warmth
 from graspline.perception.plates import fit_plate
 from graspline.rendering.picture import Picture
@@ -79,7 +79,7 @@ def see_table(picture: Picture, plate_radius_m: float | None, held_m: Array | No
     lens, hues, field = Lens.of(picture), hue_picture(picture.rgb), warmth(picture.rgb)
     plate = None
     if plate_radius_m is not None:
-        plate = fit_plate(lens, hues, find_outline(pixels_within(hues, BLUE), -field), plate_radius_m)
+        plate = fit_plate(lens, hues, find_outline(pixels_within(hues, BLUE), -field, darkens=False), plate_radius_m)
     pixels = OrangePixels.of(lens, hues, field, np.zeros(2))
     support = None if plate is None or plate_radius_m is None else (plate.centre_m, plate_radius_m, FLOOR_M)
     balls = [_as_ball(fit) for fit in find_lying(pixels, support, held_m)]
@@ -106,9 +106,9 @@ def see_ball_near(picture: Picture, expected_m: Array, radius_m: float, within_m
     off = np.linalg.norm(places - expected_m, axis=1)
     near = off < within_m + _GUESS_SLACK_M
     cones, places, off = cones.only(near), places[near], off[near]
-    agree = np.abs(cones.misses_px(pixels.rays, pixels.lens.focal_px)) < AGREES_PX
-    # Of two that fit as well, the nearer.
-    merit = agree.sum(axis=1) * (1 - 0.5 * np.minimum(off / within_m, 1)) * opaque(pixels, cones)
+    # Guesses are surer across the line of sight than along it.
+    merit = merits(pixels, cones, expected_m, within_m / 3) * np.exp(-((off / within_m) ** 2))
+    merit = merit * opaque(pixels, cones)
     if not len(merit) or merit.max() <= 0:
         return None
     belief = Belief(centre_m=np.asarray(expected_m, float), sigma_m=np.full(3, within_m), radius_m=radius_m)

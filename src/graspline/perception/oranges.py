@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.perception.balls import BallFit, Belief, fit_ball
 from graspline.perception.colours import ORANGE, pixels_within, shows_scenery
-from graspline.perception.cones import AGREES_PX, Cones, cross, guess_cones
+from graspline.perception.cones import AGREES_PX, Cones, cross, guess_cones, on_whole_balls
 from graspline.perception.outlines import Array, Lens, Outline, find_outline
 from graspline.rendering.picture import Pixels
 
@@ -29,8 +29,8 @@ _LEAST_NEW = 0.07
 _MOST_SCENERY = 0.08
 # Rings inside a disc, as shares of its radius, and points on each, at which scenery is looked for.
 _RINGS, _RING_POINTS = (0.4, 0.65, 0.87), 16
-# A held orange is seen within this of where it is believed.
-_HELD_WITHIN_M = 0.025
+# A held orange is seen about this near to where it is believed; cones that differ from its own by less are its too.
+_HELD_SIGMA_M, _HELD_SAME_PX = 0.012, 5.0
 # Cones that differ less are the same.
 _SAME_PX = 1.0
 # Guesses refused before the rest of a picture is given up.
@@ -51,12 +51,13 @@ class OrangePixels:
     @classmethod
     def of(cls, lens: Lens, hues: Pixels, field: NDArray[np.float32], corner_px: Array) -> OrangePixels:
         mask = pixels_within(hues, ORANGE)
-        outline = find_outline(mask, field)
-        # Beside the robot, a block or another orange the edge may be theirs, seen before this one.
+        outline = find_outline(mask, field, darkens=True)
+        # Beside the robot, a block or another orange the edge may be theirs, seen before this one; not if it is round.
         own = shows_scenery(hues, outline.points_px + _OUTSIDE_PX * outline.normals_px, plate_counts=True)
-        outline = outline.only(own).moved(corner_px)
+        outline = outline.moved(corner_px)
         rays = lens.rays(outline.points_px)
-        return cls(lens=lens, hues=hues, mask=mask, outline=outline, rays=rays, corner_px=corner_px)
+        own |= on_whole_balls(outline, rays, lens)
+        return cls(lens=lens, hues=hues, mask=mask, outline=outline.only(own), rays=rays[own], corner_px=corner_px)
 
     def on_piece(self, rays: Array) -> Array:
         """Where rays (..., 3) are in the piece, in its pixels."""
@@ -177,19 +178,24 @@ def _fit_on(pixels: OrangePixels, explained: Explained, start_m: Array, surface_
 
 
 def _leave_out_held(pixels: OrangePixels, cones: Cones, explained: Explained, held_m: Array) -> Cones:
-    """Account for the held orange; cones that could be it are left out."""
-    sight = held_m - pixels.lens.position_m
-    distance = np.linalg.norm(sight)
-    aside = np.linalg.norm(cross(cones.axes, sight), axis=1)
+    """Account for the held orange; cones that are nearly its own are left out."""
+    distance = np.linalg.norm(held_m - pixels.lens.position_m)
     radius = distance * np.sin(cones.half_angles_rad)
-    its = opaque(pixels, cones) & (aside < _HELD_WITHIN_M) & (radius > _RADII_M[0]) & (radius < _RADII_M[1])
-    if not its.any():
+    its = opaque(pixels, cones) & (radius > _RADII_M[0]) & (radius < _RADII_M[1])
+    merit = merits(pixels, cones, held_m, _HELD_SIGMA_M) * its
+    if not len(merit) or not merit.max():
         return cones
-    candidates = cones.only(its)
-    agree = np.abs(candidates.misses_px(pixels.rays, pixels.lens.focal_px)) < AGREES_PX
-    best = int(np.argmax(agree.sum(axis=1)))
-    explained.add(candidates.only(np.arange(len(candidates)) == best))
-    return cones.only(~its)
+    best = int(np.argmax(merit))
+    explained.add(cones.only(np.arange(len(cones)) == best))
+    apart = np.linalg.norm(cones.axes - cones.axes[best], axis=1) * pixels.lens.focal_px
+    return cones.only(apart > _HELD_SAME_PX)
+
+
+def merits(pixels: OrangePixels, cones: Cones, expected_m: Array, sigma_m: float) -> Array:
+    """(H,): how many outline points agree with each cone, discounted by how far from the expected place it passes."""
+    agree = np.abs(cones.misses_px(pixels.rays, pixels.lens.focal_px)) < AGREES_PX
+    aside = np.linalg.norm(cross(cones.axes, expected_m - pixels.lens.position_m), axis=1)
+    return agree.sum(axis=1) * np.exp(-((aside / sigma_m) ** 2) / 2)
 
 
 def cone_of(lens: Lens, fit: BallFit) -> Cones:

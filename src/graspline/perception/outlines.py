@@ -98,10 +98,11 @@ def warmth(rgb: Pixels) -> NDArray[np.float32]:
     return np.asarray(cv2.subtract(red, blue, dtype=cv2.CV_32F), np.float32)
 
 
-def find_outline(mask: Pixels, field: NDArray[np.float32]) -> Outline:
+def find_outline(mask: Pixels, field: NDArray[np.float32], *, darkens: bool) -> Outline:
     """Edges of the blobs in a mask, where the field is half way between its values inside and outside.
 
-    The field is higher inside. Points without a clear edge and points at the border of the picture are left out.
+    The field is higher inside. A thing that darkens towards its outline, as a ball does, has inside its edge not the
+    value found deeper in, but that value and its change. Points without a clear edge and points at the border of the picture are left out.
     """
     contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     loops = [np.asarray(each, float).reshape(-1, 2) for each in contours if len(each) >= _SPECK_PX]
@@ -117,7 +118,7 @@ def find_outline(mask: Pixels, field: NDArray[np.float32]) -> Outline:
     height, width = mask.shape
     x, y = coarse.points_px.T
     whole = (np.minimum(x, y) >= _BORDER_PX) & (x < width - _BORDER_PX) & (y < height - _BORDER_PX)
-    return _to_the_edge(coarse.only(whole), field)
+    return _to_the_edge(coarse.only(whole), field, darkens)
 
 
 def _normals(loop: Array) -> Array:
@@ -127,14 +128,15 @@ def _normals(loop: Array) -> Array:
     return normals / np.maximum(np.hypot(*normals.T), 1e-9)[:, None]
 
 
-def _to_the_edge(coarse: Outline, field: NDArray[np.float32]) -> Outline:
+def _to_the_edge(coarse: Outline, field: NDArray[np.float32], darkens: bool) -> Outline:
     """The same points moved along their normals to where the field is half way."""
     if not len(coarse):
         return coarse
     samples = (coarse.points_px[:, None] + _ACROSS_PX[:, None] * coarse.normals_px[:, None]).astype(np.float32)
     across = cv2.remap(field, samples[..., 0], samples[..., 1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    # A ball darkens towards its outline: what is inside the edge follows from what is deeper in and how it changes.
-    inside = 2 * across[:, _END_SAMPLES - 1] - across[:, 0]
+    inside = across[:, :_END_SAMPLES].mean(axis=1)
+    if darkens:
+        inside = 2 * across[:, _END_SAMPLES - 1] - across[:, 0]
     outside = across[:, -_END_SAMPLES:].mean(axis=1)
     left = across - ((inside + outside) / 2)[:, None]
     first = np.argmax(left < 0, axis=1)

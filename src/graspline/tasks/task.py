@@ -107,3 +107,5 @@ class Task(Generic[P]):
     claims: Mapping[tuple[str, str], Claim]
     check_claim: Callable[[P, str, str, Snapshot], Evidence]
     uses_truth: Callable[[P], bool]
+    # What cannot work about parameters that are each valid by themselves, one line for each problem.
+    problems: Callable[[P], list[str]] = lambda parameters: []

@@ -15,6 +15,7 @@ from graspline.kinematics.so101 import PAN_X_M
 from graspline.motion.path import at_rest
 from graspline.parameters import Range
 from graspline.perception.estimates import Estimate
+from graspline.placement.packing import capacity
 from graspline.placement.plate import Plate, Resting
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.robots.so101 import BASE_FOOTPRINT_M, SO101
@@ -30,7 +31,7 @@ from graspline.scenes.fruit_table import (
 from graspline.scenes.scene import Scene
 from graspline.tasks.oranges.errand import Errand, Where, at_spot, plan_errand, plan_pick, with_room
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.sight import plate_shape, virtual_plate
+from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.task import Draw, Probe
 
 Array = NDArray[np.float64]
@@ -99,8 +100,12 @@ def _draw(
     refused = 0
     oranges = settings.oranges
     places: list[Estimate] = []
-    for index in range(oranges.count):
-        found, turned_down = _draw_orange(settings, random, sketch, places, reasons)
+    balls = [_draw_ball(settings, random) for _ in range(oranges.count)]
+    if capacity(empty_plate(settings), [float(ball.max()) for ball in balls], settings.spots) < oranges.count:
+        reasons["plate_full"] += 1
+        return None, refused
+    for index, ball in enumerate(balls):
+        found, turned_down = _draw_orange(settings, random, ball, sketch, places, reasons)
         refused += turned_down
         if found is None:
             return None, refused
@@ -132,16 +137,22 @@ def _place(radius_m: Range, azimuth_rad: Range, random: np.random.Generator) -> 
     return float(PAN_X_M + radius * np.cos(azimuth)), float(radius * np.sin(azimuth))
 
 
+def _draw_ball(settings: Oranges, random: np.random.Generator) -> Array:
+    """Half extents of one orange."""
+    oranges = settings.oranges
+    return random.uniform(*oranges.diameter_m) / 2 * (1 + oranges.off_round * random.uniform(-1, 1, 3))
+
+
 def _draw_orange(
     settings: Oranges,
     random: np.random.Generator,
+    ball: Array,
     sketch: _Sketch,
     places: list[Estimate],
     reasons: collections.Counter[str],
 ) -> tuple[Estimate | None, int]:
     """One orange that lies free and can be grasped if it lies there alone."""
     oranges, refused = settings.oranges, 0
-    ball = random.uniform(*oranges.diameter_m) / 2 * (1 + oranges.off_round * random.uniform(-1, 1, 3))
     for _ in range(MAX_PLACES):
         x, y = _place(oranges.radius_m, oranges.azimuth_rad, random)
         orange = _estimate("orange_1", x, y, ball, "ball")

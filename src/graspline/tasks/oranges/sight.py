@@ -13,7 +13,7 @@ from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.perception.estimates import Estimate, noisy
 from graspline.placement.plate import Plate
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
-from graspline.tasks.oranges.parameters import FruitPerception, PlateParameters
+from graspline.tasks.oranges.parameters import FruitPerception, Oranges, PlateParameters
 
 Array = NDArray[np.float64]
 
@@ -136,6 +136,12 @@ def plate_shape(estimate: Estimate) -> Plate:
     if estimate.name == VIRTUAL_PLATE:
         return Plate(x_m=x, y_m=y, radius_m=estimate.radius_m, floor_m=0.0, rim_tube_m=0.0, rim_height_m=0.0)
     return Plate(x_m=x, y_m=y, radius_m=estimate.radius_m, floor_m=FLOOR_M)
+
+
+def empty_plate(settings: Oranges) -> Plate:
+    """The plate of a configuration, wherever it stands."""
+    plate = virtual_plate(settings.plate, 0.0)
+    return plate_shape(replace(plate, name=PLATE) if settings.plate.present else plate)
 
 
 def lying(thing: Estimate, plate: Estimate | None) -> Estimate:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, passes
-from graspline.execution.happenings import Targeted
+from graspline.execution.happenings import Noticed, Targeted
 from graspline.execution.requests import Announce, Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan, plan_lift, plan_shift
@@ -442,9 +442,12 @@ def _shift_m(before: Survey, after: Survey) -> float:
 
 
 def transport(
-    eye: FruitEye, settings: Oranges, job: Job
+    last: Reply, eye: FruitEye, settings: Oranges, job: Job
 ) -> Stage[Literal["arrived", "dropped", "slipped", "blocked"]]:
     """Carry the orange to above its spot; a move that is already done is skipped."""
+    start, spot = last.readings.tool_position_m, job.carry.spot_m
+    facts = {"start_m": tuple(float(each) for each in start), "target_m": spot, "strategy": job.carry.strategy}
+    yield Announce(Noticed(what="transport", about=job.target, facts=facts))
     if job.carry.transport is None:
         return Outcome("arrived", about=job.target)
     ended = yield _holding("transport", job.carry.transport, eye, settings, job)
@@ -477,6 +480,7 @@ def release(
             error = seen.position_sigma_m
             window.append(_sighting(seen, survey))
             evidence = _at_rest(tuple(window), seen.radius_m, survey, settings, error)
+            yield Announce(_placement_check(seen, survey, evidence, settings))
             if passes(evidence):
                 return Outcome("released", evidence, about=job.target)
             if passes(has_been_still(window, settings.rest, error)) and _out_of_hand(ended, seen, settings):
@@ -487,6 +491,25 @@ def release(
             evidence = (at_most("release_time", ended.time_s - began, settings.release.limit_s, "s"),)
             return Outcome("not_released", evidence, about=job.target)
         ended = yield Motion("release", still(robot, ended.command, settings.release.check_s))
+
+
+def _placement_check(seen: Estimate, survey: Survey, evidence: Evidence, settings: Oranges) -> Noticed:
+    """One look at a released orange, for the log: where it is, what bounds it, and how it fares."""
+    assert survey.plate is not None
+    plate = plate_shape(survey.plate)
+    low, high = survey.plate.position_m - plate.radius_m, survey.plate.position_m + plate.radius_m
+    margin, at = settings.rest.inside_margin_m, seen.position_m
+    top = plate.floor_m + 2 * seen.radius_m
+    facts = {
+        "position_m": tuple(float(each) for each in at),
+        "plate_min_m": (float(low[0]), float(low[1]), 0.0),
+        "plate_max_m": (float(high[0]), float(high[1]), top),
+        "x_ok": bool(low[0] + margin <= at[0] <= high[0] - margin),
+        "y_ok": bool(low[1] + margin <= at[1] <= high[1] - margin),
+        "z_ok": bool(0.0 <= at[2] <= top),
+        "result": "placed" if passes(evidence) else "not yet",
+    }
+    return Noticed(what="placement check", about=seen.name, facts=facts, evidence=evidence, detail=True)
 
 
 def _out_of_hand(reply: Reply, seen: Estimate, settings: Oranges) -> bool:

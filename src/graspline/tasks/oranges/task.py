@@ -17,6 +17,7 @@ from graspline.placement.resting import Sighting, rests_on
 from graspline.planning.collision import CollisionWorld
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
 from graspline.tasks.claims import in_hand
+from graspline.tasks.oranges.feasible import problems
 from graspline.tasks.oranges.layout import collision_world, probe, sample, scene_of
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.recovery import (
@@ -241,4 +242,5 @@ ORANGES = Task(
     claims=CLAIMS,
     check_claim=check_claim,
     uses_truth=lambda settings: settings.perception.source == "truth",
+    problems=problems,
 )

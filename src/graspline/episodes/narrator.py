@@ -1,0 +1,92 @@
+"""Tells what happens while it happens, line by line: `run --log info|debug`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Literal
+
+from graspline.engine.protocol import Engine
+from graspline.evidence import Evidence, failures
+from graspline.execution.happenings import Applied, Ended, Entered, Finished, Happening, Noticed
+
+Level = Literal["info", "debug"]
+
+# States in which the hand's height is told, and how often.
+_TELL_HEIGHT = ("descend", "lift")
+_EVERY_S = 0.5
+# The same refusal is told once in this time.
+_REPEAT_S = 1.0
+
+
+def _to_standard_error(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+class Narrator:
+    """An observer of lanes, and of the engine after each tick."""
+
+    def __init__(self, level: Level, say: Callable[[str], None] = _to_standard_error) -> None:
+        self._debug = level == "debug"
+        self._say = say
+        self._state: dict[int, str] = {}
+        self._now_s: dict[int, float] = {}
+        self._told_s: dict[int, float] = {}
+        self._refused_s: dict[tuple[int, str], float] = {}
+
+    def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
+        self._now_s[lane] = time_s
+        match happening:
+            case Entered():
+                self._state[lane] = happening.state
+                self._told_s[lane] = time_s - _EVERY_S
+                self._line(lane, time_s, f"{happening.state} …")
+            case Ended():
+                self._ended(lane, time_s, happening)
+            case Noticed() if self._debug or not happening.detail:
+                facts = ", ".join(f"{name} {_told(value)}" for name, value in happening.facts.items())
+                self._line(lane, time_s, f"{happening.what} {happening.about}: {facts}{_shown(happening.evidence)}")
+            case Applied():
+                self._line(lane, time_s, f"the world: {happening.event}")
+            case Finished():
+                self._state.pop(lane, None)
+                for key in [key for key in self._refused_s if key[0] == lane]:
+                    del self._refused_s[key]
+            case _:
+                pass
+
+    def after_tick(self, engine: Engine) -> None:
+        """Heights of hands that go down or up."""
+        columns, dt_s = engine.layout.readings["tool_position"], engine.scene.robot.dt_s
+        for lane, state in self._state.items():
+            self._now_s[lane] += dt_s
+            if state in _TELL_HEIGHT and self._now_s[lane] - self._told_s[lane] >= _EVERY_S - 1e-9:
+                self._told_s[lane] = self._now_s[lane]
+                height = float(engine.readings[lane, columns][2])
+                self._line(lane, self._now_s[lane], f"{state}: height {1000 * height:.0f} mm")
+
+    def _ended(self, lane: int, time_s: float, ended: Ended) -> None:
+        missed = "; ".join(str(each) for each in failures(ended.evidence))
+        line = f"{ended.state}: {ended.outcome}" + (f" {ended.about}" if ended.about else "")
+        if missed:
+            last = self._refused_s.get((lane, line), -_REPEAT_S)
+            if time_s - last < _REPEAT_S:
+                return
+            self._refused_s[lane, line] = time_s
+            line += f" ({missed})"
+        self._line(lane, time_s, f"{line} → {ended.then}")
+
+    def _line(self, lane: int, time_s: float, text: str) -> None:
+        self._say(f"lane {lane} {time_s:7.2f} s  {text}")
+
+
+def _told(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(_told(each) for each in value) + "]"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _shown(evidence: Evidence) -> str:
+    if not evidence:
+        return ""
+    return "; " + "; ".join(f"{'✓' if each.passed else '✗'} {each}" for each in evidence)

@@ -1,0 +1,75 @@
+"""What is wrong with a configuration, found before anything is drawn or moved, and said all at once."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from graspline.kinematics.so101 import PAN_X_M, solve
+from graspline.parameters import Range
+from graspline.placement.packing import capacity
+from graspline.robots.so101 import FIXED_FACE_M, LOWER, TIP_M, UPPER
+from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.sight import empty_plate
+from graspline.tasks.oranges.targets import target_problems
+
+
+@functools.cache
+def fruit_ring_m(max_tilt_rad: float) -> tuple[float, float]:
+    """Nearest and farthest distance from the pan axis at which the hand can be around a fruit on the table."""
+    radii = np.arange(0.0, 0.5, 0.002)
+    pitches = np.pi / 2 - np.arange(0.0, max_tilt_rad + 1e-9, np.radians(2))
+    radius, pitch = (grid.ravel() for grid in np.meshgrid(radii, pitches, indexing="ij"))
+    position = np.stack([PAN_X_M + radius, np.zeros_like(radius), np.full_like(radius, 0.03)], axis=-1)
+    # The jaws across the arm, where they turn freely.
+    tool = np.array([TIP_M - 0.0063, 0.0, FIXED_FACE_M + 0.03])
+    reached = solve(position, pitch, np.full(len(pitch), np.pi / 2), tool).reached[:, :2].any(axis=1)
+    hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
+    return float(hit.min()), float(hit.max())
+
+
+def problems(settings: Oranges) -> list[str]:
+    """One line for each thing that cannot work."""
+    return [*target_problems(settings), *_regions(settings), *_room(settings)]
+
+
+def _regions(settings: Oranges) -> list[str]:
+    found = []
+    nearest, farthest = fruit_ring_m(settings.reach.max_tilt_rad)
+    where = [("oranges", settings.oranges.radius_m, settings.oranges.azimuth_rad)]
+    if settings.plate.present:
+        where.append(("plate", settings.plate.radius_m, settings.plate.azimuth_rad))
+    for name, radius, azimuth in where:
+        if radius.high < nearest or radius.low > farthest:
+            found.append(
+                f"{name}.radius_m: {_told(radius)} m lies outside what the arm reaches, {nearest:.3f} to {farthest:.3f} m"
+            )
+        # Joint and heading turn opposite ways.
+        if azimuth.high < -UPPER[0] or azimuth.low > -LOWER[0]:
+            found.append(f"{name}.azimuth_rad: {_told(azimuth)} rad lies outside what the arm turns to, ±{UPPER[0]:.2f}")
+    if not settings.plate.present:
+        x, y = settings.plate.virtual_x_m, settings.plate.virtual_y_m
+        distance = float(np.hypot(x - PAN_X_M, y))
+        if not nearest <= distance <= farthest or abs(np.arctan2(y, x - PAN_X_M)) > UPPER[0]:
+            found.append(
+                f"plate.virtual_x_m, plate.virtual_y_m: ({x:g}, {y:g}) lies outside what the arm reaches, "
+                f"{nearest:.3f} to {farthest:.3f} m from its pan axis"
+            )
+    return found
+
+
+def _told(ends: Range) -> str:
+    return f"[{ends.low:g}, {ends.high:g}]"
+
+
+def _room(settings: Oranges) -> list[str]:
+    """Even the smallest oranges must fit; whether those that are drawn do is seen to when they are drawn."""
+    smallest, count = settings.oranges.diameter_m.low / 2, settings.oranges.count
+    holds = capacity(empty_plate(settings), [smallest] * count, settings.spots)
+    if holds >= count:
+        return []
+    return [
+        f"oranges.count: {count} oranges of {2000 * smallest:.0f} mm or more do not fit on a plate of "
+        f"plate.outer_radius_m={settings.plate.outer_radius_m:g}; it holds {holds}"
+    ]
