@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from graspline.grasping.topdown import jaw_lean
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, forward, solve, steepest_pitch
 from graspline.motion.guards import (
+    Apart,
     BothPadsTouch,
     ForceAbove,
     GuardKind,
@@ -29,6 +30,7 @@ from graspline.motion.guards import (
     Rows,
     Slipped,
     TrackingError,
+    Unsteady,
 )
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import controls_of
@@ -185,6 +187,7 @@ def guard_rows(batch: tuple[int, int]) -> Rows:
         pad_force=forces.reshape(count, 2, 3),
         command=position + random.uniform(-0.1, 0.1, (count, 6)),
         watched=watched,
+        spread=random.uniform(0, 1e-5, count),
         jaw=5,
     )
 
@@ -198,6 +201,8 @@ WIDTHS: dict[GuardKind, int] = {
     ReachedHeight: 2,
     Slipped: 4,
     LeftBehind: 8,
+    Apart: 2,
+    Unsteady: 1,
 }
 
 
@@ -211,6 +216,8 @@ def test_every_kind_of_guard_is_tried() -> None:
         ReachedHeight(height_m=1),
         Slipped(offset_m=(0, 0, 0), slip_m=1),
         LeftBehind(hand_start_m=(0, 0, 0), object_start_m=(0, 0, 0)),
+        Apart(sideways_m=1, height_m=1),
+        Unsteady(variance_m2=1),
     ]
     assert {type(guard): len(guard.parameters()) for guard in made} == WIDTHS
 

@@ -27,6 +27,7 @@ from graspline.scenes.scene import Array, Scene
 PLATE_M = (0.0, 0.27)
 RADIUS_M = 0.11
 BALL_M = 0.03
+ROUND_M = (BALL_M, BALL_M, BALL_M)
 
 
 @functools.cache
@@ -39,7 +40,7 @@ def on_plate(angle: float, distance_m: float = 0.055) -> Lying:
     return Lying(
         x_m=x + distance_m * np.cos(angle),
         y_m=y + distance_m * np.sin(angle),
-        half_extents_m=(BALL_M,) * 3,
+        half_extents_m=ROUND_M,
         mass_kg=0.12,
     )
 
@@ -50,7 +51,7 @@ def world(*placed: Lying, beside: int = 0, seed: int = 0) -> Context:
     things = {f"orange_{index + 1}": thing for index, thing in enumerate(placed)}
     for index in range(beside):
         name = f"orange_{len(placed) + index + 1}"
-        things[name] = Lying(x_m=0.25, y_m=-0.1 - 0.1 * index, half_extents_m=(BALL_M,) * 3, mass_kg=0.12)
+        things[name] = Lying(x_m=0.25, y_m=-0.1 - 0.1 * index, half_extents_m=ROUND_M, mass_kg=0.12)
     start = fruit_start(scene, things, PLATE_M)
     for index in range(len(placed)):
         start[scene.joint_address(f"orange_{index + 1}") + 2] += FLOOR_M

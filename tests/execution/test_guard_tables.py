@@ -24,6 +24,7 @@ class Signals:
             pad_force=np.zeros((LANES, 2, 3)),
             command=np.zeros((LANES, 6)),
             watched=np.full((LANES, 3), np.nan),
+            spread=np.full(LANES, np.nan),
             jaw=5,
         )
         self.tables = GuardTables(LANES, HZ)

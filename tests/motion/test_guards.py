@@ -48,6 +48,7 @@ def rows(
     tool: Triple = (0.2, 0.0, 0.05),
     axes: Array | None = None,
     watched: Triple = (np.nan, np.nan, np.nan),
+    spread: float = np.nan,
 ) -> Rows:
     """One lane. Forces push in some direction, as they do."""
     joints = np.array([[0.1, -0.2, 0.3, 0.4, 0.5, jaw_rad]])
@@ -61,6 +62,7 @@ def rows(
         pad_force=np.stack([fixed_n * along, -moving_n * along])[None],
         command=command,
         watched=np.array([watched]),
+        spread=np.array([spread]),
         jaw=5,
     )
 
@@ -101,6 +103,7 @@ def test_a_guard_does_not_fire_on_signals_that_are_not_there(guard: Guard) -> No
         pad_force=np.full((1, 2, 3), nothing),
         command=np.full((1, 6), nothing),
         watched=np.full((1, 3), nothing),
+        spread=np.full(1, nothing),
         jaw=5,
     )
     fired, measured = verdict(guard, absent)

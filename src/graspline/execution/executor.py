@@ -108,7 +108,7 @@ class Executor:
         self._next_stop = NEVER
         self._guards = GuardTables(engine.count, self.robot.control_hz)
         self._eyesight = eyesight or Eyesight(engine)
-        self._sights = Sights(engine, self._eyesight)
+        self._sights = Sights(engine, self._eyesight, photograph)
         self._rows = self._guard_rows()
         self._now = 0
         self._due: list[tuple[int, int, int, int, Callable[[], None]]] = []
@@ -371,7 +371,7 @@ class Executor:
         refused = check_path(path, self.robot)
         if refused is not None:
             raise WiringError(f"motion {motion.name!r} breaks limits: {refused}")
-        if motion.watch is not None and not self._allow_truth:
+        if motion.watch is not None and motion.watch.look is None and not self._allow_truth:
             raise WiringError(f"motion {motion.name!r} watches truth, which this scenario does not name")
 
     def _put(self, lane: int, motion: Motion) -> None:
@@ -438,6 +438,7 @@ class Executor:
             pad_force=_vectors(readings[:, fixed.start : moving.stop]),
             command=np.zeros((self.engine.count, len(self.robot.joints))),
             watched=self._sights.watched,
+            spread=self._sights.spread,
             jaw=self.robot.jaw,
         )
 

@@ -30,19 +30,30 @@ class ObjectSeen:
     half_extents_m: Array
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A picture from one camera, or with camera None what the simulator knows (`truth` estimator only)."""
+
+    camera: str | None
+    width: int = 320
+    height: int = 240
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
     """Follow one object while a motion plays, so that guards can compare it with the hand.
 
-    `source` "truth" needs a scenario that names the `truth` estimator. Guards that follow an object are evaluated on
-    what is seen at `rate_hz`, and their times count from one sight to the next.
+    By truth, which needs a scenario that names the `truth` estimator; or, where `look` names a camera, by pictures that
+    `track` finds the object in, given also position and rotation of the tool. Guards that follow an object are evaluated on what is
+    seen at `rate_hz`, and their times count from one sight to the next.
     """
 
     target: str
-    source: Literal["truth"] = "truth"
     rate_hz: float = 20.0
-    # What the estimator makes of an exact position: its noise.
+    # What the truth estimator makes of an exact position: its noise.
     blur: Callable[[Array], Array] | None = None
+    look: Look | None = None
+    track: Callable[[Picture, Array, Array], Array | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +64,6 @@ class Motion:
     path: Path
     guards: tuple[Guard, ...] = ()
     watch: Watch | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A picture from one camera, or with camera None what the simulator knows (`truth` estimator only)."""
-
-    camera: str | None
-    width: int = 320
-    height: int = 240
 
 
 @dataclass(frozen=True, slots=True)

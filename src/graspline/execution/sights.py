@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,29 +10,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
+from graspline.errors import WiringError
 from graspline.execution.eyesight import Eyesight
 from graspline.execution.reel import NEVER
-from graspline.execution.requests import Watch
+from graspline.execution.requests import Look, Watch
+from graspline.rendering.picture import Picture
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
+# Over so many sightings an object's distance from the tool must be steady.
+STEADY_OVER = 10
+
+
 @dataclass(slots=True)
 class _Aim:
+    watch: Watch
     columns: slice
     period: int
     due: int
-    blur: Callable[[Array], Array] | None
+    # The last horizontal distances between tool and object.
+    apart_m: deque[float]
 
 
 class Sights:
     """The last sighting of every lane's watched object, and when the next one is due."""
 
-    def __init__(self, engine: Engine, eyesight: Eyesight) -> None:
-        self._engine, self._eyesight = engine, eyesight
+    def __init__(
+        self,
+        engine: Engine,
+        eyesight: Eyesight,
+        photograph: Callable[[int, Look], Picture] | None = None,
+    ) -> None:
+        self._engine, self._eyesight, self._photograph = engine, eyesight, photograph
+        self._tool = engine.readings[:, engine.layout.readings["tool_position"]]
+        self._axes = engine.readings[:, engine.layout.readings["tool_axes"]]
         # Position of each lane's object as last seen; nan while nothing is watched or seen.
         self.watched = np.full((engine.count, 3), np.nan)
+        # Variance of its horizontal distance from the tool; nan until it has been seen often enough.
+        self.spread = np.full(engine.count, np.nan)
         self._fresh = np.zeros(engine.count, bool)
         self._aims: dict[int, _Aim] = {}
         self.next_due = NEVER
@@ -39,13 +57,15 @@ class Sights:
     def aim(self, lane: int, watch: Watch | None, now: int) -> None:
         """Follow an object from the next tick on, or nothing."""
         self.watched[lane] = np.nan
+        self.spread[lane] = np.nan
         if watch is None:
             if self._aims.pop(lane, None) is None:
                 return
         else:
             columns = self._engine.layout.truth[f"{watch.target}.position"]
             period = max(1, round(self._engine.scene.robot.control_hz / watch.rate_hz))
-            self._aims[lane] = _Aim(columns=columns, period=period, due=now + 1, blur=watch.blur)
+            apart: deque[float] = deque(maxlen=STEADY_OVER)
+            self._aims[lane] = _Aim(watch=watch, columns=columns, period=period, due=now + 1, apart_m=apart)
         self.next_due = min((aim.due for aim in self._aims.values()), default=NEVER)
 
     def see(self, now: int) -> Flags:
@@ -55,11 +75,33 @@ class Sights:
         # A few lanes are due at a time: one by one is faster than arrays over all of them.
         for lane, aim in self._aims.items():
             if aim.due <= now:
-                row = self._eyesight.truth(lane)
-                if row is not None:
-                    seen = row[aim.columns]
-                    self.watched[lane] = seen if aim.blur is None else aim.blur(seen)
-                    self._fresh[lane] = True
+                seen = self._position(lane, aim)
+                if seen is not None:
+                    self._note(lane, aim, seen)
                 aim.due += aim.period
             self.next_due = min(self.next_due, aim.due)
         return self._fresh
+
+    def _position(self, lane: int, aim: _Aim) -> Array | None:
+        """Where the estimator has the object now, if it sees it."""
+        look, track = aim.watch.look, aim.watch.track
+        if look is not None and track is not None:
+            if self._photograph is None:
+                raise WiringError(f"{aim.watch.target!r} is watched by camera, but nothing here can take pictures")
+            # Axes come one after the other; as columns they turn tool coordinates into the world's.
+            rotation = self._axes[lane].reshape(3, 3).T
+            return track(self._photograph(lane, look), self._tool[lane].copy(), rotation)
+        row = self._eyesight.truth(lane)
+        if row is None:
+            return None
+        seen = row[aim.columns]
+        return seen if aim.watch.blur is None else aim.watch.blur(seen)
+
+    def _note(self, lane: int, aim: _Aim, seen: Array) -> None:
+        self.watched[lane] = seen
+        self._fresh[lane] = True
+        x, y, _ = seen - self._tool[lane]
+        aim.apart_m.append(float(x * x + y * y) ** 0.5)
+        if len(aim.apart_m) == STEADY_OVER:
+            mean = sum(aim.apart_m) / STEADY_OVER
+            self.spread[lane] = sum((each - mean) ** 2 for each in aim.apart_m) / STEADY_OVER

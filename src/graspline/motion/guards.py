@@ -36,6 +36,8 @@ class Rows:
     command: Array
     # Position of the watched object by the watcher's estimator; nan while nothing is watched or seen.
     watched: Array
+    # Variance of the watched object's horizontal distance from the tool over the last sightings; nan until enough.
+    spread: Array
     jaw: int
 
 
@@ -233,7 +235,49 @@ class LeftBehind:
         return (at_least("movement_ratio", ratio, self.ratio),)
 
 
-Guard = BothPadsTouch | OnePadTouches | ForceAbove | HoldLost | TrackingError | ReachedHeight | Slipped | LeftBehind
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """The watched object is farther from the tool than anything held can be, sideways or in height."""
+
+    sideways_m: float
+    height_m: float
+    for_s: float = 0.05
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.sideways_m, self.height_m)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        relative = rows.watched - rows.tool_position
+        sideways, height = _norm(relative[:, :2]), np.abs(relative[:, 2])
+        return (sideways > p[:, 0]) | (height > p[:, 1]), (sideways, height)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (
+            at_most("apart_sideways", measured[0], self.sideways_m, "m"),
+            at_most("apart_in_height", measured[1], self.height_m, "m"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsteady:
+    """The watched object's distance from the tool varies more than that of something held."""
+
+    variance_m2: float
+    for_s: float = 0.05
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.variance_m2,)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        return rows.spread > p[:, 0], (rows.spread.copy(),)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (at_most("distance_variance", measured[0], self.variance_m2, "m²"),)
+
+
+Guard = BothPadsTouch | OnePadTouches | ForceAbove | HoldLost | TrackingError | ReachedHeight | Slipped | LeftBehind | Apart | Unsteady
 GuardKind = (
     type[BothPadsTouch]
     | type[OnePadTouches]
@@ -243,7 +287,9 @@ GuardKind = (
     | type[ReachedHeight]
     | type[Slipped]
     | type[LeftBehind]
+    | type[Apart]
+    | type[Unsteady]
 )
-FOLLOW_AN_OBJECT = (Slipped, LeftBehind)
+FOLLOW_AN_OBJECT = (Slipped, LeftBehind, Apart, Unsteady)
 # Kinds that are looked at on every so many ticks of their motion only.
 EVERY: dict[GuardKind, int] = {TrackingError: 3}

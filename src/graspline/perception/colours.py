@@ -25,7 +25,6 @@ _TABLE: Range = (9, 36, _DARKEST), (24, 100, 255)
 _BACKDROP: Range = (95, 24, _DARKEST), (112, 65, 255)
 
 
-
 def _palette(*colours: Range) -> NDArray[np.bool_]:
     """(256, 256): whether a hue and a saturation are of one of these colours."""
     palette = np.zeros((256, 256), bool)

@@ -48,7 +48,9 @@ class Cones:
         turn = np.arange(count) * (2 * np.pi / count)
         ring = np.cos(turn)[:, None] * first[:, None] + np.sin(turn)[:, None] * second[:, None]
         half = (np.array(shares) * self.half_angles_rad[:, None])[..., None, None]
-        return (np.cos(half) * self.axes[:, None, None] + np.sin(half) * ring[:, None]).reshape(len(self), len(shares) * count, 3)
+        return (np.cos(half) * self.axes[:, None, None] + np.sin(half) * ring[:, None]).reshape(
+            len(self), len(shares) * count, 3
+        )
 
 
 def cross(a: Array, b: Array) -> Array:

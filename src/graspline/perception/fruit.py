@@ -136,9 +136,7 @@ def _around(picture: Picture, middle_m: Array, radius_m: float) -> OrangePixels 
 
 
 def _as_ball(fit: BallFit) -> Ball:
-    return Ball(
-        position_m=fit.centre_m, radius_m=fit.radius_m, position_sigma_m=fit.sigma_m, share_seen=fit.share_seen
-    )
+    return Ball(position_m=fit.centre_m, radius_m=fit.radius_m, position_sigma_m=fit.sigma_m, share_seen=fit.share_seen)
 
 
 def _as_block(fit: BlockFit) -> Block:

@@ -71,6 +71,7 @@ class Grip:
     jaw_rad: float
     # Which elbow the arm is bent with: 0 up, 1 down.
     branch: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

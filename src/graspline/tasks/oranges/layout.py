@@ -42,6 +42,8 @@ MAX_PLACES = 400
 # A hair more room than the states ask for: things settle by micrometres before they are looked at.
 SETTLING_M = 2e-4
 SETTLING_RAD = 2e-3
+# What the camera estimator mostly states as its error.
+CAMERA_SIGMA_M = 0.0015
 _BLOCK_HALF_M = Range(0.012, 0.02)
 
 
@@ -219,7 +221,9 @@ _NO_PLATE = Plate(x_m=0.0, y_m=0.0, radius_m=0.1)
 
 def _with_error(settings: Oranges, thing: Estimate) -> Estimate:
     """As uncertain as the scenario's eyes will find it."""
-    return replace(thing, position_sigma_m=settings.perception.position_sigma_m)
+    perception = settings.perception
+    sigma = CAMERA_SIGMA_M if perception.source == "camera" else perception.position_sigma_m
+    return replace(thing, position_sigma_m=sigma)
 
 
 def nearest_first(things: list[Estimate]) -> list[Estimate]:

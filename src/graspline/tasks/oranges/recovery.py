@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, Measurement, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.grasping.topdown import reversed_path
-from graspline.kinematics.so101 import PAN_X_M
+from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, join, joint_move
@@ -82,7 +82,7 @@ def step_aside(
     """Take the arm out of the way and look from there; what could not be planned before is tried again."""
     survey = yield from eye.survey()
     target = robot.home.copy()
-    target[0] = _ASIDE_RAD[eye.step_aside()]
+    target[0] = _ASIDE_RAD[eye.aside()]
     path = way_to(robot, world, last.command, target, survey, settings)
     if path is None:
         return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
@@ -119,8 +119,7 @@ def way_to(
     robot: Robot, world: CollisionWorld, start: Command, target: Array, survey: Survey, settings: Oranges
 ) -> Path | None:
     """A checked way to an arm pose, the jaws as they are: straight, or by drawing the arm in or raising it first."""
-    believed = tuple(lying(each, survey.plate) for each in survey.things.values())
-    around = (*believed, *((survey.plate,) if survey.plate is not None and settings.plate.present else ()))
+    around = tuple(each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others())
     goal = np.append(target[robot.arm], start.position[robot.jaw])
     drawn, raised = goal.copy(), start.position.copy()
     drawn[0] = start.position[0]
@@ -160,14 +159,16 @@ def _set_down(
         reply = yield Motion("brake", brake(robot, reply.command))
     if grip is None:
         return NoSpot(refused=())
-    survey = yield from eye.survey()
+    held_m = forward(reply.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
+    nothing = Survey(things={}, plate=None, time_s=reply.time_s)
+    survey = yield from eye.survey_holding(grip.name, held_m, nothing)
     jaw = float(reply.command.position[robot.jaw])
     query = CarryQuery(
         robot=robot,
         world=world,
         grip=dataclasses.replace(grip, jaw_rad=jaw),
         start=reply.command,
-        obstacles=_obstacles(survey, reply, robot, grip, settings),
+        obstacles=_obstacles(survey, grip),
         floor_m=0.0,
         carry=settings.carry,
         margin_rad=settings.reach.joint_margin_rad / 2,
@@ -192,19 +193,11 @@ def _ways(plan: CarryPlan) -> list[tuple[str, Path]]:
     return [(name, path) for name, path in paths if path is not None]
 
 
-def _obstacles(
-    survey: Survey, reply: Reply, robot: Robot, grip: Grip, settings: Oranges
-) -> tuple[Estimate, ...]:
-    """Everything but what is in the hand: that is whatever is seen where the hand is."""
-    hand = reply.readings.tool_position_m
-    things = [
-        lying(each, survey.plate)
-        for each in survey.things.values()
-        if np.linalg.norm(each.position_m - hand) > 2 * grip.radius_m
-    ]
-    if survey.plate is not None and settings.plate.present:
-        things.append(survey.plate)
-    return tuple(things)
+def _obstacles(survey: Survey, grip: Grip) -> tuple[Estimate, ...]:
+    """Everything but what is in the hand."""
+    return tuple(
+        each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others(grip.name)
+    )
 
 
 def _free_on_table(query: CarryQuery, survey: Survey) -> list[tuple[float, float]]:

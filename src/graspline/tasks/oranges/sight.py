@@ -4,86 +4,138 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
+from graspline.kinematics.so101 import PAN_X_M
 from graspline.perception.estimates import Estimate, noisy
+from graspline.perception.fruit import Ball, Block, see_ball_near, see_table
 from graspline.placement.plate import Plate
-from graspline.scenes.fruit_table import FLOOR_M, PLATE
-from graspline.tasks.oranges.parameters import FruitPerception, Oranges, PlateParameters
+from graspline.rendering.picture import Picture
+from graspline.scenes.fruit_table import FLOOR_M, PLATE, distractor_name, orange_name
+from graspline.tasks.oranges.parameters import Oranges, PlateParameters
 
 Array = NDArray[np.float64]
 
 # What is further away than this has left the table, or was taken away, and is not seen.
 SIGHT_M = 1.0
+VIRTUAL_PLATE = "virtual_plate"
 _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+# A fruit seen this close to where one was is taken for the same one first.
+_SAME_M = 0.05
+# Sightings from several places that are this close are of one fruit.
+_ONE_M = 0.025
+# A fruit in the hand is looked for this close to where it should be.
+_IN_HAND_M = 0.04
+# Of a held fruit at least this much of the outline must be seen; it is then seen this well across the line of sight.
+_LEAST_SHARE = 0.3
+_HELD_SIGMA_M = 0.002
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """Everything seen in one look."""
+    """Everything seen in one look, and what is hidden now and was seen before."""
 
     things: Mapping[str, Estimate]
     plate: Estimate | None
     time_s: float
+    hidden: Mapping[str, Estimate] = field(default_factory=dict)
 
     def others(self, *names: str) -> tuple[Estimate, ...]:
-        """Everything but these, the plate included: what to keep clear of."""
-        found = tuple(each for name, each in self.things.items() if name not in names)
-        return found if self.plate is None or self.plate.name not in _REAL else (*found, self.plate)
+        """Everything but these, a real plate included: what to keep clear of."""
+        known = {**self.hidden, **self.things}
+        found = tuple(each for name, each in known.items() if name not in names)
+        return found if self.plate is None or self.plate.name == VIRTUAL_PLATE else (*found, self.plate)
 
 
-_REAL = (PLATE,)
-VIRTUAL_PLATE = "virtual_plate"
+    def only(self, name: str) -> dict[str, Estimate]:
+        """This one, if it was seen."""
+        return {name: self.things[name]} if name in self.things else {}
 
 
-@dataclass(slots=True, kw_only=True)
-class FruitEye:
-    """The scenario's estimator, with the randomness of its noise and its memory of who is who."""
-
-    perception: FruitPerception
-    plate: PlateParameters
-    random: np.random.Generator
-    known: dict[str, Estimate] = field(default_factory=dict)
-    _asides: int = 0
-
-    def step_aside(self) -> int:
-        """Which place to look from next, counting up; with the truth estimator any will do."""
-        self._asides += 1
-        return self._asides % 3 if self.perception.source == "camera" else 0
+class FruitEye(Protocol):
+    """An estimator of fruit, blocks and plate."""
 
     def survey(self) -> Generator[Request, Reply, Survey]:
         """Look at everything."""
-        reply = yield Look(None)
-        seen = cast(dict[str, ObjectSeen], reply.value)
-        plate = self._plate(seen.get(PLATE), reply.time_s)
-        things = {}
-        for name, each in seen.items():
-            if name != PLATE and np.linalg.norm(each.position_m) <= SIGHT_M:
-                things[name] = self._thing(name, each, plate, reply.time_s)
-        return Survey(things=things, plate=plate, time_s=reply.time_s)
+        ...
 
-    def survey_holding(self, name: str, before: Survey) -> Generator[Request, Reply, Survey]:
-        """The same with this one in the hand; its size is known from before, should it not be seen."""
-        survey = yield from self.survey()
-        return replace(survey, things={name: before.things[name], **survey.things})
+    def survey_holding(self, name: str, held_m: Array, before: Survey) -> Generator[Request, Reply, Survey]:
+        """The same with this one in the hand, believed to be there; its size is known from before."""
+        ...
 
     def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Estimate | None]:
         """One sighting of what is in the hand, or None if this estimator cannot tell."""
+        ...
+
+    def watch(self, name: str, in_hand_m: Array) -> Watch:
+        """How guards follow a held orange, which sits there in the tool frame."""
+        ...
+
+    def knows_all(self) -> bool:
+        """Whether every orange of the scene has been seen and named."""
+        ...
+
+    def aside(self) -> int:
+        """Which place to look from next."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class TruthEye:
+    """Reads the simulator's poses, with the noise a scenario asks for."""
+
+    settings: Oranges
+    random: np.random.Generator
+
+    def survey(self) -> Generator[Request, Reply, Survey]:
+        reply = yield Look(None)
+        seen = {
+            name: each
+            for name, each in cast(dict[str, ObjectSeen], reply.value).items()
+            if np.linalg.norm(each.position_m) <= SIGHT_M
+        }
+        things = {name: self._thing(name, each, reply.time_s) for name, each in seen.items() if name != PLATE}
+        return Survey(things=things, plate=self._plate(seen.get(PLATE), reply.time_s), time_s=reply.time_s)
+
+    def survey_holding(self, name: str, held_m: Array, before: Survey) -> Generator[Request, Reply, Survey]:
+        survey = yield from self.survey()
+        return replace(survey, things={**before.only(name), **survey.things})
+
+    def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Estimate | None]:
         survey = yield from self.survey()
         return survey.things.get(name)
 
-    def watch(self, name: str) -> Watch:
-        """How guards follow a held orange with this estimator."""
-        sigma_m, random = self.perception.position_sigma_m, self.random
+    def watch(self, name: str, in_hand_m: Array) -> Watch:
+        sigma_m, random = self.settings.perception.position_sigma_m, self.random
         blur = (lambda exact: exact + random.normal(0.0, sigma_m, 3)) if sigma_m else None
-        return Watch(target=name, blur=blur, rate_hz=self.perception.watch_hz)
+        return Watch(target=name, blur=blur, rate_hz=self.settings.perception.watch_hz)
 
-    def _thing(self, name: str, seen: ObjectSeen, plate: Estimate | None, time_s: float) -> Estimate:
-        exact = Estimate(
+    def knows_all(self) -> bool:
+        return True
+
+    def aside(self) -> int:
+        return 0
+
+    def _thing(self, name: str, seen: ObjectSeen, time_s: float) -> Estimate:
+        return noisy(self._exact(name, seen, time_s), self.settings.perception, self.random)
+
+    def _plate(self, seen: ObjectSeen | None, time_s: float) -> Estimate | None:
+        if not self.settings.plate.present:
+            return virtual_plate(self.settings.plate, time_s)
+        if seen is None:
+            return None
+        found = replace(self._thing(PLATE, seen, time_s), shape="plate")
+        # It stands on the table: noise in height and heading says nothing.
+        level = np.array([found.position_m[0], found.position_m[1], 0.0])
+        return replace(found, position_m=level, quaternion=_UPRIGHT)
+
+    @staticmethod
+    def _exact(name: str, seen: ObjectSeen, time_s: float) -> Estimate:
+        return Estimate(
             name=name,
             position_m=seen.position_m,
             quaternion=seen.quaternion,
@@ -93,27 +145,180 @@ class FruitEye:
             time_s=time_s,
             shape="ball" if name.startswith(("orange", "stranger")) else "box",
         )
-        return noisy(exact, self.perception, self.random)
 
-    def _plate(self, seen: ObjectSeen | None, time_s: float) -> Estimate | None:
-        if not self.plate.present:
-            return virtual_plate(self.plate, time_s)
-        if seen is None or np.linalg.norm(seen.position_m) > SIGHT_M:
+
+@dataclass(slots=True, kw_only=True)
+class CameraEye:
+    """Finds fruit, blocks and plate in the front camera's picture, and remembers who is who."""
+
+    settings: Oranges
+    _known: dict[str, Estimate] = field(default_factory=dict)
+    _plate: Estimate | None = None
+    # Oranges seen so far, until there are as many as the scene has and they can be named.
+    _unnamed: list[Ball] = field(default_factory=list)
+    _asides: int = 0
+
+    def survey(self) -> Generator[Request, Reply, Survey]:
+        return (yield from self._survey(None, None))
+
+    def survey_holding(self, name: str, held_m: Array, before: Survey) -> Generator[Request, Reply, Survey]:
+        if name in self._known:
+            self._known[name] = replace(self._known[name], position_m=held_m)
+        survey = yield from self._survey(name, held_m)
+        # The hand may hide the plate it hangs over.
+        plate = survey.plate or self._plate
+        return replace(survey, plate=plate, things={**before.only(name), **survey.things})
+
+    def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Estimate | None]:
+        picture, time_s = yield from self._picture()
+        known = self._known[name]
+        at = _seen_in_hand(picture, expected_m, known.radius_m)
+        if at is None:
             return None
-        exact = Estimate(
-            name=PLATE,
-            position_m=seen.position_m,
-            quaternion=seen.quaternion,
-            half_extents_m=seen.half_extents_m,
-            position_sigma_m=0.0,
-            yaw_sigma_rad=0.0,
-            time_s=time_s,
-            shape="plate",
-        )
-        found = noisy(exact, self.perception, self.random)
-        # It stands on the table: noise in height and heading says nothing.
-        level = np.array([found.position_m[0], found.position_m[1], 0.0])
-        return replace(found, position_m=level, quaternion=_UPRIGHT)
+        return replace(known, position_m=at, position_sigma_m=_HELD_SIGMA_M, time_s=time_s)
+
+    def watch(self, name: str, in_hand_m: Array) -> Watch:
+        radius = self._known[name].radius_m
+
+        def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
+            return _seen_in_hand(picture, tool_m + rotation @ in_hand_m, radius)
+
+        return Watch(target=name, rate_hz=self.settings.perception.camera_watch_hz, look=self._look(), track=track)
+
+    def knows_all(self) -> bool:
+        return len(self._known) > 0
+
+    def aside(self) -> int:
+        self._asides += 1
+        return self._asides % 3
+
+    def _look(self) -> Look:
+        perception = self.settings.perception
+        return Look("front", perception.width, perception.height)
+
+    def _picture(self) -> Generator[Request, Reply, tuple[Picture, float]]:
+        reply = yield self._look()
+        return cast(Picture, reply.value), reply.time_s
+
+    def _survey(self, held: str | None, held_m: Array | None) -> Generator[Request, Reply, Survey]:
+        picture, time_s = yield from self._picture()
+        settings = self.settings
+        radius = settings.plate.outer_radius_m if settings.plate.present else None
+        seen = see_table(picture, radius, held_m)
+        plate = virtual_plate(settings.plate, time_s)
+        if radius is not None:
+            disc = seen.plate
+            plate = None
+            if disc is not None:
+                plate = replace(
+                    virtual_plate(settings.plate, time_s),
+                    name=PLATE,
+                    position_m=disc.position_m,
+                    position_sigma_m=disc.position_sigma_m,
+                )
+                self._plate = plate
+        things = self._name(list(seen.oranges), held, time_s)
+        for index, block in enumerate(seen.blocks):
+            things[distractor_name(index)] = _estimate_of_block(distractor_name(index), block, time_s)
+        hidden = {name: each for name, each in self._known.items() if name not in things and name != held}
+        return Survey(things=things, plate=plate, time_s=time_s, hidden=hidden)
+
+    def _name(self, balls: list[Ball], held: str | None, time_s: float) -> dict[str, Estimate]:
+        if not self._known:
+            self._gather(balls)
+            count = self.settings.oranges.count
+            if len(self._unnamed) >= count:
+                # Left to right as the robot looks, as scenes are named.
+                surest = sorted(self._unnamed, key=lambda ball: ball.position_sigma_m)[:count]
+                for index, ball in enumerate(sorted(surest, key=_azimuth, reverse=True)):
+                    name = orange_name(index)
+                    self._known[name] = _estimate_of_ball(name, ball, ball.radius_m, time_s)
+        found: dict[str, Estimate] = {}
+        for name, ball in _matched(self._known, balls, held):
+            known = self._known[name]
+            # Its size is known best from where it was seen best.
+            better = ball.position_sigma_m < known.position_sigma_m
+            radius = ball.radius_m if better else known.radius_m
+            found[name] = self._known[name] = _estimate_of_ball(name, ball, radius, time_s)
+        return found
+
+    def _gather(self, balls: list[Ball]) -> None:
+        for ball in balls:
+            same = [each for each in self._unnamed if np.linalg.norm(each.position_m - ball.position_m) < _ONE_M]
+            if not same:
+                self._unnamed.append(ball)
+            elif ball.position_sigma_m < same[0].position_sigma_m:
+                self._unnamed[self._unnamed.index(same[0])] = ball
+
+
+def _seen_in_hand(picture: Picture, expected_m: Array, radius_m: float) -> Array | None:
+    """Where a held fruit is seen, at the distance from the camera at which it is expected.
+
+    How far away it is follows from its apparent size, too roughly to tell a slip: only what is seen across the line of
+    sight counts.
+    """
+    ball = see_ball_near(picture, expected_m, radius_m, _IN_HAND_M)
+    if ball is None or ball.share_seen < _LEAST_SHARE:
+        return None
+    ray = ball.position_m - picture.position_m
+    ray = ray / np.linalg.norm(ray)
+    return picture.position_m + ray * float(ray @ (expected_m - picture.position_m))
+
+
+def _matched(known: Mapping[str, Estimate], balls: list[Ball], held: str | None) -> list[tuple[str, Ball]]:
+    """Who is who: nearest pairs first; what has moved far is told by what is left."""
+    free, left = [name for name in known if name != held], list(balls)
+    pairs = sorted(
+        (float(np.hypot(*(known[name].position_m - ball.position_m)[:2])), name, index)
+        for name in free
+        for index, ball in enumerate(balls)
+    )
+    found: list[tuple[str, Ball]] = []
+    taken: set[int] = set()
+    for limit in (_SAME_M, np.inf):
+        for apart, name, index in pairs:
+            if apart <= limit and name in free and index not in taken:
+                free.remove(name)
+                taken.add(index)
+                found.append((name, left[index]))
+    return found
+
+
+def _azimuth(ball: Ball) -> float:
+    return float(np.arctan2(ball.position_m[1], ball.position_m[0] - PAN_X_M))
+
+
+def _estimate_of_ball(name: str, ball: Ball, radius_m: float, time_s: float) -> Estimate:
+    return Estimate(
+        name=name,
+        position_m=ball.position_m,
+        quaternion=_UPRIGHT,
+        half_extents_m=np.full(3, radius_m),
+        position_sigma_m=ball.position_sigma_m,
+        yaw_sigma_rad=0.0,
+        time_s=time_s,
+        shape="ball",
+    )
+
+
+def _estimate_of_block(name: str, block: Block, time_s: float) -> Estimate:
+    half = block.yaw_rad / 2
+    return Estimate(
+        name=name,
+        position_m=block.position_m,
+        quaternion=np.array([np.cos(half), 0.0, 0.0, np.sin(half)]),
+        half_extents_m=block.half_extents_m,
+        position_sigma_m=block.position_sigma_m,
+        yaw_sigma_rad=0.1,
+        time_s=time_s,
+    )
+
+
+def make_eye(settings: Oranges, random: np.random.Generator) -> FruitEye:
+    """The estimator the scenario names."""
+    if settings.perception.source == "camera":
+        return CameraEye(settings=settings)
+    return TruthEye(settings=settings, random=random)
 
 
 def virtual_plate(plate: PlateParameters, time_s: float) -> Estimate:

@@ -40,7 +40,7 @@ from graspline.tasks.oranges.layout import nearest_first
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import FruitEye, Survey, lying, plate_shape
 from graspline.tasks.oranges.targets import chosen
-from graspline.tasks.stages.carry import hold_guards
+from graspline.tasks.stages.carry import following_guards, hold_guards
 from graspline.tasks.stages.grasp import Hold
 
 Array = NDArray[np.float64]
@@ -145,7 +145,7 @@ def where_of(target: str, survey: Survey, wanted: tuple[str, ...], settings: Ora
     plate = plate_shape(survey.plate)
     placed = on_plate(survey, settings)
     things = {name: lying(each, survey.plate) for name, each in survey.things.items()}
-    around = Survey(things=things, plate=survey.plate, time_s=survey.time_s).others(target)
+    around = dataclasses.replace(survey, things=things).others(target)
     inside = [each for name, each in things.items() if name != target and _over(each, plate.x_m, plate.y_m, plate.radius_m)]
     to_come = [name for name in wanted if name in things and name not in placed and name != target]
     return Where(
@@ -177,6 +177,8 @@ def idle(
 ]:
     """Look at everything and choose the next orange to fetch."""
     survey = yield from eye.survey()
+    if not eye.knows_all():
+        return Outcome("lost")
     if not progress.wanted:
         progress = dataclasses.replace(progress, wanted=chosen(settings, survey))
     if survey.plate is None:
@@ -335,7 +337,7 @@ def settle(
     touch_rad = job.pick.grasp.touch_rad
     jaw_rad = float(ended.readings.joints[robot.jaw])
     grip = nominal_grip(job.pick, settings)
-    grip = dataclasses.replace(grip, jaw_rad=float(ended.command.position[robot.jaw]))
+    grip = dataclasses.replace(grip, name=job.target, jaw_rad=float(ended.command.position[robot.jaw]))
     tool, rotation = ended.readings.tool_position_m, ended.readings.tool_rotation
     base = forward(ended.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
     seen = yield from eye.see_held(job.target, base)
@@ -383,9 +385,17 @@ def lift(
     return _outcome("lifted", ended, job)
 
 
+def held_m(reply: Reply, robot: Robot, job: Job) -> Array:
+    """Where what is in the hand must be, by the joints."""
+    return forward(reply.readings.joints[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
+
+
 def _holding(name: str, path: Any, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
-    guards = hold_guards(job.held, settings.close, settings.hold)
-    return Motion(name, path, guards=guards, watch=eye.watch(job.target))
+    guards = (
+        *hold_guards(job.held, settings.close, settings.hold),
+        *following_guards(job.held, settings.hold),
+    )
+    return Motion(name, path, guards=guards, watch=eye.watch(job.target, job.held.in_hand_m))
 
 
 def _outcome(good: Any, ended: Reply, job: Job) -> Outcome[Any]:
@@ -413,7 +423,7 @@ def retreat(
     | Outcome[Literal["dropped", "slipped", "blocked", "plate_full", "no_way", "plate_lost"]]
 ]:
     """Look where the plate is now, plan the way there from how the orange really sits, and draw back if that helps."""
-    survey = yield from eye.survey_holding(job.target, job.survey)
+    survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
     if survey.plate is None:
         return Outcome("plate_lost", about=job.target)
     where = where_of(job.target, survey, progress.wanted, settings)
@@ -458,7 +468,7 @@ def lower(
     last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
 ) -> Stage[Literal["lowered", "dropped", "slipped", "blocked", "plate_moved"]]:
     """See whether the plate is still where it was, and set the orange down on its spot."""
-    survey = yield from eye.survey_holding(job.target, job.survey)
+    survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
     shift = _shift_m(job.survey, survey) if survey.plate is not None else float("nan")
     moved = at_most("plate_shift", shift, settings.plate.shift_m, "m")
     if not moved.passed:

@@ -29,7 +29,7 @@ from graspline.tasks.oranges.recovery import (
     return_home,
     step_aside,
 )
-from graspline.tasks.oranges.sight import FruitEye, plate_shape, virtual_plate
+from graspline.tasks.oranges.sight import FruitEye, make_eye, plate_shape, virtual_plate
 from graspline.tasks.oranges.states import (
     Progress,
     approach,
@@ -163,7 +163,7 @@ def build_machine(settings: Oranges) -> Machine:
 def given(settings: Oranges, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {
-        "eye": FruitEye(perception=settings.perception, plate=settings.plate, random=random),
+        "eye": make_eye(settings, random),
         "world": collision_world(settings),
         "settings": settings,
         "progress": Progress(),

@@ -12,7 +12,7 @@ from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_lift
 from graspline.machine.outcome import Outcome, Stage
-from graspline.motion.guards import Guard, HoldLost, LeftBehind, Slipped, TrackingError
+from graspline.motion.guards import Apart, Guard, HoldLost, LeftBehind, Slipped, TrackingError, Unsteady
 from graspline.motion.joint_moves import hold as still
 from graspline.parameters import Parameters
 from graspline.robots.robot import Robot
@@ -31,6 +31,15 @@ class HoldParameters(Parameters):
         default=0.02, gt=0, le=0.2, description="way of the hand below which that share says nothing"
     )
     sure_s: float = Field(default=0.1, ge=0, le=1, description="how long what is seen of the object must say so")
+    apart_sideways_m: float = Field(
+        default=0.05, gt=0, le=0.2, description="farther from the tool sideways than this, nothing is held"
+    )
+    apart_in_height_m: float = Field(
+        default=0.05, gt=0, le=0.2, description="farther from the tool in height than this, nothing is held"
+    )
+    variance_m2: float = Field(
+        default=4e-6, gt=0, le=1e-3, description="how much the distance from the tool may vary over ten sightings"
+    )
     still_s: float = Field(default=1.0, ge=0, le=10, description="how long the raised object is held still")
 
 
@@ -80,6 +89,17 @@ def hold_guards(hold: Hold, close: CloseParameters, keep: HoldParameters) -> tup
             for_s=keep.sure_s,
         ),
         TrackingError(error_rad=close.blocked_rad),
+    )
+
+
+def following_guards(hold: Hold, keep: HoldParameters) -> tuple[Guard, ...]:
+    """Further signals that an object is still held, for those that see it: absolute distance and steadiness."""
+    error_m = 3 * hold.position_sigma_m
+    return (
+        Apart(
+            sideways_m=keep.apart_sideways_m + error_m, height_m=keep.apart_in_height_m + error_m, for_s=keep.sure_s
+        ),
+        Unsteady(variance_m2=keep.variance_m2 + error_m * error_m, for_s=keep.sure_s),
     )
 
 
