@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -94,7 +95,7 @@ def studio() -> Iterator[Studio]:
 
 
 def orange(x_m: float, y_m: float, radius_m: float = 0.03) -> Lying:
-    return Lying(x_m=x_m, y_m=y_m, half_extents_m=(radius_m,) * 3, mass_kg=0.12)
+    return Lying(x_m=x_m, y_m=y_m, half_extents_m=(radius_m, radius_m, radius_m), mass_kg=0.12)
 
 
 def block(x_m: float, y_m: float, yaw_rad: float = 0.4) -> Lying:
@@ -108,9 +109,11 @@ def scattered(seed: int) -> tuple[Things, Array]:
     spots: list[tuple[float, float, float]] = []
 
     def spot(radius: float, on_plate: bool) -> tuple[float, float]:
-        while True:
+        for attempt in itertools.count():
             reach, turn = random.uniform(0.14, 0.38), random.uniform(-1.7, 1.7)
             x, y = reach * np.cos(turn), reach * np.sin(turn)
+            # A full plate takes no more.
+            on_plate = on_plate and attempt < 50
             if on_plate:
                 reach = random.uniform(0, PLATE_RADIUS_M - 0.035)
                 x, y = PLATE_XY[0] + reach * np.cos(turn), PLATE_XY[1] + reach * np.sin(turn)
@@ -118,6 +121,7 @@ def scattered(seed: int) -> tuple[Things, Array]:
             if (on_plate or beside) and all(np.hypot(x - a, y - b) > radius + r for a, b, r in spots):
                 spots.append((x, y, radius))
                 return x, y
+        raise AssertionError
 
     things = {}
     for index in range(int(random.integers(1, ORANGES + 1))):
@@ -196,15 +200,17 @@ def test_the_plate_is_found_to_within_a_millimetre_or_two(pictures: list[tuple[T
 
 
 def test_an_orange_hidden_in_part_by_the_arm_is_less_certain_and_still_right(studio: Studio) -> None:
-    arm = np.array(SCENE.robot.home)
-    # Behind the fingers at home, as the camera sees them.
-    things = {orange_name(0): orange(0.10, 0.10), orange_name(1): orange(0.25, -0.2)}
-    shown = studio.show(things, None, arm)
-    seen = pair(see_table(shown.picture, None), shown)
-    hidden, clear = seen[orange_name(0)], seen[orange_name(1)]
-    assert hidden.share_seen < 0.9 < clear.share_seen
+    arm, hand = in_the_hand()
+    eye = np.array([0.97, -0.58, 0.53])
+    # Where the line of sight through the palm, above the fingertips, comes down to the table.
+    palm = hand + np.array([0.0, 0.0, 0.06])
+    behind = eye + (palm - eye) * (eye[2] - 0.03) / (eye[2] - palm[2])
+    things = {orange_name(0): orange(behind[0], behind[1])}
+    shown = [studio.show(things, None, pose) for pose in (arm, CLEAR_OF_TABLE)]
+    (hidden,), (clear,) = (see_table(each.picture, None).oranges for each in shown)
+    assert hidden.share_seen < 0.5 < 0.9 < clear.share_seen
     assert hidden.position_sigma_m > clear.position_sigma_m
-    assert np.linalg.norm(hidden.position_m - shown.places[orange_name(0)]) < 5 * hidden.position_sigma_m
+    assert np.linalg.norm(hidden.position_m - shown[0].places[orange_name(0)]) < 5 * hidden.position_sigma_m
 
 
 @pytest.mark.parametrize("behind_m", [0.045, 0.06, 0.075])
@@ -223,7 +229,7 @@ def test_an_orange_behind_another_is_told_from_it(studio: Studio, behind_m: floa
 
 def test_an_empty_table_shows_nothing(studio: Studio) -> None:
     seen = see_table(studio.show({}).picture, PLATE_RADIUS_M)
-    assert seen == Seen(oranges=(), plate=None, blocks=()) or (seen.oranges, seen.plate, seen.blocks) == ((), None, ())
+    assert (seen.oranges, seen.plate, seen.blocks) == ((), None, ())
 
 
 def test_without_a_plate_radius_no_plate_is_looked_for(studio: Studio) -> None:

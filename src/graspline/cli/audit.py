@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from graspline.cli.campaign import progress
-from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
+from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
 from graspline.cli.outputs import make_folder
 from graspline.cli.run import stopping
 from graspline.episodes.audit import Audit, run_audit
+from graspline.episodes.faults import FAULTS
 from graspline.episodes.pages import audit_page
 from graspline.episodes.statistics import rate_text
 
@@ -53,7 +54,7 @@ def audit(
         begin(episodes)
         result = run_audit(
             found,
-            parameters,
+            equipped(found, parameters, FAULTS if faults_share > 0 else ()),
             seed=seed,
             episodes=episodes,
             faults_share=faults_share,

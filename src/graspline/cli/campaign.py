@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
+from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
 from graspline.cli.outputs import make_folder
 from graspline.cli.progress import RunProgress
 from graspline.cli.run import stopping
@@ -83,10 +83,11 @@ def campaign(
         lambda named: parse_faults(before, named.machine(named.parameters()).paths(), option="--after"),
     )
     make_folder("--out", out)
+    struck = _names("--faults", "fault", faults, FAULTS) or tuple(FAULTS)
     plan = Plan(
         task=found,
-        parameters=parameters,
-        faults=_names("--faults", "fault", faults, FAULTS) or tuple(FAULTS),
+        parameters=equipped(found, parameters, struck),
+        faults=struck,
         states=_names("--states", "state", states, _states_of(found)) or leaf_states(found.machine(parameters)),
         after=before,
         seed=seed,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from graspline.episodes.faults import FAULTS
 from graspline.errors import InputError
 from graspline.parameters import Parameters, build, load_yaml
 from graspline.tasks.catalogue import find_task
@@ -35,11 +36,21 @@ def task_and_parameters(
     Problems that `checks` find in other options are raised together with those of the parameters.
     """
     task = find_task(name)
+
+    def built() -> Parameters:
+        document = load_yaml(config) if config is not None else None
+        return _feasible(task, build(task.parameters, document, settings or ()))
+
     parameters, *_ = _together(
-        lambda: _feasible(task, build(task.parameters, load_yaml(config) if config is not None else None, settings or ())),
+        built,
         *(lambda check=check: check(task) for check in checks),
     )
     return task, parameters
+
+
+def equipped(task: Task[Any], parameters: Parameters, faults: Iterable[str]) -> Parameters:
+    """Parameters of a scene in which these faults find what they need."""
+    return task.equipped(parameters) if any(FAULTS[name].needs == "strangers" for name in faults) else parameters
 
 
 def _feasible(task: Task[Any], parameters: Parameters) -> Parameters:

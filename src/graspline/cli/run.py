@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
+from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.progress import RunProgress
 from graspline.cli.view import Viewer
@@ -79,6 +79,7 @@ def run(
         lambda _: video is None or check_name("--video", video, ".mp4"),
         lambda _: check_level(log),
     )
+    parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
     if video is not None:
         make_folder("--video", video.parent)
     scenarios = [

@@ -44,8 +44,8 @@ class Watch:
     """Follow one object while a motion plays, so that guards can compare it with the hand.
 
     By truth, which needs a scenario that names the `truth` estimator; or, where `look` names a camera, by pictures that
-    `track` finds the object in, given also position and rotation of the tool. Guards that follow an object are evaluated on what is
-    seen at `rate_hz`, and their times count from one sight to the next.
+    `track` finds the object in, given also position and rotation of the tool. Guards that follow an object are
+    evaluated on what is seen at `rate_hz`, and their times count from one sight to the next.
     """
 
     target: str

@@ -121,7 +121,15 @@ def plan_grasp(
     grasps = ball_grasps(estimate, jaw) if estimate.shape == "ball" else box_grasps(estimate, jaw, deeper=bool(tried))
     if isinstance(grasps, GraspRejected):
         return grasps
-    query = _Query(robot=robot, world=world, estimate=estimate, start=start, reach=reach, others=others, posture_apart=posture_apart)
+    query = _Query(
+        robot=robot,
+        world=world,
+        estimate=estimate,
+        start=start,
+        reach=reach,
+        others=others,
+        posture_apart=posture_apart,
+    )
     refused: list[GraspRejected] = []
     leans = np.arange(0.0, reach.max_tilt_rad + 1e-9, _STEP_RAD)
     # Nearby, straight down alone will mostly do; far out it will not, and all tilts are solved at once.

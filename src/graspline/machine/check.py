@@ -71,7 +71,7 @@ def _edges(machine: Machine) -> Iterator[tuple[str, str, str | End]]:
             for target in targets_of(transition):
                 if state in machine.states and (isinstance(target, End) or target in machine.states):
                     yield state, outcome, target
-                    if isinstance(target, End) and target.after in machine.states:
+                    if isinstance(target, End) and target.after is not None and target.after in machine.states:
                         yield state, outcome, target.after
 
 

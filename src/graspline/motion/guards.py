@@ -277,7 +277,18 @@ class Unsteady:
         return (at_most("distance_variance", measured[0], self.variance_m2, "m²"),)
 
 
-Guard = BothPadsTouch | OnePadTouches | ForceAbove | HoldLost | TrackingError | ReachedHeight | Slipped | LeftBehind | Apart | Unsteady
+Guard = (
+    BothPadsTouch
+    | OnePadTouches
+    | ForceAbove
+    | HoldLost
+    | TrackingError
+    | ReachedHeight
+    | Slipped
+    | LeftBehind
+    | Apart
+    | Unsteady
+)
 GuardKind = (
     type[BothPadsTouch]
     | type[OnePadTouches]

@@ -1,4 +1,4 @@
-"""Cones of sight: a ball is seen in a cone around the ray to its middle, and three rays of its outline give the cone."""
+"""Cones of sight: a ball is seen in a cone around the ray to its middle; three rays of its outline give the cone."""
 
 from __future__ import annotations
 

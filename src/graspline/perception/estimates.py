@@ -20,14 +20,19 @@ from graspline.spatial.rotations import (
 Array = NDArray[np.float64]
 
 
-class Perception(Parameters):
-    """How a task sees its objects."""
+class Noise(Parameters):
+    """What is added to the sightings of an estimator that would otherwise be exact."""
 
-    source: Literal["truth"] = Field(default="truth", description="estimator: truth reads the simulator's poses")
     position_sigma_m: float = Field(
         default=0.0, ge=0, le=0.02, description="noise added to each coordinate of a sighting, 1σ"
     )
     yaw_sigma_rad: float = Field(default=0.0, ge=0, le=0.5, description="noise added to the heading of a sighting, 1σ")
+
+
+class Perception(Noise):
+    """How a task sees its objects."""
+
+    source: Literal["truth"] = Field(default="truth", description="estimator: truth reads the simulator's poses")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,7 +67,7 @@ class Estimate:
         return np.sqrt(np.vecdot(beyond, beyond))
 
 
-def noisy(estimate: Estimate, perception: Perception, random: np.random.Generator) -> Estimate:
+def noisy(estimate: Estimate, perception: Noise, random: np.random.Generator) -> Estimate:
     """The same sighting as a worse eye would have it; the estimate says how much worse."""
     if not perception.position_sigma_m and not perception.yaw_sigma_rad:
         return estimate

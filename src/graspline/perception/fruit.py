@@ -35,7 +35,7 @@ class Ball:
     radius_m: float
     # One standard deviation of a horizontal coordinate.
     position_sigma_m: float
-    # How much of its outline was seen, 0 to 1.
+    # How much of its outline was seen and is surely its own, 0 to 1; beside the robot it is not sure.
     share_seen: float
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.perception.balls import BallFit, Belief, fit_ball
 from graspline.perception.colours import ORANGE, pixels_within, shows_scenery
 from graspline.perception.cones import AGREES_PX, Cones, cross, guess_cones, on_whole_balls
-from graspline.perception.outlines import Array, Lens, Outline, find_outline
+from graspline.perception.outlines import Array, Lens, Outline, find_outline, on_table
 from graspline.rendering.picture import Pixels
 
 # What an edge is seen before lies this far outside it.
@@ -127,8 +127,10 @@ def _reach_m(lens: Lens, cones: Cones) -> Array:
 
 
 def _could_lie(lens: Lens, cones: Cones) -> NDArray[np.bool_]:
-    radius = _reach_m(lens, cones) * np.sin(cones.half_angles_rad)
-    return (cones.axes[:, 2] < 0) & (radius > _RADII_M[0] - 0.002) & (radius < _RADII_M[1] + 0.002)
+    reach = _reach_m(lens, cones)
+    radius = reach * np.sin(cones.half_angles_rad)
+    on = on_table(lens.position_m + reach[:, None] * cones.axes)
+    return on & (cones.axes[:, 2] < 0) & (radius > _RADII_M[0] - 0.002) & (radius < _RADII_M[1] + 0.002)
 
 
 def _by_support(pixels: OrangePixels, cones: Cones, explained: Explained) -> Iterator[int]:

@@ -19,6 +19,8 @@ _ACROSS_PX = np.arange(-3, 3.25, 0.5)
 _END_SAMPLES = 3
 # Less contrast than this across an edge and its place is noise.
 _LEAST_CONTRAST = 20.0
+# The table of scenes/furniture.py.
+_TABLE_MIDDLE_M, _TABLE_HALF_M = (0.30, 0.0), 0.75
 # Edges this near the border of the picture may be the picture's, not the thing's.
 _BORDER_PX = 3
 
@@ -67,6 +69,11 @@ class Lens:
         return self.position_m + rays * ((height_m - self.position_m[2]) / rays[..., 2])[..., None]
 
 
+def on_table(places_m: Array) -> NDArray[np.bool_]:
+    """(...,): whether places (..., 2 or 3) in W are above the table; what is seen beyond its edges lies on nothing."""
+    return np.asarray((np.abs(places_m[..., :2] - np.array(_TABLE_MIDDLE_M)) < _TABLE_HALF_M).all(axis=-1))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outline:
     """Edge points in the order of their contours."""
@@ -102,7 +109,8 @@ def find_outline(mask: Pixels, field: NDArray[np.float32], *, darkens: bool) -> 
     """Edges of the blobs in a mask, where the field is half way between its values inside and outside.
 
     The field is higher inside. A thing that darkens towards its outline, as a ball does, has inside its edge not the
-    value found deeper in, but that value and its change. Points without a clear edge and points at the border of the picture are left out.
+    value found deeper in, but that value and its change. Points without a clear edge and points at the border of the
+    picture are left out.
     """
     contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     loops = [np.asarray(each, float).reshape(-1, 2) for each in contours if len(each) >= _SPECK_PX]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -206,7 +207,7 @@ class _Release:
         self._azimuth = _azimuth(target)
 
     def postures(self) -> list[Posture] | GraspRejected:
-        """For each turn the steepest pitch that reaches the spot and the point above it, least turn of the wrist first."""
+        """For each turn the steepest pitch that reaches the spot and above it, least turn of the wrist first."""
         tilts = np.arange(0.0, self.query.carry.max_tilt_rad + 1e-9, _TILT_STEP_RAD)
         turn, tilt = (grid.ravel() for grid in np.meshgrid(_TURNS_RAD, tilts, indexing="ij"))
         count = len(turn)
@@ -221,7 +222,7 @@ class _Release:
         roll = solved.joints_rad[count:, branch, 4].reshape(reached.shape)
         found = [
             (abs(roll[index, steepest[index]] - self.query.start.position[4]), index)
-            for index in np.flatnonzero(reached.any(axis=1)).tolist()
+            for index in np.flatnonzero(np.any(reached, axis=1)).tolist()
         ]
         return [
             Posture(float(_TURNS_RAD[index]), float(STRAIGHT_DOWN_RAD - tilts[steepest[index]]))
@@ -275,7 +276,7 @@ class _Release:
             poses.insert(1, _Pose(safe.azimuth, radius, here.height, here.pitch, here.turn))
         paths: list[Path] = []
         at = query.start.position
-        for begin, end in zip(poses, poses[1:], strict=False):
+        for begin, end in itertools.pairwise(poses):
             path = self._arc(begin, end, at)
             if isinstance(path, GraspRejected):
                 return path

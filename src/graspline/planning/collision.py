@@ -61,7 +61,10 @@ class CollisionWorld:
         self._sizes: dict[str, tuple[float, float, float]] = {}
 
     def place(self, believed: tuple[Estimate, ...]) -> None:
-        """Put objects where they are believed to be; objects nobody has seen are far away."""
+        """Put objects where they are believed to be; objects nobody has seen are far away.
+
+        A thing that was seen although the scene has none of its name is left to those who measure distances.
+        """
         if believed == self._believed:
             return
         self._believed = believed
@@ -69,6 +72,8 @@ class CollisionWorld:
         for at in self._loose.values():
             self._data.qpos[at : at + 3] = (0, 0, -10)
         for estimate in believed:
+            if estimate.name not in self._loose:
+                continue
             at = self._loose[estimate.name]
             self._data.qpos[at : at + 3] = estimate.position_m
             self._data.qpos[at + 3 : at + 7] = estimate.quaternion

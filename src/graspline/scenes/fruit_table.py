@@ -27,8 +27,8 @@ _RIM_SEGMENTS = 20
 _ORANGE_FRICTION = (0.8, 0.005, 0.0008)
 _BALL_M = 0.03
 _BLOCK_M = 0.0175
-# Pools are parked out here, one beside the other.
-_PARKED_M = (-2.0, 0.0, 0.05)
+# Pools are parked out here, one beside the other, where no camera looks.
+_PARKED_M = (4.0, -4.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,13 @@ def distractor_name(index: int) -> str:
 
 
 @functools.cache
-def fruit_table(oranges: int, plate_radius_m: float | None, distractors: int, off_round: bool) -> Scene:
+def fruit_table(
+    oranges: int, plate_radius_m: float | None, distractors: int, off_round: bool, strangers: int = 0
+) -> Scene:
     """The compiled scene; lanes give oranges and distractors their sizes, masses and places.
 
-    Without a plate radius there is no plate. Oranges are spheres unless they may be off round.
+    Without a plate radius there is no plate. Oranges are spheres unless they may be off round. Strangers are oranges
+    that nobody asked for, parked out of sight.
     """
     spec = new_spec()
     add_table(spec)
@@ -62,6 +65,7 @@ def fruit_table(oranges: int, plate_radius_m: float | None, distractors: int, of
     add_front_camera(spec)
     SO101.add_to(spec)
     names = [orange_name(index) for index in range(oranges)]
+    names += [f"stranger_{index + 1}" for index in range(strangers)]
     for name in names:
         _add_orange(spec, name, off_round)
     blocks = [distractor_name(index) for index in range(distractors)]
@@ -77,8 +81,8 @@ def fruit_table(oranges: int, plate_radius_m: float | None, distractors: int, of
         robot=SO101,
         model=spec.compile(),
         objects=(
-            *(SceneObject(name=name, half_extents_m=(_BALL_M,) * 3, shape="ball") for name in names),
-            *(SceneObject(name=name, half_extents_m=(_BLOCK_M,) * 3) for name in blocks),
+            *(SceneObject(name=name, half_extents_m=(_BALL_M, _BALL_M, _BALL_M), shape="ball") for name in names),
+            *(SceneObject(name=name, half_extents_m=(_BLOCK_M, _BLOCK_M, _BLOCK_M)) for name in blocks),
         ),
         places=places,
     )
@@ -156,8 +160,9 @@ def fruit_start(scene: Scene, things: Mapping[str, Lying], plate: tuple[float, f
     """A start state: the robot at home, everything resting on the table, what is not named parked far away."""
     poses = {}
     for number, name in enumerate((*scene.object_names, *scene.place_names)):
-        x, y, z = _PARKED_M
-        position, quaternion = np.array([x, y + 0.3 * number, z]), np.array([1.0, 0, 0, 0])
+        x, y = _PARKED_M
+        height = 0.0 if name == PLATE else scene.half_extents_m(name)[2]
+        position, quaternion = np.array([x, y + 0.3 * number, height]), np.array([1.0, 0, 0, 0])
         if name in things:
             thing = things[name]
             half = thing.yaw_rad / 2

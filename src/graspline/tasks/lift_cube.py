@@ -141,14 +141,16 @@ def verify(
 ) -> Stage[Literal["verified", "refuted"]]:
     """Look again, several times, and hold what is seen against the goal."""
     reply, window, error_m = last, [], 0.0
-    for _ in range(goal.sightings):
+    for sighting in range(goal.sightings):
+        # It ends with a sighting: what happens after it cannot be vouched for.
+        if sighting:
+            reply = yield Motion("verify", still(robot, reply.command, SIGHTING_S))
         seen = yield from eye.see(target)
         if seen is None:
             return Outcome("refuted")
         error_m = seen.position_sigma_m
         tool = pads_middle_m(robot, reply)
         window.append(Witness(object_m=seen.position_m, speed_m_s=np.nan, tool_m=tool, time_s=reply.time_s))
-        reply = yield Motion("verify", still(robot, reply.command, SIGHTING_S))
     evidence = raised_in_hand(tuple(window), float(estimate.position_m[2]), goal, error_m)
     return Outcome("verified" if passes(evidence) else "refuted", evidence)
 
@@ -319,9 +321,7 @@ def probe(parameters: LiftCube, random: np.random.Generator) -> Probe:
 
 def judge(parameters: LiftCube, draw: Draw, truth: Snapshot) -> Evidence:
     cube = truth.objects[CUBE]
-    seen = Witness(
-        object_m=cube.position_m, speed_m_s=cube.speed_m_s, tool_m=truth.tool_m, time_s=truth.time_s
-    )
+    seen = Witness(object_m=cube.position_m, speed_m_s=cube.speed_m_s, tool_m=truth.tool_m, time_s=truth.time_s)
     return raised_in_hand((seen,), float(cube.start_position_m[2]), parameters.goal)
 
 

@@ -109,3 +109,5 @@ class Task(Generic[P]):
     uses_truth: Callable[[P], bool]
     # What cannot work about parameters that are each valid by themselves, one line for each problem.
     problems: Callable[[P], list[str]] = lambda parameters: []
+    # The same parameters with everything in the scene that faults may need.
+    equipped: Callable[[P], P] = lambda parameters: parameters

@@ -43,11 +43,14 @@ def _regions(settings: Oranges) -> list[str]:
     for name, radius, azimuth in where:
         if radius.high < nearest or radius.low > farthest:
             found.append(
-                f"{name}.radius_m: {_told(radius)} m lies outside what the arm reaches, {nearest:.3f} to {farthest:.3f} m"
+                f"{name}.radius_m: {_told(radius)} m lies outside what the arm reaches, "
+                f"{nearest:.3f} to {farthest:.3f} m"
             )
         # Joint and heading turn opposite ways.
         if azimuth.high < -UPPER[0] or azimuth.low > -LOWER[0]:
-            found.append(f"{name}.azimuth_rad: {_told(azimuth)} rad lies outside what the arm turns to, ±{UPPER[0]:.2f}")
+            found.append(
+                f"{name}.azimuth_rad: {_told(azimuth)} rad lies outside what the arm turns to, ±{UPPER[0]:.2f}"
+            )
     if not settings.plate.present:
         x, y = settings.plate.virtual_x_m, settings.plate.virtual_y_m
         distance = float(np.hypot(x - PAN_X_M, y))

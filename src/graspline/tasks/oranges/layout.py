@@ -42,6 +42,8 @@ MAX_PLACES = 400
 # A hair more room than the states ask for: things settle by micrometres before they are looked at.
 SETTLING_M = 2e-4
 SETTLING_RAD = 2e-3
+# How far a fruit may come to rest from its spot, or roll when another is fetched, without spoiling what follows.
+STRAYING_M = 0.006
 # What the camera estimator mostly states as its error.
 CAMERA_SIGMA_M = 0.0015
 _BLOCK_HALF_M = Range(0.012, 0.02)
@@ -50,7 +52,7 @@ _BLOCK_HALF_M = Range(0.012, 0.02)
 def scene_of(settings: Oranges) -> Scene:
     radius = settings.plate.outer_radius_m if settings.plate.present else None
     oranges = settings.oranges
-    return fruit_table(oranges.count, radius, oranges.distractors, oranges.off_round > 0)
+    return fruit_table(oranges.count, radius, oranges.distractors, oranges.off_round > 0, oranges.strangers)
 
 
 @functools.lru_cache(maxsize=8)
@@ -89,9 +91,7 @@ def sample(settings: Oranges, random: np.random.Generator) -> Draw:
             continue
         return _as_draw(settings, sketch, random, refused)
     why = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
-    raise InputError(
-        f"no scene could be served in {MAX_SCENES} draws within oranges.* and plate.*; refused for {why}"
-    )
+    raise InputError(f"no scene could be served in {MAX_SCENES} draws within oranges.* and plate.*; refused for {why}")
 
 
 def _draw(
@@ -209,9 +209,7 @@ def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch,
 def certify_place(settings: Oranges, orange: Estimate, around: tuple[Estimate, ...]) -> str:
     """Why an orange cannot be grasped where it lies, by the name of the check; empty if it can."""
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
-    where = Where(
-        target=_with_error(settings, orange), around=around, plate=_NO_PLATE, resting=(), still_to_come_m=()
-    )
+    where = Where(target=_with_error(settings, orange), around=around, plate=_NO_PLATE, resting=(), still_to_come_m=())
     found = plan_pick(SO101, world, where, at_rest(SO101.home), with_room(settings, SETTLING_RAD))
     return found.check if isinstance(found, GraspRejected) else ""
 
@@ -228,7 +226,9 @@ def _with_error(settings: Oranges, thing: Estimate) -> Estimate:
 
 def nearest_first(things: list[Estimate]) -> list[Estimate]:
     """Those nearest to the robot first."""
-    return sorted(things, key=lambda each: (float(np.hypot(each.position_m[0] - PAN_X_M, each.position_m[1])), each.name))
+    return sorted(
+        things, key=lambda each: (float(np.hypot(each.position_m[0] - PAN_X_M, each.position_m[1])), each.name)
+    )
 
 
 def _certify(settings: Oranges, sketch: _Sketch) -> str:
@@ -244,7 +244,7 @@ def _certify(settings: Oranges, sketch: _Sketch) -> str:
         target = waiting.pop(0)
         where = Where(
             target=_with_error(settings, target),
-            around=(*(each for name, each in things.items() if name != target.name), *sketch.around(*things)),
+            around=(*(_strayed(each) for name, each in things.items() if name != target.name), *sketch.around(*things)),
             plate=plate,
             resting=tuple(resting),
             still_to_come_m=tuple(each.radius_m for each in waiting),
@@ -257,6 +257,13 @@ def _certify(settings: Oranges, sketch: _Sketch) -> str:
         resting.append(Resting(name=target.name, x_m=x, y_m=y, radius_m=target.radius_m))
         start = at_rest(found.carry.withdraw.end)
     return ""
+
+
+def _strayed(thing: Estimate) -> Estimate:
+    """As large as the room it may need: it may lie anywhere in there by the time it matters."""
+    if thing.shape != "ball":
+        return thing
+    return replace(thing, half_extents_m=thing.half_extents_m + STRAYING_M)
 
 
 def _as_draw(settings: Oranges, sketch: _Sketch, random: np.random.Generator, refused: int) -> Draw:

@@ -9,7 +9,7 @@ from pydantic import Field
 from graspline.grasping.candidates import JawParameters
 from graspline.grasping.topdown import ReachParameters
 from graspline.parameters import Parameters, Range
-from graspline.perception.estimates import Perception
+from graspline.perception.estimates import Noise
 from graspline.placement.carry import CarryParameters
 from graspline.placement.plate import SpotParameters
 from graspline.placement.resting import RestParameters
@@ -36,6 +36,9 @@ class FruitParameters(Parameters):
     apart_m: float = Field(default=0.02, ge=0.005, le=0.2, description="gap between things on the table at the least")
     pad_friction: Range = Field(default=Range(0.9, 1.2), ge=0.3, le=2.0, description="sliding friction of the jaw pads")
     distractors: int = Field(default=0, ge=0, le=4, description="blocks on the table that nobody asked for")
+    strangers: int = Field(
+        default=0, ge=0, le=8, description="fruit parked out of sight, which the plate-full fault puts on the plate"
+    )
 
 
 class PlateParameters(Parameters):
@@ -54,7 +57,7 @@ class PlateParameters(Parameters):
     )
 
 
-class FruitPerception(Perception):
+class FruitPerception(Noise):
     """How the task sees fruit and plate."""
 
     source: Literal["truth", "camera"] = Field(
@@ -134,7 +137,7 @@ class Oranges(Parameters):
     targets: TargetParameters = TargetParameters()
     perception: FruitPerception = FruitPerception()
     jaw: JawParameters = JawParameters(standoff_m=0.02)
-    reach: ReachParameters = ReachParameters()
+    reach: ReachParameters = ReachParameters(seat_speed_m_s=0.015)
     posture: PostureParameters = PostureParameters()
     close: CloseParameters = CloseParameters()
     closing: ClosingParameters = ClosingParameters()

@@ -195,9 +195,7 @@ def _ways(plan: CarryPlan) -> list[tuple[str, Path]]:
 
 def _obstacles(survey: Survey, grip: Grip) -> tuple[Estimate, ...]:
     """Everything but what is in the hand."""
-    return tuple(
-        each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others(grip.name)
-    )
+    return tuple(each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others(grip.name))
 
 
 def _free_on_table(query: CarryQuery, survey: Survey) -> list[tuple[float, float]]:
@@ -253,9 +251,7 @@ def confirm(
         for name in progress.wanted:
             seen = survey.things[name]
             radii[name], error = seen.radius_m, max(error, seen.position_sigma_m)
-            windows[name].append(
-                Sighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=plate.position_m)
-            )
+            windows[name].append(Sighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=plate.position_m))
         if reply.time_s - began >= settings.rest.still_s - 1e-9:
             break
         reply = yield Motion("confirm", still(robot, reply.command, settings.release.check_s))

@@ -50,7 +50,6 @@ class Survey:
         found = tuple(each for name, each in known.items() if name not in names)
         return found if self.plate is None or self.plate.name == VIRTUAL_PLATE else (*found, self.plate)
 
-
     def only(self, name: str) -> dict[str, Estimate]:
         """This one, if it was seen."""
         return {name: self.things[name]} if name in self.things else {}
@@ -234,12 +233,18 @@ class CameraEye:
                     name = orange_name(index)
                     self._known[name] = _estimate_of_ball(name, ball, ball.radius_m, time_s)
         found: dict[str, Estimate] = {}
-        for name, ball in _matched(self._known, balls, held):
+        for name, ball in _matched(self._known, list(balls), held):
             known = self._known[name]
             # Its size is known best from where it was seen best.
             better = ball.position_sigma_m < known.position_sigma_m
             radius = ball.radius_m if better else known.radius_m
             found[name] = self._known[name] = _estimate_of_ball(name, ball, radius, time_s)
+            balls.remove(ball)
+        if self._known:
+            # More fruit than there should be: nobody asked for it, but it takes room.
+            for index, ball in enumerate(balls):
+                name = f"stranger_{index + 1}"
+                found[name] = _estimate_of_ball(name, ball, ball.radius_m, time_s)
         return found
 
     def _gather(self, balls: list[Ball]) -> None:

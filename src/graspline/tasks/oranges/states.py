@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +23,7 @@ from graspline.motion.joint_moves import hold as still
 from graspline.perception.estimates import Estimate
 from graspline.placement.book import PlacementBook, PlacementRecord
 from graspline.placement.carry import CarryPlan, Grip, NoSpot
-from graspline.placement.plate import Resting
+from graspline.placement.plate import Plate, Resting
 from graspline.placement.resting import Sighting, has_been_still, not_displaced, plate_not_shifted, rests_on
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
@@ -55,7 +55,7 @@ class Progress:
     """What has been done so far: which oranges are asked for, what was put where, and what was tried."""
 
     wanted: tuple[str, ...] = ()
-    book: PlacementBook = PlacementBook()
+    book: PlacementBook = field(default_factory=PlacementBook)
     # Grasps tried for each orange since it was last placed.
     tried: tuple[tuple[str, str], ...] = ()
     # Oranges for which no plan was found since the last look from elsewhere.
@@ -146,7 +146,7 @@ def where_of(target: str, survey: Survey, wanted: tuple[str, ...], settings: Ora
     placed = on_plate(survey, settings)
     things = {name: lying(each, survey.plate) for name, each in survey.things.items()}
     around = dataclasses.replace(survey, things=things).others(target)
-    inside = [each for name, each in things.items() if name != target and _over(each, plate.x_m, plate.y_m, plate.radius_m)]
+    inside = [each for name, each in things.items() if name != target and _over(each, plate)]
     to_come = [name for name in wanted if name in things and name not in placed and name != target]
     return Where(
         target=things[target],
@@ -165,16 +165,14 @@ def where_of(target: str, survey: Survey, wanted: tuple[str, ...], settings: Ora
     )
 
 
-def _over(thing: Estimate, x_m: float, y_m: float, radius_m: float) -> bool:
-    apart = np.hypot(thing.position_m[0] - x_m, thing.position_m[1] - y_m)
-    return bool(apart < radius_m + thing.half_extents_m[:2].max())
+def _over(thing: Estimate, plate: Plate) -> bool:
+    apart = np.hypot(thing.position_m[0] - plate.x_m, thing.position_m[1] - plate.y_m)
+    return bool(apart < plate.radius_m + thing.half_extents_m[:2].max())
 
 
 def idle(
     eye: FruitEye, settings: Oranges, progress: Progress
-) -> Producing[
-    Gives[Literal["selected"], Chosen] | Outcome[Literal["all_placed", "lost", "stuck", "plate_lost"]]
-]:
+) -> Producing[Gives[Literal["selected"], Chosen] | Outcome[Literal["all_placed", "lost", "stuck", "plate_lost"]]]:
     """Look at everything and choose the next orange to fetch."""
     survey = yield from eye.survey()
     if not eye.knows_all():
@@ -195,9 +193,7 @@ def idle(
         return Outcome("stuck" if seen else "lost")
     target = able[0] if settings.targets.order == "given" else nearest_first(able)[0]
     yield Announce(Targeted(target.name))
-    job = Job(
-        target=target.name, survey=survey, where=where_of(target.name, survey, progress.wanted, settings)
-    )
+    job = Job(target=target.name, survey=survey, where=where_of(target.name, survey, progress.wanted, settings))
     return Gives("selected", Chosen(job=job, progress=progress), about=target.name)
 
 
@@ -212,9 +208,7 @@ def plan(
     if isinstance(found, Errand):
         label = (job.target, found.pick.grasp.label)
         noted = dataclasses.replace(progress, tried=(*progress.tried, label))
-        return Gives(
-            "planned", Chosen(job=dataclasses.replace(job, errand=found), progress=noted), about=job.target
-        )
+        return Gives("planned", Chosen(job=dataclasses.replace(job, errand=found), progress=noted), about=job.target)
     if found.why == "plate_full":
         return Outcome("plate_full", found.evidence, about=job.target)
     if found.why == "plate_unreachable":
@@ -239,10 +233,8 @@ def posture_adjust(settings: Oranges, job: Job) -> Stage[Literal["aligned", "blo
     return Outcome("aligned" if ended.by == "completed" else "blocked", ended.evidence)
 
 
-def descend(
-    last: Reply, robot: Robot, settings: Oranges, job: Job
-) -> Stage[Literal["green", "not_green", "blocked"]]:
-    """Come down around the fruit; further down in small steps while the posture is not green, but never to the table."""
+def descend(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["green", "not_green", "blocked"]]:
+    """Come down around the fruit; further in small steps while the posture is not green, but never to the table."""
     guards = (
         ForceAbove(force_n=settings.close.bump_n, for_s=0.02),
         TrackingError(error_rad=settings.close.blocked_rad),
@@ -287,9 +279,7 @@ def tip_height_m(reply: Reply, robot: Robot) -> float:
     return float(point[0, 2])
 
 
-def grasp(
-    robot: Robot, settings: Oranges, job: Job
-) -> Stage[Literal["closed", "missed"]]:
+def grasp(robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["closed", "missed"]]:
     """Bring the fixed jaw up to the fruit, close the other gradually until both touch, and squeeze a little more."""
     close = settings.close
     ended = yield Motion("seat", job.pick.seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
@@ -331,7 +321,7 @@ def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:
 def settle(
     last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
 ) -> Producing[Gives[Literal["held"], Gripped] | Outcome[Literal["missed"]]]:
-    """Wait until the hold has settled and check that it is one: pads, jaw opening, and the fruit's place in the hand."""
+    """Let the hold settle and check that it is one: pads, jaw opening, and the fruit's place in the hand."""
     close = settings.close
     ended = yield Motion("settle", still(robot, last.command, close.settle_s))
     touch_rad = job.pick.grasp.touch_rad
@@ -433,11 +423,13 @@ def retreat(
     wished = job.carry.spot_m
     if job.survey.plate is not None and _shift_m(job.survey, survey) <= settings.plate.shift_m:
         # The spot that was planned for, as long as it is still free.
-        free = sorted(free, key=lambda each: np.hypot(each[0] - wished[0], each[1] - wished[1]) > settings.spots.margin_m)
+        free = sorted(
+            free, key=lambda each: np.hypot(each[0] - wished[0], each[1] - wished[1]) > settings.spots.margin_m
+        )
     carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, free)
     if isinstance(carry, NoSpot):
         return Outcome("no_way", carry.evidence, about=job.target)
-    errand = dataclasses.replace(job.errand, carry=carry)
+    errand = Errand(pick=job.pick, carry=carry)
     working = Working(job=dataclasses.replace(job, errand=errand, survey=survey, where=where))
     if carry.retreat is None:
         return Gives("clear", working, about=job.target)
@@ -447,7 +439,8 @@ def retreat(
 
 
 def _shift_m(before: Survey, after: Survey) -> float:
-    assert before.plate is not None and after.plate is not None
+    assert before.plate is not None
+    assert after.plate is not None
     return float(np.linalg.norm(after.plate.position_m - before.plate.position_m))
 
 
@@ -579,7 +572,8 @@ def withdraw(
 def _neighbours(job: Job, survey: Survey, settings: Oranges, error_m: float) -> Evidence:
     """Fruit that lay on the plate before has not been moved on it."""
     before, after = job.survey, survey
-    assert before.plate is not None and after.plate is not None
+    assert before.plate is not None
+    assert after.plate is not None
     names = [name for name in on_plate(before, settings) if name != job.target and name in after.things]
     return not_displaced(
         {name: before.things[name].position_m - before.plate.position_m for name in names},
@@ -590,5 +584,6 @@ def _neighbours(job: Job, survey: Survey, settings: Oranges, error_m: float) -> 
 
 
 def _plate_kept(job: Job, survey: Survey, settings: Oranges, error_m: float) -> Evidence:
-    assert job.survey.plate is not None and survey.plate is not None
+    assert job.survey.plate is not None
+    assert survey.plate is not None
     return plate_not_shifted(job.survey.plate.position_m, survey.plate.position_m, settings.rest, error_m)

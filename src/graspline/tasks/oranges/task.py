@@ -49,6 +49,9 @@ from graspline.tasks.oranges.states import (
 from graspline.tasks.oranges.targets import named_targets
 from graspline.tasks.task import Claim, Draw, Snapshot, Task
 
+# Fruit that fills any plate of the usual size.
+STRANGERS = 6
+
 
 def build_machine(settings: Oranges) -> Machine:
     """States and table. Every failure has a name and ends at home; every retry has a budget."""
@@ -171,6 +174,13 @@ def given(settings: Oranges, random: np.random.Generator) -> Mapping[str, Any]:
     }
 
 
+def equipped(settings: Oranges) -> Oranges:
+    """With enough strangers to fill the plate."""
+    if settings.oranges.strangers:
+        return settings
+    return settings.model_copy(update={"oranges": settings.oranges.model_copy(update={"strangers": STRANGERS})})
+
+
 def judge(settings: Oranges, draw: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: the oranges asked for rest on the plate."""
     names = named_targets(settings) or _nearest(settings, truth)
@@ -191,9 +201,7 @@ def _nearest(settings: Oranges, truth: Snapshot) -> tuple[str, ...]:
 
 def _sighting(settings: Oranges, truth: Snapshot, name: str) -> Sighting:
     thing = truth.objects[name]
-    plate = (
-        truth.places[PLATE].position_m if settings.plate.present else virtual_plate(settings.plate, 0.0).position_m
-    )
+    plate = truth.places[PLATE].position_m if settings.plate.present else virtual_plate(settings.plate, 0.0).position_m
     return Sighting(time_s=truth.time_s, position_m=thing.position_m, plate_m=plate, speed_m_s=thing.speed_m_s)
 
 
@@ -243,4 +251,5 @@ ORANGES = Task(
     check_claim=check_claim,
     uses_truth=lambda settings: settings.perception.source == "truth",
     problems=problems,
+    equipped=equipped,
 )

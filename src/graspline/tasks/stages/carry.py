@@ -96,9 +96,7 @@ def following_guards(hold: Hold, keep: HoldParameters) -> tuple[Guard, ...]:
     """Further signals that an object is still held, for those that see it: absolute distance and steadiness."""
     error_m = 3 * hold.position_sigma_m
     return (
-        Apart(
-            sideways_m=keep.apart_sideways_m + error_m, height_m=keep.apart_in_height_m + error_m, for_s=keep.sure_s
-        ),
+        Apart(sideways_m=keep.apart_sideways_m + error_m, height_m=keep.apart_in_height_m + error_m, for_s=keep.sure_s),
         Unsteady(variance_m2=keep.variance_m2 + error_m * error_m, for_s=keep.sure_s),
     )
 
