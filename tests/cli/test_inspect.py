@@ -26,7 +26,8 @@ def test_every_task_is_listed_with_what_it_does() -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_printed_configuration_reads_back_as_the_same_parameters(task: str, tmp_path: Path) -> None:
-    settings = ["--set", "reach.lift_m=0.08", "--set", "cube.edge_m=[2e-2, 0.03]"]
+    sizes = {"lift-cube": "cube.edge_m=[2e-2, 0.03]", "oranges": "oranges.diameter_m=[5e-2, 0.06]"}
+    settings = ["--set", "reach.lift_m=0.08", "--set", sizes[task]]
     for given in ([], settings):
         printed = call("config", task, *given)
         file = tmp_path / "task.yaml"
@@ -36,8 +37,9 @@ def test_a_printed_configuration_reads_back_as_the_same_parameters(task: str, tm
         assert call("config", task, "--config", file).out == printed.out
 
 
-def test_every_key_of_a_configuration_has_a_comment() -> None:
-    lines = call("config", "lift-cube").out.splitlines()
+@pytest.mark.parametrize("task", TASKS)
+def test_every_key_of_a_configuration_has_a_comment(task: str) -> None:
+    lines = call("config", task).out.splitlines()
     keys = [(before, line) for before, line in zip(["", *lines], lines, strict=False) if re.match(r" *\w+:", line)]
     assert len(keys) > 40
     for before, line in keys:
@@ -66,14 +68,15 @@ def test_an_empty_file_sets_nothing(text: str, tmp_path: Path) -> None:
     assert call("config", "lift-cube", "--config", file).out == call("config", "lift-cube").out
 
 
-def test_a_diagram_is_mermaid_with_every_state_and_budget() -> None:
-    answer = spawn("diagram", "lift-cube")
+@pytest.mark.parametrize("name, budget", [("lift-cube", "grasps ≤ 2"), ("oranges", "grasps ≤ 9")])
+def test_a_diagram_is_mermaid_with_every_state_and_budget(name: str, budget: str) -> None:
+    answer = spawn("diagram", name)
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.startswith("stateDiagram-v2\n")
-    task = find_task("lift-cube")
+    task = find_task(name)
     for state in task.machine(task.parameters()).states:
         assert f"\n    {state} --> " in answer.out
-    assert "grasps ≤ 2" in answer.out
+    assert budget in answer.out
 
 
 def test_a_diagram_shows_the_budgets_that_were_set() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graspline.motion.guards import (
     FOLLOW_AN_OBJECT,
+    Apart,
     BothPadsTouch,
     ForceAbove,
     Guard,
@@ -22,6 +23,7 @@ from graspline.motion.guards import (
     Rows,
     Slipped,
     TrackingError,
+    Unsteady,
 )
 
 Array = NDArray[np.float64]
@@ -36,6 +38,8 @@ EXAMPLES: list[Guard] = [
     ReachedHeight(height_m=0.1),
     Slipped(offset_m=(0.0, 0.0, 0.02), slip_m=0.012),
     LeftBehind(hand_start_m=(0.2, 0.0, 0.02), object_start_m=(0.2, 0.0, 0.02)),
+    Apart(sideways_m=0.05, height_m=0.04),
+    Unsteady(variance_m2=4e-6),
 ]
 
 
@@ -86,7 +90,7 @@ def test_a_lane_without_the_guard_never_fires(guard: Guard) -> None:
     """Tables hold nan parameters for lanes that carry no such guard."""
     width = len(guard.parameters())
     for signals in (
-        rows(fixed_n=50, moving_n=50, error_rad=1.0, tool=(0.2, 0, 1.0), watched=(9.0, 9.0, 9.0)),
+        rows(fixed_n=50, moving_n=50, error_rad=1.0, tool=(0.2, 0, 1.0), watched=(9.0, 9.0, 9.0), spread=1.0),
         rows(jaw_rad=-0.2, tool=(0.2, 0, -1.0)),
     ):
         fired, _ = type(guard).evaluate(signals, np.full((1, width), np.nan))
@@ -243,6 +247,39 @@ def test_being_left_behind_is_told_as_the_share_of_the_way() -> None:
     assert not found.passed
 
 
+@settings(deadline=None)
+@given(st.floats(0, 0.1), st.floats(-np.pi, np.pi), st.floats(-0.1, 0.1))
+def test_something_is_apart_from_the_hand_sideways_or_in_height(sideways: float, angle: float, up: float) -> None:
+    guard, tool = Apart(sideways_m=0.05, height_m=0.04), np.array([0.2, 0.1, 0.3])
+    watched = tool + [sideways * np.cos(angle), sideways * np.sin(angle), up]
+    fired, measured = verdict(guard, rows(tool=tuple(tool), watched=tuple(watched)))
+    assert measured == pytest.approx([sideways, abs(up)], abs=1e-12)
+    assert fired == (measured[0] > 0.05 or measured[1] > 0.04)
+    across, in_height = guard.evidence(measured)
+    assert (across.name, across.relation, across.limit, across.unit) == ("apart_sideways", "<=", 0.05, "m")
+    assert (in_height.name, in_height.relation, in_height.limit) == ("apart_in_height", "<=", 0.04)
+    assert fired != (across.passed and in_height.passed)
+
+
+@settings(deadline=None)
+@given(st.floats(0, 1e-5))
+def test_a_distance_that_varies_too_much_is_unsteady(variance: float) -> None:
+    guard = Unsteady(variance_m2=4e-6)
+    fired, measured = verdict(guard, rows(spread=variance))
+    assert measured == [variance]
+    assert fired == (variance > 4e-6)
+    (found,) = guard.evidence(measured)
+    assert (found.name, found.relation, found.limit, found.unit) == ("distance_variance", "<=", 4e-6, "m²")
+    assert found.passed != fired
+
+
+def test_what_an_unsteady_distance_measured_is_kept_when_the_signal_moves_on() -> None:
+    signals = rows(spread=1e-5)
+    _, (measured,) = Unsteady.evaluate(signals, np.array([[4e-6]]))
+    signals.spread[:] = 0.0
+    assert measured[0] == 1e-5
+
+
 def test_guards_that_need_to_see_an_object_are_known_as_such() -> None:
     unseen = rows(fixed_n=1.0, moving_n=1.0, tool=(0.2, 0.0, 0.5))
     for guard in EXAMPLES:
@@ -255,7 +292,7 @@ def test_each_lane_is_judged_by_its_own_limit() -> None:
     both = Rows(
         **{
             name: np.concatenate([getattr(one, name), getattr(two, name)])
-            for name in ("joint_position", "tool_position", "tool_axes", "pad_force", "command", "watched")
+            for name in ("joint_position", "tool_position", "tool_axes", "pad_force", "command", "watched", "spread")
         },
         jaw=5,
     )

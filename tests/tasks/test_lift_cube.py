@@ -181,13 +181,13 @@ def gripping():
 
 
 def looks_and_waits(position: Array | None, times: int) -> list[Any]:
-    """Each look sees the cube there; each wait passes its time."""
-    clock = iter(np.arange(1, times + 1) * SIGHTING_S)
+    """Each look sees the cube there, the last one too; each wait between them passes its time."""
+    clock = iter(np.arange(1, times) * SIGHTING_S)
 
     def wait(motion: Motion):
         return reply(command=at_rest(motion.path.end), sensed=gripping(), time_s=float(next(clock)))
 
-    return [answer for _ in range(times) for answer in (saw(position), wait)]
+    return [saw(position), *(answer for _ in range(times - 1) for answer in (wait, saw(position)))]
 
 
 def test_the_middle_of_the_pads_is_half_a_gap_from_the_fixed_tip() -> None:
@@ -195,10 +195,11 @@ def test_the_middle_of_the_pads_is_half_a_gap_from_the_fixed_tip() -> None:
     np.testing.assert_allclose(middle, (0.2, 0.0, LAY_AT_M + 0.06), atol=1e-6)
 
 
-def test_verification_looks_as_often_as_asked_and_waits_between() -> None:
+def test_verification_looks_as_often_as_asked_waits_between_and_ends_with_a_look() -> None:
     requests, outcome = play(verifying(), *looks_and_waits(np.array([0.2, 0.0, LAY_AT_M + 0.06]), GOAL.sightings))
     looks, waits = requests[::2], requests[1::2]
     assert looks == [Look(None)] * GOAL.sightings
+    assert len(waits) == GOAL.sightings - 1
     assert all(isinstance(each, Motion) and each.path.duration_s == pytest.approx(SIGHTING_S) for each in waits)
     assert outcome.name == "verified"
     assert passes(outcome.evidence)

@@ -86,7 +86,7 @@ def run(
         Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults) for index in range(episodes)
     ]
     scene = found.scene(parameters)
-    narrator = None if log is None else Narrator("debug" if log == "debug" else "info")
+    narrator = None if log is None else Narrator("debug" if log == "debug" else "info", _tell)
     viewer = None
     if view:
         viewer = Viewer(scene)
@@ -129,6 +129,10 @@ def check_level(log: str | None) -> None:
     levels = ("info", "debug")
     if log is not None and log not in levels:
         raise InputError(f"--log {printable(log)}: unknown level; {nearest(log, levels)}")
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 class _Told:

@@ -21,7 +21,7 @@ from graspline.machine.machine import Machine
 from graspline.motion.guards import HoldLost
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import controls_of
-from graspline.parameters import Parameters
+from graspline.parameters import Parameters, build
 from graspline.robots.so101 import ARM_JOINTS, FIXED_TIP_M, LOWER, SO101, UPPER
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.variation import Variation
@@ -44,26 +44,33 @@ class Figure:
 def measure(episodes: int, say: Callable[[str], None] = lambda line: None) -> list[Figure]:
     """All figures; those that need mink are None where it is not installed."""
     figures = []
-    for part in (lambda: _episode_cost(episodes, say), lambda: _tick_cost(say), lambda: _kinematics(say)):
+    # Oranges take four times as long as a cube.
+    for part in (
+        lambda: _episode_cost("lift-cube", ((64, max(episodes, 64)), (1, max(episodes // 4, 4))), say),
+        lambda: _episode_cost("oranges", ((32, max(episodes // 4, 4)),), say),
+        lambda: _tick_cost(say),
+        lambda: _crowd_cost(say),
+        lambda: _kinematics(say),
+    ):
         figures += part()
     return figures
 
 
-def _episode_cost(episodes: int, say: Callable[[str], None]) -> list[Figure]:
-    """Episodes over bare physics, in several rounds one after the other.
+def _episode_cost(name: str, sizes: Sequence[tuple[int, int]], say: Callable[[str], None]) -> list[Figure]:
+    """Episodes over bare physics, so many lanes and episodes at a time, in several rounds one after the other.
 
     The median of the rounds' ratios is the figure; the fastest rounds stand beside it, to show what noise adds.
     """
-    task = find_task("lift-cube")
+    task = find_task(name)
     parameters = task.parameters()
     machine = task.machine(parameters)
     task.sample(parameters, np.random.default_rng(10**6))  # everything compiled and cached
     figures = []
-    for lanes, count in ((64, max(episodes, 64)), (1, max(episodes // 4, 4))):
-        say(f"{ROUNDS} rounds of {count} episodes in {lanes} lanes on one thread, and their raw replay")
+    for lanes, count in sizes:
+        say(f"{ROUNDS} rounds of {count} episodes of {task.name} in {lanes} lanes on one thread, and their raw replay")
         rounds = [_one_round(task, machine, parameters, lanes, count) for _ in range(ROUNDS)]
         episode, sampling, raw = np.array(rounds).T
-        name = f"lift_cube_{lanes}_lane{'s' if lanes > 1 else ''}"
+        name = f"{task.name.replace('-', '_')}_{lanes}_lane{'s' if lanes > 1 else ''}"
         figures += [
             Figure(
                 name=f"{name}_cpu_over_raw",
@@ -105,7 +112,7 @@ def _one_round(
     played = time.process_time()
     for log in logs:
         controls = controls_of(SO101, log.positions[:-1], log.velocities[:-1])
-        step_raw(cube_table(), log.start, log.variation, controls)
+        step_raw(task.scene(parameters), log.start, log.variation, controls)
     return played - sampled, sampled - began, time.process_time() - played
 
 
@@ -139,19 +146,12 @@ def _tick_cost(say: Callable[[str], None]) -> list[Figure]:
         executor = Executor(engine)
         ticks = 1200 // (1 if lanes == 1 else 10)
 
-        def standing(reply: Reply, ticks: int = ticks) -> Any:
-            path = hold(SO101, reply.command, (ticks + 10) * SO101.dt_s)
-            yield Motion("stand", path, guards=(HoldLost(least_jaw_rad=-9.0, force_n=-1.0),))
-
         start = cube_table().start({"cube": (np.array([0.25, 0, 0.015]), np.array([1.0, 0, 0, 0]))})
         for lane in range(lanes):
-            executor.start(lane, standing, start, Variation())
+            executor.start(lane, _standing(ticks), start, Variation())
         executor.tick()
         executor.tick()
-        began = time.process_time()
-        for _ in range(ticks):
-            executor.tick()
-        playing = time.process_time() - began
+        playing = _ticking_s(executor, ticks)
         controls, every = np.tile(SO101.home, (lanes, 1)), np.arange(lanes)
         began = time.process_time()
         for _ in range(ticks):
@@ -167,6 +167,52 @@ def _tick_cost(say: Callable[[str], None]) -> list[Figure]:
             )
         )
     return figures
+
+
+def _crowd_cost(say: Callable[[str], None], lanes: int = 32, ticks: int = 120) -> list[Figure]:
+    """What three more oranges on the table add to a tick: standing still, the hold guarded, one scene after the other."""
+    say(f"a tick with six oranges and with three, in {lanes} lanes")
+    task = find_task("oranges")
+    executors = []
+    for count in (6, 3):
+        parameters = build(task.parameters, None, [f"oranges.count={count}"])
+        scene = task.scene(parameters)
+        executor = Executor(CpuEngine(scene, lanes, 1))
+        for lane in range(lanes):
+            draw = task.sample(parameters, np.random.default_rng(lane))
+            executor.start(lane, _standing(ROUNDS * ticks), draw.start, draw.variation)
+        executor.tick()
+        executor.tick()
+        executors.append(executor)
+    ratios = []
+    for _ in range(ROUNDS):
+        six, three = (_ticking_s(executor, ticks) for executor in executors)
+        ratios.append(six / three)
+    return [
+        Figure(
+            name="tick_six_over_three_oranges",
+            value=float(np.median(ratios)),
+            unit="×",
+            meaning="a control tick with six oranges over one with three",
+        )
+    ]
+
+
+def _standing(ticks: int) -> Callable[[Reply], Any]:
+    """A driver that stands still for so long and a little longer, one guard watching."""
+
+    def stand(reply: Reply) -> Any:
+        path = hold(SO101, reply.command, (ticks + 10) * SO101.dt_s)
+        yield Motion("stand", path, guards=(HoldLost(least_jaw_rad=-9.0, force_n=-1.0),))
+
+    return stand
+
+
+def _ticking_s(executor: Executor, ticks: int) -> float:
+    began = time.process_time()
+    for _ in range(ticks):
+        executor.tick()
+    return time.process_time() - began
 
 
 def _kinematics(say: Callable[[str], None]) -> list[Figure]:

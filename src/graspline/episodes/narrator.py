@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Literal
 
@@ -19,14 +18,10 @@ _EVERY_S = 0.5
 _REPEAT_S = 1.0
 
 
-def _to_standard_error(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 class Narrator:
     """An observer of lanes, and of the engine after each tick."""
 
-    def __init__(self, level: Level, say: Callable[[str], None] = _to_standard_error) -> None:
+    def __init__(self, level: Level, say: Callable[[str], None]) -> None:
         self._debug = level == "debug"
         self._say = say
         self._state: dict[int, str] = {}

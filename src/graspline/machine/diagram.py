@@ -32,9 +32,12 @@ def _mermaid_of(machine: Machine, indent: str) -> Iterator[str]:
             if isinstance(transition, Retry):
                 budget = f"{transition.budget} ≤ {machine.budgets[transition.budget]}"
                 yield f"{indent}{state} --> {_node(transition.to)}: {outcome} ({budget})"
-                yield f"{indent}{state} --> {_node(transition.otherwise)}: {outcome} (none left)"
+                left = f"none left{_parting(transition.otherwise, ', ')}"
+                yield f"{indent}{state} --> {_node(transition.otherwise)}: {outcome} ({left})"
             else:
-                yield f"{indent}{state} --> {_node(transition)}: {outcome}"
+                parting = _parting(transition)
+                label = f"{outcome} ({parting})" if parting else outcome
+                yield f"{indent}{state} --> {_node(transition)}: {label}"
     for end in machine.outcomes:
         yield f"{indent}{_node(End(end))} --> [*]"
 
@@ -43,13 +46,19 @@ def _node(target: str | End) -> str:
     return f"end_{target.outcome}" if isinstance(target, End) else target
 
 
+def _parting(target: str | End, before: str = "") -> str:
+    """Through which state an end is reached, if through one."""
+    return f"{before}after {target.after}" if isinstance(target, End) and target.after is not None else ""
+
+
 def _prefixed(machine: Machine, prefix: str) -> Machine:
     """The same machine with names that are unique in the outer diagram."""
 
     def renamed(transition: Transition) -> Transition:
         match transition:
             case End():
-                return End(f"{prefix}_{transition.outcome}")
+                after = None if transition.after is None else f"{prefix}_{transition.after}"
+                return End(f"{prefix}_{transition.outcome}", after=after)
             case Retry():
                 to, otherwise = renamed(transition.to), renamed(transition.otherwise)
                 assert isinstance(to, str)

@@ -56,7 +56,7 @@ def test_a_target_out_of_sight_is_lost(away_m: float) -> None:
 
 def test_without_noise_what_is_watched_is_not_blurred() -> None:
     watch = eye().watch(CUBE)
-    assert (watch.target, watch.source, watch.blur) == (CUBE, "truth", None)
+    assert (watch.target, watch.look, watch.blur) == (CUBE, None, None)
 
 
 def test_what_is_watched_is_as_noisy_as_what_is_looked_at() -> None:

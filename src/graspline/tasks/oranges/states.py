@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence, at_least, at_most, passes
+from graspline.evidence import Evidence, at_least, at_most, failures, passes
 from graspline.execution.happenings import Noticed, Targeted
 from graspline.execution.requests import Announce, Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected
@@ -381,11 +381,12 @@ def held_m(reply: Reply, robot: Robot, job: Job) -> Array:
 
 
 def _holding(name: str, path: Any, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
-    guards = (
-        *hold_guards(job.held, settings.close, settings.hold),
-        *following_guards(job.held, settings.hold),
-    )
-    return Motion(name, path, guards=guards, watch=eye.watch(job.target, job.held.in_hand_m))
+    watch = eye.watch(job.target, job.held.in_hand_m)
+    # One picture may deceive where fruit overlaps; two in a row must say so.
+    sure_s = max(settings.hold.sure_s, 1.5 / watch.rate_hz)
+    keep = settings.hold.model_copy(update={"sure_s": sure_s})
+    guards = (*hold_guards(job.held, settings.close, keep), *following_guards(job.held, keep))
+    return Motion(name, path, guards=guards, watch=watch)
 
 
 def _outcome(good: Any, ended: Reply, job: Job) -> Outcome[Any]:
@@ -458,16 +459,36 @@ def transport(
 
 
 def lower(
-    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
-) -> Stage[Literal["lowered", "dropped", "slipped", "blocked", "plate_moved"]]:
-    """See whether the plate is still where it was, and set the orange down on its spot."""
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+) -> Stage[Literal["lowered", "dropped", "slipped", "blocked", "plate_moved", "spot_taken"]]:
+    """See whether the plate is still where it was and the spot still free, and set the orange down there."""
     survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
     shift = _shift_m(job.survey, survey) if survey.plate is not None else float("nan")
     moved = at_most("plate_shift", shift, settings.plate.shift_m, "m")
     if not moved.passed:
         return Outcome("plate_moved", (moved,), about=job.target)
+    where = where_of(job.target, survey, progress.wanted, settings)
+    taken = _taken(job.carry.spot_m, where, settings)
+    if taken:
+        return Outcome("spot_taken", taken, about=job.target)
     ended = yield _holding("lower", job.carry.lower, eye, settings, job)
     return _outcome("lowered", ended, job)
+
+
+def _taken(spot_m: tuple[float, float], where: Where, settings: Oranges) -> Evidence:
+    """What lies where the orange would come to lie, with the distances that are missing."""
+    x, y = spot_m
+    return failures(
+        tuple(
+            at_least(
+                f"apart_from_{each.name}",
+                float(np.hypot(each.x_m - x, each.y_m - y)),
+                each.radius_m + where.target.radius_m + settings.carry.clearance_m / 2,
+                "m",
+            )
+            for each in where.resting
+        )
+    )
 
 
 def release(

@@ -101,7 +101,12 @@ def build_machine(settings: Oranges) -> Machine:
             "plate_lost": again("reset_required", "put_back"),
         },
         "transport": {"arrived": "lower", **lost},
-        "lower": {"lowered": "release", **lost, "plate_moved": place_again("reset_required", "retreat")},
+        "lower": {
+            "lowered": "release",
+            **lost,
+            "plate_moved": place_again("reset_required", "retreat"),
+            "spot_taken": place_again("plate_full", "retreat"),
+        },
         "release": {
             "released": "withdraw",
             "missed_plate": "withdraw",
