@@ -1,4 +1,4 @@
-"""`graspline demo`: one episode, a film and its evidence, in under a minute."""
+"""`graspline demo`: one episode, a film, pictures and a report, in under a minute."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ import typer
 from graspline.cli.outputs import make_folder
 from graspline.cli.run import stopping
 from graspline.episodes.film import film, still_sheet
+from graspline.episodes.report import Chronicle, Ending, report_page, telling_moments
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.tasks.catalogue import find_task
 
+# An episode lasts half a minute; more frames would take longer than a minute to draw without a GPU.
+_FPS = 15
+
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Which random scene.")] = 38,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where film, pictures and result go.")] = Path("out/demo"),
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Which random scene.")] = 24,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where film, pictures and report go.")] = Path("out/demo"),
 ) -> None:
-    """Lift one cube, check it, and leave a film with the evidence.
+    """Put three oranges on a plate, check it, and leave a film and a report with the evidence.
 
     \b
     Example:
@@ -29,27 +33,33 @@ def demo(
     """
     began = time.monotonic()
     make_folder("--out", out)
-    task = find_task("lift-cube")
+    task = find_task("oranges")
     parameters = task.parameters()
-    scene = task.scene(parameters)
+    scene, chronicle = task.scene(parameters), Chronicle()
     print(f"{task.name}, seed {seed}: {task.summary}")
     with stopping() as stop:
         scenario = Scenario(task=task, parameters=parameters, seed=seed)
-        (episode,) = run_scenarios([scenario], record_states=True, stop=stop)
-    _tell(episode)
+        (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle], stop=stop)
+    _tell(episode, chronicle.endings)
     (out / "result.json").write_text(json.dumps(episode.as_dict(), indent=2, allow_nan=False) + "\n")
     if stop():
         raise typer.Exit(130)
-    renderer = film(episode, scene, out / "lift-cube.mp4")
-    still_sheet(episode, scene, out / "lift-cube.png")
+    sheet = out / f"{task.name}.png"
+    still_sheet(episode, scene, sheet, moments=telling_moments(episode, chronicle.endings))
+    page = report_page(episode, chronicle.endings, sheet.read_bytes())
+    (out / "report.html").write_text(page, encoding="utf-8")
+    renderer = film(episode, scene, out / f"{task.name}.mp4", fps=_FPS)
     drawn = "OpenGL" if renderer == "gl" else "the ray renderer, small and at 5 fps"
-    print(f"film, contact sheet and result are in {out}/ (drawn by {drawn}; {time.monotonic() - began:.0f} s in all)")
+    print(
+        f"film, pictures, report and result are in {out}/ (drawn by {drawn}; {time.monotonic() - began:.0f} s in all)"
+    )
     raise typer.Exit(0 if episode.succeeded else 1)
 
 
-def _tell(episode: Episode) -> None:
-    for each in episode.transitions:
-        print(f"  {each.t_s:6.2f} s  {each.state:<10} {each.outcome}")
+def _tell(episode: Episode, endings: list[Ending]) -> None:
+    for each in endings:
+        ended = each.ended
+        print(f"  {each.time_s:6.2f} s  {ended.state:<14} {ended.outcome:<12} {ended.about}".rstrip())
     print(f"verdict: {episode.verdict}", flush=True)
     for measurement in episode.evidence:
         print(f"  {'✓' if measurement.passed else '✗'} {measurement}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,51 +19,71 @@ from graspline.scenes.scene import Scene
 
 Pixels = NDArray[np.uint8]
 
+# The wrist camera's picture, as a share of the whole, stands top left, where nothing happens: behind the robot.
+_INSET = 0.3125
+_INSET_TOP = 0.085
+_EDGE_PX = 2
 
-def film(episode: Episode, scene: Scene, path: Path) -> str:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One picture: after which tick, and what is written on it."""
+
+    tick: int
+    words: str
+
+
+def film(episode: Episode, scene: Scene, path: Path, *, fps: int = 30) -> str:
     """Write an mp4 of one episode, the state drawn on it, the wrist camera in a corner; returns the renderer's name.
 
     Without OpenGL the picture is smaller and has fewer frames, so that it does not take minutes.
     """
     kind = "rays" if gl_problem() else "gl"
-    width, height, fps = (640, 480, 30) if kind == "gl" else (320, 240, 5)
-    with (
-        open_renderer(scene, width, height) as front,
-        open_renderer(scene, width // 3, height // 3) as wrist,
-        VideoWriter(path, width, height, fps) as video,
-    ):
-        step = scene.robot.control_hz // fps
-        for frame in _frames(episode, front, wrist, range(0, len(episode.log.states), step), scene):
+    width, height, fps = (640, 480, fps) if kind == "gl" else (320, 240, min(fps, 5))
+    ticks = range(0, len(episode.log.states), scene.robot.control_hz // fps)
+    with VideoWriter(path, width, height, fps) as video:
+        for frame in _frames(episode, scene, [_moment(episode, scene, tick, ticks) for tick in ticks], width, height):
             video.write(frame)
     return kind
 
 
-def still_sheet(episode: Episode, scene: Scene, path: Path, *, count: int = 12, columns: int = 4) -> None:
-    """Write a contact sheet: a few moments of one episode in one picture."""
-    ticks = np.linspace(0, len(episode.log.states) - 1, count).astype(int)
-    with open_renderer(scene, 320, 240) as front, open_renderer(scene, 106, 80) as wrist:
-        frames = list(_frames(episode, front, wrist, ticks.tolist(), scene))
-    Image.fromarray(contact_sheet(frames, columns)).save(path)
+def still_sheet(
+    episode: Episode,
+    scene: Scene,
+    path: Path,
+    *,
+    moments: Sequence[Moment] | None = None,
+    count: int = 12,
+    columns: int = 4,
+) -> None:
+    """Write a contact sheet: moments of one episode in one picture, or so many at equal distances."""
+    if moments is None:
+        ticks = np.linspace(0, len(episode.log.states) - 1, count).astype(int).tolist()
+        moments = [_moment(episode, scene, tick, ticks) for tick in ticks]
+    frames = list(_frames(episode, scene, moments, 320, 240))
+    Image.fromarray(contact_sheet(frames, columns)).save(path, optimize=True)
 
 
-def _frames(
-    episode: Episode, front: Renderer, wrist: Renderer, ticks: range | list[int], scene: Scene
-) -> Iterator[Pixels]:
-    log, dt_s = episode.log, scene.robot.dt_s
-    for tick in ticks:
-        time_s = (tick + 1) * dt_s
-        picture = _drawn(log, tick, front, "front", shadows=front.name == "gl").copy()
-        corner = _drawn(log, tick, wrist, "wrist")
-        height, width = corner.shape[:2]
-        picture[-height - 6 : -2, -width - 6 : -2] = 255
-        picture[-height - 4 : -4, -width - 4 : -4] = corner
-        state = [name for entered_s, name in episode.entries if entered_s <= time_s + 1e-9][-1:]
-        last = tick == ticks[-1]
-        told = f"{episode.verdict}" if last else (state[0] if state else "")
-        yield caption(
-            picture,
-            [f"{episode.scenario.task.name}  seed {episode.scenario.seed}   {time_s:5.2f} s   {told}"],
-        )
+def _moment(episode: Episode, scene: Scene, tick: int, ticks: Sequence[int]) -> Moment:
+    """A tick with the state that is played then, or the verdict if it is the last."""
+    time_s = (tick + 1) * scene.robot.dt_s
+    state = [name for entered_s, name in episode.entries if entered_s <= time_s + 1e-9][-1:]
+    words = episode.verdict if tick == ticks[-1] else "".join(state)
+    named = f"{episode.scenario.task.name}  seed {episode.scenario.seed}"
+    return Moment(tick=tick, words=f"{named}   {time_s:5.2f} s   {words}")
+
+
+def _frames(episode: Episode, scene: Scene, moments: Iterable[Moment], width: int, height: int) -> Iterator[Pixels]:
+    """What both cameras saw at each moment, the wrist's in a corner of the other's, with the words above."""
+    inset_px = round(_INSET * width), round(_INSET * height)
+    with open_renderer(scene, width, height) as front, open_renderer(scene, *inset_px) as wrist:
+        for moment in moments:
+            picture = _drawn(episode.log, moment.tick, front, "front", shadows=front.name == "gl").copy()
+            corner = _drawn(episode.log, moment.tick, wrist, "wrist")
+            top, (down, across) = round(_INSET_TOP * height), corner.shape[:2]
+            picture[top : top + down + 2 * _EDGE_PX, : across + 2 * _EDGE_PX] = 0
+            picture[top + _EDGE_PX : top + _EDGE_PX + down, _EDGE_PX : _EDGE_PX + across] = corner
+            yield caption(picture, [moment.words])
 
 
 def _drawn(log: EpisodeLog, tick: int, renderer: Renderer, camera: str, *, shadows: bool = False) -> Pixels:

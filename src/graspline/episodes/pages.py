@@ -23,7 +23,7 @@ small { color: #667; }
 """
 
 
-def _page(title: str, body: Iterable[str]) -> str:
+def page(title: str, body: Iterable[str]) -> str:
     lines = [
         "<!doctype html>",
         f"<html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title><style>{_STYLE}</style></head>",
@@ -50,7 +50,7 @@ def campaign_page(campaign: Campaign) -> str:
         about = escape(FAULTS[fault].about, quote=True)
         row = f"<th title='{about}'>{escape(fault)}</th>{cells}{_cell(campaign.of_fault(fault))}"
         body.append(f"<tr>{row}</tr>")
-    return _page(f"Campaign: {campaign.task}", [*body, "</table>"])
+    return page(f"Campaign: {campaign.task}", [*body, "</table>"])
 
 
 def _cell(cell: Cell) -> str:
@@ -88,7 +88,7 @@ def audit_page(audit: Audit) -> str:
         words = (each.mistake.replace("_", " "), each.kind, str(each.seed), each.fault, f"{each.t_s:.2f} s")
         row = "".join(f"<td>{escape(word)}</td>" for word in (*words, each.said, each.about))
         body.append(f"<tr>{row}<td class='text'>{escape('; '.join(str(one) for one in each.evidence))}</td></tr>")
-    return _page(f"Audit: {audit.task}", [*body, "</table>"])
+    return page(f"Audit: {audit.task}", [*body, "</table>"])
 
 
 def _tally(tally: Tally) -> str:

@@ -100,8 +100,10 @@ class Sights:
     def _note(self, lane: int, aim: _Aim, seen: Array) -> None:
         self.watched[lane] = seen
         self._fresh[lane] = True
-        x, y, _ = seen - self._tool[lane]
-        aim.apart_m.append(float(x * x + y * y) ** 0.5)
+        # Plain numbers: arithmetic on a few elements of arrays costs several times as much.
+        (seen_x, seen_y, _), (tool_x, tool_y, _) = seen.tolist(), self._tool[lane].tolist()
+        x, y = seen_x - tool_x, seen_y - tool_y
+        aim.apart_m.append((x * x + y * y) ** 0.5)
         if len(aim.apart_m) == STEADY_OVER:
             mean = sum(aim.apart_m) / STEADY_OVER
             self.spread[lane] = sum((each - mean) ** 2 for each in aim.apart_m) / STEADY_OVER

@@ -10,6 +10,7 @@ from graspline.machine.table import End, Retry, Transition
 
 _BOX_W, _BOX_H, _GAP = 150, 38, 34
 _LEFT, _TOP = 120, 56
+_LINE_H, _CHARACTER_W = 16, 5.8
 _FONT = "font-family='Helvetica, Arial, sans-serif'"
 
 
@@ -86,33 +87,57 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
 def svg(machine: Machine) -> str:
     """States from top to bottom in the order of the table; beside each, where its other outcomes lead."""
     states = list(machine.states)
-    place = {state: _TOP + index * (_BOX_H + _GAP) for index, state in enumerate(states)}
+    below = zip(states, [*states[1:], None], strict=True)
+    onward = {state: _onward(machine, state, following) for state, following in below}
+    place = _places({state: len(machine.table[state]) - len(onward[state]) for state in states})
     parts = [_text(_LEFT, 28, machine.name, size=17, weight="bold")]
     budgets = ", ".join(f"{name} {count}" for name, count in machine.budgets.items())
     if budgets:
         parts.append(_text(_LEFT, 45, f"retry budgets: {budgets}", size=11, colour="#667"))
-    backs = 0
+    backs, longest = 0, 0
     for index, state in enumerate(states):
         y = place[state]
-        following = states[index + 1] if index + 1 < len(states) else None
+        if onward[state]:
+            parts += _arrow_down(y + _BOX_H, place[states[index + 1]], onward[state])
         side = []
         for outcome, transition in machine.table[state].items():
-            if transition == following:
-                parts += _arrow_down(y + _BOX_H, outcome)
-            elif isinstance(transition, str) and place[transition] < y and len(machine.table[state]) <= 2:
+            if outcome in onward[state]:
+                continue
+            if isinstance(transition, str) and place[transition] < y and len(machine.table[state]) <= 2:
                 backs += 1
                 parts += _arrow_back(y, place[transition], outcome, 26 * backs)
             else:
                 side.append((outcome, transition))
+                longest = max(longest, len(_side_words(outcome, transition)))
         parts += _box(y, state, nested=isinstance(machine.states[state], Machine))
         parts += _side(machine, y, side)
-    height = _TOP + len(states) * (_BOX_H + _GAP)
-    head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 720 {height}' width='720' height='{height}'>"
+    height = place[states[-1]] + _BOX_H + _GAP
+    width = max(720, _LEFT + _BOX_W + 50 + round(_CHARACTER_W * longest))
+    head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}'>"
     marker = (
         "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
         "<path d='M0 0 L8 4 L0 8 z' fill='#556'/></marker></defs><rect width='100%' height='100%' fill='white'/>"
     )
     return "\n".join([head, marker, *parts, "</svg>"]) + "\n"
+
+
+def _onward(machine: Machine, state: str, following: str | None) -> list[str]:
+    """Outcomes that lead to the state below."""
+    return [outcome for outcome, to in machine.table[state].items() if following is not None and to == following]
+
+
+def _places(lines: dict[str, int]) -> dict[str, int]:
+    """The top of each state's box, far enough below the one before for the lines that stand beside both."""
+    place: dict[str, int] = {}
+    last, above = "", 0
+    for state, count in lines.items():
+        half = _LINE_H * count // 2
+        if place:
+            place[state] = place[last] + max(_BOX_H + _GAP, above + half + _LINE_H // 2)
+        else:
+            place[state] = max(_TOP, _TOP + half - _BOX_H // 2)
+        last, above = state, half
+    return place
 
 
 def _box(y: int, state: str, nested: bool) -> list[str]:
@@ -123,11 +148,11 @@ def _box(y: int, state: str, nested: bool) -> list[str]:
     ]
 
 
-def _arrow_down(y: int, outcome: str) -> list[str]:
-    x = _LEFT + _BOX_W / 2
+def _arrow_down(start: int, end: int, outcomes: list[str]) -> list[str]:
+    x, top = _LEFT + _BOX_W / 2, (start + end) / 2 + 4 - 6 * (len(outcomes) - 1)
     return [
-        f"<line x1='{x}' y1='{y}' x2='{x}' y2='{y + _GAP - 2}' stroke='#556' marker-end='url(#tip)'/>",
-        _text(x + 7, y + _GAP / 2 + 4, outcome, size=11, colour="#334"),
+        f"<line x1='{x}' y1='{start}' x2='{x}' y2='{end - 2}' stroke='#556' marker-end='url(#tip)'/>",
+        *(_text(x + 7, top + 12 * line, outcome, size=11, colour="#334") for line, outcome in enumerate(outcomes)),
     ]
 
 
@@ -144,17 +169,20 @@ def _arrow_back(start: int, end: int, outcome: str, depth: int) -> list[str]:
 def _side(machine: Machine, y: int, side: list[tuple[str, Transition]]) -> list[str]:
     parts = []
     x = _LEFT + _BOX_W
-    step = min(16, (_BOX_H + _GAP - 8) // max(len(side), 1))
-    top = y + _BOX_H / 2 - step * (len(side) - 1) / 2
+    top = y + _BOX_H / 2 - _LINE_H * (len(side) - 1) / 2
     for index, (outcome, transition) in enumerate(side):
-        at = top + index * step
+        at = top + index * _LINE_H
         good = isinstance(transition, End) and transition.outcome in machine.successes
         colour = "#1d7a3c" if good else "#9a3324" if isinstance(transition, End) else "#7a5a10"
         parts += [
             f"<line x1='{x}' y1='{y + _BOX_H / 2}' x2='{x + 34}' y2='{at}' stroke='{colour}' marker-end='url(#tip)'/>",
-            _text(x + 40, at + 4, f"{outcome}: {_told(transition)}", size=11, colour=colour),
+            _text(x + 40, at + 4, _side_words(outcome, transition), size=11, colour=colour),
         ]
     return parts
+
+
+def _side_words(outcome: str, transition: Transition) -> str:
+    return f"{outcome}: {_told(transition)}"
 
 
 def _told(transition: Transition) -> str:

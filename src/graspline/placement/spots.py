@@ -74,15 +74,11 @@ def spots(
         place = np.concatenate([planned, place])
         slack = np.concatenate([_slack_m(planned, farthest, lies, apart), slack])
         room = np.concatenate([np.zeros(len(planned)), room])
-    order = _best_first(place, room, aim) if packing else np.arange(len(place))
+    order = (_best_first(place, room, aim) if packing else np.arange(len(place)))[: parameters.tries]
+    x, y = (place[order] + middle).T.tolist()
     return [
-        Spot(
-            x_m=float(plate.x_m + place[index, 0]),
-            y_m=float(plate.y_m + place[index, 1]),
-            slack_m=float(slack[index]),
-            fits_all=bool(room[index] >= 0),
-        )
-        for index in order[: parameters.tries]
+        Spot(x_m=x_m, y_m=y_m, slack_m=slack_m, fits_all=room_m >= 0)
+        for x_m, y_m, slack_m, room_m in zip(x, y, slack[order].tolist(), room[order].tolist(), strict=True)
     ]
 
 

@@ -27,8 +27,9 @@ _RIM_SEGMENTS = 20
 _ORANGE_FRICTION = (0.8, 0.005, 0.0008)
 _BALL_M = 0.03
 _BLOCK_M = 0.0175
-# Pools are parked out here, one beside the other, where no camera looks.
-_PARKED_M = (4.0, -4.0)
+# Pools are parked behind the robot, one behind the other: to the right of the front camera's picture, and so far
+# round that the wrist camera does not look there even from a leaning hand.
+_PARKED_M = (-8.0, -1.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +163,7 @@ def fruit_start(scene: Scene, things: Mapping[str, Lying], plate: tuple[float, f
     for number, name in enumerate((*scene.object_names, *scene.place_names)):
         x, y = _PARKED_M
         height = 0.0 if name == PLATE else scene.half_extents_m(name)[2]
-        position, quaternion = np.array([x, y + 0.3 * number, height]), np.array([1.0, 0, 0, 0])
+        position, quaternion = np.array([x - 0.3 * number, y, height]), np.array([1.0, 0, 0, 0])
         if name in things:
             thing = things[name]
             half = thing.yaw_rad / 2

@@ -116,4 +116,5 @@ def add_truth_sensors(spec: mujoco.MjSpec, names: tuple[str, ...]) -> None:
     )
     for name in names:
         for what, kind in kinds:
-            spec.add_sensor(name=f"truth/{name}.{what}", type=kind, objtype=mujoco.mjtObj.mjOBJ_BODY, objname=name)
+            # The body's own frame; plain BODY would be its centre of mass.
+            spec.add_sensor(name=f"truth/{name}.{what}", type=kind, objtype=mujoco.mjtObj.mjOBJ_XBODY, objname=name)

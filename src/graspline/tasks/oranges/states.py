@@ -558,36 +558,33 @@ def _at_rest(
 
 def withdraw(
     last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
-) -> Producing[Gives[Literal["placed", "not_placed"], Noted] | Outcome[Literal["blocked"]]]:
+) -> Producing[Gives[Literal["placed", "disturbed", "not_placed"], Noted] | Outcome[Literal["unseen", "blocked"]]]:
     """Take the hand away and look again: the orange still rests there, and nothing else was moved."""
     guards = (TrackingError(error_rad=settings.close.blocked_rad),)
     ended = yield Motion("withdraw", job.carry.withdraw, guards=guards)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence, about=job.target)
     window: list[Sighting] = []
-    survey, seen, error = job.survey, None, 0.0
-    while not window or window[-1].time_s - window[0].time_s < settings.rest.still_s - 1e-9:
+    while True:
         survey = yield from eye.survey()
         seen = survey.things.get(job.target)
         if seen is None or survey.plate is None:
-            break
-        error = seen.position_sigma_m
+            return Outcome("unseen", (at_least("sightings", len(window), 2),), about=job.target)
         window.append(_sighting(seen, survey))
+        if window[-1].time_s - window[0].time_s >= settings.rest.still_s - 1e-9:
+            break
         ended = yield Motion("withdraw", still(robot, ended.command, settings.release.check_s))
-    evidence: Evidence = (at_least("sightings", len(window), 2),)
-    position = np.full(3, np.nan)
-    if seen is not None and survey.plate is not None:
-        position = seen.position_m
-        evidence = (
-            *_at_rest(tuple(window), seen.radius_m, survey, settings, error),
-            *_neighbours(job, survey, settings, error),
-            *_plate_kept(job, survey, settings, error),
-        )
-    good = passes(evidence)
-    record = PlacementRecord(name=job.target, position_m=position, succeeded=good, time_s=ended.time_s)
+    error = seen.position_sigma_m
+    rests = _at_rest(tuple(window), seen.radius_m, survey, settings, error)
+    kept = (*_neighbours(job, survey, settings, error), *_plate_kept(job, survey, settings, error))
+    yield Announce(_placement_check(seen, survey, rests, settings))
+    good = passes(rests)
+    record = PlacementRecord(name=job.target, position_m=seen.position_m, succeeded=good, time_s=window[-1].time_s)
     tried = tuple(each for each in progress.tried if not (good and each[0] == job.target))
-    noted = dataclasses.replace(progress, book=progress.book.with_(record), tried=tried, skipped=())
-    return Gives("placed" if good else "not_placed", Noted(progress=noted), evidence, about=job.target)
+    noted = Noted(progress=dataclasses.replace(progress, book=progress.book.with_(record), tried=tried, skipped=()))
+    if not good:
+        return Gives("not_placed", noted, rests, about=job.target)
+    return Gives("placed" if passes(kept) else "disturbed", noted, (*rests, *kept), about=job.target)
 
 
 def _neighbours(job: Job, survey: Survey, settings: Oranges, error_m: float) -> Evidence:

@@ -114,6 +114,9 @@ def build_machine(settings: Oranges) -> Machine:
         },
         "withdraw": {
             "placed": "idle",
+            # It rests there, but plate or neighbours were moved meanwhile: look at everything anew.
+            "disturbed": place_again("disturbed", "idle"),
+            "unseen": look_again("not_confirmed"),
             "not_placed": place_again("not_placed", "idle"),
             "blocked": place_again("blocked", "regroup"),
         },
