@@ -150,6 +150,26 @@ def plan_carry(query: CarryQuery, spots: Sequence[tuple[float, float]]) -> Carry
     return NoSpot(refused=tuple(refused))
 
 
+def plan_raise(query: CarryQuery) -> Path | None:
+    """Straight up to carrying height from wherever the hand is, also out of a crowd it has come too close to.
+
+    Nothing is farther from everything than up, so only limits are checked. None where the arm cannot get there.
+    """
+    here, now = query.held_m(), query.posture()
+    top = here + np.array([0.0, 0.0, query.carry.clear_height_m + query.grip.radius_m - here[2]])
+    if top[2] - here[2] < query.carry.already_there_m:
+        return None
+    line = _Release(query, "here", here, top)
+    for pitch in sorted(
+        STRAIGHT_DOWN_RAD - np.arange(0.0, query.carry.max_tilt_rad, _TILT_STEP_RAD),
+        key=lambda each: abs(each - now.pitch),
+    ):
+        path = line.rise(now, float(pitch))
+        if path is not None:
+            return path
+    return None
+
+
 def _to_spot(query: CarryQuery, spot: tuple[float, float]) -> CarryPlan | GraspRejected:
     grip, carry = query.grip, query.carry
     target = np.array([*spot, query.floor_m + grip.radius_m + carry.release_height_m])
@@ -228,6 +248,20 @@ class _Release:
             Posture(float(_TURNS_RAD[index]), float(STRAIGHT_DOWN_RAD - tilts[steepest[index]]))
             for _, index in sorted(found)[:_POSTURES]
         ]
+
+    def rise(self, now: Posture, pitch: float) -> Path | None:
+        """From `target` to `above`, leaning from as it is to this pitch."""
+        way, yaw = self.above - self.target, self._azimuth + now.turn
+
+        def pose_at(progress: Array) -> tuple[Array, Array, Array]:
+            pitches = now.pitch + progress * (pitch - now.pitch)
+            return self.target + progress[:, None] * way, pitches, np.full(len(progress), yaw)
+
+        path = self._path("raise", pose_at, float(way[2]), self.query.carry.lower_speed_m_s)
+        if isinstance(path, GraspRejected):
+            return None
+        path.positions[0] = self.query.start.position
+        return path if check_path(path, self.query.robot) is None else None
 
     def plan_from_here(self, posture: Posture) -> CarryPlan | GraspRejected:
         """The hand is above the spot already: only down and away."""

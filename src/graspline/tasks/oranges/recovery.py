@@ -19,7 +19,7 @@ from graspline.motion.joint_moves import brake, jaw_move, join, joint_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.estimates import Estimate
-from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry
+from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry, plan_raise
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, has_been_still, rests_on
 from graspline.planning.collision import STRIDE, CollisionWorld
@@ -173,6 +173,10 @@ def _set_down(
         carry=settings.carry,
         margin_rad=settings.reach.joint_margin_rad / 2,
     )
+    up = yield from solved(plan_raise, query)
+    if up is not None:
+        reply = yield Motion("raise", up)
+        query = dataclasses.replace(query, start=reply.command)
     free = _free_on_table(query, survey)
     found = yield from solved(plan_carry, query, free)
     if isinstance(found, NoSpot):
