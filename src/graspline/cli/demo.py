@@ -22,7 +22,7 @@ _FPS = 15
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Which random scene.")] = 24,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Which random scene.")] = 31,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where film, pictures and report go.")] = Path("out/demo"),
 ) -> None:
     """Put three oranges on a plate, check it, and leave a film and a report with the evidence.

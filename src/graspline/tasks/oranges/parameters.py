@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from graspline.grasping.candidates import JawParameters
 from graspline.grasping.topdown import ReachParameters
@@ -119,6 +119,12 @@ class TargetParameters(Parameters):
         description="all; keys such as 2 or 1,3; names such as orange_2; or nearest:2 for the two nearest",
     )
     order: Literal["nearest", "given"] = Field(default="nearest", description="nearest first, or as asked for")
+
+    @field_validator("choose", mode="before")
+    @classmethod
+    def _key(cls, value: object) -> object:
+        """One key alone reads as a number."""
+        return str(value) if type(value) is int else value
 
 
 class RetryParameters(Parameters):

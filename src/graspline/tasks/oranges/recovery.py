@@ -19,6 +19,7 @@ from graspline.motion.joint_moves import brake, jaw_move, join, joint_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.estimates import Estimate
+from graspline.placement.book import PlacementBook
 from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry, plan_raise
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, has_been_still, rests_on
@@ -35,6 +36,8 @@ _ASIDE_RAD = (0.0, 1.3, -1.3)
 _TRAVEL = 0.5
 # How long a fruit that was lost may roll before it is looked for.
 _ROLL_S = 0.6
+# How long to wait before looking again.
+_PASS_S = 0.4
 
 
 def back_off(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["ready"]]:
@@ -86,7 +89,9 @@ def step_aside(
     path = way_to(robot, world, last.command, target, survey, settings)
     if path is None:
         return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
-    yield Motion("step_aside", path, guards=(TrackingError(error_rad=settings.close.blocked_rad),))
+    ended = yield Motion("step_aside", path, guards=(TrackingError(error_rad=settings.close.blocked_rad),))
+    # Whatever hid it, a hand or a failing eye, may pass.
+    yield Motion("wait", still(robot, ended.command, _PASS_S))
     return Gives("aside", Noted(progress=dataclasses.replace(progress, skipped=())))
 
 
@@ -240,7 +245,7 @@ def all_placed(
 
 def confirm(
     last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, progress: Progress
-) -> Stage[Literal["confirmed", "refuted"]]:
+) -> Producing[Outcome[Literal["confirmed"]] | Gives[Literal["refuted"], Noted]]:
     """From home, look at every orange that was asked for, several times, and hold what is seen against the goal."""
     reply = last
     windows: dict[str, list[Sighting]] = {name: [] for name in progress.wanted}
@@ -251,7 +256,7 @@ def confirm(
         plate = survey.plate
         if plate is None or any(name not in survey.things for name in progress.wanted):
             missing = sum(name not in survey.things for name in progress.wanted)
-            return Outcome("refuted", (at_most("oranges_not_seen", missing, 0),))
+            return Gives("refuted", _forgotten(progress), (at_most("oranges_not_seen", missing, 0),))
         for name in progress.wanted:
             seen = survey.things[name]
             radii[name], error = seen.radius_m, max(error, seen.position_sigma_m)
@@ -263,4 +268,11 @@ def confirm(
     evidence = all_placed(fixed, radii, plate_shape(plate), settings, error)
     slowest = min(fixed.values(), key=lambda window: has_been_still(window, settings.rest, error)[0].value)
     evidence = (*evidence, *has_been_still(slowest, settings.rest, error))
-    return Outcome("confirmed" if passes(evidence) else "refuted", evidence)
+    if passes(evidence):
+        return Outcome("confirmed", evidence)
+    return Gives("refuted", _forgotten(progress), evidence)
+
+
+def _forgotten(progress: Progress) -> Noted:
+    """Nothing is believed to be placed any more unless it is seen there."""
+    return Noted(progress=dataclasses.replace(progress, book=PlacementBook(), skipped=()))

@@ -496,12 +496,13 @@ def release(
 ) -> Stage[Literal["released", "missed_plate", "not_released"]]:
     """Open the jaws and watch the orange come to rest on the plate."""
     ended = yield Motion("release", job.carry.open)
-    began, window, error = ended.time_s, [], 0.0
+    began = seen_s = ended.time_s
+    window: list[Sighting] = []
     while True:
         survey = yield from eye.survey()
         seen = survey.things.get(job.target)
         if seen is not None and survey.plate is not None:
-            error = seen.position_sigma_m
+            error, seen_s = seen.position_sigma_m, ended.time_s
             window.append(_sighting(seen, survey))
             evidence = _at_rest(tuple(window), seen.radius_m, survey, settings, error)
             yield Announce(_placement_check(seen, survey, evidence, settings))
@@ -509,7 +510,8 @@ def release(
                 return Outcome("released", evidence, about=job.target)
             if passes(has_been_still(window, settings.rest, error)) and _out_of_hand(ended, seen, settings):
                 return Outcome("missed_plate", evidence, about=job.target)
-        elif ended.time_s - began >= settings.release.unseen_s and not window:
+        elif ended.time_s - seen_s >= settings.release.unseen_s:
+            # Hidden by the hand, or gone: it is looked for again once the hand has left.
             return Outcome("released", about=job.target)
         if ended.time_s - began >= settings.release.limit_s:
             evidence = (at_most("release_time", ended.time_s - began, settings.release.limit_s, "s"),)
