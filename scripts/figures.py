@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from graspline import Scenario, find_task, run_scenarios
+from graspline.cli.demo import SEED
 from graspline.episodes.film import still_sheet
 from graspline.episodes.region import draw_region, survey
 from graspline.episodes.report import Chronicle, telling_moments
@@ -24,7 +25,7 @@ def main() -> None:
     oranges = find_task("oranges")
     parameters = oranges.parameters()
     (IMAGES / "oranges-machine.svg").write_text(svg(oranges.machine(parameters)))
-    scenario, chronicle = Scenario(task=oranges, parameters=parameters, seed=24), Chronicle()
+    scenario, chronicle = Scenario(task=oranges, parameters=parameters, seed=SEED), Chronicle()
     (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle])
     moments = telling_moments(episode, chronicle.endings)
     still_sheet(episode, oranges.scene(parameters), IMAGES / "oranges.png", moments=moments)

@@ -26,16 +26,17 @@ def test_the_program_in_the_readme_runs_as_printed(tmp_path: Path) -> None:
     assert result.stdout.count("success") == 20
 
 
-def test_every_command_in_the_readme_exists() -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/tasks/oranges.md"])
+def test_every_command_in_the_documents_exists(page: str) -> None:
     from typer.main import get_command
 
     from graspline.cli.commands import app
 
     commands = get_command(app).commands  # type: ignore[attr-defined]
-    lines = re.findall(r"^graspline .*$", README, flags=re.MULTILINE)
+    lines = re.findall(r"^graspline .*$", (ROOT / page).read_text(), flags=re.MULTILINE)
     assert len(lines) >= 8
     for line in lines:
-        words = shlex.split(re.split(r"\s{3,}", line)[0])
+        words = shlex.split(re.split(r"\s{2,}", line)[0])
         command = commands[words[1]]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known, line
@@ -48,7 +49,23 @@ def test_links_in_the_documents_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_the_diagram_in_the_documents_is_the_table() -> None:
-    task = find_task("lift-cube")
-    drawn = (ROOT / "docs" / "images" / "lift-cube-machine.svg").read_text()
+@pytest.mark.parametrize("name", ["lift-cube", "oranges"])
+def test_the_diagram_in_the_documents_is_the_table(name: str) -> None:
+    task = find_task(name)
+    drawn = (ROOT / "docs" / "images" / f"{name}-machine.svg").read_text()
     assert drawn == svg(task.machine(task.parameters()))
+
+
+def _table_rows(page: str) -> list[list[str]]:
+    lines = re.findall(r"^\|(.*)\|$", page, flags=re.MULTILINE)
+    return [[cell.strip() for cell in line.split("|")] for line in lines]
+
+
+def test_every_parameter_the_oranges_page_names_exists() -> None:
+    parameters = find_task("oranges").parameters()
+    rows = [row for row in _table_rows((ROOT / "docs" / "tasks" / "oranges.md").read_text()) if len(row) == 5]
+    named = [name for row in rows for name in re.findall(r"`([a-z]+\.[a-z_0-9]+)`", row[2])]
+    assert len(named) >= 40
+    for name in named:
+        group, field = name.split(".")
+        assert field in type(getattr(parameters, group)).model_fields, name

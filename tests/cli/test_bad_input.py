@@ -261,3 +261,28 @@ def test_all_problems_of_all_options_are_told_at_once(tmp_path: Path) -> None:
 def test_a_line_break_in_a_word_does_not_break_the_message() -> None:
     for words in (["lift\ncube"], ["lift-cube", "--set=a\nb=1"], ["lift-cube", "--video=a\nb"]):
         assert len(refused("run", *words)) == 1
+
+
+@pytest.mark.parametrize("level", ["loud", "INFO", "", "debugg"])
+def test_an_unknown_level_of_telling_is_refused_with_those_that_exist(level: str) -> None:
+    (problem,) = refused("run", "oranges", f"--log={level}")
+    assert problem.startswith("--log ")
+    assert "unknown level" in problem
+    assert "known: debug, info" in problem
+
+
+@pytest.mark.parametrize(
+    "setting, words",
+    [
+        ("targets.choose=apple", "targets.choose: unknown orange 'apple'"),
+        ("targets.choose=7", "targets.choose: there is no orange with key 7; keys are 1 to 3"),
+        ("oranges.radius_m=[0.5, 0.6]", "oranges.radius_m: [0.5, 0.6] m lies outside what the arm reaches"),
+        ("plate.outer_radius_m=0.06", "oranges.count: 3 oranges of 50 mm or more do not fit"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "region"])
+def test_oranges_that_cannot_be_served_are_refused_before_anything_moves(
+    command: str, setting: str, words: str
+) -> None:
+    (problem,) = refused(command, "oranges", f"--set={setting}")
+    assert words in problem

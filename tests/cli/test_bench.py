@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import pytest
 
 import graspline.cli.bench
+from graspline.episodes import benchmarks
 from graspline.episodes.benchmarks import Figure
 
 from .doors import Answer, call
@@ -23,7 +25,19 @@ def figures(answer: Answer) -> dict[str, float | None]:
     return figures
 
 
+@pytest.fixture
+def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is measured as ever, but on a few episodes and once."""
+    thoroughly = benchmarks._episode_cost
+
+    def once(name: str, sizes: Any, say: Any, rounds: int = 1) -> list[Figure]:
+        return thoroughly(name, [(lanes, min(count, 2)) for lanes, count in sizes], say, rounds=1)
+
+    monkeypatch.setattr(benchmarks, "_episode_cost", once)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("briefly")
 def test_without_mink_its_figures_are_null(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mink", None)
     answer = call("bench", "--json", "--episodes", "4")
@@ -33,10 +47,12 @@ def test_without_mink_its_figures_are_null(monkeypatch: pytest.MonkeyPatch) -> N
     assert named.pop("mink_share_solved") is None
     assert all(isinstance(value, float) for value in named.values())
     assert named["ik_share_solved"] == 1.0
+    assert {"lift_cube_64_lanes_cpu_over_raw", "oranges_32_lanes_cpu_over_raw"} <= set(named)
     assert "mink is not installed" in answer.err
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("briefly")
 def test_with_mink_it_is_measured_on_the_same_targets() -> None:
     pytest.importorskip("mink")
     answer = call("bench", "--json", "--episodes", "4")

@@ -12,20 +12,24 @@ from .doors import call, spawn, watch
 
 
 @pytest.mark.slow
-def test_a_demo_leaves_a_film_a_sheet_and_its_result(tmp_path: Path) -> None:
+def test_a_demo_leaves_a_film_a_sheet_a_report_and_its_result(tmp_path: Path) -> None:
     answer = spawn("demo", "--out", tmp_path / "new" / "demo")
     assert (answer.code, answer.err) == (0, "")
     out = tmp_path / "new" / "demo"
-    assert sorted(path.name for path in out.iterdir()) == ["lift-cube.mp4", "lift-cube.png", "result.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["oranges.mp4", "oranges.png", "report.html", "result.json"]
     result = json.loads((out / "result.json").read_text())
     assert result["succeeded"]
-    assert watch(out / "lift-cube.mp4").frames >= 4 * result["sim_time_s"]
-    with Image.open(out / "lift-cube.png") as sheet:
+    assert watch(out / "oranges.mp4").frames >= 4 * result["sim_time_s"]
+    with Image.open(out / "oranges.png") as sheet:
         assert min(sheet.size) > 500
     assert "verdict: success" in answer.out
     assert answer.out.count("✓") == len(result["evidence"])
     for transition in result["transitions"]:
-        assert f"{transition['state']:<10} {transition['outcome']}" in answer.out
+        assert f"{transition['state']:<14} {transition['outcome']}" in answer.out
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Verdict: success" in page
+    assert "data:image/png;base64," in page
+    assert all(each["name"] in page for each in result["evidence"])
 
 
 def test_a_demo_whose_folder_is_in_the_way_plays_nothing(tmp_path: Path) -> None:

@@ -307,3 +307,12 @@ def test_a_bar_on_the_terminal_makes_room_for_the_summary() -> None:
     assert code == 0
     assert "episodes" in shown
     assert "succeeded 3/3" in shown.splitlines()[-5]
+
+
+def test_what_happens_is_told_on_standard_error_and_output_stays_json() -> None:
+    answer = call("run", "oranges", "--set", "oranges.count=1", "--log", "info", "--json")
+    assert answer.code == 0
+    (episode,) = answer.lines
+    assert episode["verdict"] == "success"
+    assert "idle: selected orange_1 → plan" in answer.err
+    assert "transport orange_1: start_m" in answer.err

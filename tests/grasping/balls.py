@@ -35,7 +35,9 @@ def around(radius_m: float, azimuth_rad: float, ball_m: float = 0.03, **more: fl
     return ball(float(x), float(y), ball_m, **more)  # pyright: ignore[reportArgumentType]
 
 
-def beside(target: Estimate, angle_rad: float, gap_m: float, radius_m: float = 0.03, name: str = "orange_2") -> Estimate:
+def beside(
+    target: Estimate, angle_rad: float, gap_m: float, radius_m: float = 0.03, name: str = "orange_2"
+) -> Estimate:
     """A neighbour in this direction, its skin this far away."""
     apart = target.radius_m + gap_m + radius_m
     x, y = target.position_m[:2] + apart * np.array([np.cos(angle_rad), np.sin(angle_rad)])

@@ -71,7 +71,9 @@ def test_the_jaw_touches_a_larger_ball_at_a_wider_angle(one: float, other: float
 
 @settings(max_examples=60)
 @given(RADII, st.floats(0.0, 0.012))
-def test_where_it_touches_the_finger_just_clears_a_ball_that_rests_against_the_other(radius: float, below: float) -> None:
+def test_where_it_touches_the_finger_just_clears_a_ball_that_rests_against_the_other(
+    radius: float, below: float
+) -> None:
     along, across = TIP_M - below, FIXED_FACE_M + radius
     touch = ball_touch_rad(radius, along)
     assert radius - 1e-4 <= finger_to_m(touch, along, across) < radius + STEP_M
@@ -116,7 +118,9 @@ def test_the_fixed_jaw_stands_off_by_its_clearance_and_the_error_of_the_sighting
         return
     grasp, error = found[0], JAW.error_sigmas * sigma
     assert grasp.tool_m[2] - FIXED_FACE_M - radius == pytest.approx(JAW.fixed_clearance_m + error)
-    assert finger_to_m(grasp.open_rad, grasp.tool_m[0], grasp.tool_m[2]) >= radius + JAW.moving_clearance_m + error - 1e-4
+    assert (
+        finger_to_m(grasp.open_rad, grasp.tool_m[0], grasp.tool_m[2]) >= radius + JAW.moving_clearance_m + error - 1e-4
+    )
     assert grasp.seat_m > grasp.tool_m[2] - FIXED_FACE_M - radius
     assert grasp.width_m == 2 * radius
     assert grasp.open_rad > grasp.touch_rad

@@ -251,7 +251,7 @@ def test_being_left_behind_is_told_as_the_share_of_the_way() -> None:
 @given(st.floats(0, 0.1), st.floats(-np.pi, np.pi), st.floats(-0.1, 0.1))
 def test_something_is_apart_from_the_hand_sideways_or_in_height(sideways: float, angle: float, up: float) -> None:
     guard, tool = Apart(sideways_m=0.05, height_m=0.04), np.array([0.2, 0.1, 0.3])
-    watched = tool + [sideways * np.cos(angle), sideways * np.sin(angle), up]
+    watched = tool + np.array([sideways * np.cos(angle), sideways * np.sin(angle), up])
     fired, measured = verdict(guard, rows(tool=tuple(tool), watched=tuple(watched)))
     assert measured == pytest.approx([sideways, abs(up)], abs=1e-12)
     assert fired == (measured[0] > 0.05 or measured[1] > 0.04)

@@ -36,7 +36,7 @@ OVAL = fruit_table(2, RADIUS_M, 0, True)
 
 
 def orange(x_m: float, y_m: float, half_m: float | tuple[float, float, float] = 0.03, mass_kg: float = 0.12) -> Lying:
-    half = (half_m, half_m, half_m) if isinstance(half_m, float) else half_m
+    half = half_m if isinstance(half_m, tuple) else (half_m, half_m, half_m)
     return Lying(x_m=x_m, y_m=y_m, half_extents_m=half, mass_kg=mass_kg)
 
 

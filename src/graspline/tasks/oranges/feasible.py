@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
-from graspline.kinematics.so101 import PAN_X_M, solve
+from graspline.kinematics.so101 import PAN_X_M
 from graspline.parameters import Range
 from graspline.placement.packing import capacity
-from graspline.robots.so101 import FIXED_FACE_M, LOWER, TIP_M, UPPER
+from graspline.robots.so101 import LOWER, UPPER
+from graspline.tasks.oranges.layout import fruit_ring_m
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate
 from graspline.tasks.oranges.targets import target_problems
-
-
-@functools.cache
-def fruit_ring_m(max_tilt_rad: float) -> tuple[float, float]:
-    """Nearest and farthest distance from the pan axis at which the hand can be around a fruit on the table."""
-    radii = np.arange(0.0, 0.5, 0.002)
-    pitches = np.pi / 2 - np.arange(0.0, max_tilt_rad + 1e-9, np.radians(2))
-    radius, pitch = (grid.ravel() for grid in np.meshgrid(radii, pitches, indexing="ij"))
-    position = np.stack([PAN_X_M + radius, np.zeros_like(radius), np.full_like(radius, 0.03)], axis=-1)
-    # The jaws across the arm, where they turn freely.
-    tool = np.array([TIP_M - 0.0063, 0.0, FIXED_FACE_M + 0.03])
-    reached = solve(position, pitch, np.full(len(pitch), np.pi / 2), tool).reached[:, :2].any(axis=1)
-    hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
-    return float(hit.min()), float(hit.max())
 
 
 def problems(settings: Oranges) -> list[str]:

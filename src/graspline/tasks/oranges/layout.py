@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from graspline.errors import InputError
 from graspline.grasping.candidates import GraspRejected
-from graspline.kinematics.so101 import PAN_X_M
+from graspline.kinematics.so101 import PAN_X_M, solve
 from graspline.motion.path import at_rest
 from graspline.parameters import Range
 from graspline.perception.estimates import Estimate
 from graspline.placement.packing import capacity
 from graspline.placement.plate import Plate, Resting
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
-from graspline.robots.so101 import BASE_FOOTPRINT_M, SO101
+from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_FACE_M, SO101, TIP_M
 from graspline.scenes.fruit_table import (
     PLATE,
     Lying,
@@ -145,6 +145,29 @@ def _draw_ball(settings: Oranges, random: np.random.Generator) -> Array:
     return random.uniform(*oranges.diameter_m) / 2 * (1 + oranges.off_round * random.uniform(-1, 1, 3))
 
 
+def _in_reach(settings: Oranges) -> Range:
+    """Distances asked for at which the hand can be around a fruit at all: what the certified share is a share of."""
+    nearest, farthest = fruit_ring_m(settings.reach.max_tilt_rad)
+    radius = settings.oranges.radius_m
+    if radius.high < nearest or radius.low > farthest:
+        raise InputError(f"oranges.radius_m lies outside what the arm reaches, {nearest:.3f} to {farthest:.3f} m")
+    return Range(max(radius.low, nearest), min(radius.high, farthest))
+
+
+@functools.cache
+def fruit_ring_m(max_tilt_rad: float) -> tuple[float, float]:
+    """Nearest and farthest distance from the pan axis at which the hand can be around a fruit on the table."""
+    radii = np.arange(0.0, 0.5, 0.002)
+    pitches = np.pi / 2 - np.arange(0.0, max_tilt_rad + 1e-9, np.radians(2))
+    radius, pitch = (grid.ravel() for grid in np.meshgrid(radii, pitches, indexing="ij"))
+    position = np.stack([PAN_X_M + radius, np.zeros_like(radius), np.full_like(radius, 0.03)], axis=-1)
+    # The jaws across the arm, where they turn freely.
+    tool = np.array([TIP_M - 0.0063, 0.0, FIXED_FACE_M + 0.03])
+    reached = solve(position, pitch, np.full(len(pitch), np.pi / 2), tool).reached[:, :2].any(axis=1)
+    hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
+    return float(hit.min()), float(hit.max())
+
+
 def _draw_orange(
     settings: Oranges,
     random: np.random.Generator,
@@ -156,7 +179,7 @@ def _draw_orange(
     """One orange that lies free and can be grasped if it lies there alone."""
     oranges, refused = settings.oranges, 0
     for _ in range(MAX_PLACES):
-        x, y = _place(oranges.radius_m, oranges.azimuth_rad, random)
+        x, y = _place(_in_reach(settings), oranges.azimuth_rad, random)
         orange = _estimate("orange_1", x, y, ball, "ball")
         if not _lies_free(orange, [*places, sketch.plate], oranges.apart_m):
             continue
@@ -294,7 +317,7 @@ def probe(settings: Oranges, random: np.random.Generator) -> Probe:
     oranges = settings.oranges
     half = np.full(3, random.uniform(*oranges.diameter_m) / 2)
     for _ in range(MAX_PLACES):
-        x, y = _place(oranges.radius_m, oranges.azimuth_rad, random)
+        x, y = _place(_in_reach(settings), oranges.azimuth_rad, random)
         orange = _estimate("orange_1", x, y, half, "ball")
         if _lies_free(orange, [], oranges.apart_m):
             return Probe(x_m=x, y_m=y, refusal=certify_place(settings, orange, ()))

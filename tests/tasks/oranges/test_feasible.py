@@ -1,0 +1,71 @@
+"""Configurations that cannot work are refused before anything is drawn, with every reason at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graspline.tasks.oranges.feasible import fruit_ring_m, problems
+
+from .stagecraft import parameters
+
+
+def test_the_usual_configuration_is_feasible() -> None:
+    assert problems(parameters()) == []
+    assert problems(parameters("plate.present=false")) == []
+    assert problems(parameters("oranges.count=6", "oranges.diameter_m=[0.05, 0.05]")) == []
+
+
+@pytest.mark.parametrize(
+    "setting, words",
+    [
+        (["targets.choose=9"], "targets.choose: there is no orange with key 9"),
+        (["oranges.radius_m=[0.5, 0.6]"], "oranges.radius_m: [0.5, 0.6] m lies outside what the arm reaches"),
+        (["oranges.radius_m=[0.0, 0.02]"], "oranges.radius_m: [0, 0.02] m lies outside what the arm reaches"),
+        (["oranges.azimuth_rad=[2.5, 3.0]"], "oranges.azimuth_rad: [2.5, 3] rad lies outside what the arm turns to"),
+        (["oranges.azimuth_rad=[-3.0, -2.5]"], "oranges.azimuth_rad: [-3, -2.5] rad lies outside"),
+        (["plate.radius_m=[0.5, 0.6]"], "plate.radius_m: [0.5, 0.6] m lies outside what the arm reaches"),
+        (["plate.azimuth_rad=[2.5, 3.0]"], "plate.azimuth_rad: [2.5, 3] rad lies outside what the arm turns to"),
+        (
+            ["plate.present=false", "plate.virtual_x_m=0.8"],
+            "plate.virtual_x_m, plate.virtual_y_m: (0.8, -0.05) lies outside what the arm reaches",
+        ),
+        (["plate.present=false", "plate.virtual_x_m=-0.3"], "plate.virtual_x_m, plate.virtual_y_m: (-0.3, -0.05)"),
+        (
+            ["oranges.count=6", "oranges.diameter_m=[0.07, 0.07]"],
+            "oranges.count: 6 oranges of 70 mm or more do not fit on a plate of plate.outer_radius_m=0.105; it holds 5",
+        ),
+    ],
+)
+def test_each_thing_that_cannot_work_is_named(setting: list[str], words: str) -> None:
+    (found,) = problems(parameters(*setting))
+    assert found.startswith(words)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    found = problems(
+        parameters(
+            "targets.choose=apple",
+            "oranges.radius_m=[0.5, 0.6]",
+            "plate.azimuth_rad=[2.5, 3.0]",
+            "plate.outer_radius_m=0.06",
+        )
+    )
+    assert [each.split(":")[0] for each in found] == [
+        "targets.choose",
+        "oranges.radius_m",
+        "plate.azimuth_rad",
+        "oranges.count",
+    ]
+
+
+def test_where_there_is_no_plate_its_region_does_not_matter() -> None:
+    assert problems(parameters("plate.present=false", "plate.radius_m=[0.5, 0.6]")) == []
+
+
+def test_the_more_the_hand_may_lean_the_farther_it_reaches() -> None:
+    rings = [fruit_ring_m(tilt) for tilt in (0.0, 0.5, 1.05)]
+    farthest = [far for _, far in rings]
+    assert (np.diff(farthest) >= 0).all()
+    assert farthest[0] < farthest[-1]
+    assert all(0.0 <= near < 0.2 < far < 0.45 for near, far in rings)
