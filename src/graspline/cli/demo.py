@@ -27,7 +27,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Which random scene.")] = SEED,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where film, pictures and report go.")] = Path("out/demo"),
 ) -> None:
-    """Put three oranges on a plate; leave a film and a report with the evidence.
+    """Put three oranges on a plate; leave a film and a report.
 
     \b
     Example:

@@ -30,8 +30,6 @@ _TILT_STEP_RAD = np.radians(3.0)
 _TURNS_RAD = np.radians([90, -90, 70, -70, 110, -110, 50, -50, 130, -130, 30, -30, 150, -150])
 # Of those that reach the spot, this many are planned in full.
 _POSTURES = 6
-# The share of the way to the robot's origin that the hand draws back before it carries something across.
-RETREAT_SHARE = 2 / 7
 
 
 class CarryParameters(Parameters):
@@ -49,6 +47,9 @@ class CarryParameters(Parameters):
     least_radius_m: float = Field(
         default=0.165, ge=0.1, le=0.25, description="how near to the pan axis the hand draws back at the most"
     )
+    retreat_share: float = Field(
+        default=2 / 7, ge=0, le=0.9, description="share of the way to the robot's origin that the hand draws back"
+    )
     max_tilt_rad: float = Field(default=0.75, ge=0.1, le=1.0, description="how far the hand leans at the most")
     transport_speed_m_s: float = Field(default=0.25, ge=0.02, le=0.6, description="peak speed of a carried fruit")
     lower_speed_m_s: float = Field(default=0.12, ge=0.01, le=0.4, description="peak speed on the way down to the spot")
@@ -59,6 +60,11 @@ class CarryParameters(Parameters):
         default=0.006, ge=0.002, le=0.02, description="how far the moving jaw opens away from the fruit"
     )
     back_off_m: float = Field(default=0.004, ge=0, le=0.01, description="how far the fixed jaw then leaves its side")
+    open_speed_rad_s: float = Field(default=1.5, ge=0.1, le=3, description="jaw speed while letting go")
+    back_off_speed_m_s: float = Field(
+        default=0.05, ge=0.005, le=0.2, description="peak speed at which the fixed jaw leaves the fruit's side"
+    )
+    rise_speed_m_s: float = Field(default=0.2, ge=0.01, le=0.5, description="peak speed of the withdrawing hand")
     rise_m: float = Field(default=0.02, ge=0.01, le=0.1, description="how far above the fruit the open hand withdraws")
     already_there_m: float = Field(default=0.01, ge=0, le=0.05, description="a move shorter than this is skipped")
 
@@ -80,6 +86,7 @@ class CarryPlan:
     """The way to a spot and away from it."""
 
     spot_m: tuple[float, float]
+    posture: Posture
     strategy: str
     # Drawing back first; None where straight across is clear.
     retreat: Path | None
@@ -104,6 +111,8 @@ class CarryQuery:
     floor_m: float
     carry: CarryParameters
     margin_rad: float
+    # How the hand is best held at the spot, if that is known already.
+    posture_hint: Posture | None = None
 
     def held_m(self) -> Array:
         """Where the held ball's centre is now."""
@@ -177,10 +186,14 @@ def _to_spot(query: CarryQuery, spot: tuple[float, float]) -> CarryPlan | GraspR
     here = query.held_m()
     there = float(np.linalg.norm(here - above)) <= carry.already_there_m
     release = _Release(query, f"spot {spot[0]:.3f} {spot[1]:.3f}", target, here if there else above)
+    refused: list[GraspRejected] = []
+    if query.posture_hint is not None and not there:
+        found = release.plan(query.posture_hint)
+        if isinstance(found, CarryPlan):
+            return found
     postures = [query.posture()] if there else release.postures()
     if isinstance(postures, GraspRejected):
         return postures
-    refused: list[GraspRejected] = []
     for posture in postures:
         found = release.plan_from_here(posture) if there else release.plan(posture)
         if isinstance(found, CarryPlan):
@@ -215,8 +228,8 @@ def _polar(point: Array, pitch: float, turn: float) -> _Pose:
 class _Unreached(Exception):
     """Leaves a time scaling whose path cannot be reached."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
+    def __init__(self, stage: str, evidence: Evidence) -> None:
+        self.stage, self.evidence = stage, evidence
 
 
 class _Release:
@@ -271,7 +284,14 @@ class _Release:
         lower, opening, withdraw = rest
         spot = float(self.target[0]), float(self.target[1])
         return CarryPlan(
-            spot_m=spot, strategy="here", retreat=None, transport=None, lower=lower, open=opening, withdraw=withdraw
+            spot_m=spot,
+            posture=posture,
+            strategy="here",
+            retreat=None,
+            transport=None,
+            lower=lower,
+            open=opening,
+            withdraw=withdraw,
         )
 
     def plan(self, posture: Posture) -> CarryPlan | GraspRejected:
@@ -288,6 +308,7 @@ class _Release:
             lower, opening, withdraw = rest
             return CarryPlan(
                 spot_m=(float(self.target[0]), float(self.target[1])),
+                posture=posture,
                 strategy=strategy,
                 retreat=ways[0] if len(ways) > 1 else None,
                 transport=ways[-1],
@@ -305,7 +326,7 @@ class _Release:
         here = _polar(point, now.pitch, turn)
         poses = [here, _polar(self.above, posture.pitch, posture.turn)]
         if strategy == "retreat":
-            safe = _polar(point * (1 - RETREAT_SHARE), here.pitch, here.turn)
+            safe = _polar(point * (1 - query.carry.retreat_share), here.pitch, here.turn)
             radius = max(safe.radius, min(query.carry.least_radius_m, here.radius))
             poses.insert(1, _Pose(safe.azimuth, radius, here.height, here.pitch, here.turn))
         paths: list[Path] = []
@@ -336,26 +357,33 @@ class _Release:
 
     def _let_go(self, posture: Posture, start: Array) -> tuple[Path, Path, Path] | GraspRejected:
         """Down to the spot, the jaws open, sideways off the fruit and back along the fingers."""
-        grip, carry = self.query.grip, self.query.carry
-        yaw = self._azimuth + posture.turn
-        lower = self._line("lower", self.above, self.target, posture, None, carry.lower_speed_m_s)
-        if isinstance(lower, GraspRejected):
-            return lower
+        grip, carry, robot = self.query.grip, self.query.carry, self.query.robot
+        yaw, opened = self._azimuth + posture.turn, _opening_rad(grip, carry)
+        off = self.target - carry.back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
+        level = np.cos(posture.pitch) * np.array([np.cos(self._azimuth), np.sin(self._azimuth), 0.0])
+        back = np.array([0.0, 0.0, np.sin(posture.pitch)]) - level
+        corners = np.stack([self.above, self.target, off, off + (carry.rise_m + grip.radius_m) * back])
+        ways = np.diff(corners, axis=0)
+
+        def pose_at(move: NDArray[np.intp], progress: Array) -> tuple[Array, Array, Array]:
+            points = corners[move] + progress[:, None] * ways[move]
+            return points, np.full(len(move), posture.pitch), np.full(len(move), yaw)
+
+        paths = self._paths(
+            ("lower", "withdraw", "withdraw"),
+            pose_at,
+            np.linalg.norm(ways, axis=1).tolist(),
+            (carry.lower_speed_m_s, carry.back_off_speed_m_s, carry.rise_speed_m_s),
+            (grip.jaw_rad, opened, opened),
+        )
+        if isinstance(paths, GraspRejected):
+            return paths
+        lower, sideways, rising = paths
         lower.positions[0] = start
         refusal = self._refusal("lower", lower, held=True)
         if refusal is not None:
             return refusal
-        opening = jaw_move(self.query.robot, at_rest(lower.end), _opening_rad(grip, carry), speed_rad_s=1.5)
-        opened = float(opening.end[self.query.robot.jaw])
-        off = self.target - carry.back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
-        level = np.cos(posture.pitch) * np.array([np.cos(self._azimuth), np.sin(self._azimuth), 0.0])
-        back = np.array([0.0, 0.0, np.sin(posture.pitch)]) - level
-        sideways = self._line("withdraw", self.target, off, posture, opened, 0.05)
-        if isinstance(sideways, GraspRejected):
-            return sideways
-        rising = self._line("withdraw", off, off + (carry.rise_m + grip.radius_m) * back, posture, opened, 0.2)
-        if isinstance(rising, GraspRejected):
-            return rising
+        opening = jaw_move(robot, at_rest(lower.end), opened, speed_rad_s=carry.open_speed_rad_s)
         sideways.positions[0], rising.positions[0] = opening.end, sideways.end
         withdraw = join(sideways, rising)
         for stage, path in (("release", opening), ("withdraw", withdraw)):
@@ -364,41 +392,41 @@ class _Release:
                 return refusal
         return lower, opening, withdraw
 
-    def _line(
-        self, stage: str, begin: Array, end: Array, posture: Posture, jaw_rad: float | None, speed_m_s: float
-    ) -> Path | GraspRejected:
-        yaw = self._azimuth + posture.turn
-
-        def pose_at(progress: Array) -> tuple[Array, Array, Array]:
-            count = len(progress)
-            return begin + progress[:, None] * (end - begin), np.full(count, posture.pitch), np.full(count, yaw)
-
-        return self._path(stage, pose_at, float(np.linalg.norm(end - begin)), speed_m_s, jaw_rad)
-
     def _path(
-        self,
-        stage: str,
-        pose_at: Callable[[Array], tuple[Array, Array, Array]],
-        length_m: float,
-        speed_m_s: float,
-        jaw_rad: float | None = None,
+        self, stage: str, pose_at: Callable[[Array], tuple[Array, Array, Array]], length_m: float, speed_m_s: float
     ) -> Path | GraspRejected:
-        robot, grip = self.query.robot, self.query.grip
+        """One move of the held ball."""
+        jaw = (self.query.grip.jaw_rad,)
+        found = self._paths((stage,), lambda move, progress: pose_at(progress), (length_m,), (speed_m_s,), jaw)
+        return found if isinstance(found, GraspRejected) else found[0]
+
+    def _paths(
+        self,
+        stages: Sequence[str],
+        pose_at: Callable[[NDArray[np.intp], Array], tuple[Array, Array, Array]],
+        lengths_m: Sequence[float],
+        speeds_m_s: Sequence[float],
+        jaws_rad: Sequence[float],
+    ) -> list[Path] | GraspRejected:
+        """Several moves in one solve, or the first sample that cannot be reached."""
+        robot, branch, jaws = self.query.robot, self.query.grip.branch, np.array(jaws_rad)
 
         def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
-            solved = self._solve(*pose_at(progress))
-            missed = np.flatnonzero(~solved.reached[:, grip.branch])
+            solved = self._solve(*pose_at(move, progress))
+            missed = np.flatnonzero(~solved.reached[:, branch])
             if len(missed):
-                raise _Unreached(solved.explain(int(missed[0]), slice(grip.branch, grip.branch + 1)))
+                raise _Unreached(
+                    stages[int(move[missed[0]])], solved.explain(int(missed[0]), slice(branch, branch + 1))
+                )
             joints = np.empty((len(progress), len(robot.joints)))
-            joints[:, robot.arm] = solved.joints_rad[:, grip.branch]
-            joints[:, robot.jaw] = grip.jaw_rad if jaw_rad is None else jaw_rad
+            joints[:, robot.arm] = solved.joints_rad[:, branch]
+            joints[:, robot.jaw] = jaws[move]
             return joints
 
         try:
-            return scaled_paths(robot, joints_at, [max(length_m, 1e-3)], [speed_m_s])[0]
+            return scaled_paths(robot, joints_at, [max(length, 1e-3) for length in lengths_m], speeds_m_s)
         except _Unreached as unreached:
-            return GraspRejected(label=self.label, stage=stage, check="reach", evidence=unreached.evidence)
+            return GraspRejected(label=self.label, stage=unreached.stage, check="reach", evidence=unreached.evidence)
 
     def _solve(self, position: Array, pitch: Array, yaw: Array) -> Solutions:
         tool = np.array(self.query.grip.centre_m)

@@ -8,6 +8,7 @@ from graspline.kinematics.so101 import PAN_X_M
 from graspline.parameters import Range
 from graspline.placement.packing import capacity
 from graspline.robots.so101 import LOWER, UPPER
+from graspline.tasks.oranges.home import home_problems
 from graspline.tasks.oranges.layout import fruit_ring_m
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate
@@ -16,7 +17,7 @@ from graspline.tasks.oranges.targets import target_problems
 
 def problems(settings: Oranges) -> list[str]:
     """One line for each thing that cannot work."""
-    return [*target_problems(settings), *_regions(settings), *_room(settings)]
+    return [*target_problems(settings), *home_problems(settings), *_regions(settings), *_room(settings)]
 
 
 def _regions(settings: Oranges) -> list[str]:

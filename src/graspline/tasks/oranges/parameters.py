@@ -66,7 +66,7 @@ class FruitPerception(Noise):
     width: int = Field(default=640, ge=160, le=1280, description="width of the pictures looked at")
     height: int = Field(default=480, ge=120, le=960, description="height of the pictures looked at")
     watch_hz: float = Field(
-        default=20.0, gt=0, le=60, description="how often a held fruit is looked at with the truth estimator"
+        default=10.0, gt=0, le=60, description="how often a held fruit is looked at with the truth estimator"
     )
     camera_watch_hz: float = Field(
         default=4.0, gt=0, le=30, description="how often a held fruit is looked at with the camera"
@@ -111,6 +111,14 @@ class ReleaseParameters(Parameters):
     )
 
 
+class HomeParameters(Parameters):
+    """Where the fingertips return to when the work is done; the robot's own home pose if nothing is given."""
+
+    x_m: float | None = Field(default=None, ge=-0.5, le=0.5, description="forward")
+    y_m: float | None = Field(default=None, ge=-0.5, le=0.5, description="to the left")
+    z_m: float | None = Field(default=None, ge=0.08, le=0.4, description="above the table")
+
+
 class TargetParameters(Parameters):
     """Which oranges are asked for, and in which order they are fetched."""
 
@@ -153,5 +161,6 @@ class Oranges(Parameters):
     release: ReleaseParameters = ReleaseParameters()
     rest: RestParameters = RestParameters()
 
+    home: HomeParameters = HomeParameters()
     retries: RetryParameters = RetryParameters()
     state_limit_s: float = Field(default=10.0, gt=0, le=60, description="time limit of every state")

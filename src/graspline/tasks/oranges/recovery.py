@@ -25,6 +25,7 @@ from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, has_been_still, rests_on
 from graspline.planning.collision import STRIDE, CollisionWorld
 from graspline.robots.robot import Robot
+from graspline.tasks.oranges.home import home_joints
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import FruitEye, Survey, lying, plate_shape
 from graspline.tasks.oranges.states import Job, Noted, Progress
@@ -84,7 +85,7 @@ def step_aside(
 ) -> Producing[Gives[Literal["aside"], Noted] | Outcome[Literal["stranded"]]]:
     """Take the arm out of the way and look from there; what could not be planned before is tried again."""
     survey = yield from eye.survey()
-    target = robot.home.copy()
+    target = home_joints(robot, settings).copy()
     target[0] = _ASIDE_RAD[eye.aside()]
     path = way_to(robot, world, last.command, target, survey, settings)
     if path is None:
@@ -111,7 +112,7 @@ def return_home(
             return Outcome("stranded", down.evidence)
         reply = down
     survey = yield from eye.survey()
-    path = way_to(robot, world, reply.command, robot.home, survey, settings)
+    path = way_to(robot, world, reply.command, home_joints(robot, settings), survey, settings)
     if path is None:
         return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
     ended = yield Motion("return_home", path, guards=(TrackingError(error_rad=settings.close.blocked_rad),))

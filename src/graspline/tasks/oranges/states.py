@@ -23,7 +23,7 @@ from graspline.motion.joint_moves import hold as still
 from graspline.perception.estimates import Estimate
 from graspline.placement.book import PlacementBook, PlacementRecord
 from graspline.placement.carry import CarryPlan, Grip, NoSpot
-from graspline.placement.plate import Plate, Resting
+from graspline.placement.plate import Plate, Resting, inside_m
 from graspline.placement.resting import Sighting, has_been_still, not_displaced, plate_not_shifted, rests_on
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
@@ -125,16 +125,14 @@ def on_plate(survey: Survey, settings: Oranges) -> dict[str, Estimate]:
     """Oranges that by this look lie inside the rim, on the plate's floor."""
     if survey.plate is None:
         return {}
-    plate = plate_shape(survey.plate)
+    plate, rest = plate_shape(survey.plate), settings.rest
     found = {}
     for name, each in survey.things.items():
         if each.shape == "ball":
-            error = each.position_sigma_m
-            sighting = Sighting(
-                time_s=survey.time_s, position_m=each.position_m, plate_m=survey.plate.position_m, speed_m_s=0.0
-            )
-            lenient = settings.rest.model_copy(update={"height_m": settings.rest.height_m + 6 * error})
-            if passes(rests_on((sighting,), each.radius_m, plate, lenient)):
+            x, y, z = each.position_m - survey.plate.position_m
+            height = abs(z - plate.floor_m - each.radius_m)
+            inside = x * x + y * y <= inside_m(plate, rest.inside_margin_m) ** 2
+            if inside and height <= rest.height_m + 6 * each.position_sigma_m:
                 found[name] = each
     return found
 
@@ -418,16 +416,19 @@ def retreat(
     if survey.plate is None:
         return Outcome("plate_lost", about=job.target)
     where = where_of(job.target, survey, progress.wanted, settings)
-    free = free_spots(where, settings)
-    if not free:
-        return Outcome("plate_full", NoSpot(refused=()).evidence, about=job.target)
-    wished = job.carry.spot_m
-    if job.survey.plate is not None and _shift_m(job.survey, survey) <= settings.plate.shift_m:
+    carry: CarryPlan | NoSpot = NoSpot(refused=())
+    wished = job.carry
+    if _shift_m(job.survey, survey) <= settings.plate.shift_m and not _taken(wished.spot_m, where, settings):
         # The spot that was planned for, as long as it is still free.
-        free = sorted(
-            free, key=lambda each: np.hypot(each[0] - wished[0], each[1] - wished[1]) > settings.spots.margin_m
+        spots = [wished.spot_m]
+        carry = yield from solved(
+            plan_way, robot, world, where, job.gripped, last.command, settings, spots, wished.posture
         )
-    carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, free)
+    if isinstance(carry, NoSpot):
+        free = free_spots(where, settings)
+        if not free:
+            return Outcome("plate_full", carry.evidence, about=job.target)
+        carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, free)
     if isinstance(carry, NoSpot):
         return Outcome("no_way", carry.evidence, about=job.target)
     errand = Errand(pick=job.pick, carry=carry)
