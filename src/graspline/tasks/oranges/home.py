@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graspline.kinematics.so101 import solve, steepest_pitch
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import FIXED_TIP_M, SO101
-from graspline.tasks.oranges.parameters import HomeParameters, Oranges
+from graspline.tasks.oranges.parameters import Oranges
 
 Array = NDArray[np.float64]
 
@@ -20,7 +20,8 @@ _MAX_TILT_RAD = 1.5
 
 def home_joints(robot: Robot, settings: Oranges) -> Array:
     """The home pose of a configuration that has no problems."""
-    found = _solved(settings.home)
+    home = settings.home
+    found = _solved(home.x_m, home.y_m, home.z_m)
     assert found is not None
     return found
 
@@ -30,17 +31,17 @@ def home_problems(settings: Oranges) -> list[str]:
     given = [each is not None for each in (home.x_m, home.y_m, home.z_m)]
     if any(given) and not all(given):
         return ["home: x_m, y_m and z_m are given together or not at all"]
-    if _solved(home) is None:
+    if _solved(home.x_m, home.y_m, home.z_m) is None:
         return [f"home: the arm does not reach ({home.x_m:g}, {home.y_m:g}, {home.z_m:g})"]
     return []
 
 
 @functools.lru_cache(maxsize=16)
-def _solved(home: HomeParameters) -> Array | None:
+def _solved(x_m: float | None, y_m: float | None, z_m: float | None) -> Array | None:
     """Joints with the fingertips there, the hand as steep as it gets; the robot's own home if none is asked for."""
-    if home.x_m is None or home.y_m is None or home.z_m is None:
+    if x_m is None or y_m is None or z_m is None:
         return SO101.home
-    position = np.array([[home.x_m, home.y_m, home.z_m]])
+    position = np.array([[x_m, y_m, z_m]])
     pitch, reached = steepest_pitch(position, None, _TIP_M, _MAX_TILT_RAD, 0.02)
     if not reached[0]:
         return None

@@ -153,6 +153,8 @@ class CameraEye:
     settings: Oranges
     _known: dict[str, Estimate] = field(default_factory=dict)
     _plate: Estimate | None = None
+    # How well each orange's size is known, and the size: from where it was seen best.
+    _sizes: dict[str, tuple[float, float]] = field(default_factory=dict)
     # Oranges seen so far, until there are as many as the scene has and they can be named.
     _unnamed: list[Ball] = field(default_factory=list)
     _asides: int = 0
@@ -234,10 +236,8 @@ class CameraEye:
                     self._known[name] = _estimate_of_ball(name, ball, ball.radius_m, time_s)
         found: dict[str, Estimate] = {}
         for name, ball in _matched(self._known, list(balls), held):
-            known = self._known[name]
-            # Its size is known best from where it was seen best.
-            better = ball.position_sigma_m < known.position_sigma_m
-            radius = ball.radius_m if better else known.radius_m
+            seen = ball.position_sigma_m, ball.radius_m
+            _, radius = self._sizes[name] = min(self._sizes.get(name, seen), seen)
             found[name] = self._known[name] = _estimate_of_ball(name, ball, radius, time_s)
             balls.remove(ball)
         if self._known:

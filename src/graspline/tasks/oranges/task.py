@@ -154,7 +154,7 @@ def build_machine(settings: Oranges) -> Machine:
         name="oranges",
         start="idle",
         states=states,
-        table={state: {**row, "timed_out": End("timed_out")} for state, row in table.items()},
+        table={state: {**row, "timed_out": _out_of_time(state)} for state, row in table.items()},
         inputs={
             "eye": FruitEye,
             "world": CollisionWorld,
@@ -169,6 +169,11 @@ def build_machine(settings: Oranges) -> Machine:
         },
         limits_s=dict.fromkeys(table, settings.state_limit_s),
     )
+
+
+def _out_of_time(state: str) -> End:
+    """A state that took too long ends the task at home, unless that is where it was going."""
+    return End("timed_out", after=None if state == "return_home" else "return_home")
 
 
 def given(settings: Oranges, random: np.random.Generator) -> Mapping[str, Any]:
