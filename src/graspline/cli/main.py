@@ -27,6 +27,9 @@ def entry() -> None:
 def _run() -> int:
     try:
         _prepare_streams()
+        # Otherwise mujoco tries window libraries in a process of its own as it is imported, which Ctrl-C makes noisy.
+        # Pictures need none: they are drawn by EGL or by rays.
+        os.environ.setdefault("MUJOCO_GL", "disable")
         return _play(_commands())
     except GrasplineError as error:
         return _complain(str(error), error.exit_code)
