@@ -511,7 +511,7 @@ def test_an_orange_is_not_lowered_onto_another(held_job: Job, holding: Act, prog
 def releasing(act: Act, job: Job) -> Any:
     act.command = at_rest(job.carry.open.positions[0])
     act.jaw_rad = None
-    return act.play(release(act.reply(), SO101, eye_of(), SETTINGS, job))
+    return act.play(release(SO101, eye_of(), SETTINGS, job, Progress()))
 
 
 def spot(job: Job) -> Array:

@@ -493,8 +493,8 @@ def _taken(spot_m: tuple[float, float], where: Where, settings: Oranges) -> Evid
 
 
 def release(
-    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
-) -> Stage[Literal["released", "missed_plate", "not_released"]]:
+    robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+) -> Producing[Outcome[Literal["released", "missed_plate"]] | Gives[Literal["not_released"], Noted]]:
     """Open the jaws and watch the orange come to rest on the plate."""
     ended = yield Motion("release", job.carry.open)
     began = seen_s = ended.time_s
@@ -509,14 +509,17 @@ def release(
             yield Announce(_placement_check(seen, survey, evidence, settings))
             if passes(evidence):
                 return Outcome("released", evidence, about=job.target)
-            if passes(has_been_still(window, settings.rest, error)) and _out_of_hand(ended, seen, settings):
+            if passes(has_been_still(window, settings.rest, error)) and _out_of_hand(ended, settings):
                 return Outcome("missed_plate", evidence, about=job.target)
         elif ended.time_s - seen_s >= settings.release.unseen_s:
             # Hidden by the hand, or gone: it is looked for again once the hand has left.
             return Outcome("released", about=job.target)
         if ended.time_s - began >= settings.release.limit_s:
             evidence = (at_most("release_time", ended.time_s - began, settings.release.limit_s, "s"),)
-            return Outcome("not_released", evidence, about=job.target)
+            position = window[-1].position_m if window else np.full(3, np.nan)
+            record = PlacementRecord(name=job.target, position_m=position, succeeded=False, time_s=ended.time_s)
+            noted = Noted(progress=dataclasses.replace(progress, book=progress.book.with_(record)))
+            return Gives("not_released", noted, evidence, about=job.target)
         ended = yield Motion("release", still(robot, ended.command, settings.release.check_s))
 
 
@@ -539,7 +542,7 @@ def _placement_check(seen: Estimate, survey: Survey, evidence: Evidence, setting
     return Noticed(what="placement check", about=seen.name, facts=facts, evidence=evidence, detail=True)
 
 
-def _out_of_hand(reply: Reply, seen: Estimate, settings: Oranges) -> bool:
+def _out_of_hand(reply: Reply, settings: Oranges) -> bool:
     return max(reply.readings.pad_forces_n()) < settings.close.lost_n
 
 
