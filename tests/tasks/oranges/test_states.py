@@ -560,6 +560,8 @@ def test_an_orange_that_sticks_to_the_hand_is_not_released_after_six_seconds(hel
     holding.balls["orange_1"], holding.pads_n = spot(held_job) + np.array([0, 0, 0.03]), (1.0, 0.0)
     found = releasing(holding, held_job)
     assert (found.name, failed(found.evidence)) == ("not_released", ["release_time"])
+    (record,) = found.data.progress.book.records
+    assert (record.name, record.succeeded) == ("orange_1", False)
     waited = sum(path.duration_s for path in holding.paths("release")[1:])
     assert waited == pytest.approx(6.0, abs=0.11)
 
