@@ -152,7 +152,7 @@ def run_scenarios(
     machines = {each.parameters: each.task.machine(each.parameters) for each in scenarios}
     faults = {each: parse_faults(each.faults, machines[each.parameters].paths()) for each in scenarios}
     count = min(lanes, len(scenarios))
-    engine = CpuEngine(scene, count, threads or os.cpu_count() or 1)
+    engine = CpuEngine(scene, count, threads or cores())
     diary = _Diary(count)
     eyesight = Eyesight(engine)
     camera = Camera(engine, eyesight)
@@ -207,6 +207,11 @@ def run_scenarios(
                 yield episode
     finally:
         camera.close()
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _shared(scenarios: Sequence[Scenario]) -> tuple[Scene, bool]:

@@ -10,8 +10,8 @@ from graspline.motion.path import at_rest
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, SO101
 from graspline.tasks.oranges.errand import Errand, nominal_grip, plan_errand
+from graspline.tasks.oranges.job import Job, Progress, where_of
 from graspline.tasks.oranges.layout import collision_world
-from graspline.tasks.oranges.states import Job, Progress, where_of
 from graspline.tasks.stages.grasp import Hold
 
 from .stagecraft import SETTINGS, Act, Array, at, forward_held, seen_ball, survey_of

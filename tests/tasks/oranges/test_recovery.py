@@ -15,6 +15,7 @@ from graspline.motion.guards import TrackingError
 from graspline.motion.path import at_rest, check_path
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, SO101, TIP_M
+from graspline.tasks.oranges.job import Job, Progress
 from graspline.tasks.oranges.recovery import (
     back_off,
     confirm,
@@ -24,7 +25,6 @@ from graspline.tasks.oranges.recovery import (
     step_aside,
     way_to,
 )
-from graspline.tasks.oranges.states import Job, Progress
 
 from .stagecraft import BALL_M, PLATE_XY, SETTINGS, Act, at, eye_of, forward_held, on_plate, seen_ball, survey_of
 

@@ -26,9 +26,9 @@ from graspline.placement.resting import Sighting, has_been_still, rests_on
 from graspline.planning.collision import STRIDE, CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.home import home_joints
+from graspline.tasks.oranges.job import Job, Noted, Progress
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import FruitEye, Survey, lying, plate_shape
-from graspline.tasks.oranges.states import Job, Noted, Progress
 
 Array = NDArray[np.float64]
 

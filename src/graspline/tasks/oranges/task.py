@@ -17,9 +17,13 @@ from graspline.placement.resting import Sighting, rests_on
 from graspline.planning.collision import CollisionWorld
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
 from graspline.tasks.claims import in_hand
+from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
 from graspline.tasks.oranges.feasible import problems
+from graspline.tasks.oranges.job import Progress
 from graspline.tasks.oranges.layout import collision_world, probe, sample, scene_of
 from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.picking import approach, descend, grasp, idle, plan, posture_adjust, settle
+from graspline.tasks.oranges.placing import release, withdraw
 from graspline.tasks.oranges.recovery import (
     all_placed,
     back_off,
@@ -30,22 +34,6 @@ from graspline.tasks.oranges.recovery import (
     step_aside,
 )
 from graspline.tasks.oranges.sight import FruitEye, make_eye, plate_shape, virtual_plate
-from graspline.tasks.oranges.states import (
-    Progress,
-    approach,
-    descend,
-    grasp,
-    idle,
-    lift,
-    lower,
-    plan,
-    posture_adjust,
-    release,
-    retreat,
-    settle,
-    transport,
-    withdraw,
-)
 from graspline.tasks.oranges.targets import named_targets
 from graspline.tasks.task import Claim, Draw, Snapshot, Task
 

@@ -1,4 +1,4 @@
-"""The states of `oranges` by hand: what each asks for, and how it ends."""
+"""Picking an orange, the states by hand: what each asks for, and how it ends."""
 
 from __future__ import annotations
 
@@ -10,47 +10,34 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.execution.happenings import Noticed, Targeted
+from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Motion
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import (
-    Apart,
     BothPadsTouch,
     ForceAbove,
-    HoldLost,
-    LeftBehind,
     OnePadTouches,
-    Slipped,
     TrackingError,
-    Unsteady,
 )
 from graspline.motion.path import at_rest
 from graspline.placement.book import PlacementBook, PlacementRecord
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101, TIP_M
-from graspline.tasks.oranges.states import (
-    Job,
-    Progress,
+from graspline.tasks.oranges.job import Job, Progress
+from graspline.tasks.oranges.picking import (
     approach,
     closing_end_rad,
     descend,
     grasp,
     idle,
-    lift,
-    lower,
     plan,
     posture_adjust,
-    release,
-    retreat,
     settle,
-    transport,
-    withdraw,
 )
 
 from .stagecraft import (
     BALL_M,
-    PLATE_XY,
     SETTINGS,
     Act,
     at,
@@ -59,8 +46,6 @@ from .stagecraft import (
     forward_held,
     on_plate,
     parameters,
-    seen_ball,
-    survey_of,
 )
 
 Array = NDArray[np.float64]
@@ -366,285 +351,3 @@ def test_a_hold_of_the_wrong_width_force_or_place_is_refused(
     found = settling(planned_job, table, **wrong)
     assert found.name == "missed"
     assert failed(found.evidence) == [named]
-
-
-# Carrying
-
-
-def test_a_held_orange_is_raised_as_high_as_it_is_carried(held_job: Job, table: Table) -> None:
-    start = np.append(held_job.pick.seat.end[:5], held_job.gripped.jaw_rad)
-    act = Act(table, command=at_rest(start), pads_n=(2.0, 2.0), jaw_rad=held_job.pick.grasp.touch_rad)
-    found = act.play(lift(act.reply(), SO101, eye_of(), SETTINGS, held_job))
-    assert found.name == "lifted"
-    top = forward_held(act.paths("lift")[0].end, held_job.gripped.centre_m)
-    assert top[2] == pytest.approx(SETTINGS.carry.clear_height_m + BALL_M, abs=1e-3)
-
-
-def lower_(act: Act, job: Job, progress: Progress) -> Any:
-    return act.play(lower(act.reply(), SO101, eye_of(), SETTINGS, job, progress))
-
-
-def transport_(act: Act, job: Job, progress: Progress) -> Any:
-    return act.play(transport(act.reply(), eye_of(), SETTINGS, job))
-
-
-ENDINGS = [
-    (HoldLost, "dropped"),
-    (Slipped, "slipped"),
-    (LeftBehind, "slipped"),
-    (Apart, "slipped"),
-    (Unsteady, "slipped"),
-    (TrackingError, "blocked"),
-]
-
-
-@pytest.mark.parametrize(("guard", "outcome"), ENDINGS)
-@pytest.mark.parametrize("state", [transport_, lower_])
-def test_each_sign_that_the_orange_left_the_hand_ends_carrying_by_its_name(
-    held_job: Job, holding: Act, progress: Progress, state: Any, guard: type, outcome: str
-) -> None:
-    name = state.__name__.rstrip("_")
-    if state is lower_:
-        holding.command = at_rest(held_job.carry.lower.positions[0])
-    holding.endings = {name: [guard]}
-    found = state(holding, held_job, progress)
-    assert (found.name, found.about) == (outcome, "orange_1")
-    motion = next(each for each in holding.requests if isinstance(each, Motion))
-    assert {type(each) for each in motion.guards} == {kind for kind, _ in ENDINGS}
-    assert motion.watch is not None
-    assert motion.watch.target == "orange_1"
-
-
-def test_transport_tells_from_where_to_where_before_it_moves(held_job: Job, holding: Act, progress: Progress) -> None:
-    found = transport_(holding, held_job, progress)
-    assert found.name == "arrived"
-    (told,) = holding.told
-    assert isinstance(told, Noticed)
-    assert (told.what, told.about, told.detail) == ("transport", "orange_1", False)
-    assert told.facts["target_m"] == held_job.carry.spot_m
-    assert set(told.facts) == {"start_m", "target_m", "strategy"}
-
-
-def test_a_transport_that_is_already_done_is_skipped(held_job: Job, holding: Act, progress: Progress) -> None:
-    assert held_job.errand is not None
-    carry = dataclasses.replace(held_job.carry, transport=None)
-    there = dataclasses.replace(held_job, errand=dataclasses.replace(held_job.errand, carry=carry))
-    assert transport_(holding, there, progress).name == "arrived"
-    assert holding.motions == []
-
-
-def retreating(act: Act, world: CollisionWorld, job: Job, progress: Progress, settings: Any = SETTINGS) -> Any:
-    stage = retreat(act.reply(), SO101, eye_of(settings), world, settings, job, progress)
-    return act.play(stage)
-
-
-def test_the_way_is_planned_anew_from_how_the_orange_sits(
-    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
-) -> None:
-    start = holding.command.position
-    found = retreating(holding, world, held_job, progress)
-    assert found.name == "clear"
-    carry = found.data.job.carry
-    np.testing.assert_allclose(carry.spot_m, held_job.carry.spot_m, atol=1e-6)
-    first = carry.retreat or carry.transport
-    np.testing.assert_array_equal(first.positions[0], start)
-
-
-def test_a_plate_that_moved_is_followed_before_the_orange_is_carried(
-    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
-) -> None:
-    moved = (PLATE_XY[0] + 0.01, PLATE_XY[1] - 0.04)
-    holding.plate = moved
-    found = retreating(holding, world, held_job, progress)
-    assert found.name == "clear"
-    assert np.hypot(*(np.array(found.data.job.carry.spot_m) - moved)) < 0.09
-
-
-def test_when_the_plate_is_gone_full_or_out_of_reach_the_orange_cannot_be_carried(
-    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
-) -> None:
-    holding.plate = None
-    assert retreating(holding, world, held_job, progress).name == "plate_lost"
-    holding.plate = (0.7, 0.3)
-    assert retreating(holding, world, held_job, progress).name == "no_way"
-    holding.plate = PLATE_XY
-    for number in range(7):
-        angle, off = number * np.pi / 3, 0.06 * (number < 6)
-        holding.balls[f"stranger_{number + 1}"] = on_plate(off * np.cos(angle), off * np.sin(angle))
-    assert retreating(holding, world, held_job, progress).name == "plate_full"
-    assert holding.motions == []
-
-
-def test_an_orange_is_not_lowered_where_the_plate_no_longer_is(held_job: Job, holding: Act, progress: Progress) -> None:
-    holding.command = at_rest(held_job.carry.lower.positions[0])
-    holding.plate = (PLATE_XY[0] + 0.021, PLATE_XY[1])
-    found = lower_(holding, held_job, progress)
-    assert (found.name, failed(found.evidence)) == ("plate_moved", ["plate_shift"])
-    assert found.evidence[0].value == pytest.approx(0.021)
-    assert holding.motions == []
-
-
-def test_a_plate_that_is_not_seen_counts_as_moved(held_job: Job, holding: Act, progress: Progress) -> None:
-    holding.plate = None
-    found = lower_(holding, held_job, progress)
-    assert found.name == "plate_moved"
-    assert found.evidence[0].absent
-
-
-def test_a_plate_that_hardly_moved_is_where_it_was(held_job: Job, holding: Act, progress: Progress) -> None:
-    holding.command = at_rest(held_job.carry.lower.positions[0])
-    holding.plate = (PLATE_XY[0] + 0.015, PLATE_XY[1])
-    assert lower_(holding, held_job, progress).name == "lowered"
-
-
-def test_an_orange_is_not_lowered_onto_another(held_job: Job, holding: Act, progress: Progress) -> None:
-    x, y = held_job.carry.spot_m
-    holding.balls["stranger_1"] = np.array([x + 0.03, y, 0.034])
-    found = lower_(holding, held_job, progress)
-    assert (found.name, failed(found.evidence)) == ("spot_taken", ["apart_from_stranger_1"])
-    assert holding.motions == []
-
-
-# Letting go
-
-
-def releasing(act: Act, job: Job) -> Any:
-    act.command = at_rest(job.carry.open.positions[0])
-    act.jaw_rad = None
-    return act.play(release(SO101, eye_of(), SETTINGS, job, Progress()))
-
-
-def spot(job: Job) -> Array:
-    return np.array([*job.carry.spot_m, 0.004 + BALL_M])
-
-
-def test_an_orange_that_rests_on_its_spot_is_released(held_job: Job, holding: Act) -> None:
-    holding.balls["orange_1"], holding.pads_n = spot(held_job), (0.0, 0.0)
-    found = releasing(holding, held_job)
-    assert (found.name, found.about) == ("released", "orange_1")
-    assert failed(found.evidence) == []
-    # It has been seen to rest for as long as it takes, and no longer.
-    waited = sum(path.duration_s for path in holding.paths("release")[1:])
-    assert SETTINGS.rest.still_s <= waited + 1e-9 < SETTINGS.rest.still_s + 0.11
-    checks = [each for each in holding.told if isinstance(each, Noticed)]
-    assert checks
-    assert {(each.what, each.detail) for each in checks} == {("placement check", True)}
-    assert checks[-1].facts["result"] == "placed"
-    assert checks[0].facts["result"] == "not yet"
-    assert {"x_ok", "y_ok", "z_ok", "plate_min_m", "plate_max_m"} <= set(checks[-1].facts)
-
-
-def test_an_orange_that_rolls_is_waited_for(held_job: Job, holding: Act) -> None:
-    holding.pads_n = (0.0, 0.0)
-
-    def roll(act: Act, motion: Motion) -> None:
-        act.balls["orange_1"] = spot(held_job) + np.array([0.01 * max(0.0, 1.0 - act.time_s), 0.0, 0.0])
-
-    roll(holding, None)  # pyright: ignore[reportArgumentType]
-    holding.endings = {"release": [roll] * 60}
-    found = releasing(holding, held_job)
-    assert found.name == "released"
-    assert holding.time_s > 0.5
-
-
-def test_an_orange_at_rest_beside_the_plate_has_missed_it(held_job: Job, holding: Act) -> None:
-    holding.balls["orange_1"] = np.array([PLATE_XY[0] + 0.15, PLATE_XY[1], BALL_M])
-    holding.pads_n = (0.0, 0.0)
-    found = releasing(holding, held_job)
-    assert found.name == "missed_plate"
-    assert failed(found.evidence)
-    assert holding.time_s < 1.0
-
-
-def test_an_orange_that_sticks_to_the_hand_is_not_released_after_six_seconds(held_job: Job, holding: Act) -> None:
-    holding.balls["orange_1"], holding.pads_n = spot(held_job) + np.array([0, 0, 0.03]), (1.0, 0.0)
-    found = releasing(holding, held_job)
-    assert (found.name, failed(found.evidence)) == ("not_released", ["release_time"])
-    (record,) = found.data.progress.book.records
-    assert (record.name, record.succeeded) == ("orange_1", False)
-    waited = sum(path.duration_s for path in holding.paths("release")[1:])
-    assert waited == pytest.approx(6.0, abs=0.11)
-
-
-def test_an_orange_hidden_by_the_hand_is_checked_once_the_hand_has_left(held_job: Job, holding: Act) -> None:
-    del holding.balls["orange_1"]
-    found = releasing(holding, held_job)
-    assert found == Outcome("released", about="orange_1")
-    waited = sum(path.duration_s for path in holding.paths("release")[1:])
-    assert waited == pytest.approx(SETTINGS.release.unseen_s, abs=0.11)
-
-
-# Leaving
-
-
-def leaving(act: Act, job: Job, progress: Progress) -> Any:
-    act.command, act.jaw_rad, act.pads_n = at_rest(job.carry.withdraw.positions[0]), None, (0.0, 0.0)
-    return act.play(withdraw(act.reply(), SO101, eye_of(), SETTINGS, job, progress))
-
-
-@pytest.fixture
-def placed_job(held_job: Job) -> Job:
-    """With another orange on the plate, as it was seen before."""
-    survey = survey_of(seen_ball("orange_1", at(0.24, -0.2)), seen_ball("orange_2", on_plate(0.05, 0.04)))
-    return dataclasses.replace(held_job, survey=survey)
-
-
-def test_an_orange_that_still_rests_there_is_placed_and_noted(
-    placed_job: Job, holding: Act, progress: Progress
-) -> None:
-    holding.balls |= {"orange_1": spot(placed_job), "orange_2": on_plate(0.05, 0.04)}
-    tried = dataclasses.replace(progress, tried=(("orange_1", "a"), ("orange_2", "b")), skipped=("orange_2",))
-    found = leaving(holding, placed_job, tried)
-    assert (found.name, failed(found.evidence)) == ("placed", [])
-    assert {"displaced_orange_2", "plate_shift", "still"} <= {each.name for each in found.evidence}
-    after = found.data.progress
-    assert after.book.placed() == ("orange_1",)
-    assert after.tried == (("orange_2", "b"),)
-    assert after.skipped == ()
-    # It ends with a look.
-    assert not isinstance(holding.requests[-1], Motion)
-
-
-def test_an_orange_that_rolled_off_when_the_hand_left_is_not_placed(
-    placed_job: Job, holding: Act, progress: Progress
-) -> None:
-    holding.balls |= {"orange_1": at(0.3, 0.3), "orange_2": on_plate(0.05, 0.04)}
-    found = leaving(holding, placed_job, progress)
-    assert found.name == "not_placed"
-    assert failed(found.evidence)
-    assert found.data.progress.book.placed() == ()
-    assert [each.succeeded for each in found.data.progress.book.records] == [False]
-
-
-@pytest.mark.parametrize(
-    ("moved", "named"),
-    [({"orange_2": on_plate(0.05, 0.025)}, "displaced_orange_2"), ({"plate": 0.015}, "plate_shift")],
-)
-def test_a_neighbour_or_plate_that_was_moved_meanwhile_is_not_passed_over(
-    placed_job: Job, holding: Act, progress: Progress, moved: dict[str, Any], named: str
-) -> None:
-    holding.balls |= {"orange_1": spot(placed_job), "orange_2": on_plate(0.05, 0.04)}
-    shift = moved.get("plate", 0.0)
-    holding.plate = (PLATE_XY[0] + shift, PLATE_XY[1])
-    if shift:
-        # What lies on it slides along.
-        holding.balls = {name: place + np.array([shift, 0, 0]) for name, place in holding.balls.items()}
-    else:
-        holding.balls |= moved
-    found = leaving(holding, placed_job, progress)
-    assert found.name == "disturbed"
-    assert failed(found.evidence) == [named]
-    assert found.data.progress.book.placed() == ("orange_1",)
-
-
-def test_an_orange_that_is_not_seen_again_is_not_noted(placed_job: Job, holding: Act, progress: Progress) -> None:
-    del holding.balls["orange_1"]
-    found = leaving(holding, placed_job, progress)
-    assert isinstance(found, Outcome)
-    assert (found.name, found.about) == ("unseen", "orange_1")
-    assert failed(found.evidence) == ["sightings"]
-
-
-def test_a_hand_that_cannot_leave_is_blocked(placed_job: Job, holding: Act, progress: Progress) -> None:
-    holding.endings = {"withdraw": [TrackingError]}
-    assert leaving(holding, placed_job, progress).name == "blocked"

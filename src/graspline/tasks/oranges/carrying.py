@@ -1,0 +1,165 @@
+"""The states of `oranges` with a fruit in the hand: up, back, across and down to its spot."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, at_least, at_most, failures
+from graspline.execution.happenings import Noticed
+from graspline.execution.requests import Announce, Motion, Reply, solved
+from graspline.grasping.candidates import GraspRejected
+from graspline.grasping.topdown import plan_lift
+from graspline.kinematics.so101 import forward
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.motion.guards import HoldLost, TrackingError
+from graspline.placement.carry import CarryPlan, NoSpot
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.tasks.oranges.errand import (
+    Errand,
+    Where,
+    free_spots,
+    plan_way,
+)
+from graspline.tasks.oranges.job import Job, Progress, Working, where_of
+from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.sight import FruitEye, Survey
+from graspline.tasks.stages.carry import following_guards, hold_guards
+
+Array = NDArray[np.float64]
+
+
+def lift(
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+) -> Stage[Literal["lifted", "dropped", "slipped", "blocked"]]:
+    """Raise the orange to carrying height, the hold checked on every tick."""
+    centre = forward(last.command.position[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
+    raised = settings.carry.clear_height_m + job.gripped.radius_m - float(centre[2])
+    path = yield from solved(plan_lift, robot, job.pick, last.command, max(raised, 0.005), settings.reach)
+    if isinstance(path, GraspRejected):
+        return Outcome("blocked", path.evidence, about=job.target)
+    ended = yield _holding("lift", path, eye, settings, job)
+    return _outcome("lifted", ended, job)
+
+
+def held_m(reply: Reply, robot: Robot, job: Job) -> Array:
+    """Where what is in the hand must be, by the joints."""
+    return forward(reply.readings.joints[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
+
+
+def _holding(name: str, path: Any, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
+    watch = eye.watch(job.target, job.held.in_hand_m)
+    # One picture may deceive where fruit overlaps; two in a row must say so.
+    sure_s = max(settings.hold.sure_s, 1.5 / watch.rate_hz)
+    keep = settings.hold.model_copy(update={"sure_s": sure_s})
+    guards = (*hold_guards(job.held, settings.close, keep), *following_guards(job.held, keep))
+    return Motion(name, path, guards=guards, watch=watch)
+
+
+def _outcome(good: Any, ended: Reply, job: Job) -> Outcome[Any]:
+    match ended.by:
+        case "completed":
+            return Outcome(good, ended.evidence, about=job.target)
+        case HoldLost():
+            return Outcome("dropped", ended.evidence, about=job.target)
+        case TrackingError():
+            return Outcome("blocked", ended.evidence, about=job.target)
+        case _:
+            return Outcome("slipped", ended.evidence, about=job.target)
+
+
+def retreat(
+    last: Reply,
+    robot: Robot,
+    eye: FruitEye,
+    world: CollisionWorld,
+    settings: Oranges,
+    job: Job,
+    progress: Progress,
+) -> Producing[
+    Gives[Literal["clear"], Working]
+    | Outcome[Literal["dropped", "slipped", "blocked", "plate_full", "no_way", "plate_lost"]]
+]:
+    """Look where the plate is now, plan the way there from how the orange really sits, and draw back if that helps."""
+    survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
+    if survey.plate is None:
+        return Outcome("plate_lost", about=job.target)
+    where = where_of(job.target, survey, progress.wanted, settings)
+    carry: CarryPlan | NoSpot = NoSpot(refused=())
+    wished = job.carry
+    if _shift_m(job.survey, survey) <= settings.plate.shift_m and not _taken(wished.spot_m, where, settings):
+        # The spot that was planned for, as long as it is still free.
+        spots = [wished.spot_m]
+        carry = yield from solved(
+            plan_way, robot, world, where, job.gripped, last.command, settings, spots, wished.posture
+        )
+    if isinstance(carry, NoSpot):
+        free = free_spots(where, settings)
+        if not free:
+            return Outcome("plate_full", carry.evidence, about=job.target)
+        carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, free)
+    if isinstance(carry, NoSpot):
+        return Outcome("no_way", carry.evidence, about=job.target)
+    errand = Errand(pick=job.pick, carry=carry)
+    working = Working(job=dataclasses.replace(job, errand=errand, survey=survey, where=where))
+    if carry.retreat is None:
+        return Gives("clear", working, about=job.target)
+    ended = yield _holding("retreat", carry.retreat, eye, settings, job)
+    outcome = _outcome("clear", ended, job)
+    return Gives("clear", working, outcome.evidence, about=job.target) if outcome.name == "clear" else outcome
+
+
+def _shift_m(before: Survey, after: Survey) -> float:
+    assert before.plate is not None
+    assert after.plate is not None
+    return float(np.linalg.norm(after.plate.position_m - before.plate.position_m))
+
+
+def transport(
+    last: Reply, eye: FruitEye, settings: Oranges, job: Job
+) -> Stage[Literal["arrived", "dropped", "slipped", "blocked"]]:
+    """Carry the orange to above its spot; a move that is already done is skipped."""
+    start, spot = last.readings.tool_position_m, job.carry.spot_m
+    facts = {"start_m": tuple(float(each) for each in start), "target_m": spot, "strategy": job.carry.strategy}
+    yield Announce(Noticed(what="transport", about=job.target, facts=facts))
+    if job.carry.transport is None:
+        return Outcome("arrived", about=job.target)
+    ended = yield _holding("transport", job.carry.transport, eye, settings, job)
+    return _outcome("arrived", ended, job)
+
+
+def lower(
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+) -> Stage[Literal["lowered", "dropped", "slipped", "blocked", "plate_moved", "spot_taken"]]:
+    """See whether the plate is still where it was and the spot still free, and set the orange down there."""
+    survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
+    shift = _shift_m(job.survey, survey) if survey.plate is not None else float("nan")
+    moved = at_most("plate_shift", shift, settings.plate.shift_m, "m")
+    if not moved.passed:
+        return Outcome("plate_moved", (moved,), about=job.target)
+    where = where_of(job.target, survey, progress.wanted, settings)
+    taken = _taken(job.carry.spot_m, where, settings)
+    if taken:
+        return Outcome("spot_taken", taken, about=job.target)
+    ended = yield _holding("lower", job.carry.lower, eye, settings, job)
+    return _outcome("lowered", ended, job)
+
+
+def _taken(spot_m: tuple[float, float], where: Where, settings: Oranges) -> Evidence:
+    """What lies where the orange would come to lie, with the distances that are missing."""
+    x, y = spot_m
+    return failures(
+        tuple(
+            at_least(
+                f"apart_from_{each.name}",
+                float(np.hypot(each.x_m - x, each.y_m - y)),
+                each.radius_m + where.target.radius_m + settings.carry.clearance_m / 2,
+                "m",
+            )
+            for each in where.resting
+        )
+    )

@@ -1,0 +1,233 @@
+"""The states of `oranges` from choosing a fruit to a hold of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, at_least, at_most, passes
+from graspline.execution.happenings import Targeted
+from graspline.execution.requests import Announce, Motion, Reply, solved
+from graspline.grasping.candidates import GraspRejected
+from graspline.grasping.topdown import plan_shift
+from graspline.kinematics.so101 import forward
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
+from graspline.motion.joint_moves import brake, jaw_move
+from graspline.motion.joint_moves import hold as still
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.robots.so101 import TIP_M
+from graspline.tasks.oranges.errand import (
+    Errand,
+    nominal_grip,
+    plan_errand,
+)
+from graspline.tasks.oranges.job import Chosen, Gripped, Job, Noted, Progress, on_plate, where_of
+from graspline.tasks.oranges.layout import nearest_first
+from graspline.tasks.oranges.parameters import Oranges
+from graspline.tasks.oranges.sight import FruitEye
+from graspline.tasks.oranges.targets import chosen
+from graspline.tasks.stages.grasp import Hold
+
+Array = NDArray[np.float64]
+
+# How far, and how often, the fixed jaw is brought up to a fruit that only the other one touches.
+_FOLLOW_M = 0.006
+_FOLLOW_TIMES = 4
+
+
+def idle(
+    eye: FruitEye, settings: Oranges, progress: Progress
+) -> Producing[Gives[Literal["selected"], Chosen] | Outcome[Literal["all_placed", "lost", "stuck", "plate_lost"]]]:
+    """Look at everything and choose the next orange to fetch."""
+    survey = yield from eye.survey()
+    if not eye.knows_all():
+        return Outcome("lost")
+    if not progress.wanted:
+        progress = dataclasses.replace(progress, wanted=chosen(settings, survey))
+    if survey.plate is None:
+        return Outcome("plate_lost")
+    placed = on_plate(survey, settings)
+    # What was placed and is hidden now is believed to lie where it was; the last look decides.
+    remembered = {name for name in progress.book.placed() if name not in survey.things}
+    left = [name for name in progress.wanted if name not in placed and name not in remembered]
+    if not left:
+        return Outcome("all_placed")
+    seen = [survey.things[name] for name in left if name in survey.things]
+    able = [each for each in seen if each.name not in progress.skipped]
+    if not able:
+        return Outcome("stuck" if seen else "lost")
+    target = able[0] if settings.targets.order == "given" else nearest_first(able)[0]
+    yield Announce(Targeted(target.name))
+    job = Job(target=target.name, survey=survey, where=where_of(target.name, survey, progress.wanted, settings))
+    return Gives("selected", Chosen(job=job, progress=progress), about=target.name)
+
+
+def plan(
+    last: Reply, robot: Robot, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+) -> Producing[
+    Gives[Literal["planned"], Chosen] | Gives[Literal["refused"], Noted] | Outcome[Literal["plate_full", "no_way"]]
+]:
+    """Plan the whole errand, from here to the spot and away from it, before anything moves."""
+    tried = progress.tried_for(job.target)
+    found = yield from solved(plan_errand, robot, world, job.where, last.command, settings, tried)
+    if isinstance(found, Errand):
+        label = (job.target, found.pick.grasp.label)
+        noted = dataclasses.replace(progress, tried=(*progress.tried, label))
+        return Gives("planned", Chosen(job=dataclasses.replace(job, errand=found), progress=noted), about=job.target)
+    if found.why == "plate_full":
+        return Outcome("plate_full", found.evidence, about=job.target)
+    if found.why == "plate_unreachable":
+        return Outcome("no_way", found.evidence, about=job.target)
+    skipped = dataclasses.replace(progress, skipped=(*progress.skipped, job.target))
+    return Gives("refused", Noted(progress=skipped), found.evidence, about=job.target)
+
+
+def approach(settings: Oranges, job: Job) -> Stage[Literal["above", "blocked"]]:
+    """Travel to above the orange."""
+    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
+    ended = yield Motion("approach", job.pick.approach, guards=guards)
+    return Outcome("above" if ended.by == "completed" else "blocked", ended.evidence)
+
+
+def posture_adjust(settings: Oranges, job: Job) -> Stage[Literal["aligned", "blocked"]]:
+    """Turn the jaws to where they fit between the fruit and its neighbours, and open them."""
+    posture = job.pick.posture
+    assert posture is not None
+    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
+    ended = yield Motion("posture_adjust", posture, guards=guards)
+    return Outcome("aligned" if ended.by == "completed" else "blocked", ended.evidence)
+
+
+def descend(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["green", "not_green", "blocked"]]:
+    """Come down around the fruit; further in small steps while the posture is not green, but never to the table."""
+    guards = (
+        ForceAbove(force_n=settings.close.bump_n, for_s=0.02),
+        TrackingError(error_rad=settings.close.blocked_rad),
+    )
+    ended = yield Motion("descend", job.pick.descend, guards=guards)
+    while True:
+        if ended.by != "completed":
+            return Outcome("blocked", ended.evidence, about=job.target)
+        evidence = green(ended, robot, settings, job)
+        if passes(evidence):
+            return Outcome("green", evidence, about=job.target)
+        if tip_height_m(ended, robot) - settings.posture.creep_m < settings.posture.floor_m:
+            return Outcome("not_green", evidence, about=job.target)
+        down = functools.partial(plan_shift, up_m=-settings.posture.creep_m)
+        path = yield from solved(down, robot, job.pick, ended.command, 0.0, settings.reach)
+        if isinstance(path, GraspRejected):
+            return Outcome("not_green", evidence, about=job.target)
+        ended = yield Motion("descend", path, guards=guards)
+
+
+def green(reply: Reply, robot: Robot, settings: Oranges, job: Job) -> Evidence:
+    """Whether hand and fruit are as planned: leaning and turned as meant, around the fruit, the jaws open."""
+    grasp, limits = job.pick.grasp, settings.posture
+    planned = job.pick.descend.end[robot.arm]
+    joints = reply.readings.joints[robot.arm]
+    point, rotation = forward(np.stack([planned, joints]), np.array(grasp.tool_m))
+    tilt = float(np.arccos(np.clip(rotation[0, :, 0] @ rotation[1, :, 0], -1, 1)))
+    heading = float(np.arccos(np.clip(rotation[0, :, 2] @ rotation[1, :, 2], -1, 1)))
+    off = float(np.linalg.norm(point[1, :2] - job.where.target.position_m[:2]))
+    error = 3 * job.where.target.position_sigma_m
+    return (
+        at_most("tilt_error", tilt, limits.tilt_error_rad, "rad"),
+        at_most("heading_error", heading, limits.heading_error_rad, "rad"),
+        at_most("off_fruit", off, limits.off_fruit_m + error, "m"),
+        at_least("jaw_angle", float(reply.readings.joints[robot.jaw]), grasp.touch_rad, "rad"),
+    )
+
+
+def tip_height_m(reply: Reply, robot: Robot) -> float:
+    """How high the fixed fingertip is, from the joints."""
+    point, _ = forward(reply.readings.joints[None, robot.arm], np.array([TIP_M, 0.0, 0.0]))
+    return float(point[0, 2])
+
+
+def grasp(robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["closed", "missed"]]:
+    """Bring the fixed jaw up to the fruit, close the other gradually until both touch, and squeeze a little more."""
+    close = settings.close
+    ended = yield Motion("seat", job.pick.seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
+    if ended.command.velocity.any():
+        ended = yield Motion("brake", brake(robot, ended.command))
+    shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
+    both, moving = BothPadsTouch(force_n=close.touch_n), OnePadTouches(pad="moving", force_n=close.touch_n, for_s=0.1)
+    for _ in range(_FOLLOW_TIMES):
+        path = jaw_move(robot, ended.command, shut, speed_rad_s=close.speed_rad_s)
+        ended = yield Motion("close", path, guards=(both, moving))
+        if ended.by is both:
+            touch_rad = float(ended.readings.joints[robot.jaw])
+            path = jaw_move(robot, ended.command, touch_rad - close.squeeze_rad, speed_rad_s=close.speed_rad_s)
+            ended = yield Motion("squeeze", path)
+            if min(ended.readings.pad_forces_n()) >= close.touch_n:
+                return Outcome("closed", ended.evidence)
+        elif ended.by is not moving:
+            return Outcome("missed", ended.evidence, about=job.target)
+        # The fruit stands off the fixed jaw and would jam between the other one and the table: bring the hand up to it.
+        if ended.command.velocity.any():
+            ended = yield Motion("brake", brake(robot, ended.command))
+        path = yield from solved(plan_shift, robot, job.pick, ended.command, _FOLLOW_M, settings.reach)
+        if isinstance(path, GraspRejected):
+            return Outcome("missed", path.evidence, about=job.target)
+        ended = yield Motion("follow", path, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
+        if ended.command.velocity.any():
+            ended = yield Motion("brake", brake(robot, ended.command))
+    return Outcome("missed", ended.evidence, about=job.target)
+
+
+def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:
+    """Where closing ends if nothing is touched: at an angle, or a share of the way from open to shut."""
+    closing, shut = settings.closing, float(robot.limits.lower[robot.jaw])
+    if closing.by == "angle":
+        return max(closing.end_rad, shut)
+    return open_rad + closing.end_percent / 100 * (shut - open_rad)
+
+
+def settle(
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+) -> Producing[Gives[Literal["held"], Gripped] | Outcome[Literal["missed"]]]:
+    """Let the hold settle and check that it is one: pads, jaw opening, and the fruit's place in the hand."""
+    close = settings.close
+    ended = yield Motion("settle", still(robot, last.command, close.settle_s))
+    touch_rad = job.pick.grasp.touch_rad
+    jaw_rad = float(ended.readings.joints[robot.jaw])
+    grip = nominal_grip(job.pick, settings)
+    grip = dataclasses.replace(grip, name=job.target, jaw_rad=float(ended.command.position[robot.jaw]))
+    tool, rotation = ended.readings.tool_position_m, ended.readings.tool_rotation
+    base = forward(ended.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
+    seen = yield from eye.see_held(job.target, base)
+    evidence: Evidence = (
+        at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), close.lost_n, "N"),
+        at_most("jaw_off_touch", abs(jaw_rad - touch_rad), settings.closing.touch_error_rad, "rad"),
+    )
+    centre, sigma = base, job.where.target.position_sigma_m
+    if seen is not None:
+        centre, sigma = seen.position_m, seen.position_sigma_m
+        off = float(np.linalg.norm(centre - base))
+        evidence = (*evidence, at_most("off_in_hand", off, settings.closing.in_hand_m + 3 * sigma, "m"))
+    if not passes(evidence):
+        return Outcome("missed", evidence, about=job.target)
+    hand = _gripper_frame(ended, robot)
+    local = hand[1].T @ (centre - hand[0])
+    grip = dataclasses.replace(grip, centre_m=(float(local[0]), float(local[1]), float(local[2])))
+    hold = Hold(
+        least_jaw_rad=touch_rad - settings.closing.touch_error_rad,
+        tool_m=tool,
+        object_m=centre,
+        in_hand_m=rotation.T @ (centre - tool),
+        position_sigma_m=sigma,
+    )
+    gripped = Gripped(job=dataclasses.replace(job, grip=grip, hold=hold), grip=grip)
+    return Gives("held", gripped, evidence, about=job.target)
+
+
+def _gripper_frame(reply: Reply, robot: Robot) -> tuple[Array, Array]:
+    """Origin and rotation of the gripper frame, from the joints."""
+    origin, rotation = forward(reply.readings.joints[None, robot.arm], np.zeros(3))
+    return origin[0], rotation[0]

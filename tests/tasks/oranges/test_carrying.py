@@ -1,0 +1,181 @@
+"""Carrying an orange, the states by hand: what each asks for, and how it ends."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence
+from graspline.execution.happenings import Noticed
+from graspline.execution.requests import Motion
+from graspline.motion.guards import (
+    Apart,
+    HoldLost,
+    LeftBehind,
+    Slipped,
+    TrackingError,
+    Unsteady,
+)
+from graspline.motion.path import at_rest
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.so101 import SO101
+from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
+from graspline.tasks.oranges.job import Job, Progress
+
+from .stagecraft import (
+    BALL_M,
+    PLATE_XY,
+    SETTINGS,
+    Act,
+    eye_of,
+    forward_held,
+    on_plate,
+)
+
+Array = NDArray[np.float64]
+Table = dict[str, Array]
+
+
+def failed(evidence: Evidence) -> list[str]:
+    return [each.name for each in evidence if not each.passed]
+
+
+# Carrying
+
+
+def test_a_held_orange_is_raised_as_high_as_it_is_carried(held_job: Job, table: Table) -> None:
+    start = np.append(held_job.pick.seat.end[:5], held_job.gripped.jaw_rad)
+    act = Act(table, command=at_rest(start), pads_n=(2.0, 2.0), jaw_rad=held_job.pick.grasp.touch_rad)
+    found = act.play(lift(act.reply(), SO101, eye_of(), SETTINGS, held_job))
+    assert found.name == "lifted"
+    top = forward_held(act.paths("lift")[0].end, held_job.gripped.centre_m)
+    assert top[2] == pytest.approx(SETTINGS.carry.clear_height_m + BALL_M, abs=1e-3)
+
+
+def lower_(act: Act, job: Job, progress: Progress) -> Any:
+    return act.play(lower(act.reply(), SO101, eye_of(), SETTINGS, job, progress))
+
+
+def transport_(act: Act, job: Job, progress: Progress) -> Any:
+    return act.play(transport(act.reply(), eye_of(), SETTINGS, job))
+
+
+ENDINGS = [
+    (HoldLost, "dropped"),
+    (Slipped, "slipped"),
+    (LeftBehind, "slipped"),
+    (Apart, "slipped"),
+    (Unsteady, "slipped"),
+    (TrackingError, "blocked"),
+]
+
+
+@pytest.mark.parametrize(("guard", "outcome"), ENDINGS)
+@pytest.mark.parametrize("state", [transport_, lower_])
+def test_each_sign_that_the_orange_left_the_hand_ends_carrying_by_its_name(
+    held_job: Job, holding: Act, progress: Progress, state: Any, guard: type, outcome: str
+) -> None:
+    name = state.__name__.rstrip("_")
+    if state is lower_:
+        holding.command = at_rest(held_job.carry.lower.positions[0])
+    holding.endings = {name: [guard]}
+    found = state(holding, held_job, progress)
+    assert (found.name, found.about) == (outcome, "orange_1")
+    motion = next(each for each in holding.requests if isinstance(each, Motion))
+    assert {type(each) for each in motion.guards} == {kind for kind, _ in ENDINGS}
+    assert motion.watch is not None
+    assert motion.watch.target == "orange_1"
+
+
+def test_transport_tells_from_where_to_where_before_it_moves(held_job: Job, holding: Act, progress: Progress) -> None:
+    found = transport_(holding, held_job, progress)
+    assert found.name == "arrived"
+    (told,) = holding.told
+    assert isinstance(told, Noticed)
+    assert (told.what, told.about, told.detail) == ("transport", "orange_1", False)
+    assert told.facts["target_m"] == held_job.carry.spot_m
+    assert set(told.facts) == {"start_m", "target_m", "strategy"}
+
+
+def test_a_transport_that_is_already_done_is_skipped(held_job: Job, holding: Act, progress: Progress) -> None:
+    assert held_job.errand is not None
+    carry = dataclasses.replace(held_job.carry, transport=None)
+    there = dataclasses.replace(held_job, errand=dataclasses.replace(held_job.errand, carry=carry))
+    assert transport_(holding, there, progress).name == "arrived"
+    assert holding.motions == []
+
+
+def retreating(act: Act, world: CollisionWorld, job: Job, progress: Progress, settings: Any = SETTINGS) -> Any:
+    stage = retreat(act.reply(), SO101, eye_of(settings), world, settings, job, progress)
+    return act.play(stage)
+
+
+def test_the_way_is_planned_anew_from_how_the_orange_sits(
+    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
+) -> None:
+    start = holding.command.position
+    found = retreating(holding, world, held_job, progress)
+    assert found.name == "clear"
+    carry = found.data.job.carry
+    np.testing.assert_allclose(carry.spot_m, held_job.carry.spot_m, atol=1e-6)
+    first = carry.retreat or carry.transport
+    np.testing.assert_array_equal(first.positions[0], start)
+
+
+def test_a_plate_that_moved_is_followed_before_the_orange_is_carried(
+    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
+) -> None:
+    moved = (PLATE_XY[0] + 0.01, PLATE_XY[1] - 0.04)
+    holding.plate = moved
+    found = retreating(holding, world, held_job, progress)
+    assert found.name == "clear"
+    assert np.hypot(*(np.array(found.data.job.carry.spot_m) - moved)) < 0.09
+
+
+def test_when_the_plate_is_gone_full_or_out_of_reach_the_orange_cannot_be_carried(
+    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
+) -> None:
+    holding.plate = None
+    assert retreating(holding, world, held_job, progress).name == "plate_lost"
+    holding.plate = (0.7, 0.3)
+    assert retreating(holding, world, held_job, progress).name == "no_way"
+    holding.plate = PLATE_XY
+    for number in range(7):
+        angle, off = number * np.pi / 3, 0.06 * (number < 6)
+        holding.balls[f"stranger_{number + 1}"] = on_plate(off * np.cos(angle), off * np.sin(angle))
+    assert retreating(holding, world, held_job, progress).name == "plate_full"
+    assert holding.motions == []
+
+
+def test_an_orange_is_not_lowered_where_the_plate_no_longer_is(held_job: Job, holding: Act, progress: Progress) -> None:
+    holding.command = at_rest(held_job.carry.lower.positions[0])
+    holding.plate = (PLATE_XY[0] + 0.021, PLATE_XY[1])
+    found = lower_(holding, held_job, progress)
+    assert (found.name, failed(found.evidence)) == ("plate_moved", ["plate_shift"])
+    assert found.evidence[0].value == pytest.approx(0.021)
+    assert holding.motions == []
+
+
+def test_a_plate_that_is_not_seen_counts_as_moved(held_job: Job, holding: Act, progress: Progress) -> None:
+    holding.plate = None
+    found = lower_(holding, held_job, progress)
+    assert found.name == "plate_moved"
+    assert found.evidence[0].absent
+
+
+def test_a_plate_that_hardly_moved_is_where_it_was(held_job: Job, holding: Act, progress: Progress) -> None:
+    holding.command = at_rest(held_job.carry.lower.positions[0])
+    holding.plate = (PLATE_XY[0] + 0.015, PLATE_XY[1])
+    assert lower_(holding, held_job, progress).name == "lowered"
+
+
+def test_an_orange_is_not_lowered_onto_another(held_job: Job, holding: Act, progress: Progress) -> None:
+    x, y = held_job.carry.spot_m
+    holding.balls["stranger_1"] = np.array([x + 0.03, y, 0.034])
+    found = lower_(holding, held_job, progress)
+    assert (found.name, failed(found.evidence)) == ("spot_taken", ["apart_from_stranger_1"])
+    assert holding.motions == []
