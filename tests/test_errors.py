@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from graspline.errors import EnvironmentProblem, GrasplineError, InputError, WiringError, nearest
+from graspline.errors import EnvironmentProblem, GrasplineError, InputError, WiringError, nearest, together
 
 
 def test_every_error_has_the_documented_exit_code() -> None:
@@ -42,3 +42,13 @@ def test_a_hint_does_not_depend_on_the_order_of_names() -> None:
 
 def test_a_hint_without_any_known_name_is_still_a_sentence() -> None:
     assert nearest("x", []) == "known: "
+
+
+def test_bad_input_found_in_several_places_is_raised_together() -> None:
+    def refuse(*problems: str) -> None:
+        raise InputError(problems)
+
+    assert together(lambda: 1, lambda: "two") == [1, "two"]
+    with pytest.raises(InputError) as refused:
+        together(lambda: refuse("a", "b"), lambda: 1, lambda: refuse("c"))
+    assert refused.value.problems == ("a", "b", "c")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
 class GrasplineError(Exception):
@@ -28,6 +29,12 @@ class EnvironmentProblem(GrasplineError):
     exit_code = 3
 
 
+class DatasetProblem(GrasplineError):
+    """A dataset on disk that contradicts itself or cannot be read."""
+
+    exit_code = 4
+
+
 class WiringError(GrasplineError):
     """A machine, motion or scene that was put together wrongly: our bug, or a task author's."""
 
@@ -38,3 +45,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}known: {', '.join(known)}"
+
+
+def together(*parts: Callable[[], Any]) -> list[Any]:
+    """What each part returns; the bad input that any of them finds is raised as one error."""
+    results, problems = [], []
+    for part in parts:
+        try:
+            results.append(part())
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return results

@@ -21,7 +21,24 @@ import av
 from graspline.cli.main import entry
 
 COMMAND = [sys.executable, "-m", "graspline.cli"]
-COMMANDS = ("demo", "tasks", "config", "diagram", "region", "run", "campaign", "audit", "bench")
+COMMANDS = (
+    "demo",
+    "tasks",
+    "config",
+    "diagram",
+    "region",
+    "run",
+    "generate",
+    "eval",
+    "report",
+    "compact",
+    "merge",
+    "delete",
+    "export",
+    "campaign",
+    "audit",
+    "bench",
+)
 PATIENCE_S = 120.0
 
 
@@ -108,6 +125,14 @@ class Running:
             assert self._process.poll() is None, self._so_far(self._process.returncode)
             assert time.monotonic() < deadline
             time.sleep(0.002)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
 
     def interrupt(self) -> None:
         self._process.send_signal(signal.SIGINT)

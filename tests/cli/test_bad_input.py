@@ -28,6 +28,13 @@ def test_an_unknown_task_is_refused_in_a_process_too() -> None:
     assert answer.err == f"graspline: unknown task 'lift-cub'; did you mean 'lift-cube'? {TASK_NAMES}\n"
 
 
+def test_unknown_aspects_are_named_with_what_there_is() -> None:
+    first, second = refused("run", "lift-cube", "--randomize", "lightning,camera,wind")
+    known = "known: all, camera, colours, distractors, friction, gains, latency, lighting, masses, textures"
+    assert first == f"--randomize lightning: unknown aspect; did you mean 'lighting'? {known}"
+    assert second == f"--randomize wind: unknown aspect; {known}"
+
+
 @pytest.mark.parametrize("command", ["run", "config", "diagram", "region"])
 @pytest.mark.parametrize(
     "setting, words",
@@ -55,6 +62,8 @@ def test_an_unknown_task_is_refused_in_a_process_too() -> None:
         ("cube.edge_m=[0.03, 0.2]", ["[0.03, 0.2]", "reaches above 0.05", "allowed 0.015 to 0.05, metres"]),
         ("cube.edge_m=[0.02, .nan]", ["nan is not a finite number"]),
         ("cube.edge_m.low=0.03", ["cube.edge_m is a range [low, high], set it whole"]),
+        ("randomize.colours.hue_rad=[-1, 1]", ["[-1, 1] reaches below -0.2", "allowed -0.2 to 0.2, radians"]),
+        ("randomize.distractors.fewest=3", ["fewest is 3, above most, which is 2"]),
         ("reach=0.08", ["0.08 is not a section", "lift_m"]),
         ("reach.lift_m", ["expected KEY.KEY=VALUE"]),
         ("reach.lift_m=", ["nothing after the ="]),

@@ -316,3 +316,16 @@ def test_what_happens_is_told_on_standard_error_and_output_stays_json() -> None:
     assert episode["verdict"] == "success"
     assert "idle: selected orange_1 → plan" in answer.err
     assert "transport orange_1: start_m" in answer.err
+
+
+def test_what_is_randomised_is_told_value_by_value() -> None:
+    (line,) = call("run", "lift-cube", "--randomize", "gains,latency", "--seed", "60000", "--json").lines
+    assert line["succeeded"]
+    assert {name.split(".")[0] for name in line["variation"] if "." in name} == {"gains", "latency"}
+
+
+def test_all_aspects_have_a_word_and_set_has_the_last() -> None:
+    words = ("--randomize", "all", "--set", "randomize.distractors.on=false", "--json")
+    (line,) = call("run", "lift-cube", "--seed", "60001", *words).lines
+    assert set(line["truth"]["objects"]) == {"cube"}
+    assert "lighting.key.brightness" in line["variation"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,11 +10,13 @@ from mujoco.batch import SimulationError
 
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, CorruptControl, Place, Push
+from graspline.engine.raw import step_raw
 from graspline.robots.so101 import PAD_GEOMS, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table
-from graspline.scenes.variation import Variation, box_of, friction_of
+from graspline.scenes.scene import Array
+from graspline.scenes.variation import Edit, Variation, box_of, friction_of
 
-from .worlds import CUBES, PLAIN, START, bits, cube_m, engine_with, play, rest, varied, weighed_kg
+from .worlds import CUBES, PLAIN, START, bits, cube_m, engine_with, play, rest, swing, varied, weighed_kg
 
 WORLDS = [varied(0), varied(1), varied(2), (START, PLAIN)]
 
@@ -288,3 +291,92 @@ def test_lanes_on_tables_of_cubes_from_tiny_to_large_rest_in_order_of_size() -> 
     heights = [cube_m(engine, lane)[2] for lane in range(len(edges))]
     assert all(low < high for low, high in pairwise(heights))
     assert heights == pytest.approx([edge / 2 for edge in edges], abs=3e-5)
+
+
+# Controls that arrive late
+
+
+def late(ticks: int, which: int = 0) -> tuple[Array, Variation]:
+    start, variation = varied(which)
+    return start, dataclasses.replace(variation, latency_ticks=ticks)
+
+
+def test_a_control_takes_effect_as_many_ticks_later_as_the_lane_is_late() -> None:
+    engine, shifted = engine_with([late(3)]), engine_with([varied(0)])
+    lane = np.zeros(1, np.intp)
+    for tick in range(40):
+        engine.step(swing(tick, 0)[None], lane)
+        shifted.step((SO101.home if tick < 3 else swing(tick - 3, 0))[None], lane)
+    assert bits(engine, 0) == bits(shifted, 0)
+
+
+def test_a_late_lane_changes_no_other_and_is_the_same_alone() -> None:
+    together = engine_with([varied(0), late(2, 1), varied(2)], threads=2)
+    play(together, range(40))
+    for lane, world in enumerate([varied(0), late(2, 1), varied(2)]):
+        alone = engine_with([world])
+        for tick in range(40):
+            alone.step(swing(tick, lane)[None], np.zeros(1, np.intp))
+        assert bits(alone, 0) == bits(together, lane)
+
+
+def test_a_late_lane_that_waits_keeps_what_is_on_its_way() -> None:
+    engine, other = engine_with([late(2), varied(1)]), engine_with([late(2)])
+    play(engine, range(10))
+    play(engine, range(10, 15), [1])
+    play(engine, range(10, 20), [0])
+    play(other, range(20))
+    assert bits(engine, 0) == bits(other, 0)
+
+
+def test_saving_a_late_lane_saves_what_is_on_its_way() -> None:
+    engine = engine_with([late(3)])
+    play(engine, range(20))
+    saved = engine.save(0)
+    assert len(saved.on_the_way) == 3
+    play(engine, range(20, 30))
+    after = bits(engine, 0)
+    play(engine, range(7))
+    engine.restore(0, saved)
+    play(engine, range(20, 30))
+    assert bits(engine, 0) == after
+    other = engine_with([varied(1)])
+    other.restore(0, saved)
+    play(other, range(20, 30))
+    assert bits(other, 0) == after
+
+
+def test_a_lane_reset_is_no_longer_late() -> None:
+    engine, fresh = engine_with([late(4)]), engine_with([varied(0)])
+    play(engine, range(20))
+    engine.reset(0, *varied(0))
+    play(engine, range(20))
+    play(fresh, range(20))
+    assert bits(engine, 0) == bits(fresh, 0)
+    assert engine.save(0).on_the_way == ()
+
+
+@pytest.mark.parametrize("ticks", [0, 2, 50])
+def test_bare_physics_is_late_alike(ticks: int) -> None:
+    engine = engine_with([late(ticks)])
+    play(engine, range(30))
+    controls = np.stack([swing(tick, 0) for tick in range(30)])
+    np.testing.assert_array_equal(step_raw(cube_table(), *late(ticks), controls), engine.qpos[0])
+
+
+def test_what_is_only_seen_is_kept_from_physics() -> None:
+    start, variation = varied(0)
+    seen = Variation(
+        edits=(
+            Edit(field="geom_rgba", element=CUBE, values=(0, 0, 1, 1)),
+            Edit(field="cam_pos", element="front", values=(1, 0, 1)),
+            Edit(field="light_dir", element="key", values=(0, 0, -1)),
+            Edit(field="headlight_ambient", element="headlight", values=(0.1, 0.1, 0.1)),
+            Edit(field="tex_rgb", element="backdrop", values=(10, 20, 30)),
+        )
+    )
+    engine, plain = engine_with([(start, variation + seen)]), engine_with([(start, variation)])
+    play(engine, range(20))
+    play(plain, range(20))
+    assert bits(engine, 0) == bits(plain, 0)
+    assert engine.save(0).edits == plain.save(0).edits

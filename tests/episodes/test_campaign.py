@@ -205,7 +205,7 @@ def test_a_fault_that_found_nothing_counts_as_not_struck() -> None:
 def test_the_time_to_detect_ends_with_the_first_state_that_went_otherwise() -> None:
     episode = strange()
     index = next(i for i, each in enumerate(episode.transitions) if each.state == "lift")
-    otherwise = Transition(t_s=2.25, state="lift", outcome="dropped")
+    otherwise = Transition(t_s=2.25, state="lift", outcome="dropped", then="back_off")
     told = (*episode.transitions[:index], otherwise)
     case = case_of(dataclasses.replace(episode, transitions=told), calms()[3])
     assert case.detect_s == pytest.approx(0.25)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -27,7 +28,7 @@ from graspline.execution.requests import (
     solved,
 )
 from graspline.motion.guards import ForceAbove, LeftBehind, ReachedHeight, Slipped
-from graspline.motion.joint_moves import brake, hold, joint_move
+from graspline.motion.joint_moves import brake, hold, joint_move, ramp
 from graspline.motion.path import at_rest
 from graspline.rendering.picture import Picture
 from graspline.robots.so101 import SO101
@@ -135,6 +136,84 @@ def test_a_busy_lane_cannot_be_started_again() -> None:
     assert executor.idle_lanes() == [1]
     with pytest.raises(WiringError, match="lane 0 is busy"):
         executor.start(0, holding(0.1), START, PLAIN)
+
+
+def test_a_driver_that_does_not_stand_still_first_begins_with_the_readings_of_the_start() -> None:
+    executor, seen = executor_of(1), []
+
+    def drive(first: Reply) -> Script:
+        seen.append(first)
+        return (yield Motion("hold", hold(SO101, first.command, 0.1)))
+
+    executor.start(0, drive, START, PLAIN, still_ticks=0)
+    done = finish(executor)
+    assert seen[0].time_s == 0.0
+    np.testing.assert_allclose(seen[0].readings.joints, SO101.home)
+    assert done[0][1].ticks == 6
+
+
+def test_the_halves_of_a_tick_let_a_driver_be_asked_later() -> None:
+    executor, asked = executor_of(1), []
+
+    def drive(reply: Reply) -> Script:
+        while True:
+            asked.append(reply.time_s)
+            reply = yield Motion("hold", hold(SO101, reply.command, 2 * SO101.dt_s))
+
+    executor.start(0, drive, START, PLAIN, still_ticks=0)
+    assert asked == []
+    for frame in range(3):
+        executor.resume()
+        assert len(asked) == frame + 1
+        assert [executor.advance(), executor.advance()] == [False, True]
+    assert asked == pytest.approx([0, 2 * SO101.dt_s, 4 * SO101.dt_s])
+
+
+def test_halves_and_whole_ticks_give_the_same_bits() -> None:
+    whole, halves = (start(executor_of(1), going()) for _ in range(2))
+    (how, track), played = finish(whole)[0], {}
+    while not played:
+        if halves.advance():
+            played = halves.resume()
+    assert how.how == played[0][0].how == "returned"
+    np.testing.assert_array_equal(played[0][1].reference()[0], track.reference()[0])
+    assert halves.engine.state(0).tobytes() == whole.engine.state(0).tobytes()
+
+
+def test_a_lane_stopped_between_the_halves_of_a_tick_comes_to_rest() -> None:
+    executor = start(executor_of(1), going())
+    for _ in range(20):
+        executor.tick()
+    while not executor.advance():
+        pass
+    executor.preempt(0)
+    ((how, track),) = finish(executor).values()
+    assert how.how == "preempted"
+    assert not track.reference()[1][-1].any()
+
+
+def test_a_lane_stopped_before_it_was_asked_anything_stays_where_it_is() -> None:
+    executor = executor_of(1)
+    executor.start(0, going(), START, PLAIN, still_ticks=0)
+    executor.preempt(0)
+    ((how, track),) = finish(executor).values()
+    assert how.how == "preempted"
+    np.testing.assert_array_equal(track.reference()[0][-1], SO101.home)
+
+
+def test_a_motion_may_have_corners_only_if_it_says_so() -> None:
+    path = ramp(SO101, SO101.home, SO101.home + 0.04, 1)
+
+    def drive(corners: bool) -> Callable[[Reply], Script]:
+        def driver(first: Reply) -> Script:
+            return (yield Motion("jump", path, corners=corners))
+
+        return driver
+
+    done = play(drive(True), drive(False))
+    np.testing.assert_array_equal(returned(done, 0).command.position, SO101.home + 0.04)
+    assert done[1][0].how == "crashed"
+    assert "away from the command in force" in done[1][0].error
 
 
 def test_an_executor_without_lanes_ticks_idly() -> None:

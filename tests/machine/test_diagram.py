@@ -121,3 +121,19 @@ def test_a_retry_may_lead_on_to_a_state() -> None:
     )
     assert "rest --> wake: rested (none left)" in mermaid(machine)
     assert "rested: again from rest while naps last; then wake" in words_of(svg(machine))
+
+
+def test_a_picture_with_counts_says_how_often_each_way_was_taken() -> None:
+    taken = {("look", "lost", "look"): 3, ("look", "lost", "end: not_found"): 1}
+    words = words_of(svg(fetching(), taken))
+    assert "lost: again from look ×3 while looks last; then end, not_found ×1" in words
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_picture_with_counts_has_the_same_shape_and_pales_what_never_happened(name: str) -> None:
+    plain, never = (ElementTree.fromstring(svg(MACHINES[name], taken)) for taken in (None, {}))
+    assert plain.attrib == never.attrib
+    assert words_of(svg(MACHINES[name])) == words_of(svg(MACHINES[name], {}))
+    pale = [each for each in never.iter() if each.tag.endswith("}g")]
+    assert sum(len(list(each.iter())) - 1 for each in pale) >= 2 * len(MACHINES[name].states)
+    assert not [each for each in plain.iter() if each.tag.endswith("}g")]

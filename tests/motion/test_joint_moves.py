@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from graspline.motion.joint_moves import brake, hold, jaw_move, join, joint_move
-from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.motion.joint_moves import brake, hold, jaw_move, join, joint_move, ramp
+from graspline.motion.path import Command, Path, at_rest, check_corners, check_path
 from graspline.robots.so101 import HOME, LOWER, SO101, UPPER
 
 Array = NDArray[np.float64]
@@ -222,3 +222,25 @@ def test_planning_a_move_twice_gives_the_same_bits(command: Command, target: Arr
     one, two = (joint_move(SO101, command, target) for _ in range(2))
     assert one.positions.tobytes() == two.positions.tobytes()
     assert one.velocities.tobytes() == two.velocities.tobytes()
+
+
+@settings(max_examples=100, deadline=None)
+@given(POSES, arrays(float, 6, elements=st.floats(-9, 9)), st.integers(1, 60))
+def test_a_ramp_to_anywhere_keeps_range_and_speed_and_goes_straight(start: Array, target: Array, ticks: int) -> None:
+    path = ramp(SO101, start, target, ticks)
+    assert path.ticks == ticks
+    assert check_corners(path, SO101) is None
+    np.testing.assert_array_equal(path.positions[0], start)
+    np.testing.assert_allclose(np.diff(path.positions, axis=0) / path.dt_s, path.velocities[:-1], atol=1e-9)
+    assert not path.velocities[-1].any()
+    # Each joint comes as close as it can.
+    inside = np.clip(target, LOWER, UPPER)
+    reach = SO101.limits.velocity * path.duration_s
+    np.testing.assert_allclose(np.abs(inside - path.end), np.maximum(np.abs(inside - start) - reach, 0), atol=1e-12)
+
+
+@settings(max_examples=50, deadline=None)
+@given(POSES, arrays(float, 6, elements=st.floats(-0.04, 0.04)))
+def test_a_ramp_ends_exactly_where_it_can(start: Array, step: Array) -> None:
+    target = np.clip(start + step, LOWER, UPPER)
+    np.testing.assert_array_equal(ramp(SO101, start, target, 1).end, target)

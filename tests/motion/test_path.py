@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.motion.joint_moves import joint_move
-from graspline.motion.path import SLACK, Path, PathRefused, at_rest, check_path, controls_of, load_factor
+from graspline.motion.path import (
+    SLACK,
+    Path,
+    PathRefused,
+    at_rest,
+    check_corners,
+    check_path,
+    controls_of,
+    load_factor,
+)
 from graspline.robots.so101 import HOME, JOINTS, LOWER, SO101, UPPER
 
 Array = NDArray[np.float64]
@@ -109,6 +118,30 @@ def test_positions_that_jump_away_from_their_velocities_are_refused() -> None:
     (found,) = refused.evidence
     assert found.name == "shoulder_pan jump"
     assert found.value == pytest.approx(0.1)
+
+
+def test_corners_are_let_pass_where_they_are_asked_for() -> None:
+    path = standing()
+    path.positions[2:, 0] += 2.9 * DT_S
+    path.velocities[:2, 0] = 2.9
+    assert check_path(path, SO101) is not None
+    assert check_corners(path, SO101) is None
+
+
+@pytest.mark.parametrize("value, name", [(2.5, "shoulder_pan position"), (3.1 * DT_S, "shoulder_pan velocity")])
+def test_a_path_with_corners_keeps_range_and_speed(value: float, name: str) -> None:
+    path = standing()
+    path.positions[2:, 0] = value
+    found = check_corners(path, SO101)
+    assert found is not None
+    assert name in [each.name for each in found.evidence]
+    assert not any("acceleration" in each.name for each in found.evidence)
+
+
+def test_a_path_with_corners_may_hold_nothing_that_is_not_a_number() -> None:
+    path = standing()
+    path.positions[2, 1] = np.nan
+    assert check_corners(path, SO101) is not None
 
 
 def test_ticks_duration_and_end_are_those_of_the_samples() -> None:

@@ -12,19 +12,22 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from graspline.parameters import build
 from graspline.perception.fruit import Ball, Seen, see_ball_near, see_table
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.rendering.picture import Picture
+from graspline.scenes.distractors import distractor_name
 from graspline.scenes.fruit_table import (
     FLOOR_M,
     PLATE,
     Lying,
-    distractor_name,
     fruit_start,
     fruit_table,
     fruit_variation,
     orange_name,
 )
+from graspline.scenes.randomization import Randomization, randomized
+from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
 Things = dict[str, Lying]
@@ -58,6 +61,7 @@ class Studio:
         plate: tuple[float, float] | None = None,
         arm: Array | None = None,
         lifted: dict[str, Array] | None = None,
+        looks: Variation | None = None,
     ) -> Shown:
         qpos = fruit_start(SCENE, things, plate)
         if plate is None:
@@ -70,7 +74,7 @@ class Studio:
                 qpos[at : at + 3] = lifted[name]
             elif plate is not None and np.hypot(thing.x_m - plate[0], thing.y_m - plate[1]) < PLATE_RADIUS_M:
                 qpos[at + 2] += FLOOR_M
-        variation = fruit_variation(things, 1.0)
+        variation = fruit_variation(things, 1.0) + (looks or Variation())
         picture = self._renderer.draw(qpos, variation, "front")
         geoms = self._renderer.geoms(qpos, variation, "front")
         places = {name: qpos[SCENE.joint_address(name) :][:3].copy() for name in things}
@@ -278,6 +282,31 @@ def test_more_or_less_light_changes_nothing_that_matters(studio: Studio, brightn
         assert np.linalg.norm(ball.position_m - pair(usual, shown)[name].position_m) < 0.001
     assert lit.plate is not None
     assert np.hypot(*(lit.plate.position_m[:2] - PLATE_XY)) < 0.002
+
+
+BRIGHT = {"lighting.brightness": 1.15, "lighting.ambient": 1.15, "colours.brightness": 1.05}
+DARK = {"lighting.brightness": 0.5, "lighting.ambient": 0.5, "colours.brightness": 0.6}
+
+
+@pytest.mark.parametrize("light", [BRIGHT, DARK], ids=["bright", "dark"])
+@pytest.mark.parametrize("hue_rad", [-0.2, 0.2])
+def test_oranges_and_plate_are_found_at_the_ends_of_what_randomisation_allows(
+    studio: Studio, light: dict[str, float], hue_rad: float
+) -> None:
+    ends = {**light, "colours.hue_rad": hue_rad}
+    assignments = [f"{aspect}.on=true" for aspect in ("lighting", "camera", "colours", "textures")]
+    settings = build(Randomization, assignments=[*assignments, *(f"{key}=[{at}, {at}]" for key, at in ends.items())])
+    things = {orange_name(0): orange(0.3, 0.1), orange_name(1): orange(0.15, -0.2), distractor_name(0): block(0.2, 0.2)}
+    for seed in range(4):
+        looks = randomized(SCENE, Variation(), settings, np.random.default_rng(seed))
+        shown = studio.show(things, PLATE_XY, looks=looks)
+        seen = see_table(shown.picture, PLATE_RADIUS_M)
+        assert len(seen.oranges) == len(pair(seen, shown)) == 2
+        for name, ball in pair(seen, shown).items():
+            assert np.linalg.norm(ball.position_m - shown.places[name]) < 0.004
+        assert seen.plate is not None
+        assert np.hypot(*(seen.plate.position_m[:2] - PLATE_XY)) < 0.002
+        assert len(seen.blocks) == 1
 
 
 def test_the_same_picture_gives_the_same_bits(pictures: list[tuple[Things, Shown, Seen]]) -> None:

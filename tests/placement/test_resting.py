@@ -14,6 +14,7 @@ from graspline.placement.resting import (
     Sighting,
     at_rest_for_s,
     has_been_still,
+    is_still_now,
     not_displaced,
     plate_not_shifted,
     rests_on,
@@ -132,6 +133,20 @@ def test_still_time_counts_from_the_last_movement() -> None:
     assert at_rest_for_s([*rolling, *lying], REST) == pytest.approx(0.4)
     assert passes(has_been_still([*rolling, *lying], REST))
     assert not passes(has_been_still([*rolling, *lying[:2]], REST))
+
+
+def test_a_ball_pushed_at_the_last_moment_is_not_still_now() -> None:
+    lying = window()
+    end = lying[-1]
+    # A sixtieth of a second later it has been pushed to 0.04 m/s, and has come half as far as that speed says.
+    moved = np.array([0.04 / 60 / 2, 0.0, 0.0])
+    pushed = Sighting(time_s=end.time_s + 1 / 60, position_m=end.position_m + moved, plate_m=PLATE_AT_M)
+    assert passes(rests_on([*lying, pushed], BALL_M, PLATE, REST))
+    assert not passes(is_still_now([*lying, pushed], REST))
+    assert passes(is_still_now(lying, REST))
+    # Who sees no better than that cannot tell.
+    assert passes(is_still_now([*lying, pushed], REST, error_m=0.002))
+    assert not passes(is_still_now(lying[:1], REST))
 
 
 def test_a_ball_that_rocks_to_and_fro_is_not_still() -> None:

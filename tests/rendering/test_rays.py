@@ -9,7 +9,9 @@ from render_cases import SHAPES, random_state, scene_of
 from graspline.errors import WiringError
 from graspline.rendering.rays import RayRenderer
 from graspline.scenes.cube_table import cube_table
-from graspline.scenes.variation import Variation
+from graspline.scenes.scene import Scene
+from graspline.scenes.textures import PATTERNS
+from graspline.scenes.variation import Edit, Variation
 
 LENS_IN_CASE = """
 <mujoco>
@@ -126,9 +128,37 @@ def test_looking_from_inside_leaves_the_model_as_it_was(opened):
 
 
 def test_what_rays_would_draw_differently_is_refused_all_at_once():
-    textured = SHAPES.replace("<asset>", '<asset><texture name="t" type="2d" builtin="checker" width="8" height="8"/>')
-    with pytest.raises(WiringError, match="textures on geoms and lights that are not directional"):
-        RayRenderer(scene_of(textured.replace("<light ", '<light type="spot"/><light ', 1)), 32, 24)
+    glassy = SHAPES.replace('rgba="1 0 0 1"', 'rgba="1 0 0 .5"')
+    with pytest.raises(WiringError, match="lights that are not directional and translucent geoms"):
+        RayRenderer(scene_of(glassy.replace("<light ", '<light type="spot"/><light ', 1)), 32, 24)
+
+
+def patterned(scene: Scene, surface: str, pattern: str) -> Variation:
+    worn = float(scene.model.material(f"{surface}/{pattern}").id)
+    return Variation(edits=(Edit(field="geom_matid", element=surface, values=(worn,)),))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_patterned_table_has_by_rays_the_mean_colour_it_has_by_opengl(opened, pattern):
+    scene = cube_table()
+    qpos, _ = random_state(1)
+    variation = patterned(scene, "table", pattern)
+    gl, rays = opened("gl", scene), opened("rays", scene)
+    table = rays.geoms(qpos, variation, "front") == scene.model.geom("table").id
+    by_gl, by_rays = (each.draw(qpos, variation, "front").rgb[table].astype(float) for each in (gl, rays))
+    assert np.ptp(by_rays, axis=0).max() == 0
+    assert by_gl.std(axis=0).max() > 2
+    # Within what differs between the part of the pattern that is seen and the whole of it.
+    np.testing.assert_allclose(by_rays.mean(axis=0), by_gl.mean(axis=0), atol=6)
+
+
+def test_a_pattern_nobody_wears_changes_no_picture(opened):
+    scene = cube_table()
+    qpos, _ = random_state(1)
+    rays = opened("rays", scene)
+    plain = rays.draw(qpos, Variation(), "front").rgb
+    assert not np.array_equal(plain, rays.draw(qpos, patterned(scene, "table", "checks"), "front").rgb)
+    assert np.array_equal(plain, rays.draw(qpos, Variation(), "front").rgb)
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,27 @@ def test_an_edit_that_the_next_variation_lacks_does_not_stay(opened, kind):
     assert np.array_equal(plain, renderer.draw(qpos, Variation(), "front").rgb)
 
 
+def test_a_backdrop_takes_the_colour_of_its_variation_and_gives_it_back(opened, kind):
+    renderer = opened(kind, cube_table())
+    qpos, _ = random_state(3)
+    plain = renderer.draw(qpos, Variation(), "front").rgb
+    beyond = renderer.geoms(qpos, Variation(), "front") < 0
+    pink = Variation(edits=(Edit(field="tex_rgb", element="backdrop", values=(230, 130, 150)),))
+    shown = renderer.draw(qpos, pink, "front").rgb
+    assert (shown[beyond] == (230, 130, 150)).all(axis=1).mean() > 0.95
+    assert np.array_equal(plain, renderer.draw(qpos, Variation(), "front").rgb)
+
+
+def test_half_the_light_from_everywhere_darkens_what_is_in_the_shade(opened, kind):
+    renderer = opened(kind, cube_table())
+    qpos, _ = random_state(3)
+    dim = Variation(edits=(Edit(field="headlight_ambient", element="headlight", values=(0.19, 0.19, 0.19)),))
+    plain, dimmed = (renderer.draw(qpos, each, "front").rgb.astype(float) for each in (Variation(), dim))
+    table = renderer.geoms(qpos, Variation(), "front") == cube_table().model.geom("table").id
+    expected = 255 * 0.19 * cube_table().model.geom("table").rgba[:3]
+    np.testing.assert_allclose(np.median((plain - dimmed)[table], axis=0), expected, atol=2)
+
+
 def test_a_larger_cube_covers_more_pixels(opened, kind):
     scene = cube_table()
     renderer = opened(kind, scene)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, solve
 from graspline.rendering.rays import RayRenderer
 from graspline.robots.so101 import FIXED_FACE_M, HOME, LOWER, PAD_GEOMS, TIP_M, UPPER
+from graspline.scenes.distractors import distractor_name
 from graspline.scenes.fruit_table import (
     FLOOR_M,
     PLATE,
     PLATE_KG,
     RIM_TOP_M,
     Lying,
-    distractor_name,
     fruit_start,
     fruit_table,
     fruit_variation,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS
 from graspline.scenes.cube_table import CUBE, cube_table, cube_variation
+from graspline.scenes.textures import texels_of
 from graspline.scenes.variation import (
     Edit,
     Variation,
@@ -161,6 +162,42 @@ def test_variations_add_up_and_the_last_word_counts() -> None:
     model = copy.copy(cube_table().model)
     apply_to_model(model, both)
     assert model.geom(CUBE).size[0] == 0.02
+
+
+def test_delays_of_controls_add_up() -> None:
+    assert (Variation(latency_ticks=1) + Variation(latency_ticks=2)).latency_ticks == 3
+
+
+def test_a_variation_knows_the_numbers_it_gives_a_model() -> None:
+    model = cube_table().model
+    twice = Variation(edits=friction_of(("table",), (0.5, 0.1, 0.1)) + friction_of(("table",), (0.6, 0.1, 0.1)))
+    assert twice.values(model, "geom_friction", "table") == (0.6, 0.1, 0.1)
+    assert Variation().values(model, "geom_friction", "table") == tuple(model.geom("table").friction)
+    assert twice.scaled(model, "geom_friction", "table", 2.0).values == (1.2, 0.2, 0.2)
+
+
+def test_the_light_at_the_camera_and_a_flat_texture_are_edited_too() -> None:
+    model = copy.copy(cube_table().model)
+    edits = (
+        Edit(field="headlight_ambient", element="headlight", values=(0.1, 0.2, 0.3)),
+        Edit(field="tex_rgb", element="backdrop", values=(10, 20, 30)),
+    )
+    write_edits(model, edits)
+    np.testing.assert_allclose(model.vis.headlight.ambient, (0.1, 0.2, 0.3), atol=1e-7)
+    backdrop = texels_of(model, model.texture("backdrop").id)
+    assert (backdrop == (10, 20, 30)).all()
+    assert changed_fields(cube_table().model, model) == {"tex_data"}
+    assert Variation().values(model, "tex_rgb", "backdrop") == (10, 20, 30)
+
+
+@pytest.mark.parametrize("field", ["geom_rgba", "geom_matid", "cam_pos", "light_dir", "headlight_ambient", "tex_rgb"])
+def test_what_only_cameras_notice_is_known_as_such(field: str) -> None:
+    assert Edit(field=field, element="", values=()).only_seen
+
+
+@pytest.mark.parametrize("field", ["geom_size", "geom_friction", "body_mass", "actuator_gainprm", "dof_damping"])
+def test_what_bodies_notice_is_known_as_such(field: str) -> None:
+    assert not Edit(field=field, element="", values=()).only_seen
 
 
 def test_a_cube_says_in_plain_numbers_what_it_is() -> None:

@@ -26,6 +26,7 @@ from graspline.machine.machine import Result
 from graspline.motion.path import at_rest
 from graspline.parameters import build
 from graspline.perception.estimates import Estimate, Perception
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_FINGER, HOME, SO101, moving_finger_m
 from graspline.scenes.cube_table import CUBE, cube_table
 from graspline.spatial.rotations import yaw_of
@@ -45,6 +46,7 @@ from graspline.tasks.lift_cube import (
     verify,
 )
 from graspline.tasks.lift_cube import given as inputs_of
+from graspline.tasks.scatter import lying_at
 from graspline.tasks.stages.sight import Eye
 from graspline.tasks.task import Witness
 
@@ -195,19 +197,20 @@ def test_the_middle_of_the_pads_is_half_a_gap_from_the_fixed_tip() -> None:
     np.testing.assert_allclose(middle, (0.2, 0.0, LAY_AT_M + 0.06), atol=1e-6)
 
 
-def test_verification_looks_as_often_as_asked_waits_between_and_ends_with_a_look() -> None:
-    requests, outcome = play(verifying(), *looks_and_waits(np.array([0.2, 0.0, LAY_AT_M + 0.06]), GOAL.sightings))
+def test_verification_looks_as_often_as_asked_and_once_more_a_tick_later() -> None:
+    requests, outcome = play(verifying(), *looks_and_waits(np.array([0.2, 0.0, LAY_AT_M + 0.06]), GOAL.sightings + 1))
     looks, waits = requests[::2], requests[1::2]
-    assert looks == [Look(None)] * GOAL.sightings
-    assert len(waits) == GOAL.sightings - 1
-    assert all(isinstance(each, Motion) and each.path.duration_s == pytest.approx(SIGHTING_S) for each in waits)
+    assert looks == [Look(None)] * (GOAL.sightings + 1)
+    *long, short = (each.path.duration_s for each in waits)
+    assert long == pytest.approx([SIGHTING_S] * (GOAL.sightings - 1))
+    assert short == pytest.approx(SO101.dt_s)
     assert outcome.name == "verified"
     assert passes(outcome.evidence)
 
 
 @pytest.mark.parametrize("position", [(0.2, 0.0, LAY_AT_M), (0.24, 0.0, LAY_AT_M + 0.06), (0.2, 0.0, LAY_AT_M + 0.1)])
 def test_a_cube_elsewhere_is_refuted_with_evidence(position: tuple[float, float, float]) -> None:
-    _, outcome = play(verifying(), *looks_and_waits(np.array(position), GOAL.sightings))
+    _, outcome = play(verifying(), *looks_and_waits(np.array(position), GOAL.sightings + 1))
     assert outcome.name == "refuted"
     assert failed(outcome.evidence)
 
@@ -278,6 +281,38 @@ def test_places_are_spread_evenly_over_the_ring() -> None:
     radii = np.array([np.hypot(x - PAN_X_M, y) for x, y, _, _ in (draw_place(wide, random) for _ in range(2000))])
     # Half of the ring's area lies beyond this radius.
     assert np.mean(radii > np.sqrt((0.2**2 + 0.4**2) / 2)) == pytest.approx(0.5, abs=0.06)
+
+
+def test_blocks_lie_beside_the_cube_and_out_of_the_way_of_the_plan() -> None:
+    among = parameters(
+        "randomize.distractors.on=true", "randomize.distractors.fewest=2", "randomize.distractors.most=3"
+    )
+    scene = cube_table(3)
+    world = CollisionWorld(scene)
+    for seed in range(6):
+        draw = sample(among, np.random.default_rng(seed))
+        x, y, yaw, edge = placed(draw)
+        plan = certify(among, x, y, yaw, edge)
+        assert isinstance(plan, GraspPlan)
+        count = int(draw.variation.described["distractors.count"])
+        names = [f"block_{index + 1}" for index in range(3)]
+        sizes = {edit.element: edit.values for edit in draw.variation.edits if edit.field == "geom_size"}
+        assert set(sizes) == {CUBE, *names[:count]}
+        for name in names[:count]:
+            at = scene.joint_address(name)
+            pose = draw.start[at : at + 7]
+            assert np.hypot(*(pose[:2] - (x, y))) > 0.03 + edge / 2
+            block = lying_at(name, pose[0], pose[1], np.array(sizes[name]), "box", float(yaw_of(pose[3:])))
+            world.place((block,))
+            for path in (plan.approach, plan.descend, plan.seat, plan.lift):
+                assert world.first_collision(path.positions) is None
+        for name in names[count:]:
+            assert draw.start[scene.joint_address(name)] < -5
+
+
+def test_without_blocks_a_scene_is_drawn_to_the_same_bits() -> None:
+    assert LIFT_CUBE.scene(DEFAULTS) is cube_table()
+    assert "distractors.count" not in sample(DEFAULTS, np.random.default_rng(0)).variation.described
 
 
 def test_a_probe_says_whether_a_place_is_certified_and_why_not() -> None:

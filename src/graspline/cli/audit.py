@@ -13,7 +13,7 @@ import typer
 from graspline.cli.campaign import progress
 from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
 from graspline.cli.outputs import make_folder
-from graspline.cli.run import stopping
+from graspline.cli.playing import stopping
 from graspline.episodes.audit import Audit, run_audit
 from graspline.episodes.faults import FAULTS
 from graspline.episodes.pages import audit_page

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from graspline.datasets.benchmarks import measure_datasets
 from graspline.episodes.benchmarks import measure
 
 
@@ -19,13 +20,18 @@ def bench(
 ) -> None:
     """Measure speeds as ratios on this machine.
 
-    What an episode costs over raw physics, inverse kinematics beside mink, and executor overhead.
+    What an episode costs over raw physics, inverse kinematics beside mink, executor overhead, and what a dataset's
+    pictures cost over raw rendering and encoding.
 
     \b
     Example:
       graspline bench --json
     """
-    figures = measure(episodes, say=lambda line: print(line, file=sys.stderr, flush=True))
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    figures = [*measure(episodes, say), *measure_datasets(say)]
     if as_json:
         print(json.dumps({figure.name: figure.value for figure in figures}))
         return

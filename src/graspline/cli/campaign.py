@@ -16,8 +16,8 @@ import typer
 
 from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
 from graspline.cli.outputs import make_folder
+from graspline.cli.playing import stopping
 from graspline.cli.progress import RunProgress
-from graspline.cli.run import stopping
 from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
 from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.pages import campaign_page

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from graspline.cli import audit, bench, campaign, demo, inspect, run
+from graspline.cli import (
+    audit,
+    bench,
+    campaign,
+    demo,
+    doctor,
+    edit,
+    evaluate,
+    export,
+    generate,
+    inspect,
+    replay,
+    report,
+    run,
+)
 from graspline.version import VERSION
 
 app = typer.Typer(
@@ -25,6 +39,15 @@ app.command("config")(inspect.config)
 app.command("diagram")(inspect.diagram)
 app.command("region")(inspect.region)
 app.command("run")(run.run)
+app.command("generate")(generate.command)
+app.command("eval")(evaluate.evaluate)
+app.command("report")(report.report)
+app.command("compact")(edit.compact)
+app.command("merge")(edit.merge)
+app.command("delete")(edit.delete)
+app.command("export")(export.export)
+app.command("replay")(replay.command)
+app.command("doctor")(doctor.command)
 app.command("campaign")(campaign.campaign)
 app.command("audit")(audit.audit)
 app.command("bench")(bench.bench)

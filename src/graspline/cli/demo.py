@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from graspline.cli.outputs import make_folder
-from graspline.cli.run import stopping
+from graspline.cli.playing import stopping
 from graspline.episodes.film import film, still_sheet
 from graspline.episodes.report import Chronicle, Ending, report_page, telling_moments
 from graspline.episodes.run import Episode, run_scenarios

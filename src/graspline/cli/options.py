@@ -9,8 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from graspline.episodes.faults import FAULTS
-from graspline.errors import InputError
+from graspline.errors import InputError, nearest, together
 from graspline.parameters import Parameters, build, load_yaml
+from graspline.parameters.notation import printable
+from graspline.scenes.randomization import ASPECTS
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Task
 
@@ -25,13 +27,22 @@ Settings = Annotated[
 ]
 
 
+Randomize = Annotated[
+    str | None,
+    typer.Option(
+        "--randomize", metavar="ASPECTS", help=f"Let these vary from episode to episode: all, or {', '.join(ASPECTS)}."
+    ),
+]
+
+
 def task_and_parameters(
     name: str,
     config: Path | None,
     settings: list[str] | None,
     *checks: Callable[[Task[Any]], object],
+    randomize: str | None = None,
 ) -> tuple[Task[Any], Parameters]:
-    """The task by name, and its parameters from defaults, file and `--set`, later ones winning.
+    """The task by name, and its parameters from defaults, file, `--randomize` and `--set`, later ones winning.
 
     Problems that `checks` find in other options are raised together with those of the parameters.
     """
@@ -39,13 +50,28 @@ def task_and_parameters(
 
     def built() -> Parameters:
         document = load_yaml(config) if config is not None else None
-        return _feasible(task, build(task.parameters, document, settings or ()))
+        return _feasible(task, build(task.parameters, document, [*randomizing(randomize), *(settings or ())]))
 
-    parameters, *_ = _together(
+    parameters, *_ = together(
         built,
         *(lambda check=check: check(task) for check in checks),
     )
     return task, parameters
+
+
+def randomizing(aspects: str | None) -> list[str]:
+    """`--randomize lighting,camera` as assignments that turn these on."""
+    if aspects is None:
+        return []
+    named = ASPECTS if aspects.strip() == "all" else tuple(each.strip() for each in aspects.split(","))
+    problems = [
+        f"--randomize {printable(each)}: unknown aspect; {nearest(each, ('all', *ASPECTS))}"
+        for each in named
+        if each not in ASPECTS
+    ]
+    if problems:
+        raise InputError(problems)
+    return [f"randomize.{each}.on=true" for each in named]
 
 
 def equipped(task: Task[Any], parameters: Parameters, faults: Iterable[str]) -> Parameters:
@@ -58,15 +84,3 @@ def _feasible(task: Task[Any], parameters: Parameters) -> Parameters:
     if problems:
         raise InputError(problems)
     return parameters
-
-
-def _together(*parts: Callable[[], Any]) -> list[Any]:
-    results, problems = [], []
-    for part in parts:
-        try:
-            results.append(part())
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
-    return results

@@ -23,19 +23,19 @@ from graspline.episodes.statistics import wilson
 _LINE_EVERY_S = 10.0
 
 
-class RunProgress:
-    """Counts episodes and shows the success rate with its interval."""
+class EpisodeProgress:
+    """Counts episodes, or something else; `said` follows the count."""
 
-    def __init__(self, total: int, *, beside_output: bool) -> None:
+    def __init__(self, total: int, *, beside_output: bool, what: str = "episodes") -> None:
         """`beside_output`: lines go to standard output meanwhile; on a terminal they would tear the bar apart."""
-        self.total, self.done, self.succeeded = total, 0, 0
+        self.total, self.done, self._what = total, 0, what
         self._terminal = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
         self._began = self._spoke = time.monotonic()
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[said]}"),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
@@ -45,26 +45,19 @@ class RunProgress:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._task = self._bar.add_task("episodes", total=total, rate="")
+        self._task = self._bar.add_task(what, total=total, said="")
 
-    def add(self, episode: Episode) -> None:
+    def advance(self, said: str = "") -> None:
+        """One more is done."""
         self.done += 1
-        self.succeeded += episode.succeeded
         if self._terminal:
-            self._bar.update(self._task, advance=1, rate=self._rate())
+            self._bar.update(self._task, advance=1, said=said)
         elif time.monotonic() - self._spoke >= _LINE_EVERY_S:
             self._spoke = time.monotonic()
             elapsed = self._spoke - self._began
-            left = elapsed / self.done * (self.total - self.done)
-            print(
-                f"{self.done}/{self.total} episodes, {self._rate()}, {left:.0f} s left",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    def _rate(self) -> str:
-        low, high = wilson(self.succeeded, self.done)
-        return f"success {100 * self.succeeded / self.done:.1f} % ({100 * low:.1f}–{100 * high:.1f})"
+            left = f"{elapsed / self.done * (self.total - self.done):.0f} s left"
+            parts = (f"{self.done}/{self.total} {self._what}", said, left)
+            print(", ".join(part for part in parts if part), file=sys.stderr, flush=True)
 
     def __enter__(self) -> Self:
         if self._terminal:
@@ -76,3 +69,15 @@ class RunProgress:
     ) -> None:
         if self._terminal:
             self._bar.stop()
+
+
+class RunProgress(EpisodeProgress):
+    """Also shows the success rate with its interval."""
+
+    succeeded = 0
+
+    def add(self, episode: Episode) -> None:
+        self.succeeded += episode.succeeded
+        low, high = wilson(self.succeeded, self.done + 1)
+        rate = f"{100 * self.succeeded / (self.done + 1):.1f} % ({100 * low:.1f}–{100 * high:.1f})"
+        self.advance(f"success {rate}")

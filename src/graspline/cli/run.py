@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import collections
-import json
-import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
+from graspline.cli.options import Config, Randomize, Settings, TaskName, equipped, task_and_parameters
 from graspline.cli.outputs import check_name, make_folder
-from graspline.cli.progress import RunProgress
+from graspline.cli.playing import Report, play
 from graspline.cli.view import Viewer
 from graspline.engine.protocol import Engine
 from graspline.episodes.faults import FAULTS, parse_faults
-from graspline.episodes.film import film
 from graspline.episodes.narrator import Narrator
-from graspline.episodes.run import INTERRUPTED, Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import printable
 
@@ -39,6 +31,7 @@ def run(
     threads: Annotated[int, typer.Option(min=0, max=1024, metavar="N", help="Physics threads; 0 takes all cores.")] = 0,
     config: Config = None,
     settings: Settings = None,
+    randomize: Randomize = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,6 +62,7 @@ def run(
       graspline run lift-cube --seed 7 --video out/seven.mp4
       graspline run lift-cube --fault drop@lift+0.3 --json
       graspline run lift-cube --set perception.position_sigma_m=0.003
+      graspline run oranges --randomize lighting,camera --video out/varied.mp4
     """
     faults = tuple(fault or ())
     found, parameters = task_and_parameters(
@@ -78,6 +72,7 @@ def run(
         lambda named: parse_faults(faults, named.machine(named.parameters()).paths()),
         lambda _: video is None or check_name("--video", video, ".mp4"),
         lambda _: check_level(log),
+        randomize=randomize,
     )
     parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
     if video is not None:
@@ -98,10 +93,11 @@ def run(
         if narrator is not None:
             narrator.after_tick(engine)
 
-    began, played = time.monotonic(), []
+    report = Report(episodes=episodes, scene=scene, as_json=as_json, video=video, require_success=require_success)
     try:
-        with stopping() as stop, RunProgress(episodes, beside_output=as_json) as progress:
-            for episode in run_scenarios(
+        code = play(
+            report,
+            lambda stop: run_scenarios(
                 scenarios,
                 lanes=lanes,
                 threads=threads,
@@ -109,19 +105,12 @@ def run(
                 observers=[] if narrator is None else [narrator],
                 after_tick=after_tick if viewer is not None or narrator is not None else None,
                 stop=lambda: stop() or (viewer is not None and viewer.closed),
-            ):
-                progress.add(episode)
-                if as_json:
-                    print(json.dumps(episode.as_dict(), allow_nan=False), flush=True)
-                if video is not None and episode.verdict != INTERRUPTED:
-                    film(episode, scene, _video_path(video, episode, episodes))
-                played.append(_Told(episode))
-            interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
+            ),
+        )
     finally:
         if viewer is not None:
             viewer.close()
-    _summarise(played, time.monotonic() - began, quiet=as_json)
-    raise typer.Exit(_exit_code(played, interrupted, require_success))
+    raise typer.Exit(code)
 
 
 def check_level(log: str | None) -> None:
@@ -133,67 +122,3 @@ def check_level(log: str | None) -> None:
 
 def _tell(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
-
-
-class _Told:
-    """What the summary needs of an episode; its log is let go."""
-
-    def __init__(self, episode: Episode) -> None:
-        self.verdict, self.succeeded, self.retries = episode.verdict, episode.succeeded, episode.retries
-        self.sim_time_s, self.refused, self.error = episode.sim_time_s, episode.draw.refused, episode.error
-        self.false_success, self.seed = episode.false_success, episode.scenario.seed
-
-
-@contextmanager
-def stopping() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C asks once, politely: lanes brake, hold and report. The second time it is obeyed at once."""
-    asked = False
-
-    def ask(signum: int, frame: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-
-    before = signal.signal(signal.SIGINT, ask)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
-    return path if episodes == 1 else path.with_stem(f"{path.stem}-{episode.scenario.seed}")
-
-
-def _summarise(played: list[_Told], wall_s: float, *, quiet: bool) -> None:
-    """A few lines on standard error; with --json nothing else may be on standard output."""
-    say = (lambda line: print(line, file=sys.stderr)) if quiet else print
-    finished = [each for each in played if each.verdict != INTERRUPTED]
-    if finished:
-        count = len(finished)
-        say(f"succeeded {rate_text(sum(each.succeeded for each in finished), count)}")
-        first = sum(each.succeeded and each.retries == 0 for each in finished)
-        say(f"without a retry {rate_text(first, count)}")
-    for verdict, number in collections.Counter(each.verdict for each in played if not each.succeeded).most_common():
-        seeds = [str(each.seed) for each in played if each.verdict == verdict]
-        say(f"  {verdict}: {number} (seeds {', '.join(seeds[:8])}{', …' if len(seeds) > 8 else ''})")
-    if finished:
-        false = [str(each.seed) for each in finished if each.false_success]
-        say(f"claims that the simulator contradicts: {len(false)}" + (f" (seeds {', '.join(false)})" if false else ""))
-        draws = len(played) + sum(each.refused for each in played)
-        say(f"certified region: {100 * len(played) / draws:.0f} % of what the arm reaches ({draws} draws)")
-        simulated = sum(each.sim_time_s for each in played)
-        say(f"{simulated:.0f} s simulated in {wall_s:.1f} s, {len(finished) / wall_s:.1f} episodes per second")
-    for each in played:
-        if each.error:
-            print(f"seed {each.seed} crashed:\n{each.error}", file=sys.stderr)
-
-
-def _exit_code(played: list[_Told], interrupted: bool, require_success: float | None) -> int:
-    if interrupted:
-        return 130
-    if any(each.verdict == "crashed" for each in played):
-        return 5
-    share = sum(each.succeeded for each in played) / max(len(played), 1)
-    return 1 if require_success is not None and share < require_success else 0

@@ -7,6 +7,8 @@ number of lanes and threads. Sensors are those `mj_step` leaves behind, computed
 from __future__ import annotations
 
 import math
+from collections import deque
+from collections.abc import Iterable, Sequence
 
 import mujoco
 import numpy as np
@@ -44,16 +46,19 @@ class CpuEngine:
         self._edits: list[dict[tuple[str, str], Edit]] = [{} for _ in range(count)]
         self._fields: dict[str, Array] = {}
         self._corrupt: dict[int, list[int]] = {}
+        # Lanes whose controls arrive late: those on their way, the next to arrive first.
+        self._on_the_way: dict[int, deque[Array]] = {}
         self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
         """Put one lane at `start` (a full qpos), at rest, servos holding it there, with this variation."""
         ids = [lane]
         self._batch.reset(ids, stage=int(mujoco.mjtStage.mjSTAGE_NONE))
-        self._set_edits(lane, {(edit.field, edit.element): edit for edit in variation.edits})
+        self._set_edits(lane, _felt(variation.edits))
         self.qpos[lane] = start
         at = [start[self.scene.joint_address(joint)] for joint in self.scene.robot.joints]
         self._ctrl[lane, self._actuators] = at
+        self._put_on_the_way(lane, [self._ctrl[lane].copy()] * variation.latency_ticks)
         # Servos' set points stand where the joints are.
         self._batch.bind("act")[lane] = at
         self._corrupt.pop(lane, None)
@@ -68,8 +73,7 @@ class CpuEngine:
                 body = self.scene.model.body(event.body).id
                 self._batch.bind("xfrc_applied")[lane, body, :3] = event.force_n
             case Change():
-                changed = {(edit.field, edit.element): edit for edit in event.edits}
-                self._set_edits(lane, {**self._edits[lane], **changed})
+                self._set_edits(lane, {**self._edits[lane], **_felt(event.edits)})
             case Place():
                 at = self.scene.joint_address(event.body)
                 self.qpos[lane, at : at + 7] = (*event.position_m, *event.quaternion)
@@ -86,6 +90,8 @@ class CpuEngine:
         # All lanes at once is the common case, and cheaper without an index.
         every = len(lanes) == self.count
         self._ctrl[slice(None) if every else lanes] = controls
+        if self._on_the_way:
+            self._delay(lanes)
         if self._corrupt:
             for lane in [lane for lane in self._corrupt if lane in lanes]:
                 self._ctrl[lane, self._corrupt.pop(lane)] = np.nan
@@ -112,8 +118,12 @@ class CpuEngine:
         return self._batch.state[lane].copy()
 
     def save(self, lane: int) -> Saved:
-        corrupt = tuple(self._corrupt.get(lane, ()))
-        return Saved(state=self.state(lane), edits=dict(self._edits[lane]), corrupt=corrupt)
+        return Saved(
+            state=self.state(lane),
+            edits=dict(self._edits[lane]),
+            corrupt=tuple(self._corrupt.get(lane, ())),
+            on_the_way=tuple(self._on_the_way.get(lane, ())),
+        )
 
     def restore(self, lane: int, saved: Saved) -> None:
         """Continue from a saved state with the same bits as if nothing had happened in between."""
@@ -122,8 +132,21 @@ class CpuEngine:
         self._corrupt.pop(lane, None)
         if saved.corrupt:
             self._corrupt[lane] = list(saved.corrupt)
+        self._put_on_the_way(lane, saved.on_the_way)
         self._warning[lane] = 0
         self.diverged[lane] = False
+
+    def _put_on_the_way(self, lane: int, controls: Sequence[Array]) -> None:
+        self._on_the_way.pop(lane, None)
+        if controls:
+            self._on_the_way[lane] = deque(controls)
+
+    def _delay(self, lanes: NDArray[np.intp]) -> None:
+        """Send this tick's controls on their way, and let those arrive that were sent long enough ago."""
+        for lane in [lane for lane in self._on_the_way if lane in lanes]:
+            line = self._on_the_way[lane]
+            line.append(self._ctrl[lane].copy())
+            self._ctrl[lane] = line.popleft()
 
     def _set_edits(self, lane: int, edits: dict[tuple[str, str], Edit]) -> None:
         model, stale = self.scene.model, False
@@ -145,6 +168,11 @@ class CpuEngine:
         if name not in self._fields:
             self._fields[name] = self._batch.expand(name)
         return self._fields[name]
+
+
+def _felt(edits: Iterable[Edit]) -> dict[tuple[str, str], Edit]:
+    """The edits that physics notices, the last of each number; what is only seen would be carried along for nothing."""
+    return {(edit.field, edit.element): edit for edit in edits if not edit.only_seen}
 
 
 def _quieten_mujoco() -> None:

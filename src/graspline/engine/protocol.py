@@ -18,12 +18,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """Everything that decides a lane's future: its integration state and its model edits."""
+    """Everything that decides a lane's future: its integration state, its model edits and controls still to arrive."""
 
     state: Array
     edits: dict[tuple[str, str], Edit]
     # Actuators whose next control is spoilt.
     corrupt: tuple[int, ...] = ()
+    # Controls (nu,) given and not yet in force, the next to arrive first.
+    on_the_way: tuple[Array, ...] = ()
 
 
 class Engine(Protocol):

@@ -20,8 +20,10 @@ def step_raw(scene: Scene, start: Array, variation: Variation, controls: Array) 
     apply_to_model(model, variation)
     data = mujoco.MjData(model)
     data.qpos[:] = start
-    data.ctrl[:] = data.act[:] = [start[scene.joint_address(joint)] for joint in scene.robot.joints]
-    for control in controls:
+    at = np.array([start[scene.joint_address(joint)] for joint in scene.robot.joints])
+    data.ctrl[:] = data.act[:] = at
+    late = min(variation.latency_ticks, len(controls))
+    for control in (*[at] * late, *controls[: len(controls) - late]):
         data.ctrl[:] = control
         mujoco.mj_step(model, data, nstep=scene.robot.substeps)
     return np.array(data.qpos)

@@ -9,7 +9,7 @@ import numpy as np
 from graspline.engine.protocol import Engine
 from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Look
-from graspline.rendering.choose import Renderer, open_renderer
+from graspline.rendering.choose import Renderer, RendererKind, open_renderer
 from graspline.rendering.picture import Picture
 from graspline.scenes.variation import Variation
 
@@ -17,15 +17,16 @@ from graspline.scenes.variation import Variation
 class Camera:
     """Answers looks through cameras, by a renderer opened at the first one."""
 
-    def __init__(self, engine: Engine, eyesight: Eyesight) -> None:
-        self._engine, self._eyesight = engine, eyesight
+    def __init__(self, engine: Engine, eyesight: Eyesight, kind: RendererKind = "auto", *, smooth: bool = True) -> None:
+        self._engine, self._eyesight, self._smooth = engine, eyesight, smooth
+        self._kind: RendererKind = kind
         self.variations: dict[int, Variation] = {}
         self._renderers: dict[tuple[int, int], Renderer] = {}
 
     def __call__(self, lane: int, look: Look) -> Picture:
         size = look.width, look.height
         if size not in self._renderers:
-            self._renderers[size] = open_renderer(self._engine.scene, *size)
+            self._renderers[size] = open_renderer(self._engine.scene, *size, self._kind, smooth=self._smooth)
         assert look.camera is not None
         seen, error_m = self._eyesight.picture(lane, look.camera)
         qpos = self._engine.qpos[lane] if seen is None else seen

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,14 +56,79 @@ def state_hash(log: EpisodeLog, final_state: Array) -> str:
     return digest.hexdigest()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """A log that was played again, and where that led."""
+
+    # Which of the logs it is, and the lane it was played in.
+    number: int
+    lane: int
+    state_hash: str
+    # qpos at the start of each tick and at the end, (T + 1, nq).
+    states: Array
+
+
 def replay_log(engine: Engine, log: EpisodeLog) -> str:
-    """Play a log again in lane 0 of an engine, without machine, picture or person; returns its hash."""
-    controls = controls_of(engine.scene.robot, log.positions[:-1], log.velocities[:-1])
-    lanes = np.zeros(1, np.intp)
-    engine.reset(0, log.start, log.variation)
-    for tick in range(log.ticks):
-        for when, event in log.events:
-            if when == tick:
-                engine.apply(0, event)
-        engine.step(controls[tick : tick + 1], lanes)
-    return state_hash(log, engine.state(0))
+    """Play a log again; returns its hash."""
+    (replayed,) = replay_logs(engine, [log])
+    return replayed.state_hash
+
+
+def replay_logs(engine: Engine, logs: Iterable[EpisodeLog]) -> Iterator[Replayed]:
+    """Play logs again, without machine, picture or person, as many at once as there are lanes.
+
+    Yields each when it ends; until the next is asked for, its lane stays as it ended.
+    """
+    waiting = iter(enumerate(logs))
+    playing: dict[int, _Rerun] = {}
+    while True:
+        for lane in (lane for lane in range(engine.count) if lane not in playing):
+            for number, log in itertools.islice(waiting, 1):
+                playing[lane] = _Rerun(engine, lane, number, log)
+        ended = [rerun for rerun in playing.values() if rerun.ended]
+        for rerun in ended:
+            del playing[rerun.lane]
+            yield rerun.result()
+        if playing and not ended:
+            lanes = np.array(sorted(playing), np.intp)
+            controls = np.stack([playing[lane].next_control() for lane in lanes.tolist()])
+            engine.step(controls, lanes)
+            for rerun in playing.values():
+                rerun.note()
+        elif not ended:
+            return
+
+
+class _Rerun:
+    """One log on its way through a lane."""
+
+    def __init__(self, engine: Engine, lane: int, number: int, log: EpisodeLog) -> None:
+        self.lane, self._number, self._log, self._engine = lane, number, log, engine
+        self._controls = controls_of(engine.scene.robot, log.positions[:-1], log.velocities[:-1])
+        self._events: dict[int, list[Event]] = {}
+        for tick, event in log.events:
+            self._events.setdefault(tick, []).append(event)
+        self._states = np.empty((log.ticks + 1, len(log.start)))
+        self._tick = 0
+        engine.reset(lane, log.start, log.variation)
+        self._states[0] = log.start
+
+    @property
+    def ended(self) -> bool:
+        return self._tick == self._log.ticks
+
+    def next_control(self) -> Array:
+        """Let strike what struck before this tick; returns the tick's control."""
+        for event in self._events.get(self._tick, ()):
+            self._engine.apply(self.lane, event)
+        return self._controls[self._tick]
+
+    def note(self) -> None:
+        self._tick += 1
+        self._states[self._tick] = self._engine.qpos[self.lane]
+
+    def result(self) -> Replayed:
+        final = self._engine.state(self.lane)
+        return Replayed(
+            number=self._number, lane=self.lane, state_hash=state_hash(self._log, final), states=self._states
+        )

@@ -16,7 +16,7 @@ from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjud
 from graspline.engine.protocol import Engine
 from graspline.robots.so101 import PAD_GEOMS
 from graspline.scenes.scene import ScenePlace
-from graspline.scenes.variation import Edit, Variation, friction_of, row_of
+from graspline.scenes.variation import Edit, Variation, friction_of
 
 Array = NDArray[np.float64]
 
@@ -96,12 +96,7 @@ class Context:
 
     def number(self, field: str, element: str) -> tuple[float, ...]:
         """A number of the model as this lane has had it from its start."""
-        for edit in self.variation.edits:
-            if (edit.field, edit.element) == (field, element):
-                return edit.values
-        model = self.engine.scene.model
-        row = row_of(model, Edit(field=field, element=element, values=()))
-        return tuple(np.ravel(getattr(model, field)[row]).tolist())
+        return self.variation.values(self.engine.scene.model, field, element)
 
     def mass_kg(self, name: str) -> float:
         return self.number("body_mass", name)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from graspline.episodes.audit import Audit, Tally
@@ -23,15 +23,24 @@ small { color: #667; }
 """
 
 
-def page(title: str, body: Iterable[str]) -> str:
+def page(title: str, body: Iterable[str], style: str = "") -> str:
+    """A whole file; `style` is added to what all pages share."""
     lines = [
         "<!doctype html>",
-        f"<html lang='en'><head><meta charset='utf-8'><title>{escape(title)}</title><style>{_STYLE}</style></head>",
+        "<html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>",
+        f"<title>{escape(title)}</title><style>{_STYLE}{style}</style></head>",
         f"<body><h1>{escape(title)}</h1>",
         *body,
         "</body></html>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells are HTML already."""
+    lines = ["<tr>" + "".join(f"<th>{each}</th>" for each in head) + "</tr>"]
+    lines += ["<tr>" + "".join(f"<td>{each}</td>" for each in row) + "</tr>" for row in rows]
+    return "<table>" + "".join(lines) + "</table>"
 
 
 def campaign_page(campaign: Campaign) -> str:

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 
 from graspline.episodes.film import Moment
-from graspline.episodes.pages import page
+from graspline.episodes.pages import page, table
 from graspline.episodes.run import Episode, Instant
 from graspline.evidence import Evidence, Measurement, passes
 from graspline.execution.happenings import Ended, Happening
@@ -116,13 +116,6 @@ def _limit(each: Measurement) -> str:
     return f"{each.relation.replace('<=', '≤').replace('>=', '≥')} {_number(each.limit)}"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Cells are HTML already."""
-    lines = ["<tr>" + "".join(f"<th>{each}</th>" for each in head) + "</tr>"]
-    lines += ["<tr>" + "".join(f"<td>{each}</td>" for each in row) + "</tr>" for row in rows]
-    return "<table>" + "".join(lines) + "</table>"
-
-
 def _evidence(measured: Evidence, by_truth: Evidence) -> str:
     truth = {each.name: each for each in by_truth}
     rows = [
@@ -136,7 +129,7 @@ def _evidence(measured: Evidence, by_truth: Evidence) -> str:
         )
         for each in measured
     ]
-    return _table(("", "what", "measured", "limit", "unit", "by truth"), rows)
+    return table(("", "what", "measured", "limit", "unit", "by truth"), rows)
 
 
 def _claims(endings: Sequence[Ending]) -> str:
@@ -154,7 +147,7 @@ def _claims(endings: Sequence[Ending]) -> str:
                 ("✓ " if right else "✗ ") + "<br>".join(escape(str(one)) for one in each.by_truth),
             )
         )
-    return _table(("time", "state", "claim", "measured", "by truth, at that instant"), rows)
+    return table(("time", "state", "claim", "measured", "by truth, at that instant"), rows)
 
 
 def _transitions(endings: Sequence[Ending]) -> str:
@@ -164,7 +157,7 @@ def _transitions(endings: Sequence[Ending]) -> str:
         cells = (ended.state, ended.outcome, ended.about, ended.then)
         rows.append((f"{each.time_s:.2f} s", f"{each.time_s - before_s:.2f} s", *(escape(cell) for cell in cells)))
         before_s = each.time_s
-    return _table(("ended at", "took", "state", "outcome", "about", "then"), rows)
+    return table(("ended at", "took", "state", "outcome", "about", "then"), rows)
 
 
 def _things(truth: Mapping[str, Any]) -> str:
@@ -177,7 +170,7 @@ def _things(truth: Mapping[str, Any]) -> str:
         )
         speed = thing["speed_m_s"]
         rows.append((escape(name), f"{1000 * size:.1f}", start, now, "–" if speed is None else f"{1000 * speed:.2f}"))
-    return _table(("", "width, mm", "at the start: x, y, z, mm", "at the end: x, y, z, mm", "speed, mm/s"), rows)
+    return table(("", "width, mm", "at the start: x, y, z, mm", "at the end: x, y, z, mm", "speed, mm/s"), rows)
 
 
 def _plan_view(truth: Mapping[str, Any]) -> str:

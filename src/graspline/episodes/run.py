@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -21,7 +21,8 @@ from graspline.errors import WiringError
 from graspline.evidence import Evidence, passes
 from graspline.execution.executor import Executor
 from graspline.execution.eyesight import Eyesight
-from graspline.execution.happenings import Ended, Entered, Finished, Happening, Observer
+from graspline.execution.happenings import Ended, Entered, Finished, Happening, Observer, Targeted
+from graspline.execution.requests import Driver, Reply
 from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
 from graspline.scenes.scene import Scene
@@ -33,15 +34,21 @@ Array = NDArray[np.float64]
 # Verdicts of episodes that were stopped from outside: by whoever runs them, or for taking too long.
 INTERRUPTED = "interrupted"
 HUNG = "hung"
+# Verdict of an episode that a policy could not go on with.
+POLICY_ERROR = "policy_error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """A state that ended: when, which, how."""
+    """A state that ended: when, which, how, where that led, and what was measured."""
 
     t_s: float
     state: str
     outcome: str
+    then: str
+    evidence: Evidence = ()
+    # The object the outcome is about, if it is about one.
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +69,8 @@ class Episode:
     truth: Mapping[str, Any]
     goal_by_truth: Evidence
     log: EpisodeLog
+    # Objects the task worked on, in the order it first turned to them.
+    targets: tuple[str, ...] = ()
     # Faults that struck, or found nothing to strike.
     strikes: tuple[Strike, ...] = ()
     error: str = ""
@@ -70,6 +79,11 @@ class Episode:
     def false_success(self) -> bool:
         """Claimed, but not so by the simulator: the worst thing that can happen."""
         return self.succeeded and not passes(self.goal_by_truth)
+
+    def _variation(self) -> dict[str, Any]:
+        """What was drawn, if anything is randomised on top of the task's own scene."""
+        settings = self.scenario.task.randomization(self.scenario.parameters)
+        return {"variation": dict(self.draw.variation.described)} if settings.any_on else {}
 
     def as_dict(self) -> dict[str, Any]:
         """What `run --json` prints."""
@@ -86,6 +100,7 @@ class Episode:
             ],
             "evidence": [measurement.as_dict() for measurement in self.evidence],
             "truth": self.truth,
+            **self._variation(),
             **({"error": self.error} if self.error else {}),
         }
 
@@ -111,21 +126,51 @@ class Onlooker(Protocol):
     def __call__(self, instant: Instant, happening: Happening) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """How an episode ended that no machine played."""
+
+    verdict: str
+    evidence: Evidence
+    # What went wrong with whoever played it, for people to read.
+    error: str = ""
+
+
+class Pilot(Protocol):
+    """Plays episodes in place of the task's machine, from their first tick on."""
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """States its driver announces, in which faults may strike."""
+        ...
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the pictures it looks at are antialiased."""
+        ...
+
+    def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]: ...
+
+
 class _Diary:
     """An observer that notes every lane's states."""
 
     def __init__(self, lanes: int) -> None:
         self.ended: list[list[tuple[float, Ended]]] = [[] for _ in range(lanes)]
         self.entered: list[list[tuple[float, str]]] = [[] for _ in range(lanes)]
+        # In the order of the first mention.
+        self.targeted: list[dict[str, None]] = [{} for _ in range(lanes)]
 
     def clear(self, lane: int) -> None:
-        self.ended[lane], self.entered[lane] = [], []
+        self.ended[lane], self.entered[lane], self.targeted[lane] = [], [], {}
 
     def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
         if isinstance(happening, Ended):
             self.ended[lane].append((time_s, happening))
         elif isinstance(happening, Entered):
             self.entered[lane].append((time_s, happening.state))
+        elif isinstance(happening, Targeted):
+            self.targeted[lane][happening.name] = None
 
 
 def run_scenarios(
@@ -139,23 +184,25 @@ def run_scenarios(
     limit_s: float = float("inf"),
     after_tick: Callable[[Engine], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
+    pilot: Pilot | None = None,
 ) -> Iterator[Episode]:
     """Play scenarios of one task, as many at once as there are lanes, and yield each when it is finished.
 
     A scenario gives the same bits whatever the lanes and threads. When `stop` turns true every lane is preempted: the
     arms brake and hold, and their episodes end `interrupted`. An episode that has not ended after `limit_s` of
-    simulated time is preempted alike and ends `hung`.
+    simulated time is preempted alike and ends `hung`. Without a `pilot` the task's machine plays.
     """
     if not scenarios:
         return
     scene, uses_truth = _shared(scenarios)
     machines = {each.parameters: each.task.machine(each.parameters) for each in scenarios}
-    faults = {each: parse_faults(each.faults, machines[each.parameters].paths()) for each in scenarios}
+    states = {each: machine.paths() if pilot is None else pilot.states for each, machine in machines.items()}
+    faults = {each: parse_faults(each.faults, states[each.parameters]) for each in scenarios}
     count = min(lanes, len(scenarios))
     engine = CpuEngine(scene, count, threads or cores())
     diary = _Diary(count)
     eyesight = Eyesight(engine)
-    camera = Camera(engine, eyesight)
+    camera = Camera(engine, eyesight, smooth=pilot is None or pilot.smooth)
     executor = Executor(
         engine,
         allow_truth=uses_truth,
@@ -181,8 +228,8 @@ def run_scenarios(
             for lane in executor.idle_lanes() if waiting and not stopped else ():
                 if waiting:
                     scenario = waiting.pop()
-                    machine, struck = machines[scenario.parameters], faults[scenario]
-                    draw = _begin(lane, scenario, machine, executor, injector, diary, camera, struck)
+                    player, struck = pilot or machines[scenario.parameters], faults[scenario]
+                    draw = _begin(lane, scenario, player, executor, injector, diary, camera, struck)
                     playing[lane] = scenario, draw
             if not executor.busy:
                 return
@@ -225,7 +272,7 @@ def _shared(scenarios: Sequence[Scenario]) -> tuple[Scene, bool]:
 def _begin(
     lane: int,
     scenario: Scenario,
-    machine: Machine,
+    player: Machine | Pilot,
     executor: Executor,
     injector: FaultInjector,
     diary: _Diary,
@@ -233,8 +280,8 @@ def _begin(
     faults: tuple[Fault, ...],
 ) -> Draw:
     task, robot = scenario.task, executor.robot
-    for_scene, for_perception, for_faults = scenario.random()
-    draw = task.sample(scenario.parameters, for_scene)
+    _, for_perception, for_faults, _ = scenario.random()
+    draw = scenario.draw()
     given = task.given(scenario.parameters, for_perception)
     context = Context(
         engine=executor.engine,
@@ -244,9 +291,18 @@ def _begin(
         target=str(given.get("target", executor.engine.scene.object_names[0])),
     )
     diary.clear(lane)
+    if "target" in given:
+        diary.targeted[lane][str(given["target"])] = None
     camera.variations[lane] = draw.variation
     injector.arm(lane, faults, context)
-    executor.start(lane, lambda reply: machine.run(robot, reply, given), draw.start, draw.variation)
+
+    def drive(reply: Reply) -> Driver:
+        if isinstance(player, Machine):
+            return player.run(robot, reply, given)
+        return player.drive(Instant(scenario=scenario, draw=draw, engine=executor.engine, lane=lane, time_s=0.0), reply)
+
+    still_ticks = 1 if isinstance(player, Machine) else 0
+    executor.start(lane, drive, draw.start, draw.variation, still_ticks=still_ticks)
     return draw
 
 
@@ -273,15 +329,24 @@ def _episode(
         sim_time_s=track.ticks * engine.scene.robot.dt_s,
         state_hash=state_hash(log, engine.state(lane)),
         transitions=tuple(
-            Transition(t_s=t_s, state=each.state, outcome=each.outcome) for t_s, each in diary.ended[lane]
+            Transition(
+                t_s=t_s,
+                state=each.state,
+                outcome=each.outcome,
+                then=each.then,
+                evidence=each.evidence,
+                about=each.about,
+            )
+            for t_s, each in diary.ended[lane]
         ),
         entries=tuple(diary.entered[lane]),
         evidence=evidence,
         truth=truth_of(snapshot),
         goal_by_truth=scenario.task.judge(scenario.parameters, draw, snapshot),
         log=log,
+        targets=tuple(diary.targeted[lane]),
         strikes=strikes,
-        error=how.error,
+        error=how.value.error if isinstance(how.value, Ruling) else how.error,
     )
 
 
@@ -290,6 +355,8 @@ def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) 
     if isinstance(how.value, Result):
         spent = sum(machine.budgets[name] - left for name, left in how.value.left.items())
         return how.value.outcome, how.value.evidence, spent
+    if isinstance(how.value, Ruling):
+        return how.value.verdict, how.value.evidence, 0
     names = {"preempted": INTERRUPTED, "physics_diverged": "physics_diverged", "crashed": "crashed"}
     return names[how.how], (), retries
 

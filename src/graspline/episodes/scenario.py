@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from graspline.parameters import Parameters, Value, dump
-from graspline.tasks.task import Task
+from graspline.scenes.randomization import randomized
+from graspline.tasks.task import Draw, Task
 from graspline.version import VERSION
 
 # Sensors are those of the last of the eight substeps; see engine/cpu.py.
@@ -25,10 +26,17 @@ class Scenario:
     seed: int
     faults: tuple[str, ...] = ()
 
-    def random(self) -> tuple[np.random.Generator, np.random.Generator, np.random.Generator]:
-        """Independent randomness for the scene, for perception and for faults."""
-        scene, perception, faults = np.random.SeedSequence(self.seed).spawn(3)
-        return np.random.default_rng(scene), np.random.default_rng(perception), np.random.default_rng(faults)
+    def random(self) -> tuple[np.random.Generator, np.random.Generator, np.random.Generator, np.random.Generator]:
+        """Independent randomness for the scene, for perception, for faults and for what is randomised on top."""
+        scene, perception, faults, varied = map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(4))
+        return scene, perception, faults, varied
+
+    def draw(self) -> Draw:
+        """The random scene it starts from: what the task draws, randomised as its parameters say."""
+        for_scene, _, _, for_variation = self.random()
+        draw = self.task.sample(self.parameters, for_scene)
+        settings, scene = self.task.randomization(self.parameters), self.task.scene(self.parameters)
+        return replace(draw, variation=randomized(scene, draw.variation, settings, for_variation))
 
     def as_dict(self) -> dict[str, Value]:
         """Plain values, with the versions that the bits depend on."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.execution.requests import Motion, Reply, Within
-from graspline.motion.joint_moves import hold, joint_move
+from graspline.motion.joint_moves import hold, joint_move, ramp
 from graspline.motion.path import Path
 from graspline.robots.robot import Robot
 
@@ -17,42 +17,21 @@ Array = NDArray[np.float64]
 
 # How often a person's wish is looked at again.
 _JOG_S = 0.1
-# Share of the acceleration limit that slowing down towards a target counts on.
-_EASE = 0.6
 
 
 def follow(
-    robot: Robot, first: Reply, policy: Callable[[Reply], Array | None], *, rate_hz: float
+    robot: Robot, first: Reply, policy: Callable[[Reply], Generator[Any, Reply, Array | None]], *, rate_hz: float
 ) -> Generator[Any, Reply, Reply]:
-    """Let a policy choose joint targets at a rate until it returns None.
+    """Let a policy, which may look before it chooses, name joint targets at a rate until it names none.
 
-    The reference goes to each target linearly over its ticks, held inside velocity and acceleration limits.
+    The reference goes to each target linearly over its ticks. A target out of range is taken as the end of the range,
+    one too far to reach in time is approached at the speed limit.
     """
     ticks = max(1, round(robot.control_hz / rate_hz))
     reply = first
-    while (target := policy(reply)) is not None:
-        reply = yield Motion("follow", _towards(robot, reply, np.asarray(target, float), ticks))
+    while (target := (yield from policy(reply))) is not None:
+        reply = yield Motion("follow", ramp(robot, reply.command.position, target, ticks), corners=True)
     return reply
-
-
-def _towards(robot: Robot, reply: Reply, target: Array, ticks: int) -> Path:
-    limits, dt = robot.limits, robot.dt_s
-    position, velocity = reply.command.position, reply.command.velocity
-    target = np.clip(target, limits.lower, limits.upper)
-    braking = _EASE * limits.acceleration
-    positions, velocities = [position], [velocity]
-    for left in range(ticks, 0, -1):
-        away = target - position
-        # Linearly there, but never faster than it can still stop in what is left after this tick.
-        left_over = np.maximum(np.abs(away) - np.sign(away) * velocity * (dt / 2), 0.0)
-        stoppable = braking * (np.sqrt(dt * dt + 2 * left_over / braking) - dt)
-        wanted = np.clip(away / (left * dt), -stoppable, stoppable)
-        change = np.clip(wanted - velocity, -limits.acceleration * dt, limits.acceleration * dt)
-        before, velocity = velocity, np.clip(velocity + change, -limits.velocity, limits.velocity)
-        position = position + (before + velocity) * (dt / 2)
-        positions.append(position)
-        velocities.append(velocity)
-    return Path(positions=np.stack(positions), velocities=np.stack(velocities), dt_s=dt)
 
 
 def jog(

@@ -42,7 +42,7 @@ from graspline.execution.sights import Sights
 from graspline.execution.track import Track
 from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Rows
 from graspline.motion.joint_moves import hold
-from graspline.motion.path import Command, at_rest, check_path
+from graspline.motion.path import Command, Path, check_corners, check_path
 from graspline.rendering.picture import Picture
 from graspline.scenes.variation import Variation
 
@@ -106,6 +106,8 @@ class Executor:
         self._index: NDArray[np.intp] | slice = self._active
         self._reel = Reel(self.robot, engine.count)
         self._next_stop = NEVER
+        # Lanes whose request has ended and whose driver has not been asked yet what comes next.
+        self._ended: list[int] = []
         self._guards = GuardTables(engine.count, self.robot.control_hz)
         self._eyesight = eyesight or Eyesight(engine)
         self._sights = Sights(engine, self._eyesight, photograph)
@@ -123,17 +125,28 @@ class Executor:
     def idle_lanes(self) -> list[int]:
         return [lane for lane in range(self.engine.count) if lane not in self._lanes]
 
-    def start(self, lane: int, make_driver: Callable[[Reply], Driver], start: Array, variation: Variation) -> None:
-        """Reset a lane; after one tick of standing still, `make_driver` gets the first readings and takes over."""
+    def start(
+        self,
+        lane: int,
+        make_driver: Callable[[Reply], Driver],
+        start: Array,
+        variation: Variation,
+        *,
+        still_ticks: int = 1,
+    ) -> None:
+        """Reset a lane; after so many ticks of standing still `make_driver` gets the first readings and takes over."""
         if lane in self._lanes:
             raise WiringError(f"lane {lane} is busy")
         self.engine.reset(lane, start, variation)
         self._eyesight.heal(lane)
         at = np.array([start[self.engine.scene.joint_address(name)] for name in self.robot.joints])
-        still = Motion("start", hold(self.robot, at_rest(at), self.robot.dt_s))
+        positions = np.repeat(at[None], still_ticks + 1, axis=0)
+        still = Motion("start", Path(positions=positions, velocities=np.zeros_like(positions), dt_s=self.robot.dt_s))
         track = Track(start=np.array(start), variation=variation)
         self._lanes[lane] = _Lane(make_driver=make_driver, track=track, began=self._now, motion=still)
         self._put(lane, still)
+        if not still_ticks:
+            self._ended.append(lane)
         self._refresh_active()
 
     def time_s(self, lane: int) -> float:
@@ -165,6 +178,7 @@ class Executor:
         """Stop a lane in whatever state it is: unwind its driver, brake within limits, hold."""
         mine = self._lanes.get(lane)
         if mine is not None and mine.parting is None:
+            self._ended = [each for each in self._ended if each != lane]
             command = self._cut(lane)
             self._part(lane, self._unwind(mine), command)
 
@@ -184,6 +198,17 @@ class Executor:
 
     def tick(self) -> dict[int, tuple[Finished, Track]]:
         """Advance every busy lane by one control tick; returns the lanes that are done, with what they played."""
+        finished = self.resume() if self._ended else {}
+        if self.advance():
+            finished.update(self.resume())
+        return finished
+
+    def advance(self) -> bool:
+        """The first half of a tick: events, physics and guards; whether any lane's request has ended.
+
+        Such a lane must be resumed before the next tick. Whoever knows what its driver will say only later, as an
+        environment does, uses the halves.
+        """
         if self._due and self._due[0][0] <= self._now:
             self._call_due()
         lanes, index = self._active, self._index
@@ -201,13 +226,21 @@ class Executor:
             fresh = self._sights.see(self._now) if self._now >= self._sights.next_due else None
             fired = self._guards.evaluate(self._rows, fresh, self._now)
         if fired is None and not diverged and self._now < self._next_stop:
-            return {}
+            return False
         done = self._reel.stop <= self._now
         if fired is not None:
             done |= fired
         if diverged:
             done |= self.engine.diverged
-        finished = self._resume([lane for lane in np.flatnonzero(done).tolist() if lane in self._lanes])
+        self._ended = [lane for lane in np.flatnonzero(done).tolist() if lane in self._lanes]
+        if not self._ended:
+            self._next_stop = int(self._reel.stop.min())
+        return bool(self._ended)
+
+    def resume(self) -> dict[int, tuple[Finished, Track]]:
+        """The second half: ask drivers whose request has ended what comes next; returns the lanes that are done."""
+        ended, self._ended = self._ended, []
+        finished = self._resume(ended)
         self._next_stop = int(self._reel.stop.min())
         return finished
 
@@ -363,12 +396,12 @@ class Executor:
         if path.ticks < 1:
             raise WiringError(f"motion {motion.name!r} has no tick to play; a path has at least two rows")
         apart = np.abs(path.positions[0] - command.position).max()
-        drift = np.abs(path.velocities[0] - command.velocity).max()
+        drift = 0.0 if motion.corners else np.abs(path.velocities[0] - command.velocity).max()
         if not (apart <= CONTINUITY and drift <= CONTINUITY):
             raise WiringError(
                 f"motion {motion.name!r} starts {apart:.2g} rad and {drift:.2g} rad/s away from the command in force"
             )
-        refused = check_path(path, self.robot)
+        refused = check_corners(path, self.robot) if motion.corners else check_path(path, self.robot)
         if refused is not None:
             raise WiringError(f"motion {motion.name!r} breaks limits: {refused}")
         if motion.watch is not None and motion.watch.look is None and not self._allow_truth:

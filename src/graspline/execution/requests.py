@@ -64,6 +64,8 @@ class Motion:
     path: Path
     guards: tuple[Guard, ...] = ()
     watch: Watch | None = None
+    # Whether velocity may jump at its ends and between its rows, as it does where targets come from outside.
+    corners: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
 
 from graspline.machine.machine import Machine
-from graspline.machine.table import End, Retry, Transition
+from graspline.machine.table import End, Retry, Transition, targets_of
 
 _BOX_W, _BOX_H, _GAP = 150, 38, 34
 _LEFT, _TOP = 120, 56
 _LINE_H, _CHARACTER_W = 16, 5.8
 _FONT = "font-family='Helvetica, Arial, sans-serif'"
+_NEVER_OPACITY = 0.35
+
+# How often an outcome of a state led where, all three named as events name them.
+Taken = Mapping[tuple[str, str, str], int]
 
 
 def mermaid(machine: Machine) -> str:
@@ -84,9 +89,33 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
     )
 
 
-def svg(machine: Machine) -> str:
-    """States from top to bottom in the order of the table; beside each, where its other outcomes lead."""
-    states = list(machine.states)
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """What a picture says about how often its arrows were taken: nothing if nobody counted."""
+
+    taken: Taken | None
+
+    def entered(self, state: str) -> bool:
+        return self.taken is None or any(count for (left, _, _), count in self.taken.items() if left == state)
+
+    def followed(self, state: str, outcome: str, transition: Transition) -> bool:
+        return self.taken is None or any(self._count(state, outcome, target) for target in targets_of(transition))
+
+    def mark(self, state: str, outcome: str, target: str | End) -> str:
+        count = self._count(state, outcome, target)
+        return f" ×{count}" if count else ""
+
+    def _count(self, state: str, outcome: str, target: str | End) -> int:
+        then = f"end: {target.outcome}" if isinstance(target, End) else target
+        return (self.taken or {}).get((state, outcome, then), 0)
+
+
+def svg(machine: Machine, taken: Taken | None = None) -> str:
+    """States from top to bottom in the order of the table; beside each, where its other outcomes lead.
+
+    With counts, every arrow carries its own and what was never entered or taken is pale.
+    """
+    states, counts = list(machine.states), _Counts(taken)
     below = zip(states, [*states[1:], None], strict=True)
     onward = {state: _onward(machine, state, following) for state, following in below}
     place = _places({state: len(machine.table[state]) - len(onward[state]) for state in states})
@@ -98,19 +127,21 @@ def svg(machine: Machine) -> str:
     for index, state in enumerate(states):
         y = place[state]
         if onward[state]:
-            parts += _arrow_down(y + _BOX_H, place[states[index + 1]], onward[state])
+            parts += _arrow_down(y + _BOX_H, place[states[index + 1]], _counted(counts, state, onward[state]))
         side = []
         for outcome, transition in machine.table[state].items():
             if outcome in onward[state]:
                 continue
             if isinstance(transition, str) and place[transition] < y and len(machine.table[state]) <= 2:
                 backs += 1
-                parts += _arrow_back(y, place[transition], outcome, 26 * backs)
+                words = outcome + counts.mark(state, outcome, transition)
+                arrow = _arrow_back(y, place[transition], words, 26 * backs)
+                parts += _faded(arrow, counts.followed(state, outcome, transition))
             else:
                 side.append((outcome, transition))
-                longest = max(longest, len(_side_words(outcome, transition)))
-        parts += _box(y, state, nested=isinstance(machine.states[state], Machine))
-        parts += _side(machine, y, side)
+                longest = max(longest, len(_side_words(counts, state, outcome, transition)))
+        parts += _faded(_box(y, state, nested=isinstance(machine.states[state], Machine)), counts.entered(state))
+        parts += _side(machine, counts, state, y, side)
     height = place[states[-1]] + _BOX_H + _GAP
     width = max(720, _LEFT + _BOX_W + 50 + round(_CHARACTER_W * longest))
     head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}'>"
@@ -121,9 +152,23 @@ def svg(machine: Machine) -> str:
     return "\n".join([head, marker, *parts, "</svg>"]) + "\n"
 
 
-def _onward(machine: Machine, state: str, following: str | None) -> list[str]:
-    """Outcomes that lead to the state below."""
-    return [outcome for outcome, to in machine.table[state].items() if following is not None and to == following]
+def _faded(parts: list[str], used: bool) -> list[str]:
+    return parts if used else [f"<g opacity='{_NEVER_OPACITY}'>", *parts, "</g>"]
+
+
+def _counted(counts: _Counts, state: str, onward: dict[str, str]) -> dict[str, bool]:
+    """What stands beside the arrow to the state below, and which of it ever happened."""
+    return {
+        outcome + counts.mark(state, outcome, below): counts.followed(state, outcome, below)
+        for outcome, below in onward.items()
+    }
+
+
+def _onward(machine: Machine, state: str, following: str | None) -> dict[str, str]:
+    """Outcomes that lead to the state below, and that state."""
+    if following is None:
+        return {}
+    return {outcome: following for outcome, to in machine.table[state].items() if to == following}
 
 
 def _places(lines: dict[str, int]) -> dict[str, int]:
@@ -148,12 +193,13 @@ def _box(y: int, state: str, nested: bool) -> list[str]:
     ]
 
 
-def _arrow_down(start: int, end: int, outcomes: list[str]) -> list[str]:
+def _arrow_down(start: int, end: int, outcomes: dict[str, bool]) -> list[str]:
     x, top = _LEFT + _BOX_W / 2, (start + end) / 2 + 4 - 6 * (len(outcomes) - 1)
-    return [
-        f"<line x1='{x}' y1='{start}' x2='{x}' y2='{end - 2}' stroke='#556' marker-end='url(#tip)'/>",
-        *(_text(x + 7, top + 12 * line, outcome, size=11, colour="#334") for line, outcome in enumerate(outcomes)),
-    ]
+    arrow = [f"<line x1='{x}' y1='{start}' x2='{x}' y2='{end - 2}' stroke='#556' marker-end='url(#tip)'/>"]
+    parts = _faded(arrow, any(outcomes.values()))
+    for line, (words, used) in enumerate(outcomes.items()):
+        parts += _faded([_text(x + 7, top + 12 * line, words, size=11, colour="#334")], used)
+    return parts
 
 
 def _arrow_back(start: int, end: int, outcome: str, depth: int) -> list[str]:
@@ -166,7 +212,7 @@ def _arrow_back(start: int, end: int, outcome: str, depth: int) -> list[str]:
     ]
 
 
-def _side(machine: Machine, y: int, side: list[tuple[str, Transition]]) -> list[str]:
+def _side(machine: Machine, counts: _Counts, state: str, y: int, side: list[tuple[str, Transition]]) -> list[str]:
     parts = []
     x = _LEFT + _BOX_W
     top = y + _BOX_H / 2 - _LINE_H * (len(side) - 1) / 2
@@ -174,26 +220,28 @@ def _side(machine: Machine, y: int, side: list[tuple[str, Transition]]) -> list[
         at = top + index * _LINE_H
         good = isinstance(transition, End) and transition.outcome in machine.successes
         colour = "#1d7a3c" if good else "#9a3324" if isinstance(transition, End) else "#7a5a10"
-        parts += [
+        arrow = [
             f"<line x1='{x}' y1='{y + _BOX_H / 2}' x2='{x + 34}' y2='{at}' stroke='{colour}' marker-end='url(#tip)'/>",
-            _text(x + 40, at + 4, _side_words(outcome, transition), size=11, colour=colour),
+            _text(x + 40, at + 4, _side_words(counts, state, outcome, transition), size=11, colour=colour),
         ]
+        parts += _faded(arrow, counts.followed(state, outcome, transition))
     return parts
 
 
-def _side_words(outcome: str, transition: Transition) -> str:
-    return f"{outcome}: {_told(transition)}"
+def _side_words(counts: _Counts, state: str, outcome: str, transition: Transition) -> str:
+    if isinstance(transition, Retry):
+        again, then = (
+            _told(target).removeprefix("to ") + counts.mark(state, outcome, target)
+            for target in (transition.to, transition.otherwise)
+        )
+        return f"{outcome}: again from {again} while {transition.budget} last; then {then}"
+    return f"{outcome}: {_told(transition)}{counts.mark(state, outcome, transition)}"
 
 
-def _told(transition: Transition) -> str:
-    match transition:
-        case End():
-            return f"end, {transition.outcome}" + (f", after {transition.after}" if transition.after else "")
-        case Retry():
-            then = _told(transition.otherwise).removeprefix("to ")
-            return f"again from {transition.to} while {transition.budget} last; then {then}"
-        case _:
-            return f"to {transition}"
+def _told(target: str | End) -> str:
+    if isinstance(target, End):
+        return f"end, {target.outcome}" + (f", after {target.after}" if target.after else "")
+    return f"to {target}"
 
 
 def _text(

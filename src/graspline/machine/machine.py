@@ -76,6 +76,15 @@ class Machine:
                 found += [f"{name}.{inner}" for inner in state.paths()]
         return tuple(found)
 
+    def is_retry(self, path: str, outcome: str, then: str) -> bool:
+        """Whether this outcome of a state, named as events name it, spent a budget to go on to `then`."""
+        outer, _, inner = path.partition(".")
+        state = self.states[outer]
+        if inner and isinstance(state, Machine):
+            return state.is_retry(inner, outcome, then)
+        transition = self.table[outer][outcome]
+        return isinstance(transition, Retry) and then == transition.to
+
     def signature(self, state: str) -> Signature:
         """What a state takes and gives; for a nested machine its own inputs and outcomes."""
         found = self.states[state]

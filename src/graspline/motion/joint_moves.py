@@ -86,6 +86,22 @@ def hold(robot: Robot, start: Command, duration_s: float) -> Path:
     return still if stop is None else join(stop, still)
 
 
+def ramp(robot: Robot, start: Array, target: Array, ticks: int) -> Path:
+    """Straight to a target in so many ticks, or as far towards it as range and speed limits let each joint come.
+
+    It has corners: the velocity is the slope from the first row on, and nothing at the end, so that whoever takes over
+    starts from rest.
+    """
+    limits, duration_s = robot.limits, ticks * robot.dt_s
+    reach = limits.velocity * duration_s
+    end = np.clip(np.clip(target, limits.lower, limits.upper), start - reach, start + reach)
+    positions = start + (end - start) * (np.arange(ticks + 1) / ticks)[:, None]
+    positions[-1] = end
+    velocities = np.repeat((end - start)[None] / duration_s, ticks + 1, axis=0)
+    velocities[-1] = 0.0
+    return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
+
+
 def join(first: Path, second: Path) -> Path:
     """One path after the other; the second must start where the first ends."""
     return Path(

@@ -90,6 +90,16 @@ def check_path(path: Path, robot: Robot) -> PathRefused | None:
     return None if _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)) else _refusal(path, robot)
 
 
+def check_corners(path: Path, robot: Robot) -> PathRefused | None:
+    """Every sample inside range and every step inside velocity limits; how corners are taken is left to the servos."""
+    limits, positions = robot.limits, path.positions
+    speeds = np.abs(positions[1:] - positions[:-1]) / path.dt_s
+    inside = _all((positions >= limits.lower) & (positions <= limits.upper))
+    if inside and _all(speeds <= limits.velocity * (1 + SLACK)):
+        return None
+    return PathRefused(evidence=failures(_range_and_speed(positions, speeds.max(axis=0), robot)))
+
+
 def _jumps(path: Path) -> Array:
     """How far each step of the positions, (T, nu), differs from what the velocities say."""
     steps = path.positions[1:] - path.positions[:-1]
@@ -106,21 +116,29 @@ def _all(flags: NDArray[np.bool_]) -> bool:
     return b"\x00" not in flags.tobytes()
 
 
-def _refusal(path: Path, robot: Robot) -> PathRefused:
-    limits = robot.limits
-    accelerations = np.diff(path.velocities, axis=0) / path.dt_s
-    low, high = path.positions.min(axis=0), path.positions.max(axis=0)
-    speed = np.abs(path.velocities).max(axis=0)
-    push = np.abs(accelerations).max(axis=0) if len(accelerations) else np.zeros_like(speed)
+def _range_and_speed(positions: Array, speed: Array, robot: Robot) -> Evidence:
+    """Joint by joint; `speed` is the highest of each, (nu,)."""
+    limits, low, high = robot.limits, positions.min(axis=0), positions.max(axis=0)
     found = []
     for i, name in enumerate(robot.joints):
         found += [
             at_least(f"{name} position", low[i], limits.lower[i], "rad"),
             at_most(f"{name} position", high[i], limits.upper[i], "rad"),
             at_most(f"{name} velocity", speed[i], limits.velocity[i] * (1 + SLACK), "rad/s"),
-            at_most(f"{name} acceleration", push[i], limits.acceleration[i] * (1 + SLACK), "rad/s²"),
         ]
-    broken = failures(tuple(found))
+    return tuple(found)
+
+
+def _refusal(path: Path, robot: Robot) -> PathRefused:
+    limits = robot.limits
+    accelerations = np.diff(path.velocities, axis=0) / path.dt_s
+    speed = np.abs(path.velocities).max(axis=0)
+    push = np.abs(accelerations).max(axis=0) if len(accelerations) else np.zeros_like(speed)
+    hard = tuple(
+        at_most(f"{name} acceleration", push[i], limits.acceleration[i] * (1 + SLACK), "rad/s²")
+        for i, name in enumerate(robot.joints)
+    )
+    broken = failures((*_range_and_speed(path.positions, speed, robot), *hard))
     if not broken:
         # Velocities that break a limit mostly contradict the positions, too; alone, a jump is the news.
         jump = np.abs(_jumps(path)).max(axis=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -30,6 +30,8 @@ _TILT_STEP_RAD = np.radians(3.0)
 _TURNS_RAD = np.radians([90, -90, 70, -70, 110, -110, 50, -50, 130, -130, 30, -30, 150, -150])
 # Of those that reach the spot, this many are planned in full.
 _POSTURES = 6
+# A ball that sits this near to where a plan believed it is carried by that plan.
+_AS_PLANNED_M = 0.001
 
 
 class CarryParameters(Parameters):
@@ -87,6 +89,7 @@ class CarryPlan:
 
     spot_m: tuple[float, float]
     posture: Posture
+    grip: Grip
     strategy: str
     # Drawing back first; None where straight across is clear.
     retreat: Path | None
@@ -111,8 +114,8 @@ class CarryQuery:
     floor_m: float
     carry: CarryParameters
     margin_rad: float
-    # How the hand is best held at the spot, if that is known already.
-    posture_hint: Posture | None = None
+    # What was planned before, from about here and with about this grip.
+    planned: CarryPlan | None = None
 
     def held_m(self) -> Array:
         """Where the held ball's centre is now."""
@@ -180,6 +183,10 @@ def plan_raise(query: CarryQuery) -> Path | None:
 
 
 def _to_spot(query: CarryQuery, spot: tuple[float, float]) -> CarryPlan | GraspRejected:
+    planned = query.planned
+    as_planned = planned is not None and planned.spot_m == spot and _alike(query.grip, planned.grip)
+    if planned is not None and as_planned:
+        query = replace(query, grip=replace(planned.grip, jaw_rad=query.grip.jaw_rad))
     grip, carry = query.grip, query.carry
     target = np.array([*spot, query.floor_m + grip.radius_m + carry.release_height_m])
     above = np.array([*spot, carry.clear_height_m + grip.radius_m])
@@ -187,8 +194,8 @@ def _to_spot(query: CarryQuery, spot: tuple[float, float]) -> CarryPlan | GraspR
     there = float(np.linalg.norm(here - above)) <= carry.already_there_m
     release = _Release(query, f"spot {spot[0]:.3f} {spot[1]:.3f}", target, here if there else above)
     refused: list[GraspRejected] = []
-    if query.posture_hint is not None and not there:
-        found = release.plan(query.posture_hint)
+    if planned is not None and not there:
+        found = release.plan(planned.posture, planned if as_planned else None)
         if isinstance(found, CarryPlan):
             return found
     postures = [query.posture()] if there else release.postures()
@@ -200,6 +207,12 @@ def _to_spot(query: CarryQuery, spot: tuple[float, float]) -> CarryPlan | GraspR
             return found
         refused.append(found)
     return refused[0]
+
+
+def _alike(grip: Grip, planned: Grip) -> bool:
+    apart = np.subtract(grip.centre_m, planned.centre_m)
+    same = (grip.radius_m, grip.branch) == (planned.radius_m, planned.branch)
+    return same and bool(np.abs(apart).max() <= _AS_PLANNED_M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +299,7 @@ class _Release:
         return CarryPlan(
             spot_m=spot,
             posture=posture,
+            grip=self.query.grip,
             strategy="here",
             retreat=None,
             transport=None,
@@ -294,7 +308,8 @@ class _Release:
             withdraw=withdraw,
         )
 
-    def plan(self, posture: Posture) -> CarryPlan | GraspRejected:
+    def plan(self, posture: Posture, planned: CarryPlan | None = None) -> CarryPlan | GraspRejected:
+        """Across, down and away; what was `planned` for going down and away is used again, and checked again."""
         carry = self.query.carry
         refused: list[GraspRejected] = []
         for strategy in ("direct", "retreat") if carry.strategy == "auto" else (carry.strategy,):
@@ -302,13 +317,15 @@ class _Release:
             if isinstance(ways, GraspRejected):
                 refused.append(ways)
                 continue
-            rest = self._let_go(posture, ways[-1].end)
+            end = ways[-1].end
+            rest = self._let_go(posture, end) if planned is None else self._let_go_again(planned, end)
             if isinstance(rest, GraspRejected):
                 return rest
             lower, opening, withdraw = rest
             return CarryPlan(
                 spot_m=(float(self.target[0]), float(self.target[1])),
                 posture=posture,
+                grip=self.query.grip,
                 strategy=strategy,
                 retreat=ways[0] if len(ways) > 1 else None,
                 transport=ways[-1],
@@ -357,7 +374,7 @@ class _Release:
 
     def _let_go(self, posture: Posture, start: Array) -> tuple[Path, Path, Path] | GraspRejected:
         """Down to the spot, the jaws open, sideways off the fruit and back along the fingers."""
-        grip, carry, robot = self.query.grip, self.query.carry, self.query.robot
+        grip, carry = self.query.grip, self.query.carry
         yaw, opened = self._azimuth + posture.turn, _opening_rad(grip, carry)
         off = self.target - carry.back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
         level = np.cos(posture.pitch) * np.array([np.cos(self._azimuth), np.sin(self._azimuth), 0.0])
@@ -379,13 +396,26 @@ class _Release:
         if isinstance(paths, GraspRejected):
             return paths
         lower, sideways, rising = paths
+        rising.positions[0] = sideways.end
+        return self._checked(start, lower, join(sideways, rising))
+
+    def _let_go_again(self, planned: CarryPlan, start: Array) -> tuple[Path, Path, Path] | GraspRejected:
+        """The same ways with the jaw as it is commanded now."""
+        lower = replace(planned.lower, positions=planned.lower.positions.copy())
+        lower.positions[:, self.query.robot.jaw] = self.query.grip.jaw_rad
+        withdraw = replace(planned.withdraw, positions=planned.withdraw.positions.copy())
+        return self._checked(start, lower, withdraw)
+
+    def _checked(self, start: Array, lower: Path, withdraw: Path) -> tuple[Path, Path, Path] | GraspRejected:
+        """Both ways joined by the opening of the jaws, if all of it passes every check."""
+        robot, carry = self.query.robot, self.query.carry
         lower.positions[0] = start
         refusal = self._refusal("lower", lower, held=True)
         if refusal is not None:
             return refusal
+        opened = float(withdraw.end[robot.jaw])
         opening = jaw_move(robot, at_rest(lower.end), opened, speed_rad_s=carry.open_speed_rad_s)
-        sideways.positions[0], rising.positions[0] = opening.end, sideways.end
-        withdraw = join(sideways, rising)
+        withdraw.positions[0] = opening.end
         for stage, path in (("release", opening), ("withdraw", withdraw)):
             refusal = self._refusal(stage, path, held=False)
             if refusal is not None:

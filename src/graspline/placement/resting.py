@@ -10,6 +10,7 @@ from pydantic import Field
 
 from graspline.evidence import Evidence, at_least, at_most
 from graspline.parameters import Parameters
+from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.placement.plate import Array, Plate, inside_m
 
 
@@ -70,6 +71,13 @@ def has_been_still(window: Sequence[Sighting], parameters: RestParameters, error
     return (at_least("still", at_rest_for_s(window, parameters, error_m), parameters.still_s, "s"),)
 
 
+def is_still_now(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> Evidence:
+    """How fast the fruit is at the very end, beside half the speed it may have; see `speed_now`."""
+    if len(window) < 2:
+        return (at_least("sightings", len(window), 2),)
+    return (speed_now(*_seen(window), parameters.speed_m_s, error_m),)
+
+
 def at_rest_for_s(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> float:
     """How long the fruit has been still at the end of the window.
 
@@ -121,12 +129,9 @@ def _unsure_m(error_m: float) -> float:
 
 def _speed_m_s(window: Sequence[Sighting], error_m: float) -> tuple[float, float]:
     """Speed over the window and its standard error: fitted through sightings, or as the only one has it."""
-    if len(window) == 1:
-        return window[0].speed_m_s, 0.0
-    times = np.array([each.time_s for each in window])
-    lever = times - times.mean()
-    spread = float(np.sum(lever * lever))
-    if not spread:
-        return float("nan"), 0.0
-    slope = np.einsum("t,ti->i", lever, np.stack([each.position_m for each in window])) / spread
-    return float(np.linalg.norm(slope)), error_m / float(np.sqrt(spread))
+    return (window[0].speed_m_s, 0.0) if len(window) == 1 else fitted_speed(*_seen(window), error_m)
+
+
+def _seen(window: Sequence[Sighting]) -> tuple[Array, Array]:
+    """When and where."""
+    return np.array([each.time_s for each in window]), np.stack([each.position_m for each in window])

@@ -17,6 +17,8 @@ from graspline.rendering.rays import RayRenderer
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 
+RendererKind = Literal["auto", "gl", "rays"]
+
 _LOG = logging.getLogger(__name__)
 _DEBIAN_PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 _TINY_MODEL = '<mujoco><visual><global offwidth="8" offheight="8"/><quality shadowsize="0"/></visual></mujoco>'
@@ -42,8 +44,13 @@ class Renderer(Protocol):
     def __exit__(self, *raised: object) -> None: ...
 
 
-def open_renderer(scene: Scene, width: int, height: int, kind: Literal["auto", "gl", "rays"] = "auto") -> Renderer:
-    """A renderer for this scene and size, by OpenGL where this process has it, else by rays. To be closed."""
+def open_renderer(
+    scene: Scene, width: int, height: int, kind: RendererKind = "auto", *, smooth: bool = True
+) -> Renderer:
+    """A renderer for this scene and size, by OpenGL where this process has it, else by rays. To be closed.
+
+    `smooth` asks OpenGL for antialiased edges.
+    """
     problem = None if kind == "rays" else gl_problem()
     if kind == "gl" and problem:
         raise EnvironmentProblem(f"no OpenGL: {problem}; pictures drawn with rays need none of this")
@@ -51,7 +58,7 @@ def open_renderer(scene: Scene, width: int, height: int, kind: Literal["auto", "
         _LOG.info("drawing with rays, no OpenGL: %s", problem)
     if kind == "rays" or problem:
         return RayRenderer(scene, width, height)
-    return GlRenderer(scene, width, height)
+    return GlRenderer(scene, width, height, smooth=smooth)
 
 
 @functools.cache

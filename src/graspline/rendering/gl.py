@@ -12,6 +12,7 @@ from graspline.errors import WiringError
 from graspline.rendering.picture import Array, Picture, Pixels
 from graspline.rendering.stage import Stage
 from graspline.scenes.scene import Scene
+from graspline.scenes.textures import texels_of
 from graspline.scenes.variation import Variation
 
 # Half of MuJoCo's default: a millimetre of table per pixel of the map, and a renderer opens in a third of
@@ -26,16 +27,17 @@ _FLAG = mujoco.mjtRndFlag
 class GlRenderer:
     """Draws one scene at one size. One thread at a time may use it, and no process that holds one may fork.
 
-    Antialiasing is the scene's `offsamples`. Opening raises what graphics libraries raise; see `gl_problem`.
+    Edges are smooth unless `smooth` is false, which takes a third of the time. Opening raises what graphics libraries
+    raise; see `gl_problem`.
     """
 
     name = "gl"
 
-    def __init__(self, scene: Scene, width: int, height: int) -> None:
+    def __init__(self, scene: Scene, width: int, height: int, *, smooth: bool = True) -> None:
         # Imported late: where EGL or PyOpenGL is missing, this import raises one of several unrelated errors.
         from mujoco.egl import GLContext
 
-        self.width, self.height = width, height
+        self.width, self.height, self._smooth = width, height, smooth
         self._stage = Stage(scene)
         self._stage.visible.flags[_FLAG.mjRND_REFLECTION] = 0
         self._viewport = mujoco.MjrRect(0, 0, width, height)
@@ -97,22 +99,35 @@ class GlRenderer:
         visual = self._stage.model.vis
         visual.global_.offwidth, visual.global_.offheight = self.width, self.height
         visual.quality.shadowsize, visual.map.shadowclip = _SHADOW_MAP_PX, _SHADOW_REACH
+        if not self._smooth:
+            visual.quality.offsamples = 0
         with self._gl.as_current():
             context = mujoco.MjrContext(self._stage.model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
             mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
         context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
-        self._plane_sizes = self._stage.model.geom_size[self._planes]
+        self._uploaded = self._stage.model
         return context
 
     def _place(self, qpos: Array, variation: Variation, camera: str) -> None:
         if self._closed:
             raise WiringError("this renderer is closed")
         varied = self._stage.place(qpos, variation, camera)
+        if varied:
+            self._upload_what_differs()
+
+    def _upload_what_differs(self) -> None:
+        model, uploaded = self._stage.model, self._uploaded
         # Boxes, balls and the like are scaled as they are drawn; a plane's size is fixed when it is uploaded.
-        if varied and not np.array_equal(self._stage.model.geom_size[self._planes], self._plane_sizes):
+        if not np.array_equal(model.geom_size[self._planes], uploaded.geom_size[self._planes]):
             with self._gl.as_current():
                 self._context.free()
             self._context = self._upload()
+            return
+        for texture in range(model.ntex):
+            if not np.array_equal(texels_of(model, texture), texels_of(uploaded, texture)):
+                with self._gl.as_current():
+                    mujoco.mjr_uploadTexture(model, self._context, texture)
+        self._uploaded = model
 
     def _colour_by_id(self) -> None:
         flags = self._stage.visible.flags

@@ -1,8 +1,8 @@
 """Pictures without a graphics library: one ray per pixel on `mj_multiRay`, shaded as MuJoCo's OpenGL shades.
 
 A pixel is the geom's colour times what reaches it: ambient light and, from each directional light, diffuse ×
-cos. There are no highlights, no antialiasing and no translucency. A plane is seen from its front only, where
-OpenGL shows it from behind as tinted glass.
+cos. There are no highlights, no antialiasing and no translucency. A geom that wears a texture has the texture's mean
+colour all over. A plane is seen from its front only, where OpenGL shows it from behind as tinted glass.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from graspline.rendering.casting import Hits, cast, look
 from graspline.rendering.picture import Array, Picture, Pixels, pixel_rays
 from graspline.rendering.stage import VISIBLE_GROUPS, Stage
 from graspline.scenes.scene import Scene
+from graspline.scenes.textures import texels_of
 from graspline.scenes.variation import Variation
 from graspline.spatial.rotations import rotate
 
@@ -25,6 +26,7 @@ from graspline.spatial.rotations import rotate
 _LIGHT_DISTANCE_M = 1000.0
 # A shadow begins this far behind what casts it, or rounding makes surfaces shade themselves.
 _SHADOW_GAP_M = 1e-4
+_RGB_ROLE = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
 
 
 class RayRenderer:
@@ -36,8 +38,9 @@ class RayRenderer:
         _check(scene)
         self.width, self.height = width, height
         self._stage = Stage(scene)
-        skyboxes = _skyboxes(scene)
-        self._backdrop = skyboxes[0][0] if skyboxes else np.zeros(3, np.uint8)
+        # One row per texture and a white one, for geoms without: no texture is texture -1.
+        means = [texels_of(scene.model, texture).mean(axis=0)[:3] / 255 for texture in range(scene.model.ntex)]
+        self._mean_texels = np.array([*means, np.ones(3)])
         self._rays_C = np.empty((0, 3))
         self._rays_fovy_rad = np.nan
 
@@ -50,7 +53,7 @@ class RayRenderer:
         light = self._light(hits.normal[seen], points)
         colour, emission = self._materials()
         geom = hits.geom[seen]
-        rgb = np.tile(self._backdrop, (self.height * self.width, 1))
+        rgb = np.tile(self._backdrop(), (self.height * self.width, 1))
         rgb[seen] = np.rint(255 * np.minimum(colour[geom] * (light + emission[geom, None]), 1))
         return self._stage.picture(rgb.reshape(self.height, self.width, 3))
 
@@ -91,7 +94,14 @@ class RayRenderer:
         colour, emission = np.zeros((count, 3)), np.zeros(count)
         for geom in visible.geoms[: visible.ngeom]:
             colour[geom.objid], emission[geom.objid] = geom.rgba[:3], geom.emission
+            if geom.matid >= 0:
+                colour[geom.objid] *= self._mean_texels[self._stage.model.mat_texid[geom.matid, _RGB_ROLE]]
         return colour, emission
+
+    def _backdrop(self) -> Pixels:
+        """(3,): what is seen where nothing is."""
+        skyboxes = _skyboxes(self._stage.model)
+        return skyboxes[0][0] if skyboxes else np.zeros(3, np.uint8)
 
     def _light(self, normal: Array, points: Array | None) -> Array:
         """(n, 3): what surfaces get of the headlight and the scene's lights; shaded if points are given."""
@@ -113,16 +123,10 @@ class RayRenderer:
         return (hits.geom < 0) | (hits.length > 1 - _SHADOW_GAP_M / _LIGHT_DISTANCE_M)
 
 
-def _skyboxes(scene: Scene) -> list[Pixels]:
+def _skyboxes(model: mujoco.MjModel) -> list[Pixels]:
     """The texels (n, 3) of each texture that surrounds the scene; MuJoCo draws the first."""
-    model = scene.model
-    return [
-        model.tex_data[start : start + width * height * channels].reshape(-1, channels)[:, :3]
-        for start, width, height, channels, kind in zip(
-            model.tex_adr, model.tex_width, model.tex_height, model.tex_nchannel, model.tex_type, strict=True
-        )
-        if kind == mujoco.mjtTexture.mjTEXTURE_SKYBOX.value
-    ]
+    kinds = np.flatnonzero(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX.value)
+    return [texels_of(model, texture)[:, :3] for texture in kinds.tolist()]
 
 
 def _check(scene: Scene) -> None:
@@ -134,8 +138,7 @@ def _check(scene: Scene) -> None:
     touches = (model.geom_contype | model.geom_conaffinity) != 0
     beside_colliding = np.isin(model.geom_bodyid, model.geom_bodyid[touches])
     found = {
-        "textures on geoms": np.any(model.tex_type != mujoco.mjtTexture.mjTEXTURE_SKYBOX.value),
-        "a backdrop of more than one colour": any(len(np.unique(texels, axis=0)) > 1 for texels in _skyboxes(scene)),
+        "a backdrop of more than one colour": any(len(np.unique(texels, axis=0)) > 1 for texels in _skyboxes(model)),
         "skins or flexes": model.nskin > 0 or model.nflex > 0,
         "lights that are not directional": np.any(model.light_type != mujoco.mjtLightType.mjLIGHT_DIRECTIONAL.value),
         "translucent geoms": np.any(visible & (alpha > 0) & (alpha < 1)),

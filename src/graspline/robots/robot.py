@@ -75,6 +75,10 @@ class Robot:
     control_hz: int
     substeps: int
     cameras: tuple[str, ...]
+    # Geoms that grip.
+    pads: tuple[str, ...]
+    # What it is painted with; the visible geoms are named BODY_PAINT.
+    paints: tuple[str, ...]
     add_to: Callable[[mujoco.MjSpec], None]
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.robots.robot import JawLaw, JointLimits, Robot, Servo
-from graspline.robots.so101_look import CAMERA_MM, CAMERA_TILT_RAD, add_look
+from graspline.robots.so101_look import CAMERA_MM, CAMERA_TILT_RAD, COLOURS, add_look
 from graspline.spatial.rotations import from_rpy, multiply, rotate, rotation_x, transpose
 
 Array = NDArray[np.float64]
@@ -389,5 +389,7 @@ SO101 = Robot(
     control_hz=60,
     substeps=8,
     cameras=("wrist",),
+    pads=PAD_GEOMS,
+    paints=tuple(COLOURS),
     add_to=add_so101,
 )

@@ -1,24 +1,30 @@
-"""One cube on a table in front of an SO-101."""
+"""One cube on a table in front of an SO-101, and blocks that nobody asked for."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 import mujoco
 import numpy as np
 
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
+from graspline.scenes.distractors import add_distractors, parked_m
 from graspline.scenes.furniture import SURFACE_SOLREF, add_front_camera, add_light, add_table
-from graspline.scenes.scene import Array, Scene, SceneObject, add_truth_sensors, new_spec
+from graspline.scenes.scene import Array, Lying, Scene, SceneObject, add_truth_sensors, new_spec
 from graspline.scenes.variation import Variation, box_of, friction_of
 
 CUBE = "cube"
 _HALF_EDGE_M = 0.015
 
 
+def cube_table(distractors: int = 0) -> Scene:
+    """The compiled scene; lanes give the cube its edge and mass, the pads their friction, blocks their sizes."""
+    return _compiled(distractors)
+
+
 @functools.cache
-def cube_table() -> Scene:
-    """The compiled scene; lanes give the cube its edge and mass and the pads their friction."""
+def _compiled(distractors: int) -> Scene:
     spec = new_spec()
     add_table(spec)
     add_light(spec)
@@ -36,27 +42,38 @@ def cube_table() -> Scene:
         condim=4,
         solref=SURFACE_SOLREF,
     )
-    add_truth_sensors(spec, (CUBE,))
-    return Scene(
-        name="cube_table",
-        robot=SO101,
-        model=spec.compile(),
-        objects=(SceneObject(name=CUBE, half_extents_m=(_HALF_EDGE_M, _HALF_EDGE_M, _HALF_EDGE_M)),),
-    )
+    cube = SceneObject(name=CUBE, half_extents_m=(_HALF_EDGE_M, _HALF_EDGE_M, _HALF_EDGE_M))
+    objects = (cube, *add_distractors(spec, distractors))
+    add_truth_sensors(spec, tuple(each.name for each in objects))
+    return Scene(name="cube_table", robot=SO101, model=spec.compile(), objects=objects)
 
 
-def cube_variation(*, edge_m: float, mass_kg: float, pad_friction: float) -> Variation:
-    """A cube of this edge and mass, and jaw pads of this sliding friction."""
+def cube_variation(
+    *, edge_m: float, mass_kg: float, pad_friction: float, blocks: Mapping[str, Lying] | None = None
+) -> Variation:
+    """A cube of this edge and mass, jaw pads of this sliding friction, and what blocks there are."""
     half = edge_m / 2
-    return Variation(
-        edits=box_of(CUBE, (half, half, half), mass_kg)
-        + friction_of(PAD_GEOMS, (pad_friction, PAD_FRICTION[1], PAD_FRICTION[2])),
-        described={"edge_m": edge_m, "mass_kg": mass_kg, "pad_friction": pad_friction},
-    )
+    edits = box_of(CUBE, (half, half, half), mass_kg)
+    edits += friction_of(PAD_GEOMS, (pad_friction, PAD_FRICTION[1], PAD_FRICTION[2]))
+    for name, block in (blocks or {}).items():
+        edits += box_of(name, block.half_extents_m, block.mass_kg)
+    return Variation(edits=edits, described={"edge_m": edge_m, "mass_kg": mass_kg, "pad_friction": pad_friction})
 
 
-def cube_start(*, x_m: float, y_m: float, yaw_rad: float, edge_m: float) -> Array:
-    """A start state: the robot at home, the cube lying flat on the table."""
+def cube_start(
+    *,
+    x_m: float,
+    y_m: float,
+    yaw_rad: float,
+    edge_m: float,
+    scene: Scene | None = None,
+    blocks: Mapping[str, Lying] | None = None,
+) -> Array:
+    """A start state: the robot at home, cube and blocks lying flat on the table, blocks not named parked far away."""
+    scene = scene or cube_table()
     position = np.array([x_m, y_m, edge_m / 2])
-    quaternion = np.array([np.cos(yaw_rad / 2), 0, 0, np.sin(yaw_rad / 2)])
-    return cube_table().start({CUBE: (position, quaternion)})
+    poses = {CUBE: (position, np.array([np.cos(yaw_rad / 2), 0, 0, np.sin(yaw_rad / 2)]))}
+    for number, block in enumerate(scene.objects[1:]):
+        parked = np.array([*parked_m(number), block.half_extents_m[2]]), np.array([1.0, 0, 0, 0])
+        poses[block.name] = blocks[block.name].pose if blocks and block.name in blocks else parked
+    return scene.start(poses)

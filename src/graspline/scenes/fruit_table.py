@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
+from graspline.scenes.distractors import add_distractors, parked_m
 from graspline.scenes.furniture import SURFACE_SOLREF, add_front_camera, add_light, add_table
-from graspline.scenes.scene import Array, Scene, SceneObject, ScenePlace, add_truth_sensors, new_spec
+from graspline.scenes.scene import Array, Lying, Scene, SceneObject, ScenePlace, add_truth_sensors, new_spec
+from graspline.scenes.textures import add_patterns
 from graspline.scenes.variation import Variation, ball_of, box_of, friction_of
 
 PLATE = "plate"
 ORANGE_RGB = (0.96, 0.49, 0.07)
 PLATE_RGB = (0.30, 0.50, 0.80)
-DISTRACTOR_RGBS = ((0.20, 0.62, 0.26), (0.52, 0.22, 0.60), (0.20, 0.62, 0.26))
 # The plate: thickness of its floor, the rounded rim on it, and what it weighs.
 FLOOR_M = 0.004
 RIM_RADIUS_M = 0.004
@@ -26,29 +26,10 @@ PLATE_KG = 0.35
 _RIM_SEGMENTS = 20
 _ORANGE_FRICTION = (0.8, 0.005, 0.0008)
 _BALL_M = 0.03
-_BLOCK_M = 0.0175
-# Pools are parked behind the robot, one behind the other: to the right of the front camera's picture, and so far
-# round that the wrist camera does not look there even from a leaning hand.
-_PARKED_M = (-8.0, -1.5)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lying:
-    """One thing of a start state: where its middle is on the table, its half extents, mass and heading."""
-
-    x_m: float
-    y_m: float
-    half_extents_m: tuple[float, float, float]
-    mass_kg: float
-    yaw_rad: float = 0.0
 
 
 def orange_name(index: int) -> str:
     return f"orange_{index + 1}"
-
-
-def distractor_name(index: int) -> str:
-    return f"block_{index + 1}"
 
 
 @functools.cache
@@ -69,21 +50,19 @@ def fruit_table(
     names += [f"stranger_{index + 1}" for index in range(strangers)]
     for name in names:
         _add_orange(spec, name, off_round)
-    blocks = [distractor_name(index) for index in range(distractors)]
-    for index, name in enumerate(blocks):
-        _add_block(spec, name, DISTRACTOR_RGBS[index % len(DISTRACTOR_RGBS)])
+    blocks = add_distractors(spec, distractors)
     places = ()
     if plate_radius_m is not None:
         _add_plate(spec, plate_radius_m)
         places = (ScenePlace(name=PLATE, radius_m=plate_radius_m, floor_m=FLOOR_M),)
-    add_truth_sensors(spec, (*names, *blocks, *(place.name for place in places)))
+    add_truth_sensors(spec, (*names, *(each.name for each in (*blocks, *places))))
     return Scene(
         name="fruit_table",
         robot=SO101,
         model=spec.compile(),
         objects=(
             *(SceneObject(name=name, half_extents_m=(_BALL_M, _BALL_M, _BALL_M), shape="ball") for name in names),
-            *(SceneObject(name=name, half_extents_m=(_BLOCK_M, _BLOCK_M, _BLOCK_M)) for name in blocks),
+            *blocks,
         ),
         places=places,
     )
@@ -100,21 +79,6 @@ def _add_orange(spec: mujoco.MjSpec, name: str, off_round: bool) -> None:
         rgba=(*ORANGE_RGB, 1),
         friction=_ORANGE_FRICTION,
         condim=6,
-        solref=SURFACE_SOLREF,
-    )
-
-
-def _add_block(spec: mujoco.MjSpec, name: str, rgb: tuple[float, float, float]) -> None:
-    body = spec.worldbody.add_body(name=name, pos=(0.25, 0, _BLOCK_M))
-    body.add_freejoint(name=name)
-    body.add_geom(
-        name=name,
-        type=mujoco.mjtGeom.mjGEOM_BOX,
-        size=(_BLOCK_M,) * 3,
-        mass=0.05,
-        rgba=(*rgb, 1),
-        friction=(0.8, 0.005, 0.0002),
-        condim=4,
         solref=SURFACE_SOLREF,
     )
 
@@ -144,6 +108,7 @@ def _add_plate(spec: mujoco.MjSpec, radius_m: float) -> None:
             mass=PLATE_KG * 0.2 / _RIM_SEGMENTS,
             **looks,
         )
+    add_patterns(spec, PLATE, per_m=8.0)
 
 
 def fruit_variation(things: Mapping[str, Lying], pad_friction: float) -> Variation:
@@ -161,14 +126,10 @@ def fruit_start(scene: Scene, things: Mapping[str, Lying], plate: tuple[float, f
     """A start state: the robot at home, everything resting on the table, what is not named parked far away."""
     poses = {}
     for number, name in enumerate((*scene.object_names, *scene.place_names)):
-        x, y = _PARKED_M
         height = 0.0 if name == PLATE else scene.half_extents_m(name)[2]
-        position, quaternion = np.array([x - 0.3 * number, y, height]), np.array([1.0, 0, 0, 0])
+        position, quaternion = np.array([*parked_m(number), height]), np.array([1.0, 0, 0, 0])
         if name in things:
-            thing = things[name]
-            half = thing.yaw_rad / 2
-            position = np.array([thing.x_m, thing.y_m, thing.half_extents_m[2]])
-            quaternion = np.array([np.cos(half), 0.0, 0.0, np.sin(half)])
+            position, quaternion = things[name].pose
         elif name == PLATE and plate is not None:
             position = np.array([*plate, 0.0])
         poses[name] = position, quaternion

@@ -6,8 +6,10 @@ import mujoco
 import numpy as np
 
 from graspline.scenes.scene import VISUAL_CONTYPE
+from graspline.scenes.textures import add_patterns
 
 SURFACE_SOLREF = (0.006, 1.0)
+BACKDROP = "backdrop"
 # Flat, so that a renderer without textures clears to the same picture.
 BACKDROP_RGB = (0.60, 0.66, 0.71)
 
@@ -24,6 +26,7 @@ def add_table(spec: mujoco.MjSpec) -> None:
         condim=4,
         solref=SURFACE_SOLREF,
     )
+    add_patterns(spec, "table", per_m=2.0)
 
 
 def add_light(spec: mujoco.MjSpec) -> None:
@@ -45,7 +48,7 @@ def add_light(spec: mujoco.MjSpec) -> None:
     # Shadows are drawn this many scene sizes around the robot; beyond, the map's rim leaves speckles.
     spec.visual.map.shadowclip = 2.5
     spec.add_texture(
-        name="backdrop",
+        name=BACKDROP,
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
         builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
         rgb1=BACKDROP_RGB,
@@ -63,4 +66,4 @@ def add_front_camera(spec: mujoco.MjSpec) -> None:
     spec.worldbody.add_camera(name="front", pos=eye, xyaxes=(*right, *np.cross(back, right)), fovy=30.0)
 
 
-__all__ = ["SURFACE_SOLREF", "VISUAL_CONTYPE", "add_front_camera", "add_light", "add_table"]
+__all__ = ["BACKDROP", "SURFACE_SOLREF", "VISUAL_CONTYPE", "add_front_camera", "add_light", "add_table"]

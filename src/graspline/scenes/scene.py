@@ -42,6 +42,24 @@ class ScenePlace:
         return self.radius_m, self.radius_m, self.floor_m / 2
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lying:
+    """One thing of a start state: where its middle is on the table, its half extents, mass and heading."""
+
+    x_m: float
+    y_m: float
+    half_extents_m: tuple[float, float, float]
+    mass_kg: float
+    yaw_rad: float = 0.0
+
+    @property
+    def pose(self) -> tuple[Array, Array]:
+        """Position and quaternion, in W."""
+        half = self.yaw_rad / 2
+        position = np.array([self.x_m, self.y_m, self.half_extents_m[2]])
+        return position, np.array([np.cos(half), 0.0, 0.0, np.sin(half)])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
     """A compiled world. `model` is shared and never edited; lanes differ by a `Variation`."""
@@ -67,6 +85,23 @@ class Scene:
     @property
     def cameras(self) -> tuple[str, ...]:
         return tuple(self.model.camera(i).name for i in range(self.model.ncam))
+
+    @property
+    def surfaces(self) -> dict[str, tuple[str, ...]]:
+        """Geoms of everything that is not the robot, by the name of what they belong to."""
+        furniture = {geom: (geom,) for geom in self._geoms_of("world")}
+        return {**furniture, **{name: self._geoms_of(name) for name in (*self.object_names, *self.place_names)}}
+
+    @property
+    def painted(self) -> dict[str, tuple[str, ...]]:
+        """Visible geoms of the robot by their paint."""
+        others = {geom for geoms in self.surfaces.values() for geom in geoms}
+        mine = [name for name in (self.model.geom(i).name for i in range(self.model.ngeom)) if name not in others]
+        return {paint: tuple(name for name in mine if name.endswith(f"_{paint}")) for paint in self.robot.paints}
+
+    def _geoms_of(self, body: str) -> tuple[str, ...]:
+        mine = np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id)
+        return tuple(self.model.geom(index).name for index in mine)
 
     def joint_address(self, name: str) -> int:
         return int(self.model.joint(name).qposadr[0])

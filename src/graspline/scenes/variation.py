@@ -1,16 +1,21 @@
 """The plain numbers in which lanes of one scene differ, as edits of named model elements.
 
 An edit names a field of `MjModel`, an element, and its values, so that a variation can be saved with an episode and
-applied to a lane of an engine, to a renderer's model or to a model of its own, with the same result.
+applied to a lane of an engine, to a renderer's model or to a model of its own, with the same result. What only a camera
+notices is an edit like any other, which an engine leaves out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
+
+from graspline.scenes.textures import texels_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,17 +26,47 @@ class Edit:
     element: str
     values: tuple[float, ...]
 
+    @property
+    def only_seen(self) -> bool:
+        """Whether pictures alone show it: physics reads nothing of cameras, lights and colours."""
+        return self.field in _SEEN_OF_GEOMS or self.field.split("_", 1)[0] in _SEEN_KINDS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variation:
-    """All edits of one lane, and the numbers they were made from, for people and for records."""
+    """All edits of one lane, and the numbers they were made from, for people and for records.
+
+    Of two edits of one number the later one counts. A control takes effect so many control ticks after it was given.
+    """
 
     edits: tuple[Edit, ...] = ()
     described: dict[str, float] = field(default_factory=dict)
+    latency_ticks: int = 0
 
     def __add__(self, other: Variation) -> Variation:
-        return Variation(edits=self.edits + other.edits, described={**self.described, **other.described})
+        return Variation(
+            edits=self.edits + other.edits,
+            described={**self.described, **other.described},
+            latency_ticks=self.latency_ticks + other.latency_ticks,
+        )
 
+    def values(self, model: mujoco.MjModel, field: str, element: str) -> tuple[float, ...]:
+        """A number of the model (flattened) as this variation of it has it."""
+        for edit in reversed(self.edits):
+            if (edit.field, edit.element) == (field, element):
+                return edit.values
+        numbers = _numbers(model, field, element)
+        return tuple((numbers[0] if field == "tex_rgb" else numbers).ravel().tolist())
+
+    def scaled(self, model: mujoco.MjModel, field: str, element: str, factor: float) -> Edit:
+        """The edit that multiplies what this variation has there."""
+        values = tuple(factor * each for each in self.values(model, field, element))
+        return Edit(field=field, element=element, values=values)
+
+
+# Fields of geoms that only cameras notice, and kinds of elements that only cameras notice.
+_SEEN_OF_GEOMS = frozenset({"geom_rgba", "geom_matid"})
+_SEEN_KINDS = frozenset({"cam", "light", "headlight", "mat", "tex"})
 
 # Which kind of named element indexes the first axis of a field.
 _KIND: dict[str, Callable[[mujoco.MjModel, str], int]] = {
@@ -52,11 +87,27 @@ def row_of(model: mujoco.MjModel, edit: Edit) -> int:
     return _KIND[edit.field.split("_", 1)[0]](model, edit.element)
 
 
+def _numbers(model: mujoco.MjModel, field: str, element: str) -> NDArray[Any]:
+    """What an edit sets, as a view into the model.
+
+    Besides rows of named elements there are the one light at the camera (`headlight_ambient` and the like) and
+    `tex_rgb`, 0 to 255 in all texels, (n, 3), of a texture of one colour.
+    """
+    match field.split("_", 1):
+        case ["headlight", what]:
+            return getattr(model.vis.headlight, what)
+        case ["tex", "rgb"]:
+            return texels_of(model, model.texture(element).id)
+        case _:
+            row = row_of(model, Edit(field=field, element=element, values=()))
+            return getattr(model, field)[row, ...]
+
+
 def write_edits(model: mujoco.MjModel, edits: Iterable[Edit]) -> None:
     """Write edits into a model, leaving constants derived from them as they are."""
     for edit in edits:
-        values, row = getattr(model, edit.field), row_of(model, edit)
-        values[row] = np.reshape(edit.values, np.shape(values[row]))
+        numbers = _numbers(model, edit.field, edit.element)
+        numbers[...] = edit.values if edit.field == "tex_rgb" else np.reshape(edit.values, numbers.shape)
 
 
 def apply_to_model(model: mujoco.MjModel, variation: Variation) -> None:

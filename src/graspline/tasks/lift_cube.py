@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -24,12 +25,16 @@ from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import at_rest
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Estimate, Perception
-from graspline.planning.collision import CLEARANCE_M, CollisionWorld
+from graspline.perception.speeds import fitted_speed, speed_now
+from graspline.planning.collision import CLEARANCE_M, STRIDE, CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
-from graspline.scenes.scene import Scene
+from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
+from graspline.scenes.randomization import Randomization
+from graspline.scenes.scene import Lying, Scene
 from graspline.tasks.claims import in_hand
+from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
 from graspline.tasks.stages.sight import Eye, look
@@ -42,6 +47,9 @@ MAX_DRAWS = 1000
 # How far a scene may settle between being certified and being played.
 SETTLING_M = 5e-5
 SETTLING_RAD = 1e-3
+# How far blocks stay from the cube, and from where the arm passes: the task does not look out for them.
+_BLOCK_APART_M = 0.03
+_BLOCK_ROOM_M = 0.01
 # Between two sightings of the final check.
 SIGHTING_S = 0.05
 
@@ -81,7 +89,9 @@ class GoalParameters(Parameters):
         default=0.02, gt=0, le=0.05, description="how far its centre may be from the middle of the pads"
     )
     speed_m_s: float = Field(default=0.02, gt=0, le=1, description="how fast it may still move")
-    sightings: int = Field(default=4, ge=2, le=60, description="sightings, 0.05 s apart, that the final check looks at")
+    sightings: int = Field(
+        default=4, ge=2, le=60, description="sightings, 0.05 s apart, of the final check; one more follows a tick later"
+    )
 
 
 class RetryParameters(Parameters):
@@ -103,6 +113,7 @@ class LiftCube(Parameters):
     goal: GoalParameters = GoalParameters()
     retries: RetryParameters = RetryParameters()
     state_limit_s: float = Field(default=10.0, gt=0, le=60, description="time limit of every state")
+    randomize: Randomization = Randomization()
 
 
 def raised_in_hand(
@@ -127,13 +138,11 @@ def raised_in_hand(
 
 def _speed(window: tuple[Witness, ...], objects: Array, error_m: float) -> tuple[float, float]:
     """Speed over the window and its standard error: fitted through sightings, or as the only witness has it."""
-    if len(window) == 1:
-        return window[0].speed_m_s, 0.0
-    times = np.array([each.time_s for each in window])
-    lever = times - times.mean()
-    spread = float(np.sum(lever * lever))
-    slope = np.einsum("t,ti->i", lever, objects) / spread
-    return float(np.linalg.norm(slope)), error_m / np.sqrt(spread)
+    return (window[0].speed_m_s, 0.0) if len(window) == 1 else fitted_speed(_times(window), objects, error_m)
+
+
+def _times(window: tuple[Witness, ...]) -> Array:
+    return np.array([each.time_s for each in window])
 
 
 def verify(
@@ -141,10 +150,11 @@ def verify(
 ) -> Stage[Literal["verified", "refuted"]]:
     """Look again, several times, and hold what is seen against the goal."""
     reply, window, error_m = last, [], 0.0
-    for sighting in range(goal.sightings):
-        # It ends with a sighting: what happens after it cannot be vouched for.
+    for sighting in range(goal.sightings + 1):
+        # It ends with two sightings a tick apart: what happens after the last cannot be vouched for.
         if sighting:
-            reply = yield Motion("verify", still(robot, reply.command, SIGHTING_S))
+            pause_s = SIGHTING_S if sighting < goal.sightings else robot.dt_s
+            reply = yield Motion("verify", still(robot, reply.command, pause_s))
         seen = yield from eye.see(target)
         if seen is None:
             return Outcome("refuted")
@@ -152,6 +162,8 @@ def verify(
         tool = pads_middle_m(robot, reply)
         window.append(Witness(object_m=seen.position_m, speed_m_s=np.nan, tool_m=tool, time_s=reply.time_s))
     evidence = raised_in_hand(tuple(window), float(estimate.position_m[2]), goal, error_m)
+    objects = np.stack([each.object_m for each in window])
+    evidence = (*evidence, speed_now(_times(tuple(window)), objects, goal.speed_m_s, error_m))
     return Outcome("verified" if passes(evidence) else "refuted", evidence)
 
 
@@ -229,8 +241,8 @@ def given(parameters: LiftCube, random: np.random.Generator) -> Mapping[str, Any
 
 
 @functools.cache
-def collision_world(clearance_m: float = CLEARANCE_M) -> CollisionWorld:
-    return CollisionWorld(cube_table(), clearance_m)
+def collision_world(clearance_m: float = CLEARANCE_M, distractors: int = 0) -> CollisionWorld:
+    return CollisionWorld(cube_table(distractors), clearance_m)
 
 
 def certify(parameters: LiftCube, x_m: float, y_m: float, yaw_rad: float, edge_m: float) -> GraspPlan | GraspRejected:
@@ -238,14 +250,10 @@ def certify(parameters: LiftCube, x_m: float, y_m: float, yaw_rad: float, edge_m
 
     With a hair more room than the state asks for: the cube settles by micrometres before it is looked at.
     """
-    estimate = Estimate(
-        name=CUBE,
-        position_m=np.array([x_m, y_m, edge_m / 2]),
-        quaternion=np.array([np.cos(yaw_rad / 2), 0.0, 0.0, np.sin(yaw_rad / 2)]),
-        half_extents_m=np.full(3, edge_m / 2),
+    estimate = dataclasses.replace(
+        lying_at(CUBE, x_m, y_m, np.full(3, edge_m / 2), "box", yaw_rad),
         position_sigma_m=parameters.perception.position_sigma_m,
         yaw_sigma_rad=parameters.perception.yaw_sigma_rad,
-        time_s=0.0,
     )
     world = collision_world(CLEARANCE_M + SETTLING_M)
     reach = parameters.reach.model_copy(update={"joint_margin_rad": parameters.reach.joint_margin_rad + SETTLING_RAD})
@@ -295,21 +303,52 @@ def _in_base(x: float, y: float, edge: float) -> bool:
 def sample(parameters: LiftCube, random: np.random.Generator) -> Draw:
     """A random scene that the planner certifies, within a bounded number of draws."""
     reasons: list[str] = []
+    distractors = parameters.randomize.distractors
+    count = distractors.count(random)
     for refused in range(MAX_DRAWS):
         x, y, yaw, edge = draw_place(parameters, random)
         found = certify(parameters, x, y, yaw, edge)
         if isinstance(found, GraspRejected):
             reasons.append(found.check)
-        else:
-            variation = cube_variation(
-                edge_m=edge,
-                mass_kg=random.uniform(*parameters.cube.mass_kg),
-                pad_friction=random.uniform(*parameters.cube.pad_friction),
-            )
-            return Draw(start=cube_start(x_m=x, y_m=y, yaw_rad=yaw, edge_m=edge), variation=variation, refused=refused)
+            continue
+        cube = lying_at(CUBE, x, y, np.full(3, edge / 2), "box", yaw)
+        blocks = _draw_blocks(parameters, cube, found, count, random)
+        if blocks is None:
+            reasons.append("distractors")
+            continue
+        variation = cube_variation(
+            edge_m=edge,
+            mass_kg=random.uniform(*parameters.cube.mass_kg),
+            pad_friction=random.uniform(*parameters.cube.pad_friction),
+            blocks=blocks,
+        )
+        start = cube_start(x_m=x, y_m=y, yaw_rad=yaw, edge_m=edge, scene=_scene(parameters), blocks=blocks)
+        return Draw(start=start, variation=variation + distractors.described(count), refused=refused)
     where, refusals = "cube.radius_m and cube.azimuth_rad", collections.Counter(reasons)
     why = ", ".join(f"{reason} {count}" for reason, count in refusals.most_common())
     raise InputError(f"no cube could be grasped in {MAX_DRAWS} draws within {where}; refused for {why}")
+
+
+def _draw_blocks(
+    parameters: LiftCube, cube: Estimate, plan: GraspPlan, count: int, random: np.random.Generator
+) -> dict[str, Lying] | None:
+    """Blocks beside the cube, none of them where the certified plan passes; None if there is no room for them."""
+    world = collision_world(CLEARANCE_M, parameters.randomize.distractors.pool)
+    samples = np.concatenate([path.positions[::STRIDE] for path in (plan.approach, plan.descend, plan.seat, plan.lift)])
+    blocks: list[Estimate] = []
+
+    def welcome(block: Estimate) -> bool:
+        if not lies_free(block, [cube, *blocks], _BLOCK_APART_M):
+            return False
+        world.place((dataclasses.replace(block, half_extents_m=block.half_extents_m + _BLOCK_ROOM_M),))
+        return world.first_collision(samples) is None
+
+    for index in range(count):
+        block = draw_block(distractor_name(index), parameters.cube.azimuth_rad, random, welcome)
+        if block is None:
+            return None
+        blocks.append(block)
+    return {block.name: as_lying(block, DISTRACTOR_KG) for block in blocks}
 
 
 def probe(parameters: LiftCube, random: np.random.Generator) -> Probe:
@@ -331,12 +370,13 @@ def check_claim(parameters: LiftCube, claim: str, about: str, truth: Snapshot) -
 
 
 def _scene(parameters: LiftCube) -> Scene:
-    return cube_table()
+    return cube_table(parameters.randomize.distractors.pool)
 
 
 LIFT_CUBE = Task(
     name="lift-cube",
     summary="SO-101 takes a cube of 20 to 40 mm from above, raises it 60 mm and holds it still",
+    sentence="Lift the cube and hold it still.",
     parameters=LiftCube,
     scene=_scene,
     sample=sample,
@@ -347,4 +387,5 @@ LIFT_CUBE = Task(
     claims=HELD_CLAIMS,
     check_claim=check_claim,
     uses_truth=lambda parameters: parameters.perception.source == "truth",
+    randomization=lambda parameters: parameters.randomize,
 )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
+from graspline.scenes.randomization import Randomization
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 
@@ -94,6 +95,8 @@ class Task(Generic[P]):
 
     name: str
     summary: str
+    # What a person would tell the robot, for the policies that are trained on it.
+    sentence: str
     parameters: type[P]
     scene: Callable[[P], Scene]
     sample: Callable[[P, np.random.Generator], Draw]
@@ -109,5 +112,7 @@ class Task(Generic[P]):
     uses_truth: Callable[[P], bool]
     # What cannot work about parameters that are each valid by themselves, one line for each problem.
     problems: Callable[[P], list[str]] = lambda parameters: []
+    # What varies from episode to episode besides what `sample` draws.
+    randomization: Callable[[P], Randomization] = lambda parameters: Randomization()
     # The same parameters with everything in the scene that faults may need.
     equipped: Callable[[P], P] = lambda parameters: parameters

@@ -139,6 +139,25 @@ def test_distractors_lie_among_the_oranges() -> None:
         assert np.hypot(*lying[name].position_m[:2]) < 0.45
 
 
+def test_the_number_of_distractors_may_be_drawn_and_is_recorded() -> None:
+    settings = parameters("oranges.count=1", "randomize.distractors.on=true", "randomize.distractors.most=3")
+    scene, counts = scene_of(settings), set()
+    for seed in range(12):
+        draw = drawn(settings, seed)
+        count = draw.variation.described["distractors.count"]
+        forward_m = [draw.start[scene.joint_address(name)] for name in ("block_1", "block_2", "block_3")]
+        assert sum(x > -1 for x in forward_m) == count
+        counts.add(count)
+    assert counts == {0.0, 1.0, 2.0, 3.0}
+
+
+def test_drawn_distractors_come_on_top_of_those_asked_for() -> None:
+    fixed = ("oranges.count=1", "oranges.distractors=1", "randomize.distractors.on=true")
+    settings = parameters(*fixed, "randomize.distractors.fewest=1", "randomize.distractors.most=1")
+    assert drawn(settings, 0).variation.described["distractors.count"] == 1.0
+    assert set(things(settings, drawn(settings, 0))) == {"orange_1", "block_1", "block_2"}
+
+
 def test_oranges_may_be_off_round() -> None:
     settings = parameters("oranges.off_round=0.05", "oranges.count=1")
     half = things(settings, drawn(settings, 1))["orange_1"].half_extents_m

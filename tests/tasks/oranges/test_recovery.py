@@ -209,6 +209,17 @@ def test_one_orange_that_still_rolls_refutes(progress: Progress) -> None:
     assert confirming(act, progress).name == "refuted"
 
 
+def test_one_orange_that_begins_to_roll_in_the_last_tick_refutes(progress: Progress) -> None:
+    def push(act: Act, motion: Motion) -> None:
+        if motion.path.ticks == 1:
+            act.balls["orange_2"] = on_plate(0.03 - 0.04 / 60 / 2)
+
+    act = Act({"orange_1": on_plate(-0.04), "orange_2": on_plate(0.03)}, endings={"confirm": [push] * 20})
+    found = confirming(act, progress)
+    assert found.name == "refuted"
+    assert [each.name for each in found.evidence if not each.passed] == ["speed_now"]
+
+
 def test_an_orange_that_is_not_seen_refutes(progress: Progress) -> None:
     found = confirming(Act({"orange_1": on_plate()}), progress)
     assert found.name == "refuted"

@@ -94,9 +94,7 @@ def retreat(
     if _shift_m(job.survey, survey) <= settings.plate.shift_m and not _taken(wished.spot_m, where, settings):
         # The spot that was planned for, as long as it is still free.
         spots = [wished.spot_m]
-        carry = yield from solved(
-            plan_way, robot, world, where, job.gripped, last.command, settings, spots, wished.posture
-        )
+        carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, spots, wished)
     if isinstance(carry, NoSpot):
         free = free_spots(where, settings)
         if not free:

@@ -17,7 +17,7 @@ from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import Command, at_rest
 from graspline.perception.estimates import Estimate
-from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, Posture, plan_carry
+from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry
 from graspline.placement.plate import Plate, Resting
 from graspline.placement.spots import spots
 from graspline.planning.collision import CollisionWorld
@@ -117,7 +117,7 @@ def plan_way(
     start: Command,
     settings: Oranges,
     free: Sequence[tuple[float, float]],
-    posture_hint: Posture | None = None,
+    planned: CarryPlan | None = None,
 ) -> CarryPlan | NoSpot:
     """The carrying alone, from wherever the hand is."""
     query = CarryQuery(
@@ -129,7 +129,7 @@ def plan_way(
         floor_m=where.plate.floor_m,
         carry=settings.carry,
         margin_rad=settings.reach.joint_margin_rad / 2,
-        posture_hint=posture_hint,
+        planned=planned,
     )
     return plan_carry(query, _unlike(free))
 

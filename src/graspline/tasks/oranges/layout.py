@@ -18,11 +18,10 @@ from graspline.perception.estimates import Estimate
 from graspline.placement.packing import capacity
 from graspline.placement.plate import Plate, Resting
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
-from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_FACE_M, SO101, TIP_M
+from graspline.robots.so101 import FIXED_FACE_M, SO101, TIP_M
+from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
 from graspline.scenes.fruit_table import (
     PLATE,
-    Lying,
-    distractor_name,
     fruit_start,
     fruit_table,
     fruit_variation,
@@ -32,13 +31,13 @@ from graspline.scenes.scene import Scene
 from graspline.tasks.oranges.errand import Errand, Where, at_spot, plan_errand, plan_pick, with_room
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
+from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring
 from graspline.tasks.task import Draw, Probe
 
 Array = NDArray[np.float64]
 
-# Draws of a whole scene, and of one thing in it, before the parameters are called impossible.
+# Draws of a whole scene before the parameters are called impossible.
 MAX_SCENES = 200
-MAX_PLACES = 400
 # A hair more room than the states ask for: things settle by micrometres before they are looked at.
 SETTLING_M = 2e-4
 SETTLING_RAD = 2e-3
@@ -46,13 +45,13 @@ SETTLING_RAD = 2e-3
 STRAYING_M = 0.006
 # What the camera estimator mostly states as its error.
 CAMERA_SIGMA_M = 0.0015
-_BLOCK_HALF_M = Range(0.012, 0.02)
 
 
 def scene_of(settings: Oranges) -> Scene:
     radius = settings.plate.outer_radius_m if settings.plate.present else None
     oranges = settings.oranges
-    return fruit_table(oranges.count, radius, oranges.distractors, oranges.off_round > 0, oranges.strangers)
+    blocks = oranges.distractors + settings.randomize.distractors.pool
+    return fruit_table(oranges.count, radius, blocks, oranges.off_round > 0, oranges.strangers)
 
 
 @functools.lru_cache(maxsize=8)
@@ -79,8 +78,10 @@ class _Sketch:
 def sample(settings: Oranges, random: np.random.Generator) -> Draw:
     """A random scene that the planner certifies from the first orange to the last, within a bounded number of draws."""
     refused, reasons = 0, collections.Counter[str]()
+    distractors = settings.randomize.distractors
+    more = distractors.count(random)
     for _ in range(MAX_SCENES):
-        sketch, turned_down = _draw(settings, random, reasons)
+        sketch, turned_down = _draw(settings, random, settings.oranges.distractors + more, reasons)
         refused += turned_down
         if sketch is None:
             continue
@@ -89,13 +90,14 @@ def sample(settings: Oranges, random: np.random.Generator) -> Draw:
             reasons[problem] += 1
             refused += 1
             continue
-        return _as_draw(settings, sketch, random, refused)
+        draw = _as_draw(settings, sketch, random, refused)
+        return replace(draw, variation=draw.variation + distractors.described(more))
     why = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
     raise InputError(f"no scene could be served in {MAX_SCENES} draws within oranges.* and plate.*; refused for {why}")
 
 
 def _draw(
-    settings: Oranges, random: np.random.Generator, reasons: collections.Counter[str]
+    settings: Oranges, random: np.random.Generator, blocks: int, reasons: collections.Counter[str]
 ) -> tuple[_Sketch | None, int]:
     """Plate, oranges and blocks beside each other, each orange within reach of a grasp."""
     sketch = _Sketch(_draw_plate(settings, random), {})
@@ -117,7 +119,7 @@ def _draw(
     sketch.things = {
         orange_name(index): replace(each, name=orange_name(index)) for index, each in enumerate(left_to_right)
     }
-    for index in range(oranges.distractors):
+    for index in range(blocks):
         block = _draw_block(settings, random, sketch, distractor_name(index))
         if block is None:
             return None, refused
@@ -129,14 +131,8 @@ def _draw_plate(settings: Oranges, random: np.random.Generator) -> Estimate:
     plate = virtual_plate(settings.plate, 0.0)
     if not settings.plate.present:
         return plate
-    x, y = _place(settings.plate.radius_m, settings.plate.azimuth_rad, random)
+    x, y = place_in_ring(settings.plate.radius_m, settings.plate.azimuth_rad, random)
     return replace(plate, name=PLATE, position_m=np.array([x, y, 0.0]))
-
-
-def _place(radius_m: Range, azimuth_rad: Range, random: np.random.Generator) -> tuple[float, float]:
-    radius = np.sqrt(random.uniform(radius_m.low**2, radius_m.high**2))
-    azimuth = random.uniform(*azimuth_rad)
-    return float(PAN_X_M + radius * np.cos(azimuth)), float(radius * np.sin(azimuth))
 
 
 def _draw_ball(settings: Oranges, random: np.random.Generator) -> Array:
@@ -179,9 +175,9 @@ def _draw_orange(
     """One orange that lies free and can be grasped if it lies there alone."""
     oranges, refused = settings.oranges, 0
     for _ in range(MAX_PLACES):
-        x, y = _place(_in_reach(settings), oranges.azimuth_rad, random)
-        orange = _estimate("orange_1", x, y, ball, "ball")
-        if not _lies_free(orange, [*places, sketch.plate], oranges.apart_m):
+        x, y = place_in_ring(_in_reach(settings), oranges.azimuth_rad, random)
+        orange = lying_at("orange_1", x, y, ball, "ball")
+        if not lies_free(orange, [*places, sketch.plate], oranges.apart_m):
             continue
         reason = certify_place(settings, orange, sketch.around())
         if not reason:
@@ -191,42 +187,10 @@ def _draw_orange(
     return None, refused
 
 
-def _estimate(name: str, x: float, y: float, half: Array, shape: str, yaw: float = 0.0) -> Estimate:
-    return Estimate(
-        name=name,
-        position_m=np.array([x, y, half[2]]),
-        quaternion=np.array([np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)]),
-        half_extents_m=np.asarray(half, float),
-        position_sigma_m=0.0,
-        yaw_sigma_rad=0.0,
-        time_s=0.0,
-        shape="ball" if shape == "ball" else "box",
-    )
-
-
-def _lies_free(thing: Estimate, others: list[Estimate], apart_m: float) -> bool:
-    spread = float(np.hypot(*thing.half_extents_m[:2])) if thing.shape == "box" else thing.radius_m
-    x, y = thing.position_m[:2]
-    low_x, high_x, half_y = BASE_FOOTPRINT_M
-    room = spread + 0.01
-    if low_x - room < x < high_x + room and abs(y) < half_y + room:
-        return False
-    return all(
-        np.hypot(*(thing.position_m[:2] - other.position_m[:2]))
-        >= spread + (np.hypot(*other.half_extents_m[:2]) if other.shape == "box" else other.radius_m) + apart_m
-        for other in others
-    )
-
-
 def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Estimate | None:
     """A block anywhere among the oranges, but not so that nobody can get at them; that is certified later."""
-    for _ in range(MAX_PLACES):
-        x, y = _place(Range(0.15, 0.35), settings.oranges.azimuth_rad, random)
-        half = random.uniform(*_BLOCK_HALF_M, 3)
-        block = _estimate(name, x, y, half, "box", random.uniform(-np.pi, np.pi))
-        if _lies_free(block, [*sketch.things.values(), sketch.plate], settings.oranges.apart_m):
-            return block
-    return None
+    oranges, others = settings.oranges, [*sketch.things.values(), sketch.plate]
+    return draw_block(name, oranges.azimuth_rad, random, lambda block: lies_free(block, others, oranges.apart_m))
 
 
 def certify_place(settings: Oranges, orange: Estimate, around: tuple[Estimate, ...]) -> str:
@@ -293,16 +257,8 @@ def _as_draw(settings: Oranges, sketch: _Sketch, random: np.random.Generator, re
     oranges = settings.oranges
     things = {}
     for name, each in sketch.things.items():
-        x, y, z = (float(half) for half in each.half_extents_m)
-        mass = random.uniform(*oranges.mass_kg) if each.shape == "ball" else 0.05
-        yaw = 2 * float(np.arctan2(each.quaternion[3], each.quaternion[0]))
-        things[name] = Lying(
-            x_m=float(each.position_m[0]),
-            y_m=float(each.position_m[1]),
-            half_extents_m=(x, y, z),
-            mass_kg=float(mass),
-            yaw_rad=yaw,
-        )
+        mass = random.uniform(*oranges.mass_kg) if each.shape == "ball" else DISTRACTOR_KG
+        things[name] = as_lying(each, float(mass))
     plate = (float(sketch.plate.position_m[0]), float(sketch.plate.position_m[1]))
     scene = scene_of(settings)
     return Draw(
@@ -317,8 +273,8 @@ def probe(settings: Oranges, random: np.random.Generator) -> Probe:
     oranges = settings.oranges
     half = np.full(3, random.uniform(*oranges.diameter_m) / 2)
     for _ in range(MAX_PLACES):
-        x, y = _place(_in_reach(settings), oranges.azimuth_rad, random)
-        orange = _estimate("orange_1", x, y, half, "ball")
-        if _lies_free(orange, [], oranges.apart_m):
+        x, y = place_in_ring(_in_reach(settings), oranges.azimuth_rad, random)
+        orange = lying_at("orange_1", x, y, half, "ball")
+        if lies_free(orange, [], oranges.apart_m):
             return Probe(x_m=x, y_m=y, refusal=certify_place(settings, orange, ()))
     raise InputError("oranges.radius_m and oranges.azimuth_rad leave only places inside the robot's base")

@@ -13,6 +13,7 @@ from graspline.perception.estimates import Noise
 from graspline.placement.carry import CarryParameters
 from graspline.placement.plate import SpotParameters
 from graspline.placement.resting import RestParameters
+from graspline.scenes.randomization import Randomization
 from graspline.tasks.stages.carry import HoldParameters
 from graspline.tasks.stages.grasp import CloseParameters
 
@@ -104,7 +105,7 @@ class ClosingParameters(Parameters):
 class ReleaseParameters(Parameters):
     """When a released fruit is looked at, and for how long."""
 
-    check_s: float = Field(default=0.1, gt=0, le=1, description="time between two looks at a released fruit")
+    check_s: float = Field(default=0.15, gt=0, le=1, description="time between two looks at a released fruit")
     limit_s: float = Field(default=6.0, gt=0, le=30, description="after this long a release counts as failed")
     unseen_s: float = Field(
         default=0.5, ge=0, le=5, description="a fruit hidden by the hand for this long is checked once the hand left"
@@ -164,3 +165,4 @@ class Oranges(Parameters):
     home: HomeParameters = HomeParameters()
     retries: RetryParameters = RetryParameters()
     state_limit_s: float = Field(default=10.0, gt=0, le=60, description="time limit of every state")
+    randomize: Randomization = Randomization()

@@ -22,7 +22,7 @@ from graspline.perception.estimates import Estimate
 from graspline.placement.book import PlacementBook
 from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry, plan_raise
 from graspline.placement.plate import Plate
-from graspline.placement.resting import Sighting, has_been_still, rests_on
+from graspline.placement.resting import Sighting, has_been_still, is_still_now, rests_on
 from graspline.planning.collision import STRIDE, CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.home import home_joints
@@ -262,13 +262,17 @@ def confirm(
             seen = survey.things[name]
             radii[name], error = seen.radius_m, max(error, seen.position_sigma_m)
             windows[name].append(Sighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=plate.position_m))
-        if reply.time_s - began >= settings.rest.still_s - 1e-9:
+        waited_s = reply.time_s - began
+        if waited_s > settings.rest.still_s + robot.dt_s / 2:
             break
-        reply = yield Motion("confirm", still(robot, reply.command, settings.release.check_s))
+        # The last two looks are a tick apart, so that nothing has begun to move unseen.
+        pause_s = settings.release.check_s if waited_s < settings.rest.still_s - 1e-9 else robot.dt_s
+        reply = yield Motion("confirm", still(robot, reply.command, pause_s))
     fixed = {name: tuple(window) for name, window in windows.items()}
     evidence = all_placed(fixed, radii, plate_shape(plate), settings, error)
     slowest = min(fixed.values(), key=lambda window: has_been_still(window, settings.rest, error)[0].value)
-    evidence = (*evidence, *has_been_still(slowest, settings.rest, error))
+    fastest = max(fixed.values(), key=lambda window: is_still_now(window, settings.rest, error)[0].value)
+    evidence = (*evidence, *has_been_still(slowest, settings.rest, error), *is_still_now(fastest, settings.rest, error))
     if passes(evidence):
         return Outcome("confirmed", evidence)
     return Gives("refuted", _forgotten(progress), evidence)

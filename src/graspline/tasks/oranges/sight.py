@@ -15,7 +15,8 @@ from graspline.perception.estimates import Estimate, noisy
 from graspline.perception.fruit import Ball, Block, see_ball_near, see_table
 from graspline.placement.plate import Plate
 from graspline.rendering.picture import Picture
-from graspline.scenes.fruit_table import FLOOR_M, PLATE, distractor_name, orange_name
+from graspline.scenes.distractors import distractor_name
+from graspline.scenes.fruit_table import FLOOR_M, PLATE, orange_name
 from graspline.tasks.oranges.parameters import Oranges, PlateParameters
 
 Array = NDArray[np.float64]

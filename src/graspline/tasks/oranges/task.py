@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graspline.evidence import Evidence
+from graspline.evidence import Evidence, at_most, passes
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
@@ -183,14 +183,15 @@ def equipped(settings: Oranges) -> Oranges:
 
 
 def judge(settings: Oranges, draw: Draw, truth: Snapshot) -> Evidence:
-    """The goal by truth: the oranges asked for rest on the plate."""
+    """The goal by truth: the oranges asked for rest on the plate, and the hand has let go of them."""
     names = named_targets(settings) or _nearest(settings, truth)
-    return all_placed(
+    placed = all_placed(
         {name: (_sighting(settings, truth, name),) for name in names},
         {name: float(truth.objects[name].half_extents_m[0]) for name in names},
         _plate(settings, truth),
         settings,
     )
+    return (*placed, at_most("oranges_in_hand", sum(passes(in_hand(truth, name)) for name in names), 0))
 
 
 def _nearest(settings: Oranges, truth: Snapshot) -> tuple[str, ...]:
@@ -241,6 +242,7 @@ CLAIMS = {
 ORANGES = Task(
     name="oranges",
     summary="SO-101 puts oranges of 50 to 70 mm on a plate, each in a free spot of its own",
+    sentence="Put every orange on the plate.",
     parameters=Oranges,
     scene=scene_of,
     sample=sample,
@@ -252,5 +254,6 @@ ORANGES = Task(
     check_claim=check_claim,
     uses_truth=lambda settings: settings.perception.source == "truth",
     problems=problems,
+    randomization=lambda settings: settings.randomize,
     equipped=equipped,
 )

@@ -1,0 +1,115 @@
+"""`graspline eval`: any policy, closed loop, judged like a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graspline.cli.options import Config, Randomize, Settings, TaskName, equipped, task_and_parameters
+from graspline.cli.outputs import check_name, make_folder
+from graspline.cli.playing import Report, play
+from graspline.envs.evaluation import FOLLOW, PolicyPilot
+from graspline.envs.interface import interface_of
+from graspline.envs.policies import load_policy
+from graspline.episodes.faults import FAULTS, parse_faults
+from graspline.episodes.run import run_scenarios
+from graspline.episodes.scenario import Scenario
+from graspline.episodes.views import DEFAULT_VIEWS
+
+
+def evaluate(
+    task: TaskName,
+    policy: Annotated[
+        str, typer.Option(metavar="MODULE:NAME", help="A function from observation to action, or a class of such.")
+    ],
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
+    lanes: Annotated[
+        int, typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; the policy is asked for one at a time.")
+    ] = 16,
+    fps: Annotated[int, typer.Option(metavar="HZ", help="Actions a second; must divide the control rate, 60.")] = 30,
+    cameras: Annotated[
+        str, typer.Option(metavar="NAME:WxH,…", help="Cameras and sizes, or none for joints alone.")
+    ] = DEFAULT_VIEWS,
+    smooth: Annotated[
+        bool, typer.Option("--smooth", help="Antialias the pictures, as those of a dataset made with --smooth.")
+    ] = False,
+    units: Annotated[
+        str, typer.Option(metavar="UNITS", help="degrees, or normalized for joints from -100 to 100.")
+    ] = "degrees",
+    max_seconds: Annotated[
+        float, typer.Option(min=0.1, max=3600, metavar="S", help="Simulated time after which an episode is over.")
+    ] = 60.0,
+    config: Config = None,
+    settings: Settings = None,
+    randomize: Randomize = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar=f"NAME@{FOLLOW}[+S]",
+            help=f"Let a fault ({', '.join(FAULTS)}) strike, S seconds into the episode; repeatable.",
+        ),
+    ] = None,
+    require_success: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if fewer succeed, such as 0.9."),
+    ] = None,
+    video: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.mp4", help="Film; with several episodes the seed joins the name."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per episode on standard output.")] = False,
+) -> None:
+    """Let a policy do a task, closed loop, and judge it by truth.
+
+    A policy is any function from an observation, {"pixels": {camera: uint8 (H, W, 3)}, "agent_pos": float32 (6,)}, to
+    six joint targets in the same units, as datasets hold them. A class is made anew for every episode. Episodes end as
+    success, out_of_time or policy_error; with the last one the exit code is 2.
+
+    \b
+    Examples:
+      graspline eval lift-cube --policy my_policy:act --episodes 50
+      graspline eval oranges --policy my_policy:Policy --cameras front:320x240 --require-success 0.8
+      graspline eval lift-cube --policy my_policy:act --cameras none --fault drop@follow+3 --json
+    """
+    faults = tuple(fault or ())
+    found, parameters = task_and_parameters(
+        task,
+        config,
+        settings,
+        lambda _: load_policy(policy),
+        lambda named: interface_of(
+            named.scene(named.parameters()), fps=fps, cameras=cameras, units=units, named=lambda name: f"--{name}"
+        ),
+        lambda _: parse_faults(faults, (FOLLOW,)),
+        lambda _: video is None or check_name("--video", video, ".mp4"),
+        randomize=randomize,
+    )
+    parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
+    if video is not None:
+        make_folder("--video", video.parent)
+    scene, make_policy = found.scene(parameters), load_policy(policy)
+    pilot = PolicyPilot(
+        interface=interface_of(scene, fps=fps, cameras=cameras, units=units),
+        make_policy=lambda scenario: make_policy(),
+        max_seconds=max_seconds,
+        smooth=smooth,
+    )
+    scenarios = [
+        Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults) for index in range(episodes)
+    ]
+    report = Report(
+        episodes=episodes,
+        scene=scene,
+        as_json=as_json,
+        video=video,
+        require_success=require_success,
+        by_machine=False,
+    )
+    code = play(
+        report,
+        lambda stop: run_scenarios(scenarios, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot),
+    )
+    raise typer.Exit(code)

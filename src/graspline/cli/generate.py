@@ -1,0 +1,224 @@
+"""`graspline generate`: a dataset, made episode by episode."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any, cast
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from graspline.cli.options import Config, Randomize, Settings, TaskName, equipped, task_and_parameters
+from graspline.datasets.cluster import RayPool
+from graspline.datasets.generate import Tally, generate
+from graspline.datasets.pool import LocalPool
+from graspline.datasets.rows import Row
+from graspline.datasets.settings import Keep, check_fps, parse_views, settings_of
+from graspline.episodes.faults import parse_faults
+from graspline.episodes.run import cores
+from graspline.episodes.statistics import wilson
+from graspline.episodes.units import CONVENTIONS, Convention
+from graspline.errors import InputError, nearest
+from graspline.rendering.choose import gl_problem
+from graspline.tasks.task import Task
+
+
+def command(
+    task: TaskName,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The dataset's folder: new, empty, or one to go on with.")],
+    episodes: Annotated[
+        int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes the dataset has in the end.")
+    ],
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**62, metavar="S", help="Seed of the first attempt; the next count up.")
+    ] = 0,
+    workers: Annotated[
+        int, typer.Option(min=0, max=1024, metavar="K", help="Processes; 0 takes all cores. Results are the same.")
+    ] = 0,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Work on a Ray cluster: local, auto or HOST:PORT. Results are the same."),
+    ] = None,
+    fps: Annotated[int, typer.Option(metavar="HZ", help="Frames a second; must divide the control rate, 60.")] = 30,
+    cameras: Annotated[
+        str, typer.Option(metavar="NAME:WxH,…", help="Cameras and sizes, or none for a dataset without pictures.")
+    ] = "front:640x480,wrist:320x240",
+    keep: Annotated[
+        str, typer.Option(metavar="WHICH", help="success, or all to keep labelled failures too.")
+    ] = "success",
+    units: Annotated[
+        str, typer.Option(metavar="UNITS", help="degrees, or normalized for joints from -100 to 100.")
+    ] = "degrees",
+    config: Config = None,
+    settings: Settings = None,
+    randomize: Randomize = None,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME@STATE[+S]", help="Let a fault strike in every attempt; repeatable."),
+    ] = None,
+    smooth: Annotated[
+        bool, typer.Option("--smooth", help="Antialias the pictures; drawing them takes about three times as long.")
+    ] = False,
+    numbered: Annotated[bool, typer.Option("--numbered", hidden=True)] = False,
+) -> None:
+    """Make a dataset of verified demonstrations.
+
+    It is in LeRobot's format v3.0. Attempts are played and judged first; only those that are kept are drawn. Every
+    episode is committed whole: whatever stops this command, what was committed stays, and the same command goes on
+    where it stopped.
+
+    \b
+    Examples:
+      graspline generate lift-cube --episodes 20 --out out/cubes
+      graspline generate oranges --episodes 500 --out out/oranges --cameras front:640x480,wrist:640x480
+      graspline generate oranges --episodes 100 --out out/states --cameras none --fps 60
+      graspline generate oranges --episodes 100 --out out/varied --randomize lighting,camera,colours
+      graspline generate lift-cube --episodes 50 --out out/recoveries --fault drop@lift+0.3 --keep all
+    """
+    faults = tuple(fault or ())
+    found, parameters = task_and_parameters(
+        task,
+        config,
+        settings,
+        lambda named: parse_faults(faults, named.machine(named.parameters()).paths()),
+        lambda named: parse_views(cameras, named.scene(named.parameters())),
+        lambda named: check_fps(fps, _control_hz(named)),
+        lambda _: _check_choice("--keep", keep, ("success", "all")),
+        lambda _: _check_choice("--units", units, CONVENTIONS),
+        randomize=randomize,
+    )
+    parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
+    views = parse_views(cameras, found.scene(parameters))
+    chosen = settings_of(
+        found,
+        parameters,
+        seed=seed,
+        fps=fps,
+        views=views,
+        keep=cast(Keep, keep),
+        units=cast(Convention, units),
+        faults=faults,
+        renderer="rays" if views and gl_problem() else "gl",
+        smooth=smooth,
+        numbered=numbered,
+    )
+    pool = LocalPool(workers or cores()) if cluster is None else RayPool(cluster, workers)
+    with _terminated(), _Shown(episodes) as shown:
+        try:
+            tally = generate(out, chosen, episodes, pool, on_commit=shown.add)
+        except KeyboardInterrupt:
+            shown.close()
+            print(f"interrupted; what was committed to {out} stays, the same command goes on with it", file=sys.stderr)
+            raise typer.Exit(130) from None
+    _summarise(out, tally)
+
+
+def _control_hz(task: Task[Any]) -> int:
+    return task.scene(task.parameters()).robot.control_hz
+
+
+def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InputError(f"{option} {value!r}: {nearest(value, known)}")
+
+
+@contextmanager
+def _terminated() -> Iterator[None]:
+    """A polite kill is taken like Ctrl-C."""
+
+    def leave(signum: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class _Shown:
+    """Progress: a bar on a terminal, else one JSON object per episode on standard output."""
+
+    def __init__(self, wanted: int) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._bar = Progress(
+            TextColumn("episodes"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[said]}"),
+            console=Console(stderr=True),
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._task = self._bar.add_task("episodes", total=wanted, said="starting workers")
+
+    def add(self, tally: Tally, row: Row) -> None:
+        made = tally.committed - tally.began_with
+        per_s = made / max(time.monotonic() - self._began, 1e-9)
+        left_s = (tally.wanted - tally.committed) / per_s
+        # Judged attempts run ahead of commits; failures that are kept are no successes either.
+        good = tally.attempts - sum(tally.rejected.values()) - tally.failures_kept
+        low, high = wilson(good, tally.attempts)
+        if self._terminal:
+            rate = f"success {100 * good / tally.attempts:.1f} % ({100 * low:.0f}–{100 * high:.0f})"
+            said = f"{3600 * per_s:.0f}/h, {rate}, {_clock(left_s)} left, {tally.disk_bytes / 1e6:.0f} MB"
+            self._bar.update(self._task, completed=tally.committed, said=said)
+            return
+        told = {
+            "episode": row["episode_index"],
+            "seed": row["seed"],
+            "verdict": row["verdict"],
+            "success": row["success"],
+            "committed": tally.committed,
+            "wanted": tally.wanted,
+            "attempts": tally.attempts,
+            "success_rate": round(good / tally.attempts, 4),
+            "episodes_per_hour": round(3600 * per_s, 1),
+            "left_s": round(left_s, 1),
+            "disk_bytes": tally.disk_bytes,
+        }
+        print(json.dumps(told), flush=True)
+
+    def close(self) -> None:
+        if self._terminal:
+            self._bar.stop()
+
+    def __enter__(self) -> _Shown:
+        if self._terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def _summarise(out: Path, tally: Tally) -> None:
+    made = tally.committed - tally.began_with
+    if not made:
+        print(
+            f"{out}: nothing to do, it has {tally.committed} episodes and {tally.wanted} were asked for",
+            file=sys.stderr,
+        )
+        return
+    before = f", {tally.began_with} were there" if tally.began_with else ""
+    say = [f"{out}: {tally.committed} episodes ({made} new{before}), {tally.disk_bytes / 1e6:.1f} MB"]
+    say += [f"  {verdict}: {count} attempts not kept" for verdict, count in sorted(tally.rejected.items())]
+    if tally.contradicted:
+        say.append(f"  claims that the simulator contradicts: {tally.contradicted}; please report this")
+    print("\n".join(say), file=sys.stderr)

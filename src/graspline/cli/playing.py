@@ -1,0 +1,136 @@
+"""What commands that play episodes share: the loop, the report and the exit code."""
+
+from __future__ import annotations
+
+import collections
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graspline.cli.progress import RunProgress
+from graspline.episodes.film import film
+from graspline.episodes.run import INTERRUPTED, POLICY_ERROR, Episode
+from graspline.episodes.statistics import rate_text
+from graspline.scenes.scene import Scene
+
+_SEEDS_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What is told of the episodes a command plays."""
+
+    episodes: int
+    scene: Scene
+    as_json: bool
+    video: Path | None
+    require_success: float | None
+    # A policy neither retries nor claims anything: whether it succeeded is what the simulator says.
+    by_machine: bool = True
+
+
+class Told:
+    """What the summary needs of an episode; its log is let go."""
+
+    def __init__(self, episode: Episode) -> None:
+        self.verdict, self.succeeded, self.retries = episode.verdict, episode.succeeded, episode.retries
+        self.sim_time_s, self.refused, self.error = episode.sim_time_s, episode.draw.refused, episode.error
+        self.false_success, self.seed = episode.false_success, episode.scenario.seed
+
+
+def play(report: Report, episodes: Callable[[Callable[[], bool]], Iterator[Episode]]) -> int:
+    """Tell of each episode as it ends and of all in the end; returns the exit code.
+
+    `episodes` gets a function that turns true when somebody asks to stop.
+    """
+    began, played = time.monotonic(), []
+    with stopping() as stop, RunProgress(report.episodes, beside_output=report.as_json) as progress:
+        for episode in episodes(stop):
+            progress.add(episode)
+            if report.as_json:
+                print(json.dumps(episode.as_dict(), allow_nan=False), flush=True)
+            if report.video is not None and episode.verdict != INTERRUPTED:
+                film(episode, report.scene, _video_path(report.video, episode, report.episodes))
+            played.append(Told(episode))
+        interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
+    _summarise(played, time.monotonic() - began, report)
+    return _exit_code(played, interrupted, report.require_success)
+
+
+@contextmanager
+def stopping() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C asks once, politely: lanes brake, hold and report. The second time it is obeyed at once."""
+    asked = False
+
+    def ask(signum: int, frame: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
+    return path if episodes == 1 else path.with_stem(f"{path.stem}-{episode.scenario.seed}")
+
+
+def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
+    """A few lines on standard error; with --json nothing else may be on standard output."""
+    say = (lambda line: print(line, file=sys.stderr)) if report.as_json else print
+    finished = [each for each in played if each.verdict != INTERRUPTED]
+    if finished:
+        count = len(finished)
+        say(f"succeeded {rate_text(sum(each.succeeded for each in finished), count)}")
+        if report.by_machine:
+            first = sum(each.succeeded and each.retries == 0 for each in finished)
+            say(f"without a retry {rate_text(first, count)}")
+    for verdict, number in collections.Counter(each.verdict for each in played if not each.succeeded).most_common():
+        say(f"  {verdict}: {number} ({_seeds([each.seed for each in played if each.verdict == verdict])})")
+    if finished and report.by_machine:
+        false = [str(each.seed) for each in finished if each.false_success]
+        say(f"claims that the simulator contradicts: {len(false)}" + (f" (seeds {', '.join(false)})" if false else ""))
+        draws = len(played) + sum(each.refused for each in played)
+        say(f"certified region: {100 * len(played) / draws:.0f} % of what the arm reaches ({draws} draws)")
+    if finished:
+        simulated = sum(each.sim_time_s for each in played)
+        say(f"{simulated:.0f} s simulated in {wall_s:.1f} s, {len(finished) / wall_s:.1f} episodes per second")
+    _tell_errors(played)
+
+
+def _tell_errors(played: list[Told]) -> None:
+    """Every error once, with the episodes it struck: a policy's mistake mostly strikes them all."""
+    struck: dict[tuple[str, str], list[int]] = {}
+    for each in played:
+        if each.error:
+            struck.setdefault((each.verdict, each.error), []).append(each.seed)
+    for (verdict, error), seeds in struck.items():
+        print(f"{_seeds(seeds)} {verdict}:\n{error}", file=sys.stderr)
+
+
+def _seeds(seeds: list[int]) -> str:
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    more = ", …" if len(seeds) > _SEEDS_SHOWN else ""
+    return f"seeds {', '.join(map(str, seeds[:_SEEDS_SHOWN]))}{more}"
+
+
+def _exit_code(played: list[Told], interrupted: bool, require_success: float | None) -> int:
+    if interrupted:
+        return 130
+    if any(each.verdict == "crashed" for each in played):
+        return 5
+    if any(each.verdict == POLICY_ERROR for each in played):
+        return 2
+    share = sum(each.succeeded for each in played) / max(len(played), 1)
+    return 1 if require_success is not None and share < require_success else 0

@@ -1,0 +1,53 @@
+"""`graspline replay`: episodes of a dataset played again from their logs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graspline.cli.progress import EpisodeProgress
+from graspline.datasets.replay import Rerun, rerun, versions_note
+from graspline.datasets.store import Dataset
+from graspline.errors import DatasetProblem
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The dataset's folder.")],
+    episode: Annotated[
+        int | None, typer.Option(min=0, metavar="I", help="Only this episode, counted from 0.", show_default="all")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Play a dataset's episodes again from their logs.
+
+    Each is to end in the same state, bit for bit, and to pass through the frames that the dataset holds. Exits with 4
+    if one does not.
+
+    \b
+    Examples:
+      graspline replay out/cubes
+      graspline replay out/cubes --episode 3 --json
+    """
+    dataset = Dataset.open(folder)
+    rows = dataset.rows if episode is None else (dataset.row(episode),)
+    reruns: list[Rerun] = []
+    with EpisodeProgress(len(rows), beside_output=False) as progress:
+        for each in rerun(dataset, rows):
+            reruns.append(each)
+            progress.advance()
+    different = sorted((each for each in reruns if each.differences), key=lambda each: each.row["episode_index"])
+    notes = sorted({versions_note(each.row) for each in different} - {""})
+    if as_json:
+        told = {each.row["episode_index"]: each.differences for each in different}
+        print(json.dumps({"episodes": len(rows), "equal": len(rows) - len(told), "different": told, "notes": notes}))
+    else:
+        for each in different:
+            for line in each.differences:
+                print(f"episode {each.row['episode_index']}: {line}")
+        for note in notes:
+            print(f"note: {note}")
+        print(f"{len(rows) - len(different)} of {len(rows)} episodes replay to the same state")
+    raise typer.Exit(DatasetProblem.exit_code if different else 0)

@@ -1,0 +1,39 @@
+"""The card beside a dataset: what it is, for people and for the Hub's viewer."""
+
+from __future__ import annotations
+
+from graspline.datasets.settings import DatasetSettings
+
+
+def card_of(settings: DatasetSettings, sentence: str) -> str:
+    views = ", ".join(str(view) for view in settings.views) or "none"
+    angles = "degrees" if settings.units == "degrees" else "-100 to 100 over the joint's range"
+    truth = settings.parameters.get("perception", {}).get("source", "truth")
+    return f"""---
+tags: [LeRobot]
+task_categories: [robotics]
+configs:
+- config_name: default
+  data_files: data/*/*.parquet
+---
+
+# {settings.task}
+
+{sentence}
+
+Simulated demonstrations in LeRobot's format v3.0, made by graspline {settings.graspline} on MuJoCo {settings.mujoco}.
+Every label was checked against the simulator, and every episode can be played again from its log:
+`graspline replay .`
+
+| | |
+|---|---|
+| robot | {settings.robot_type}, body joints in {angles}, gripper 0 shut to 100 open |
+| rate | {settings.fps} frames a second of simulated time |
+| cameras | {views} |
+| kept | {"successes only" if settings.keep == "success" else "successes and failures, labelled by next.success"} |
+| perception of the demonstrator | {truth} |
+
+`action` is the joint target at the end of a frame, `observation.state` the joints at its beginning. Columns that
+begin with `graspline.` (state of the task, recovery, tool and object poses, evidence) are not for policies. Settings
+are in `meta/graspline.json`; what is needed to play an episode again is in `graspline/logs`.
+"""

@@ -1,0 +1,143 @@
+"""What a dataset's files say it holds, as far as they can be read: settings, index, rows and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from graspline.datasets.checks.findings import Findings
+from graspline.datasets.rows import Row, row_file, row_problems, row_slot
+from graspline.datasets.settings import View
+from graspline.datasets.store import INFO, MERGED, OURS, STATS, TASKS, Dataset, json_in, settings_in, table_in
+from graspline.errors import DatasetProblem, InputError
+
+# So many missing episodes are named.
+_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """A dataset that may be damaged: what is here can be relied on, what could not be read is a problem already."""
+
+    # With the rows that the index counts, as far as they could be read.
+    dataset: Dataset
+    # Whether all of them could.
+    whole: bool
+    # Rows that a writer left before it counted them.
+    uncounted: tuple[Row, ...]
+    stats: dict[str, Any]
+    # What tasks are called, by their number; None if that could not be read.
+    sentences: tuple[str, ...] | None
+    # States by the numbers that `graspline.state_index` has.
+    states: tuple[str, ...]
+    merged: bool
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return self.dataset.rows
+
+
+def read_contents(root: Path, found: Findings) -> Contents | None:
+    """Everything that the checks start from; None if there is nothing to start from."""
+    if not root.is_dir():
+        raise InputError(f"{root}: no such dataset folder")
+    if not (root / OURS).is_file():
+        what = (
+            "a LeRobot dataset, but not one of graspline" if (root / INFO).is_file() else "not a dataset of graspline"
+        )
+        raise InputError(f"{root}: {what} ({OURS} is missing)")
+    try:
+        settings, ours = settings_in(root), json_in(root, OURS)
+    except DatasetProblem as error:
+        found.unreadable(str(error))
+        return None
+    # These two first: a writer may be adding episodes meanwhile.
+    info, stats = _object(root, INFO, found), _object(root, STATS, found)
+    rows, whole = _rows(root, settings.views, found)
+    if not rows:
+        found.problem(INFO, "no episode has been committed, or none can be read")
+        return None
+    counted = info.get("total_episodes")
+    if type(counted) is not int:
+        counted = len(rows)
+    committed = tuple(row for row in rows if row["episode_index"] < counted)
+    # Where files cannot be read, that rows are missing is no news.
+    missing = set(range(counted)) - {row["episode_index"] for row in committed} if whole else ()
+    if missing:
+        named = ", ".join(str(each) for each in sorted(missing)[:_NAMED]) + (", …" if len(missing) > _NAMED else "")
+        found.problem(INFO, f"total_episodes is {counted}, and there is no row in meta/episodes for {named}")
+    return Contents(
+        dataset=Dataset(root, info, settings, committed),
+        whole=whole and len(committed) == counted,
+        uncounted=tuple(row for row in rows if row["episode_index"] >= counted),
+        stats=stats,
+        sentences=_sentences(root, found),
+        states=tuple(map(str, ours["states"])) if isinstance(ours.get("states"), list) else (),
+        merged=MERGED in ours,
+    )
+
+
+def _object(root: Path, name: str, found: Findings) -> dict[str, Any]:
+    try:
+        return json_in(root, name)
+    except DatasetProblem as error:
+        found.unreadable(str(error))
+        return {}
+
+
+def _rows(root: Path, views: Sequence[View], found: Findings) -> tuple[list[Row], bool]:
+    """Sound rows in the order in which LeRobot reads them, and whether all are sound."""
+    rows: list[Row] = []
+    whole = True
+    for path in sorted((root / "meta/episodes").glob("*/*.parquet")):
+        name = path.relative_to(root).as_posix()
+        try:
+            plain = table_in(root, name).to_pylist()
+        except DatasetProblem as error:
+            found.unreadable(str(error))
+            whole = False
+            continue
+        except ValueError as error:
+            found.problem(name, f"cannot be read: {error}")
+            whole = False
+            continue
+        for number, row in enumerate(plain):
+            problems = row_problems(row, views)
+            for each in problems:
+                found.problem(name, f"row {number}: {each}")
+            if problems:
+                whole = False
+                continue
+            if row_file(row_slot(row)) != name:
+                found.problem(name, f"its row says that it is in {row_file(row_slot(row))}", row["episode_index"])
+            rows.append(row)
+    return rows, whole
+
+
+def _sentences(root: Path, found: Findings) -> tuple[str, ...] | None:
+    """As pandas would find them: in the index, by position."""
+    try:
+        table = table_in(root, TASKS)
+    except DatasetProblem as error:
+        found.unreadable(str(error))
+        return None
+    if _index_columns(table) != ["task"]:
+        found.problem(TASKS, "does not tell pandas that column task is its index, so LeRobot would read numbers")
+    types = {"task": pa.types.is_string, "task_index": pa.types.is_int64}
+    if not all(name in table.column_names and fits(table.schema.field(name).type) for name, fits in types.items()):
+        found.problem(TASKS, f"has the columns {', '.join(table.column_names)}, expected task and task_index")
+        return None
+    if table.column("task_index").to_pylist() != list(range(len(table))):
+        found.problem(TASKS, "task_index does not count from 0")
+    return tuple(str(each) for each in table.column("task").to_pylist())
+
+
+def _index_columns(table: pa.Table) -> Any:
+    try:
+        return (table.schema.pandas_metadata or {}).get("index_columns")
+    except (AttributeError, ValueError):
+        return None

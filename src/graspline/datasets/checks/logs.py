@@ -1,0 +1,86 @@
+"""Whether the kept logs are those of the episodes, and the labels what the simulator says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from graspline.datasets.checks.contents import Contents
+from graspline.datasets.checks.findings import Findings
+from graspline.datasets.frames import timeline_of
+from graspline.datasets.recording import KeptLog
+from graspline.datasets.replay import Rerun, log_differences, rerun, versions_note
+from graspline.datasets.rows import Row, log_file, row_file, row_slot
+from graspline.datasets.store import numbers_in
+from graspline.episodes.units import units_of
+from graspline.errors import DatasetProblem
+from graspline.evidence import Evidence, failures, passes
+
+# Roundings of a number of some hundreds to float32.
+_ROUNDING = 1e-4
+
+
+def read_logs(contents: Contents, found: Findings, done: Callable[[], object]) -> None:
+    """What can be told without playing; `done` is called for every episode."""
+    for row in contents.rows:
+        name, episode = log_file(row["episode_id"]), row["episode_index"]
+        try:
+            kept = contents.dataset.log(row)
+        except DatasetProblem as error:
+            found.unreadable(str(error), episode)
+        else:
+            for each in (*log_differences(contents.dataset, row, kept), *_reference_differences(contents, row, kept)):
+                found.problem(name, each, episode)
+        _check_label(contents, row, (), found)
+        done()
+
+
+def play_logs(contents: Contents, found: Findings, done: Callable[[], object]) -> None:
+    """Play every log again and judge its end; `done` is called for every episode."""
+    played: list[Rerun] = []
+    for each in rerun(contents.dataset, contents.rows):
+        played.append(each)
+        done()
+    for each in sorted(played, key=lambda each: each.row["episode_index"]):
+        name, episode = log_file(each.row["episode_id"]), each.row["episode_index"]
+        for line in each.differences:
+            if line.startswith(f"{contents.dataset.root}/"):
+                found.unreadable(line, episode)
+            else:
+                found.problem(name, line, episode)
+        if each.differences and (versions := versions_note(each.row)):
+            found.note("graspline/logs", versions)
+        _check_label(contents, each.row, each.goal, found)
+
+
+def _reference_differences(contents: Contents, row: Row, kept: KeptLog) -> Iterator[str]:
+    """Whether actions are what was commanded, in the units that the dataset declares."""
+    robot, settings = contents.dataset.scene.robot, contents.dataset.settings
+    timeline = timeline_of(kept.log.ticks, robot.control_hz, settings.fps)
+    try:
+        action = numbers_in(contents.dataset.frames(row), "action")
+    except DatasetProblem:
+        # Whoever looks at data files tells that.
+        return
+    if kept.log.positions.shape[1:] == action.shape[1:] and len(timeline) == len(action) and kept.log.ticks:
+        commanded = units_of(robot, settings.units).outward(kept.log.positions[timeline.ends])
+        if not np.allclose(action, commanded, rtol=0, atol=_ROUNDING):
+            yield f"action is not what the log says was commanded, by up to {np.abs(action - commanded).max():.4f}"
+
+
+def _check_label(contents: Contents, row: Row, goal: Evidence, found: Findings) -> None:
+    """A success is claimed by the machine and granted by the simulator; `goal` is empty where nobody asked it."""
+    task, parameters = contents.dataset.settings.found_task()
+    where, episode, verdict = row_file(row_slot(row)), row["episode_index"], row["verdict"]
+    claimed = verdict in task.machine(parameters).successes
+    if row["success"] and not claimed:
+        found.problem(where, f"is labelled a success, and its verdict is {verdict}", episode)
+    if not row["success"] and contents.dataset.settings.keep == "success" and not contents.merged:
+        found.problem(where, "is labelled a failure, and only successes were to be kept", episode)
+    if row["success"] and goal and not passes(goal):
+        broken = "; ".join(str(each) for each in failures(goal))
+        found.problem(where, f"is labelled a success, and by the simulator it is none: {broken}", episode)
+    if not row["success"] and passes(goal):
+        told = f"is labelled a failure ({verdict}), and by the simulator the goal is reached"
+        (found.problem if claimed else found.note)(where, told, episode)

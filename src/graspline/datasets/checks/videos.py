@@ -1,0 +1,119 @@
+"""Whether every frame has its picture, where a loader looks for it: size, rate, codec, number and times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import av
+import numpy as np
+from av.container import InputContainer
+from av.error import FFmpegError
+from av.video.stream import VideoStream
+
+from graspline.datasets.checks.contents import Contents
+from graspline.datasets.checks.findings import Findings
+from graspline.datasets.films import ENCODER_INFO
+from graspline.datasets.rows import Row, row_file, row_slot, video_file, video_slot
+from graspline.datasets.settings import View
+from graspline.episodes.run import cores
+
+# LeRobot takes a frame for the one it asked for if its time is no farther off than this.
+_TOLERANCE_S = 1e-4
+
+
+def check_videos(contents: Contents, found: Findings, done: Callable[[], object], *, fast: bool) -> None:
+    """All video files; `fast` trusts their headers. `done` is called for every episode and camera."""
+    films: dict[str, _Film] = {}
+    for view in contents.dataset.settings.views:
+        for row in contents.rows:
+            name = video_file(view.key, video_slot(row, view.key))
+            fresh = _Film(contents.dataset.root / name, view, contents.dataset.settings.fps, [])
+            films.setdefault(name, fresh).rows.append(row)
+    # Decoding lets go of Python's lock.
+    with ThreadPoolExecutor(cores()) as pool:
+        for name, film, problems in zip(
+            films, films.values(), pool.map(lambda film: film.problems(fast), films.values()), strict=True
+        ):
+            for episode, what in problems:
+                found.problem(name, what, episode)
+            for row in film.rows:
+                _check_times(film, row, found)
+                done()
+
+
+@dataclass(frozen=True, slots=True)
+class _Film:
+    """One video file, and the episodes it shows."""
+
+    path: Path
+    view: View
+    fps: int
+    rows: list[Row]
+
+    def problems(self, fast: bool) -> list[tuple[int | None, str]]:
+        only = self.rows[0]["episode_index"] if len(self.rows) == 1 else None
+        if not self.path.is_file():
+            return [(only, "is missing")]
+        try:
+            with av.open(self.path, "r") as file:
+                if not file.streams.video:
+                    return [(only, "holds no video")]
+                stream = file.streams.video[0]
+                wrong: list[tuple[int | None, str]] = [(only, each) for each in self._header(stream, fast)]
+                return wrong if fast else [*wrong, *self._frames(file, stream)]
+        except (FFmpegError, OSError, ValueError) as error:
+            return [(only, f"cannot be decoded: {error.strerror or error if isinstance(error, OSError) else error}")]
+
+    @property
+    def _length(self) -> int:
+        return sum(row["length"] for row in self.rows)
+
+    def _header(self, stream: VideoStream, fast: bool) -> Iterator[str]:
+        context = stream.codec_context
+        pairs = {
+            "size": (f"{context.width}x{context.height}", f"{self.view.width}x{self.view.height}"),
+            "codec": (context.codec.canonical_name, ENCODER_INFO["video.codec"]),
+            "pixel format": (context.pix_fmt, ENCODER_INFO["video.pix_fmt"]),
+            "rate": (stream.average_rate, self.fps),
+        }
+        if fast:
+            pairs["number of frames"] = stream.frames, self._length
+        for name, (is_, expected) in pairs.items():
+            if is_ != expected:
+                yield f"its {name} is {is_}, expected {expected}"
+
+    def _frames(self, file: InputContainer, stream: VideoStream) -> Iterator[tuple[int | None, str]]:
+        """Decode everything, and hold the time of each frame against the grid."""
+        times, corrupt = [], 0
+        for frame in file.decode(stream):
+            times.append(np.nan if frame.time is None else frame.time)
+            corrupt += frame.is_corrupt
+        if corrupt:
+            yield None, f"{corrupt} frames are damaged"
+        if len(times) != self._length:
+            yield None, f"holds {len(times)} frames, its episodes have {self._length}"
+            return
+        at = 0
+        for row in self.rows:
+            begin_s = row[f"videos/{self.view.key}/from_timestamp"]
+            expected = begin_s + np.arange(row["length"]) / self.fps
+            off = ~(np.abs(np.array(times[at : at + row["length"]]) - expected) <= _TOLERANCE_S)
+            if off.any():
+                first = int(off.argmax())
+                told = f"frame {first} is at {times[at + first]:.4f} s, expected {expected[first]:.4f} s"
+                yield row["episode_index"], told
+            at += row["length"]
+
+
+def _check_times(film: _Film, row: Row, found: Findings) -> None:
+    """What a row says about the file: whole frames, as many as it has."""
+    begin_s, end_s = (row[f"videos/{film.view.key}/{name}_timestamp"] for name in ("from", "to"))
+    before = [each["length"] for each in film.rows if each["episode_index"] < row["episode_index"]]
+    expected_s = sum(before) / film.fps, (sum(before) + row["length"]) / film.fps
+    if not np.allclose((begin_s, end_s), expected_s, rtol=0, atol=_TOLERANCE_S / 10):
+        told = f"{film.view.key} runs from {begin_s:.4f} to {end_s:.4f} s"
+        expected = f"expected {expected_s[0]:.4f} to {expected_s[1]:.4f} s"
+        found.problem(row_file(row_slot(row)), f"{told}, {expected}", row["episode_index"])

@@ -1,0 +1,85 @@
+"""A dataset examined from all sides: whatever a loader, a trainer or a replay relies on, and all that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graspline.datasets.checks.contents import Contents, read_contents
+from graspline.datasets.checks.findings import Finding, Findings
+from graspline.datasets.checks.frames import check_frames
+from graspline.datasets.checks.index import check_index
+from graspline.datasets.checks.leftovers import check_leftovers
+from graspline.datasets.checks.logs import play_logs, read_logs
+from graspline.datasets.checks.statistics import check_all_stats
+from graspline.datasets.checks.videos import check_videos
+
+Done = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a dataset holds."""
+
+    episodes: int
+    successes: int
+    frames: int
+    fps: int
+    cameras: tuple[str, ...]
+    disk_bytes: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "episodes": self.episodes,
+            "successes": self.successes,
+            "frames": self.frames,
+            "fps": self.fps,
+            "cameras": list(self.cameras),
+            "disk_bytes": self.disk_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """All problems and notes, and what the dataset holds, if that could be read."""
+
+    problems: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+    summary: Summary | None
+
+    @property
+    def healthy(self) -> bool:
+        return not self.problems
+
+
+def examine(root: Path, *, fast: bool = False, begin: Callable[[int], Done] = lambda steps: lambda: None) -> Diagnosis:
+    """Check everything; `fast` plays no log and decodes no video.
+
+    `begin` is told how many steps there are, and gives what is called after each.
+    """
+    found = Findings(root)
+    contents = read_contents(root, found)
+    if contents is not None:
+        done = begin(len(contents.rows) * (2 + len(contents.dataset.settings.views)))
+        check_index(contents, found)
+        check_all_stats(contents, found)
+        check_frames(contents, found, done)
+        check_videos(contents, found, done, fast=fast)
+        (read_logs if fast else play_logs)(contents, found, done)
+        check_leftovers(contents, found)
+    return Diagnosis(
+        problems=found.problems, notes=found.notes, summary=None if contents is None else _summary(root, contents)
+    )
+
+
+def _summary(root: Path, contents: Contents) -> Summary:
+    return Summary(
+        episodes=len(contents.rows),
+        successes=sum(row["success"] for row in contents.rows),
+        frames=sum(row["length"] for row in contents.rows),
+        fps=contents.dataset.settings.fps,
+        cameras=tuple(str(view) for view in contents.dataset.settings.views),
+        disk_bytes=sum(path.stat().st_size for path in root.rglob("*") if path.is_file()),
+    )

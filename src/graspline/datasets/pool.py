@@ -1,0 +1,233 @@
+"""Who fills orders: processes of this machine, replaced when they die."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import traceback
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from graspline.datasets.work import ENVIRONMENT, Order, do
+from graspline.errors import EnvironmentProblem, GrasplineError
+
+# An order that has cost so many workers their lives is the cause, not the victim.
+MOST_DEATHS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """An order and what came of it."""
+
+    ticket: int
+    result: Any
+
+
+class Pool(Protocol):
+    """Fills orders in any order, some at a time."""
+
+    size: int
+
+    def submit(self, ticket: int, order: Order) -> None: ...
+
+    def results(self) -> Sequence[Filled]:
+        """Wait for at least one order to be filled."""
+        ...
+
+    @property
+    def free(self) -> int: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An exception in a worker, as text: what the caller should be told and whose fault it is."""
+
+    message: str
+    trace: str
+    kind: type[Exception] | None
+
+
+class _Worker:
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
+        with environment(ENVIRONMENT), _deaf_to_interrupts():
+            self.process.start()
+        theirs.close()
+        self.ticket: int | None = None
+
+    def end(self) -> None:
+        """At once: a worker owns nothing that outlives it."""
+        self.pipe.close()
+        self.process.kill()
+
+
+class LocalPool:
+    """`size` spawned processes, one order each at a time. A killed one's order is filled again by another."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._workers: list[_Worker] = []
+        self._orders: dict[int, Order] = {}
+        self._waiting: deque[int] = deque()
+        self._deaths: Counter[int] = Counter()
+
+    def __enter__(self) -> Self:
+        try:
+            for _ in range(self.size):
+                self._workers.append(_Worker())
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        for worker in self._workers:
+            worker.end()
+        for worker in self._workers:
+            worker.process.join()
+        self._workers = []
+
+    @property
+    def free(self) -> int:
+        return self.size - len(self._orders)
+
+    def submit(self, ticket: int, order: Order) -> None:
+        self._orders[ticket] = order
+        self._waiting.append(ticket)
+        self._hand_out()
+
+    def results(self) -> Sequence[Filled]:
+        assert self._orders, "nothing to wait for"
+        found: list[Filled] = []
+        while not found:
+            self._hand_out()
+            pipes = {worker.pipe: worker for worker in self._workers if worker.ticket is not None}
+            for ready in wait(list(pipes)):
+                assert isinstance(ready, Connection)
+                found += self._collect(pipes[ready])
+        return found
+
+    def _hand_out(self) -> None:
+        for worker in list(self._workers):
+            if not self._waiting:
+                return
+            if worker.ticket is None:
+                worker.ticket = self._waiting.popleft()
+                try:
+                    worker.pipe.send(self._orders[worker.ticket])
+                except OSError:
+                    self._replace(worker)
+
+    def _collect(self, worker: _Worker) -> list[Filled]:
+        assert worker.ticket is not None
+        try:
+            result = worker.pipe.recv()
+        except (EOFError, OSError):
+            # The end of the pipe, or of a message that was being sent.
+            self._replace(worker)
+            return []
+        ticket, worker.ticket = worker.ticket, None
+        del self._orders[ticket]
+        if isinstance(result, Failure):
+            raise_failure(result)
+        return [Filled(ticket, result)]
+
+    def _replace(self, worker: _Worker) -> None:
+        """Start another worker in place of one that died, and put its order back at the front."""
+        assert worker.ticket is not None
+        worker.end()
+        worker.process.join()
+        self._deaths[worker.ticket] += 1
+        if self._deaths[worker.ticket] >= MOST_DEATHS:
+            raise EnvironmentProblem(
+                f"{MOST_DEATHS} workers died on the same order (exit code {worker.process.exitcode}); "
+                "is there enough memory? what was committed stays"
+            )
+        self._waiting.appendleft(worker.ticket)
+        self._workers[self._workers.index(worker)] = _Worker()
+
+
+@contextlib.contextmanager
+def environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Variables that a process started meanwhile is born with; libraries read them as they are loaded."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """A process started meanwhile never notices Ctrl-C, which goes to the whole group: not even while it loads."""
+    # It lets Ctrl-C through again when it is first started, so that has to be before.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def filled(order: Order) -> Any:
+    """Fill an order; what goes wrong comes back as a value."""
+    try:
+        return do(order)
+    except GrasplineError as error:
+        return Failure(str(error), traceback.format_exc(), type(error))
+    except (OSError, MemoryError) as error:
+        return Failure(f"in a worker: {str(error) or 'out of memory'}", traceback.format_exc(), EnvironmentProblem)
+    except Exception as error:
+        return Failure(f"{type(error).__name__}: {error}", traceback.format_exc(), None)
+
+
+def raise_failure(failure: Failure) -> None:
+    """Raise what a worker could not."""
+    if failure.kind is not None:
+        raise failure.kind(failure.message)
+    raise RuntimeError(f"in a worker:\n{failure.trace}")
+
+
+def _work(pipe: Connection) -> None:
+    """A worker's life: orders until the pipe closes."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            pipe.send(filled(pipe.recv()))
+        except (EOFError, OSError):
+            return
+
+
+def _end_with_parent() -> None:
+    """A killed parent cannot end its workers; without this one would first finish its order."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(0)

@@ -1,0 +1,234 @@
+"""One finished episode as plain data: what workers hand to each other, and the log a dataset keeps of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
+from graspline.episodes.faults import Strike
+from graspline.episodes.log import EpisodeLog
+from graspline.episodes.run import Episode, Transition
+from graspline.evidence import Evidence, Measurement, failures, passes
+from graspline.machine.machine import Machine
+from graspline.scenes.variation import Edit, Variation
+
+# What a log file tells besides its arrays.
+_FACTS = (
+    "seed",
+    "verdict",
+    "state_hash",
+    "scenario",
+    "variation",
+    "events",
+    "transitions",
+    "entries",
+    "recoveries",
+    "evidence",
+    "strikes",
+    "truth",
+)
+# What readers of zip files, arrays and JSON raise for bytes that are none.
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    RuntimeError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+_EVENTS: dict[str, type] = {kind.__name__: kind for kind in (Push, Change, Place, CorruptControl, Blind, Misjudge, See)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """An episode that may become part of a dataset."""
+
+    seed: int
+    verdict: str
+    # Claimed by the machine and not contradicted by the simulator.
+    succeeded: bool
+    # Claimed and contradicted: counted, told, and never a success.
+    contradicted: bool
+    retries: int
+    sim_time_s: float
+    state_hash: str
+    targets: tuple[str, ...]
+    transitions: tuple[Transition, ...]
+    # (time, state) of every entry.
+    entries: tuple[tuple[float, str], ...]
+    # From when to when something that went wrong was being made good.
+    recoveries: tuple[tuple[float, float], ...]
+    evidence: Evidence
+    truth: dict[str, Any]
+    # Faults that struck, or found nothing to strike.
+    strikes: tuple[Strike, ...]
+    scenario: dict[str, Any]
+    log: EpisodeLog
+
+    def without_states(self) -> Recording:
+        """The same without what only pictures and rows are made from."""
+        log = dataclasses.replace(self.log, states=self.log.states[:0])
+        return dataclasses.replace(self, log=log)
+
+    @property
+    def start_s(self) -> float:
+        """When work on the first object began: the entry of `approach`, or of the first state."""
+        return next((t_s for t_s, state in self.entries if state.split(".")[-1] == "approach"), 0.0)
+
+    @property
+    def cause(self) -> str:
+        """What failed, in a few words; empty for a success."""
+        if self.succeeded:
+            return ""
+        broken = failures(self.evidence)
+        return str(broken[0]) if broken else "contradicted by the simulator" if self.contradicted else ""
+
+
+def recording_of(episode: Episode, machine: Machine) -> Recording:
+    return Recording(
+        seed=episode.scenario.seed,
+        verdict=episode.verdict,
+        succeeded=episode.succeeded and passes(episode.goal_by_truth),
+        contradicted=episode.false_success,
+        retries=episode.retries,
+        sim_time_s=episode.sim_time_s,
+        state_hash=episode.state_hash,
+        targets=episode.targets,
+        transitions=episode.transitions,
+        entries=episode.entries,
+        recoveries=recoveries_of(episode.transitions, machine, episode.sim_time_s),
+        evidence=episode.evidence,
+        truth=dict(episode.truth),
+        strikes=episode.strikes,
+        scenario=episode.scenario.as_dict(),
+        log=episode.log,
+    )
+
+
+def recoveries_of(
+    transitions: tuple[Transition, ...], machine: Machine, end_s: float
+) -> tuple[tuple[float, float], ...]:
+    """Each from when a budget was spent until the state that went wrong ended well, or the episode did."""
+    found: list[tuple[float, float]] = []
+    since_s, wrong = 0.0, set[str]()
+    for each in transitions:
+        if machine.is_retry(each.state, each.outcome, each.then):
+            since_s = each.t_s if not wrong else since_s
+            wrong.add(each.state)
+        elif each.state in wrong:
+            wrong.discard(each.state)
+            if not wrong:
+                found.append((since_s, each.t_s))
+    return (*found, (since_s, end_s)) if wrong else tuple(found)
+
+
+def pack(recording: Recording) -> bytes:
+    """The log file of one episode: enough to play it again, and everything that was measured."""
+    log = recording.log
+    facts = {
+        "seed": recording.seed,
+        "verdict": recording.verdict,
+        "state_hash": recording.state_hash,
+        "scenario": recording.scenario,
+        "variation": dataclasses.asdict(log.variation),
+        "events": [[tick, {"event": type(event).__name__, **dataclasses.asdict(event)}] for tick, event in log.events],
+        "transitions": [
+            {**dataclasses.asdict(each), "evidence": [one.as_dict() for one in each.evidence]}
+            for each in recording.transitions
+        ],
+        "entries": recording.entries,
+        "recoveries": recording.recoveries,
+        "evidence": [each.as_dict() for each in recording.evidence],
+        "strikes": [dataclasses.asdict(each) for each in recording.strikes],
+        "truth": recording.truth,
+    }
+    buffer = io.BytesIO()
+    text = np.frombuffer(json.dumps(facts, allow_nan=True).encode(), np.uint8)
+    np.savez_compressed(buffer, start=log.start, positions=log.positions, velocities=log.velocities, facts=text)
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptLog:
+    """A log file read back: the log without pictures' states, and the facts beside it."""
+
+    log: EpisodeLog
+    facts: dict[str, Any]
+
+    @property
+    def evidence(self) -> Evidence:
+        return tuple(_measurement(each) for each in self.facts["evidence"])
+
+    @property
+    def transitions(self) -> tuple[Transition, ...]:
+        return tuple(
+            Transition(**{**each, "evidence": tuple(_measurement(one) for one in each["evidence"])})
+            for each in self.facts["transitions"]
+        )
+
+
+def unpack(data: bytes) -> KeptLog:
+    """Read a log file; raises ValueError if it is not one."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            facts = json.loads(arrays["facts"].tobytes())
+            start, positions, velocities = (_numbers(arrays, name) for name in ("start", "positions", "velocities"))
+        if start.ndim != 1 or positions.ndim != 2 or positions.shape != velocities.shape:
+            raise ValueError(f"shapes {start.shape}, {positions.shape} and {velocities.shape}")
+        missing = [name for name in _FACTS if name not in facts]
+        if missing:
+            raise ValueError(f"without {', '.join(missing)}")
+        edits = tuple(_edit(each) for each in facts["variation"]["edits"])
+        log = EpisodeLog(
+            start=start,
+            variation=Variation(**{**facts["variation"], "edits": edits}),
+            positions=positions,
+            velocities=velocities,
+            events=tuple((int(tick), _event(plain)) for tick, plain in facts["events"]),
+            states=np.zeros((0, len(start))),
+        )
+    except _UNREADABLE as error:
+        raise ValueError(f"not a log of an episode: {error or type(error).__name__}") from None
+    return KeptLog(log=log, facts=facts)
+
+
+def _numbers(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[np.float64]:
+    found = arrays[name]
+    if found.dtype != np.float64:
+        raise ValueError(f"{name} are {found.dtype}")
+    return found
+
+
+def _event(plain: dict[str, Any]) -> Event:
+    kind = _EVENTS[plain["event"]]
+    values = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in plain.items() if name != "event"
+    }
+    if kind is Change:
+        values["edits"] = tuple(_edit(each) for each in values["edits"])
+    return kind(**values)
+
+
+def _edit(plain: dict[str, Any]) -> Edit:
+    return Edit(field=plain["field"], element=plain["element"], values=tuple(plain["values"]))
+
+
+def _measurement(plain: dict[str, Any]) -> Measurement:
+    value = float("nan") if plain["value"] is None else plain["value"]
+    return Measurement(
+        name=plain["name"], value=value, relation=plain["relation"], limit=plain["limit"], unit=plain.get("unit", "")
+    )

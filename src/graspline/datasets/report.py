@@ -1,0 +1,266 @@
+"""A dataset as one page: rates, failures, where things lay, times, pictures, and which ways the machine took."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from typing import TypeVar
+
+import numpy as np
+
+from graspline.datasets.charts import box_plot, column_chart, histogram, rate_bar
+from graspline.datasets.gallery import Sheet, choose, sheet_of
+from graspline.datasets.heatmap import heat_map
+from graspline.datasets.rows import Rejected
+from graspline.datasets.store import MERGED, OURS, Dataset, json_in
+from graspline.datasets.style import STYLE
+from graspline.datasets.summary import Failure, Setback, Spot, Summary, summarise
+from graspline.episodes.pages import page, table
+from graspline.episodes.statistics import wilson
+from graspline.machine.diagram import svg
+from graspline.parameters import describe
+from graspline.version import VERSION
+
+T = TypeVar("T")
+
+MOST_SHEETS = 12
+# More randomised values than this are folded away.
+_MOST_UNFOLDED = 16
+_PARTS = ("data", "graspline", "meta", "videos")
+
+
+def report_page(dataset: Dataset) -> str:
+    """The whole page, in one file that loads nothing."""
+    summary = summarise(dataset)
+    body = [
+        *_head(dataset, summary),
+        *_rates(dataset, summary),
+        *_failures(summary),
+        *_setbacks(summary),
+        *_workspace(summary),
+        *_timings(summary),
+        *_gallery(dataset, summary),
+        *_machine(dataset, summary),
+        *_randomized(summary),
+        f"<p><small>Made by graspline {escape(VERSION)}.</small></p>",
+    ]
+    return page(f"Dataset: {dataset.settings.task}", body, STYLE)
+
+
+def _head(dataset: Dataset, summary: Summary) -> Iterable[str]:
+    settings = dataset.settings
+    frames = sum(each.row["length"] for each in summary.episodes)
+    facts = {
+        "episodes": f"{len(summary.episodes)}",
+        "frames": f"{frames:,} at {settings.fps} Hz".replace(",", " "),
+        "duration": _duration(frames / settings.fps),
+        "size": _size(_bytes_of(dataset)),
+        "cameras": ", ".join(map(str, settings.views)) or "none",
+        "kept": "successes" if settings.keep == "success" else "successes and failures",
+        "seeds from": f"{settings.seed}",
+        "faults": ", ".join(settings.faults) or "none",
+        "robot": f"{settings.robot_type}, {settings.units}",
+        "made by": f"graspline {settings.graspline}, MuJoCo {settings.mujoco}",
+    }
+    sources = json_in(dataset.root, OURS).get(MERGED, [])
+    if sources:
+        facts["merged from"] = ", ".join(f"{each['name']} ({each['episodes']})" for each in sources)
+    sentences = dict.fromkeys(sentence for each in summary.episodes for sentence in each.row["tasks"])
+    yield f"<p class='lead'>{escape(' '.join(sentences))}</p>"
+    cells = (f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in facts.items())
+    yield f"<dl class='facts'>{''.join(cells)}</dl>"
+    _, parameters = settings.found_task()
+    others = {name: value for name, value in settings.as_dict().items() if name != "parameters"}
+    text = "\n".join([*(f"{name}: {value}" for name, value in others.items()), "", describe(parameters)])
+    whose = "All settings of the first" if sources else "All settings"
+    yield f"<details><summary>{whose}</summary><pre>{escape(text)}</pre></details>"
+
+
+def _rates(dataset: Dataset, summary: Summary) -> Iterable[str]:
+    yield "<h2>Success</h2>"
+    struck = sum(each.struck for each in summary.episodes)
+    rates = [
+        ("attempts that succeeded", summary.successes, summary.attempts),
+        ("without a retry", summary.first_try, summary.attempts),
+        ("after a recovery", summary.recovered, summary.attempts),
+    ]
+    # Where only successes are kept, every setback in them was made good.
+    if dataset.settings.keep == "all" and summary.setbacks:
+        troubled = sum(bool(each.setbacks) for each in summary.episodes)
+        rates.append(("of episodes with a setback, recovered", summary.recovered, troubled))
+    rows = []
+    for name, hits, trials in rates:
+        low, high = wilson(hits, trials)
+        rate, interval = f"{100 * hits / trials:.1f} %", f"{100 * low:.1f} to {100 * high:.1f} %"
+        rows.append((name, f"{hits} / {trials}", rate, interval, rate_bar(hits, trials)))
+    yield _scrolled(("", "count", "rate", "95 % interval (Wilson)", ""), rows)
+    say = [f"{summary.attempts} attempts: {len(summary.episodes)} kept, {len(summary.rejected)} not."]
+    say += [f"A fault struck in {struck} of the episodes."] if struck else []
+    if summary.deleted:
+        say.append(f"{summary.deleted} episodes were deleted; they and the attempts before them are not counted.")
+    yield f"<p>{' '.join(say)}</p>"
+    if summary.contradicted:
+        yield f"<p><span class='bad'>&nbsp;{summary.contradicted}&nbsp;</span> attempts claimed a success that the "
+        yield "simulator contradicts. None of them counts as one; please report this.</p>"
+
+
+def _failures(summary: Summary) -> Iterable[str]:
+    yield "<h2>Failures by verdict and state</h2>"
+    if not summary.failures:
+        yield "<p>No attempt failed.</p>"
+        return
+    rows = []
+    for (verdict, state), alike in _grouped(summary.failures, lambda each: (each.why.verdict, each.why.state)):
+        share = f"{100 * len(alike) / summary.attempts:.1f} %"
+        rows.append((escape(verdict), escape(state), str(len(alike)), share, *_example(alike)))
+    yield _scrolled(("verdict", "in state", "attempts", "of all", "for example", "what broke there"), rows)
+
+
+def _example(alike: Sequence[Failure]) -> tuple[str, str]:
+    """One that was kept, for it can be looked at, and one that says what was measured."""
+    one = min(alike, key=lambda each: (each.episode is None, not each.why.cause))
+    where = f"seed {one.why.seed}, not kept" if one.episode is None else f"episode {one.episode} (seed {one.why.seed})"
+    return where, escape(one.why.cause) or "–"
+
+
+def _setbacks(summary: Summary) -> Iterable[str]:
+    if not summary.setbacks:
+        return
+    yield "<h2>What was tried again</h2>"
+    yield "<p><small>In kept episodes: states that went wrong and spent a retry.</small></p>"
+    rows = []
+    for (state, outcome), alike in _grouped(summary.setbacks, lambda each: (each.state, each.outcome)):
+        one: Setback = min(alike, key=lambda each: not each.cause)
+        good = sum(each.made_good for each in alike)
+        words = (escape(state), escape(outcome), str(len(alike)), str(good))
+        rows.append((*words, f"episode {one.episode} (seed {one.seed})", escape(one.cause) or "–"))
+    yield _scrolled(("state", "outcome", "times", "success after it", "for example", "what broke there"), rows)
+
+
+def _workspace(summary: Summary) -> Iterable[str]:
+    yield "<h2>Where objects lay</h2>"
+    failed = _spots(each.why for each in summary.failures)
+    # Of an attempt that was not kept only the object it failed with is known.
+    targets = [*(spot for each in summary.episodes for spot in each.targets), *_spots(summary.rejected)]
+    places = [spot for each in summary.episodes for spot in each.places]
+    yield "<p><small>The table from above at the start of each attempt, around the robot's base: how many of the "
+    yield "objects it worked on lay in each cell. Rings give the distance from the pan axis; the dashed one is as far "
+    yield "as the stretched arm touches the table.</small></p>"
+    yield heat_map(targets, failed, places)
+    unknown = len(summary.failures) - len(failed)
+    if unknown:
+        yield f"<p><small>Of {unknown} failed attempts the place is not known.</small></p>"
+
+
+def _spots(attempts: Iterable[Rejected]) -> list[Spot]:
+    """Where the objects lay that attempts failed with, as far as that is known."""
+    return [
+        Spot(name=f"{each.verdict}, seed {each.seed}", x_m=each.lay_at_m[0], y_m=each.lay_at_m[1])
+        for each in attempts
+        if each.lay_at_m
+    ]
+
+
+def _timings(summary: Summary) -> Iterable[str]:
+    lengths = [each.row["end_s"] for each in summary.episodes]
+    retries = [each.row["retries"] for each in summary.episodes]
+    columns = [(str(count), retries.count(count)) for count in range(max(retries) + 1)]
+    yield "<h2>Times</h2><div class='pair'>"
+    middle = f"mean {np.mean(lengths):.1f} s, median {np.median(lengths):.1f} s"
+    yield f"<figure><figcaption>Length of an episode: {middle}, {min(lengths):.1f} to {max(lengths):.1f} s</figcaption>"
+    yield f"{histogram(lengths, 'seconds, from')}</figure>"
+    yield f"<figure><figcaption>Retries per episode: mean {np.mean(retries):.2f}</figcaption>"
+    yield f"{column_chart(columns, 'retries')}</figure></div>"
+    spent = summary.spent_s()
+    longest, total = max(max(each) for each in spent.values()), sum(lengths)
+    rows = [
+        (
+            escape(state),
+            str(len(times)),
+            f"{np.mean(times):.2f} s",
+            f"{100 * sum(times) / max(total, 1e-9):.1f} %",
+            box_plot(times, longest),
+        )
+        for state, times in spent.items()
+    ]
+    yield "<p><small>Time in a state per episode that entered it, all its visits together. A box holds the middle half "
+    yield "of the episodes, its bar is the median, the line goes from the least to the most.</small></p>"
+    yield _scrolled(("state", "episodes", "mean", "of all time", f"0 to {longest:.1f} s"), rows)
+
+
+def _gallery(dataset: Dataset, summary: Summary) -> Iterable[str]:
+    yield "<h2>Pictures</h2>"
+    if not dataset.settings.views:
+        yield "<p>The dataset has no cameras, so there are no pictures.</p>"
+        return
+    view, chosen = dataset.settings.views[0], choose(summary.episodes, MOST_SHEETS)
+    which = (
+        "All episodes" if len(chosen) == len(summary.episodes) else f"{len(chosen)} of {len(summary.episodes)} episodes"
+    )
+    yield f"<p><small>{which}, failures and recoveries first, by camera {escape(view.camera)}.</small></p>"
+    yield "<div class='gallery'>"
+    for each in chosen:
+        yield _figure(sheet_of(dataset, each, view))
+    yield "</div>"
+
+
+def _figure(sheet: Sheet) -> str:
+    row = sheet.episode.row
+    kind = "recovered" if row["recovered"] else "" if row["success"] else "failed"
+    retries = f", {row['retries']} {'retry' if row['retries'] == 1 else 'retries'}" if row["retries"] else ""
+    words = f"episode {row['episode_index']}, seed {row['seed']}: <b>{escape(row['verdict'])}</b>"
+    image = base64.b64encode(sheet.jpeg).decode("ascii")
+    return (
+        f"<figure class='{kind}'><img alt='moments of episode {row['episode_index']}' width='{sheet.width}' "
+        f"height='{sheet.height}' src='data:image/jpeg;base64,{image}'>"
+        f"<figcaption>{words}{retries}, {row['end_s']:.1f} s</figcaption></figure>"
+    )
+
+
+def _machine(dataset: Dataset, summary: Summary) -> Iterable[str]:
+    task, parameters = dataset.settings.found_task()
+    yield "<h2>Ways through the machine</h2>"
+    yield f"<p><small>How often each outcome led on, over {len(summary.episodes)} episodes; what never happened is "
+    yield "pale.</small></p>"
+    yield f"<div class='scroll diagram'>{svg(task.machine(parameters), summary.taken())}</div>"
+
+
+def _randomized(summary: Summary) -> Iterable[str]:
+    found = summary.randomized()
+    if not found:
+        return
+    rows = [
+        (escape(name), f"{min(values):.4g}", f"{np.mean(values):.4g}", f"{max(values):.4g}", str(len(values)))
+        for name, values in found.items()
+    ]
+    drawn = _scrolled(("value", "least", "mean", "most", "episodes"), rows)
+    yield "<h2>Randomised values</h2>"
+    unfolded = " open" if len(rows) <= _MOST_UNFOLDED else ""
+    yield f"<details{unfolded}><summary>{len(rows)} values differ between episodes</summary>{drawn}</details>"
+
+
+def _scrolled(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table that moves sideways where the page is narrower."""
+    return f"<div class='scroll'>{table(head, rows)}</div>"
+
+
+def _grouped(items: Iterable[T], key: Callable[[T], tuple[str, str]]) -> list[tuple[tuple[str, str], list[T]]]:
+    """Items with the same key together, the most frequent first."""
+    groups: dict[tuple[str, str], list[T]] = {}
+    for each in items:
+        groups.setdefault(key(each), []).append(each)
+    return sorted(groups.items(), key=lambda group: -len(group[1]))
+
+
+def _bytes_of(dataset: Dataset) -> int:
+    return sum(path.stat().st_size for part in _PARTS for path in (dataset.root / part).rglob("*") if path.is_file())
+
+
+def _duration(seconds: float) -> str:
+    hours = seconds / 3600
+    return f"{hours:.1f} h" if hours >= 1 else f"{seconds / 60:.1f} min ({hours:.2g} h)"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.2f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"

@@ -1,0 +1,246 @@
+"""The row of one episode: where its parts are, its statistics, and what decided it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from graspline.datasets.recording import Recording
+from graspline.datasets.settings import View
+from graspline.datasets.stats import Stats
+from graspline.episodes.run import Transition
+
+# Files per folder, as LeRobot counts them.
+CHUNK = 1000
+
+Row = dict[str, Any]
+
+_OURS: dict[str, pa.DataType] = {
+    "episode_id": pa.int64(),
+    "seed": pa.int64(),
+    "verdict": pa.string(),
+    "success": pa.bool_(),
+    "state_hash": pa.string(),
+    "retries": pa.int64(),
+    "recovered": pa.bool_(),
+    "target_objects": pa.list_(pa.string()),
+    "start_s": pa.float64(),
+    "end_s": pa.float64(),
+    "scenario": pa.string(),
+    "randomized": pa.string(),
+    "strikes": pa.string(),
+    "rejected_before": pa.string(),
+}
+_PLACES = ("data/chunk_index", "data/file_index", "meta/episodes/chunk_index", "meta/episodes/file_index")
+_COUNTS = ("episode_index", "length", "dataset_from_index", "dataset_to_index")
+# Columns of JSON, and what it is.
+_JSON: dict[str, type] = {"scenario": dict, "randomized": dict, "strikes": list, "rejected_before": list}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slot:
+    """Which file of which chunk."""
+
+    chunk: int
+    file: int
+
+    def next(self) -> Slot:
+        return Slot(self.chunk + 1, 0) if self.file + 1 == CHUNK else Slot(self.chunk, self.file + 1)
+
+    def __str__(self) -> str:
+        return f"chunk-{self.chunk:03d}/file-{self.file:03d}"
+
+
+def data_file(slot: Slot) -> str:
+    return f"data/{slot}.parquet"
+
+
+def row_file(slot: Slot) -> str:
+    return f"meta/episodes/{slot}.parquet"
+
+
+def video_file(key: str, slot: Slot) -> str:
+    return f"videos/{key}/{slot}.mp4"
+
+
+def log_file(episode_id: int) -> str:
+    """Named by the episode's lasting number, which survives renumbering."""
+    return f"graspline/logs/episode-{episode_id:06d}.npz"
+
+
+def data_slot(row: Mapping[str, Any]) -> Slot:
+    return Slot(row["data/chunk_index"], row["data/file_index"])
+
+
+def row_slot(row: Mapping[str, Any]) -> Slot:
+    return Slot(row["meta/episodes/chunk_index"], row["meta/episodes/file_index"])
+
+
+def video_slot(row: Mapping[str, Any], key: str) -> Slot:
+    return Slot(row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """An attempt that did not become an episode."""
+
+    seed: int
+    verdict: str
+    state: str
+    cause: str
+    # Claimed as a success, but not one by the simulator.
+    contradicted: bool = False
+    # Where the object that it was about lay at the start: x and y in W; empty if it was about none.
+    lay_at_m: tuple[float, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "seed": self.seed,
+            "verdict": self.verdict,
+            "state": self.state,
+            "cause": self.cause,
+            "contradicted": self.contradicted,
+            "lay_at_m": list(self.lay_at_m),
+        }
+
+
+def rejected_of(recording: Recording) -> Rejected:
+    return Rejected(
+        seed=recording.seed,
+        verdict=recording.verdict,
+        state=state_at_end(recording.transitions, recording.entries),
+        cause=recording.cause,
+        contradicted=recording.contradicted,
+        lay_at_m=lay_at_m(recording.truth, (*recording.targets, *(each.about for each in recording.transitions))),
+    )
+
+
+def state_at_end(transitions: Sequence[Transition], entries: Sequence[tuple[float, str]]) -> str:
+    """The state in which an attempt was decided, not the way home after it."""
+    ends = [each for each in transitions if each.then.startswith("end: ")]
+    return ends[0].state if ends else entries[-1][1] if entries else ""
+
+
+def lay_at_m(truth: Mapping[str, Any], mentioned: Sequence[str]) -> tuple[float, ...]:
+    """Where the object mentioned last lay at the start."""
+    named = [name for name in mentioned if name in truth["objects"]]
+    return tuple(truth["objects"][named[-1]]["start_position_m"][:2]) if named else ()
+
+
+def episode_row(
+    recording: Recording,
+    *,
+    index: int,
+    episode_id: int,
+    task: str,
+    length: int,
+    first_row: int,
+    fps: int,
+    views: Sequence[View],
+    slot: Slot,
+    stats: Mapping[str, Stats],
+    rejected: Sequence[Rejected],
+) -> Row:
+    row: Row = {
+        "episode_index": index,
+        "tasks": [task],
+        "length": length,
+        "dataset_from_index": first_row,
+        "dataset_to_index": first_row + length,
+        **{name: slot.chunk if name.endswith("chunk_index") else slot.file for name in _PLACES},
+    }
+    for view in views:
+        row[f"videos/{view.key}/chunk_index"], row[f"videos/{view.key}/file_index"] = slot.chunk, slot.file
+        row[f"videos/{view.key}/from_timestamp"], row[f"videos/{view.key}/to_timestamp"] = 0.0, length / fps
+    row |= {
+        "episode_id": episode_id,
+        "seed": recording.seed,
+        "verdict": recording.verdict,
+        "success": recording.succeeded,
+        "state_hash": recording.state_hash,
+        "retries": recording.retries,
+        "recovered": bool(recording.recoveries) and recording.succeeded,
+        "target_objects": list(recording.targets),
+        "start_s": recording.start_s,
+        "end_s": recording.sim_time_s,
+        "scenario": json.dumps(recording.scenario),
+        "randomized": json.dumps(recording.log.variation.described),
+        "strikes": json.dumps([[each.t_s, each.fault, each.target, each.missed] for each in recording.strikes]),
+        "rejected_before": json.dumps([each.as_dict() for each in rejected]),
+    }
+    for feature, found in stats.items():
+        row |= {f"stats/{feature}/{name}": value for name, value in found.as_lists().items()}
+    return row
+
+
+def row_problems(row: Mapping[str, Any], views: Sequence[View]) -> list[str]:
+    """What a row lacks or has of another type; without problems everything but its statistics can be relied on."""
+    of_views = [
+        f"videos/{view.key}/{name}"
+        for view in views
+        for name in ("chunk_index", "file_index", "from_timestamp", "to_timestamp")
+    ]
+    problems = []
+    for name in (*_COUNTS, "tasks", *_PLACES, *of_views, *_OURS):
+        if name not in row:
+            problems.append(f"column {name} is missing")
+        elif not _fits(row[name], _type_of(name, row[name])):
+            problems.append(f"{name} is {row[name]!r}")
+        elif name in _JSON and not isinstance(_json_or_none(row[name]), _JSON[name]):
+            problems.append(f"{name} is not JSON of the right kind: {row[name][:40]!r}")
+        elif name == "length" and row[name] < 1:
+            problems.append(f"length is {row[name]}")
+    return problems
+
+
+def _fits(value: Any, kind: pa.DataType) -> bool:
+    if pa.types.is_list(kind):
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return type(value) is {pa.int64(): int, pa.float64(): float, pa.string(): str, pa.bool_(): bool}[kind]
+
+
+def _json_or_none(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def stats_in(row: Mapping[str, Any]) -> dict[str, Stats]:
+    """The statistics a row carries, by feature."""
+    lists: dict[str, dict[str, Any]] = {}
+    for name, value in row.items():
+        if name.startswith("stats/"):
+            feature, _, which = name.removeprefix("stats/").rpartition("/")
+            lists.setdefault(feature, {})[which] = value
+    return {feature: Stats.from_lists(found) for feature, found in lists.items()}
+
+
+def rejected_in(row: Mapping[str, Any]) -> list[Rejected]:
+    return [
+        Rejected(**{**each, "lay_at_m": tuple(each.get("lay_at_m", ()))}) for each in json.loads(row["rejected_before"])
+    ]
+
+
+def rows_table(rows: Sequence[Row]) -> pa.Table:
+    """Rows with the same columns as one table; columns nobody declared keep the type their values have."""
+    names = list(rows[0])
+    schema = pa.schema([(name, _type_of(name, rows[0][name])) for name in names])
+    return pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+
+
+def _type_of(name: str, value: Any) -> pa.DataType:
+    if name in _OURS:
+        return _OURS[name]
+    if name.startswith("stats/"):
+        if name.endswith("/count"):
+            return pa.list_(pa.int64())
+        nested = pa.list_(pa.float64())
+        return pa.list_(pa.list_(nested)) if isinstance(value[0], list) else nested
+    if name == "tasks":
+        return pa.list_(pa.string())
+    return pa.float64() if name.endswith("_timestamp") else pa.int64()

@@ -1,0 +1,191 @@
+"""What a dataset is made of: everything that decides its contents but the number of episodes."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import mujoco
+
+from graspline.episodes.scenario import Scenario
+from graspline.episodes.units import CONVENTIONS, Convention
+from graspline.errors import InputError, nearest
+from graspline.parameters import Parameters, dump, load
+from graspline.scenes.scene import Scene
+from graspline.tasks.catalogue import find_task
+from graspline.tasks.task import Task
+from graspline.version import VERSION
+
+Keep = Literal["success", "all"]
+
+# Current lerobot calls an SO-101 so; releases before 0.4.3 say so101_follower.
+ROBOT_TYPE = "so_follower"
+_VIEW = re.compile(r"(?P<camera>[A-Za-z0-9_]+):(?P<width>\d+)x(?P<height>\d+)")
+_LEAST_PX, _MOST_PX = 16, 4096
+# What a file of settings holds; the rest is checked by those who use it.
+_KINDS: dict[str, type] = {
+    "task": str,
+    "parameters": dict,
+    "seed": int,
+    "fps": int,
+    "views": list,
+    "keep": str,
+    "units": str,
+    "faults": list,
+    "robot_type": str,
+    "graspline": str,
+    "mujoco": str,
+}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class View:
+    """One camera's pictures, and their size."""
+
+    camera: str
+    width: int
+    height: int
+
+    @property
+    def key(self) -> str:
+        """The name of its feature."""
+        return f"observation.images.{self.camera}"
+
+    def __str__(self) -> str:
+        return f"{self.camera}:{self.width}x{self.height}"
+
+
+def parse_views(text: str, scene: Scene) -> tuple[View, ...]:
+    """Views as the command line gives them, such as `front:640x480,wrist:320x240`; `none` for no pictures."""
+    if text.strip() == "none":
+        return ()
+    views, problems = [], []
+    for part in text.split(","):
+        found = _VIEW.fullmatch(part.strip())
+        if found is None:
+            problems.append(f"--cameras: expected NAME:WIDTHxHEIGHT such as front:640x480, or none; got {part!r}")
+            continue
+        view = View(found["camera"], int(found["width"]), int(found["height"]))
+        views.append(view)
+        if view.camera not in scene.cameras:
+            problems.append(f"--cameras: no camera {view.camera!r}; {nearest(view.camera, scene.cameras)}")
+        if any(size % 2 or not _LEAST_PX <= size <= _MOST_PX for size in (view.width, view.height)):
+            problems.append(
+                f"--cameras: {view}: width and height must be even and from {_LEAST_PX} to {_MOST_PX} pixels"
+            )
+    names = [view.camera for view in views]
+    problems += [
+        f"--cameras: {name} is named twice" for name in sorted({name for name in names if names.count(name) > 1})
+    ]
+    if problems:
+        raise InputError(problems)
+    return tuple(views)
+
+
+def check_fps(fps: int, control_hz: int) -> None:
+    """Refuse a rate whose frames do not fall on control ticks."""
+    if fps < 1 or control_hz % fps:
+        good = [str(rate) for rate in range(control_hz, 0, -1) if control_hz % rate == 0]
+        raise InputError(f"--fps: {fps} does not divide the control rate of {control_hz} Hz; use {', '.join(good)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetSettings:
+    """Two runs with equal settings write the same dataset, episode by episode."""
+
+    task: str
+    parameters: dict[str, Any]
+    seed: int
+    fps: int
+    views: tuple[View, ...]
+    keep: Keep
+    units: Convention
+    faults: tuple[str, ...] = ()
+    robot_type: str = ROBOT_TYPE
+    # Which renderer draws the pictures.
+    renderer: Literal["gl", "rays"] = "gl"
+    # Whether edges are antialiased.
+    smooth: bool = False
+    # Whether every frame carries its number, for tests of readers.
+    numbered: bool = False
+    graspline: str = VERSION
+    mujoco: str = mujoco.__version__
+
+    def as_dict(self) -> dict[str, Any]:
+        plain = dataclasses.asdict(self)
+        return {**plain, "views": [str(view) for view in self.views], "faults": list(self.faults)}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> DatasetSettings:
+        for name, kind in _KINDS.items():
+            if not isinstance(plain[name], kind) or (kind is int and isinstance(plain[name], bool)):
+                raise ValueError(f"{name} is {plain[name]!r}")
+        if plain["keep"] not in get_args(Keep) or plain["units"] not in CONVENTIONS:
+            raise ValueError(f"keep is {plain['keep']!r}, units are {plain['units']!r}")
+        views = []
+        for text in plain["views"]:
+            found = _VIEW.fullmatch(text)
+            if found is None:
+                raise ValueError(f"{text!r} is not a view")
+            views.append(View(found["camera"], int(found["width"]), int(found["height"])))
+        return cls(**{**plain, "views": tuple(views), "faults": tuple(plain["faults"])})
+
+    def found_task(self) -> tuple[Task[Any], Parameters]:
+        """The task and its parameters as a scenario takes them."""
+        task = find_task(self.task)
+        return task, load(task.parameters, self.parameters)
+
+    def scenario(self, seed: int) -> Scenario:
+        task, parameters = self.found_task()
+        return Scenario(task=task, parameters=parameters, seed=seed, faults=self.faults)
+
+
+def settings_of(
+    task: Task[Any],
+    parameters: Parameters,
+    *,
+    seed: int = 0,
+    fps: int = 30,
+    views: Sequence[View] = (),
+    keep: Keep = "success",
+    units: Convention = "degrees",
+    faults: Sequence[str] = (),
+    renderer: Literal["gl", "rays"] = "gl",
+    smooth: bool = False,
+    numbered: bool = False,
+) -> DatasetSettings:
+    check_fps(fps, task.scene(parameters).robot.control_hz)
+    return DatasetSettings(
+        task=task.name,
+        parameters=dict(dump(parameters)),
+        seed=seed,
+        fps=fps,
+        views=tuple(views),
+        keep=keep,
+        units=units,
+        faults=tuple(faults),
+        renderer=renderer,
+        smooth=smooth,
+        numbered=numbered,
+    )
+
+
+def differences(has: DatasetSettings, asked: DatasetSettings) -> list[str]:
+    """One line for each setting in which two differ, nested parameters by their dotted names."""
+    old, new = dict(_flat(has.as_dict())), dict(_flat(asked.as_dict()))
+    return [
+        f"{name}: the dataset has {old.get(name, 'nothing')}, asked for {new.get(name, 'nothing')}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _flat(plain: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in plain.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value

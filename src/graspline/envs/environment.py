@@ -1,0 +1,196 @@
+"""One task as a Gymnasium environment: one lane of its scene, moved by whoever calls `step`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from graspline.engine.cpu import CpuEngine
+from graspline.envs.interface import Array, Interface, Observation, joints_rad
+from graspline.envs.referee import Referee
+from graspline.envs.terms import RENDER_MODES, terms_of
+from graspline.episodes.camera import Camera
+from graspline.episodes.run import snapshot_of
+from graspline.episodes.scenario import Scenario
+from graspline.episodes.views import DEFAULT_VIEWS
+from graspline.execution.drivers import follow
+from graspline.execution.executor import Executor
+from graspline.execution.eyesight import Eyesight
+from graspline.execution.requests import Look, Reply
+from graspline.rendering.picture import Pixels
+from graspline.tasks.task import Draw
+
+# What `render` draws, whatever the cameras.
+_RENDERED = Look("front", 640, 480)
+# Joints give way under load and may be seen this far out of their range.
+_GIVE_RAD = 0.5
+
+
+@dataclass(slots=True, kw_only=True)
+class _Episode:
+    """The episode under way."""
+
+    seed: int
+    draw: Draw
+    executor: Executor
+    referee: Referee
+    target_rad: Array
+    steps: int = 0
+    succeeded: bool = False
+    diverged: bool = False
+
+    def policy(self, reply: Reply) -> Generator[Any, Reply, Array]:
+        """Names the target that `step` was last given."""
+        yield from ()
+        return self.target_rad
+
+
+class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
+    """A task for a policy.
+
+    An action is where each joint should be at the end of the frame; the reference goes there linearly. A target out of
+    range is taken as the end of the range, one too far for a frame is approached at the joint's speed limit.
+    `reset(seed=s)` gives the scene that `graspline run --seed s` plays. An episode is terminated when the task's own
+    goal has been met, by the simulator's truth, for `STEADY_S`, which earns the only reward; see docs/evaluation.md.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 30}  # noqa: RUF012  (so Gymnasium declares it)
+
+    def __init__(
+        self,
+        task: str,
+        *,
+        fps: int = 30,
+        cameras: str | Mapping[str, object] = DEFAULT_VIEWS,
+        units: str = "degrees",
+        parameters: Mapping[str, object] | None = None,
+        max_seconds: float = 60.0,
+        renderer: str = "auto",
+        smooth: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        """All that is wrong with the arguments is told at once.
+
+        `cameras` is a text such as front:640x480,wrist:320x240, a mapping from names to (width, height), or none for
+        speed; `smooth` pictures are antialiased, as those of a dataset made with --smooth. `parameters` are the task's,
+        by dotted keys or nested: {"oranges.count": 2} is {"oranges": {"count": 2}}.
+        """
+        terms = terms_of(
+            task,
+            fps=fps,
+            cameras=cameras,
+            units=units,
+            parameters=parameters or {},
+            max_seconds=max_seconds,
+            renderer=renderer,
+            render_mode=render_mode,
+        )
+        self._task, self._parameters, self._interface = terms.task, terms.parameters, terms.interface
+        # What `lerobot-eval` looks for.
+        self.task, self.task_description = terms.task.name, terms.task.sentence
+        self._max_episode_steps = max(1, round(terms.max_seconds * fps))
+        self.metadata = {**TaskEnv.metadata, "render_fps": fps}
+        self.render_mode = render_mode
+        self.observation_space = _observation_space(terms.interface)
+        self.action_space = _action_space(terms.interface)
+        self._engine = CpuEngine(terms.task.scene(terms.parameters), 1, 1)
+        # Opens a graphics context with the first picture, and so in the process that wants pictures.
+        self._camera = Camera(self._engine, Eyesight(self._engine), terms.renderer, smooth=smooth)
+        self._episode: _Episode | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        super().reset(seed=seed)
+        if seed is None:
+            seed = int(self.np_random.integers(2**31))
+        scenario = Scenario(task=self._task, parameters=self._parameters, seed=seed)
+        draw = scenario.draw()
+        executor, referee = Executor(self._engine), Referee(scenario, draw)
+        self._episode = _Episode(
+            seed=seed, draw=draw, executor=executor, referee=referee, target_rad=executor.robot.home
+        )
+        policy, rate_hz = self._episode.policy, self._interface.fps
+        executor.start(
+            0,
+            lambda first: follow(executor.robot, first, policy, rate_hz=rate_hz),
+            draw.start,
+            draw.variation,
+            still_ticks=0,
+        )
+        self._camera.variations[0] = draw.variation
+        self._judge(self._episode)
+        return self._observation(), self._info(self._episode)
+
+    def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        episode = self._playing()
+        episode.target_rad = self._interface.target_rad(action)
+        before, had_succeeded = self._engine.save(0), episode.succeeded
+        episode.executor.resume()
+        while not episode.executor.advance():
+            pass
+        episode.steps += 1
+        episode.diverged = bool(self._engine.diverged[0])
+        if episode.diverged:
+            # There is nothing to see in numbers that are none: the world is shown as it was a frame ago.
+            self._engine.restore(0, before)
+            episode.succeeded = False
+        else:
+            self._judge(episode)
+        return (
+            self._observation(),
+            1.0 if episode.succeeded and not had_succeeded else 0.0,
+            episode.succeeded or episode.diverged,
+            episode.steps >= self._max_episode_steps,
+            self._info(episode),
+        )
+
+    def render(self) -> Pixels | None:
+        """The front camera's picture, 640 by 480."""
+        self._playing()
+        return None if self.render_mode is None else self._camera(0, _RENDERED).rgb
+
+    def close(self) -> None:
+        self._camera.close()
+
+    def _playing(self) -> _Episode:
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("call reset() before step() or render()")
+        return self._episode
+
+    def _judge(self, episode: _Episode) -> None:
+        snapshot = snapshot_of(self._engine, 0, episode.draw, episode.executor.time_s(0))
+        episode.succeeded = episode.referee.succeeded(snapshot)
+
+    def _observation(self) -> Observation:
+        views = self._interface.views
+        pictures = {each.camera: self._camera(0, Look(each.camera, each.width, each.height)).rgb for each in views}
+        return self._interface.observation(joints_rad(self._engine, 0), pictures)
+
+    @staticmethod
+    def _info(episode: _Episode) -> dict[str, Any]:
+        return {"is_success": episode.succeeded, "seed": episode.seed, "diverged": episode.diverged}
+
+
+def _observation_space(interface: Interface) -> spaces.Dict:
+    limits, units = interface.robot.limits, interface.units
+    low, high = units.outward(limits.lower - _GIVE_RAD), units.outward(limits.upper + _GIVE_RAD)
+    agent_pos = spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+    if not interface.views:
+        return spaces.Dict({"agent_pos": agent_pos})
+    pixels: dict[str, spaces.Space[Any]] = {
+        view.camera: spaces.Box(0, 255, (view.height, view.width, 3), np.uint8) for view in interface.views
+    }
+    return spaces.Dict({"pixels": spaces.Dict(pixels), "agent_pos": agent_pos})
+
+
+def _action_space(interface: Interface) -> spaces.Box:
+    limits, units = interface.robot.limits, interface.units
+    low, high = units.outward(limits.lower), units.outward(limits.upper)
+    return spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)

@@ -1,0 +1,106 @@
+"""A policy as the driver of lanes: closed loop, judged by truth, reported like a run."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from graspline.envs.interface import Array, Interface, joints_rad
+from graspline.envs.policies import Policy
+from graspline.envs.referee import Referee
+from graspline.episodes.run import POLICY_ERROR, Instant, Ruling
+from graspline.episodes.scenario import Scenario
+from graspline.errors import InputError
+from graspline.execution.drivers import follow
+from graspline.execution.happenings import Ended, Entered, Targeted
+from graspline.execution.requests import Announce, Look, Reply
+from graspline.rendering.picture import Picture, Pixels
+from graspline.tasks.task import Snapshot
+
+FOLLOW = "follow"
+SUCCESS, OUT_OF_TIME = "success", "out_of_time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyPilot:
+    """Plays episodes by asking a policy once a frame.
+
+    `make_policy` gives the policy of one episode. An episode ends as `success` once the goal has been met by truth for
+    long enough, as `out_of_time`, or as `policy_error` if the policy raises or returns what is no action.
+    """
+
+    interface: Interface
+    make_policy: Callable[[Scenario], Policy]
+    max_seconds: float
+    smooth: bool = False
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return (FOLLOW,)
+
+    def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]:
+        trial = _Trial(self, instant)
+        yield Announce(Entered(FOLLOW))
+        yield from follow(self.interface.robot, first, trial.choose, rate_hz=self.interface.fps)
+        ruling = trial.ruling()
+        yield Announce(Ended(FOLLOW, ruling.verdict, f"end: {ruling.verdict}", ruling.evidence))
+        return ruling
+
+
+class _Trial:
+    """One episode of a policy."""
+
+    def __init__(self, pilot: PolicyPilot, instant: Instant) -> None:
+        self._pilot, self._instant = pilot, instant
+        self._referee = Referee(instant.scenario, instant.draw)
+        self._policy: Policy | None = None
+        self._nearest = ""
+        self._verdict, self._error = "", ""
+
+    def ruling(self) -> Ruling:
+        return Ruling(verdict=self._verdict, evidence=self._referee.evidence, error=self._error)
+
+    def choose(self, reply: Reply) -> Generator[Any, Any, Array | None]:
+        """The next target, or none if the episode is over."""
+        snapshot = replace(self._instant, time_s=reply.time_s).snapshot()
+        # Faults strike at what the task works on. A policy does not say what that is; the hand does.
+        nearest = _nearest_to_hand(snapshot)
+        if nearest != self._nearest:
+            self._nearest = nearest
+            yield Announce(Targeted(nearest))
+        if self._referee.succeeded(snapshot):
+            self._verdict = SUCCESS
+        elif reply.time_s >= self._pilot.max_seconds - 1e-9:
+            self._verdict = OUT_OF_TIME
+        if self._verdict:
+            return None
+        pictures: dict[str, Pixels] = {}
+        for view in self._pilot.interface.views:
+            seen = yield Look(view.camera, view.width, view.height)
+            pictures[view.camera] = cast(Picture, seen.value).rgb
+        return self._target(pictures)
+
+    def _target(self, pictures: dict[str, Pixels]) -> Array | None:
+        """What the policy says; none, and a verdict, if it cannot be used."""
+        interface, instant = self._pilot.interface, self._instant
+        try:
+            if self._policy is None:
+                self._policy = self._pilot.make_policy(instant.scenario)
+            action = self._policy(interface.observation(joints_rad(instant.engine, instant.lane), pictures))
+        except Exception:
+            self._verdict, self._error = POLICY_ERROR, traceback.format_exc()
+            return None
+        try:
+            return interface.target_rad(action)
+        except InputError as error:
+            self._verdict, self._error = POLICY_ERROR, str(error)
+            return None
+
+
+def _nearest_to_hand(snapshot: Snapshot) -> str:
+    def apart_m(name: str) -> float:
+        return float(((snapshot.objects[name].position_m - snapshot.tool_m) ** 2).sum())
+
+    return min(snapshot.objects, key=apart_m)

@@ -1,0 +1,88 @@
+"""What passes between a policy and its robot: which pictures, joints in which units, how often.
+
+The same as in a dataset: `agent_pos` is its `observation.state`, `pixels` are its pictures, an action is its `action`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.protocol import Engine
+from graspline.episodes.units import CONVENTIONS, Units, joint_names, units_of
+from graspline.episodes.views import parse_views, ticks_per_frame
+from graspline.errors import InputError, nearest, together
+from graspline.rendering.picture import Pixels, View
+from graspline.robots.robot import Robot
+from graspline.scenes.scene import Scene
+
+Array = NDArray[np.float64]
+# {"pixels": {camera: (H, W, 3) uint8}, "agent_pos": (nu,) float32}; no `pixels` where there are no cameras.
+Observation = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Interface:
+    """How a policy sees through cameras and moves a robot."""
+
+    robot: Robot
+    views: tuple[View, ...]
+    units: Units
+    ticks_per_frame: int
+
+    @property
+    def fps(self) -> int:
+        return self.robot.control_hz // self.ticks_per_frame
+
+    def observation(self, joints_rad: Array, pictures: Mapping[str, Pixels]) -> Observation:
+        """Joints (nu,) and what each camera saw, as a policy gets them."""
+        agent_pos = self.units.outward(joints_rad).astype(np.float32)
+        return {"pixels": dict(pictures), "agent_pos": agent_pos} if self.views else {"agent_pos": agent_pos}
+
+    def target_rad(self, action: object) -> Array:
+        """The joint target (nu,) that an action means; what is no action is refused in words."""
+        names = joint_names(self.robot)
+        expected = f"expected {len(names)} finite numbers, a target for each of {', '.join(names)}"
+        try:
+            values = np.asarray(action, np.float64)
+        except Exception as error:
+            # Arrays of other libraries refuse with errors of their own.
+            raise InputError(f"the action, a {type(action).__name__}, is no array: {error}; {expected}") from None
+        if values.shape != (len(names),):
+            raise InputError(f"the action has the shape {values.shape}; {expected}")
+        if not np.isfinite(values).all():
+            raise InputError(f"the action is {values.tolist()}; {expected}")
+        return self.units.inward(values)
+
+
+def interface_of(
+    scene: Scene,
+    *,
+    fps: int,
+    cameras: str | Mapping[str, object],
+    units: str,
+    named: Callable[[str], str] = lambda name: name,
+) -> Interface:
+    """The interface to a scene, or all that is wrong with it at once; `named` is how messages name an argument."""
+    ticks, views, measured = together(
+        lambda: ticks_per_frame(fps, scene.robot.control_hz, named("fps")),
+        lambda: parse_views(cameras, scene.cameras, named("cameras")),
+        lambda: _units(scene.robot, units, named("units")),
+    )
+    return Interface(robot=scene.robot, views=views, units=measured, ticks_per_frame=ticks)
+
+
+def _units(robot: Robot, name: str, where: str) -> Units:
+    for convention in CONVENTIONS:
+        if convention == name:
+            return units_of(robot, convention)
+    raise InputError(f"{where}: {name!r} is unknown; {nearest(str(name), CONVENTIONS)}")
+
+
+def joints_rad(engine: Engine, lane: int) -> Array:
+    """Where the robot's joints are, (nu,)."""
+    return engine.qpos[lane, [engine.scene.joint_address(name) for name in engine.scene.robot.joints]]

@@ -1,0 +1,102 @@
+"""Domain randomisation: what differs from episode to episode besides what a task draws for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from graspline.parameters import Parameters
+from graspline.scenes.appearance import (
+    CameraPlacement,
+    Colours,
+    Lighting,
+    Textures,
+    vary_camera,
+    vary_colours,
+    vary_lighting,
+    vary_textures,
+)
+from graspline.scenes.aspect import Aspect
+from graspline.scenes.dynamics import (
+    Friction,
+    Gains,
+    Latency,
+    Masses,
+    vary_friction,
+    vary_gains,
+    vary_latency,
+    vary_masses,
+)
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Variation
+
+
+class Distractors(Aspect):
+    """Blocks on the table that nobody asked for; a task draws them with its scene."""
+
+    fewest: int = Field(default=0, ge=0, le=4, description="how many there are at least")
+    most: int = Field(default=2, ge=0, le=4, description="how many there are at most")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.fewest > self.most:
+            raise ValueError(f"fewest is {self.fewest}, above most, which is {self.most}")
+        return self
+
+    @property
+    def pool(self) -> int:
+        """How many a scene must hold."""
+        return self.most if self.on else 0
+
+    def count(self, random: np.random.Generator) -> int:
+        """How many there are this time; nothing is drawn where they do not vary."""
+        return int(random.integers(self.fewest, self.most + 1)) if self.on else 0
+
+    def described(self, count: int) -> Variation:
+        """The record of how many were drawn."""
+        return Variation(described={"distractors.count": float(count)} if self.on else {})
+
+
+class Randomization(Parameters):
+    """What varies from episode to episode, with every value drawn recorded."""
+
+    lighting: Lighting = Lighting()
+    camera: CameraPlacement = CameraPlacement()
+    colours: Colours = Colours()
+    textures: Textures = Textures()
+    friction: Friction = Friction()
+    masses: Masses = Masses()
+    gains: Gains = Gains()
+    latency: Latency = Latency()
+    distractors: Distractors = Distractors()
+
+    @property
+    def any_on(self) -> bool:
+        return any(getattr(self, aspect).on for aspect in ASPECTS)
+
+
+ASPECTS = tuple(Randomization.model_fields)
+# Each draws from a stream of its own, by its place here: append, or all that follow draw differently.
+_VARY: dict[str, Callable[[Scene, Variation, Any, np.random.Generator], Variation]] = {
+    "lighting": vary_lighting,
+    "camera": vary_camera,
+    "colours": vary_colours,
+    "textures": vary_textures,
+    "friction": vary_friction,
+    "masses": vary_masses,
+    "gains": vary_gains,
+    "latency": vary_latency,
+}
+
+
+def randomized(scene: Scene, drawn: Variation, settings: Randomization, random: np.random.Generator) -> Variation:
+    """What a task has drawn, and on top of it what the settings let vary; one aspect does not change another."""
+    varied = drawn
+    for (aspect, vary), stream in zip(_VARY.items(), random.spawn(len(_VARY)), strict=True):
+        chosen = getattr(settings, aspect)
+        if chosen.on:
+            varied += vary(scene, drawn, chosen, stream)
+    return varied

@@ -1,0 +1,86 @@
+"""Where things may lie when a scene is drawn: around the arm, apart from each other, blocks among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.kinematics.so101 import PAN_X_M
+from graspline.parameters import Range
+from graspline.perception.estimates import Estimate
+from graspline.robots.so101 import BASE_FOOTPRINT_M
+from graspline.scenes.distractors import DISTRACTOR_HALF_M
+from graspline.scenes.scene import Lying
+
+Array = NDArray[np.float64]
+
+# Places tried for one thing before there is taken to be none.
+MAX_PLACES = 400
+# Distances from the pan axis at which blocks lie.
+_BLOCK_RADIUS_M = Range(0.15, 0.35)
+
+
+def place_in_ring(radius_m: Range, azimuth_rad: Range, random: np.random.Generator) -> tuple[float, float]:
+    """A place around the pan axis, spread evenly over the area."""
+    radius = np.sqrt(random.uniform(radius_m.low**2, radius_m.high**2))
+    azimuth = random.uniform(*azimuth_rad)
+    return float(PAN_X_M + radius * np.cos(azimuth)), float(radius * np.sin(azimuth))
+
+
+def lying_at(
+    name: str, x_m: float, y_m: float, half_extents_m: Array, shape: Literal["box", "ball"], yaw_rad: float = 0.0
+) -> Estimate:
+    """A thing that lies there, exactly known."""
+    return Estimate(
+        name=name,
+        position_m=np.array([x_m, y_m, half_extents_m[2]]),
+        quaternion=np.array([np.cos(yaw_rad / 2), 0.0, 0.0, np.sin(yaw_rad / 2)]),
+        half_extents_m=np.asarray(half_extents_m, float),
+        position_sigma_m=0.0,
+        yaw_sigma_rad=0.0,
+        time_s=0.0,
+        shape=shape,
+    )
+
+
+def lies_free(thing: Estimate, others: Sequence[Estimate], apart_m: float) -> bool:
+    """Whether a thing is beside the robot's base and so far apart from the others, however they are turned."""
+    spread = float(np.hypot(*thing.half_extents_m[:2])) if thing.shape == "box" else thing.radius_m
+    x, y = thing.position_m[:2]
+    low_x, high_x, half_y = BASE_FOOTPRINT_M
+    room = spread + 0.01
+    if low_x - room < x < high_x + room and abs(y) < half_y + room:
+        return False
+    return all(
+        np.hypot(*(thing.position_m[:2] - other.position_m[:2]))
+        >= spread + (np.hypot(*other.half_extents_m[:2]) if other.shape == "box" else other.radius_m) + apart_m
+        for other in others
+    )
+
+
+def draw_block(
+    name: str, azimuth_rad: Range, random: np.random.Generator, welcome: Callable[[Estimate], bool]
+) -> Estimate | None:
+    """A block of any size it may have, somewhere in reach where it is welcome; None if such a place is not found."""
+    for _ in range(MAX_PLACES):
+        x, y = place_in_ring(_BLOCK_RADIUS_M, azimuth_rad, random)
+        half = random.uniform(*DISTRACTOR_HALF_M, 3)
+        block = lying_at(name, x, y, half, "box", random.uniform(-np.pi, np.pi))
+        if welcome(block):
+            return block
+    return None
+
+
+def as_lying(thing: Estimate, mass_kg: float) -> Lying:
+    """The same thing for a start state."""
+    x, y, z = (float(half) for half in thing.half_extents_m)
+    return Lying(
+        x_m=float(thing.position_m[0]),
+        y_m=float(thing.position_m[1]),
+        half_extents_m=(x, y, z),
+        mass_kg=mass_kg,
+        yaw_rad=2 * float(np.arctan2(thing.quaternion[3], thing.quaternion[0])),
+    )

@@ -1,0 +1,102 @@
+"""`graspline compact`, `merge`, `delete` and `export`, as one would use them after another."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from graspline.datasets.files import locked
+from graspline.datasets.store import Dataset
+
+from .doors import call, misused, refused, spawn
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three episodes without pictures; nobody may change them."""
+    root = tmp_path_factory.mktemp("datasets") / "made"
+    words = ("--episodes", "3", "--cameras", "none", "--fps", "10", "--workers", "1")
+    assert call("generate", "lift-cube", *words, "--out", root).code == 0
+    return root
+
+
+@pytest.fixture
+def root(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "made"))
+
+
+def test_each_says_what_it_did(root: Path, tmp_path: Path) -> None:
+    packed = call("compact", root)
+    assert (packed.code, packed.out, packed.err) == (0, "", f"{root}: 14 files are now 10\n")
+    gone = call("delete", root, "--episode", "1")
+    assert (gone.code, gone.out) == (0, "")
+    assert gone.err.splitlines() == [
+        "taken out: episode 1, number 1, seed 1; put it back with:",
+        f"  graspline delete {root} --restore 1",
+    ]
+    assert len(Dataset.open(root)) == 2
+    back = call("delete", root, "--restore", "1")
+    assert (back.code, back.err) == (0, "put back: number 1, seed 1\n")
+    exported = call("export", root, "--to", "hdf5", "--out", tmp_path / "new/out.hdf5")
+    assert exported.code == 0
+    assert exported.err.startswith(f"{tmp_path / 'new/out.hdf5'}: 3 episodes, ")
+
+
+def test_the_real_command_merges_what_it_generated(made: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    words = ("--episodes", "1", "--seed", "50", "--cameras", "none", "--fps", "10", "--workers", "1")
+    assert call("generate", "lift-cube", *words, "--out", other).code == 0
+    merged = spawn("merge", "made", other, "--out", tmp_path / "all", cwd=made.parent)
+    assert (merged.code, merged.out) == (0, "")
+    assert merged.err == f"{tmp_path / 'all'}: 4 episodes of 2 datasets\n"
+    assert refused("merge", made, made, "--out", tmp_path / "twice") == [
+        f"episode {index} of {made} is the same as episode {index} of {made} (seed {index})" for index in range(3)
+    ]
+    more = refused("generate", "lift-cube", *words[:2], *words[4:], "--out", tmp_path / "all")
+    assert more == [f"{tmp_path / 'all'}: was merged; generate into a folder of its own and merge that too"]
+
+
+def test_somebody_in_the_folder_is_told_that_it_was_replaced(root: Path) -> None:
+    answer = spawn("compact", ".", cwd=root)
+    assert answer.code == 0
+    assert "`cd .` brings you into the new one" in answer.err
+    assert len(Dataset.open(root)) == 3
+
+
+def test_what_to_delete_must_be_named(root: Path) -> None:
+    (problem,) = refused("delete", root)
+    assert problem == "name what to take out with --episode, or what to put back with --restore (deleted: none)"
+    assert refused("delete", root, "--episode", "0", "--restore", "0")
+    assert refused("delete", root, "--episode", "7") == ["--episode 7: the dataset has episodes 0 to 2"]
+    assert "a valid integer" in misused("delete", root, "--episode", "first")
+
+
+def test_formats_and_names_of_files_are_checked(root: Path, tmp_path: Path) -> None:
+    assert refused("export", root, "--to", "hdf", "--out", tmp_path / "out.hdf5") == [
+        "--to 'hdf': did you mean 'hdf5'? known: hdf5"
+    ]
+    assert "ends in .hdf5" in refused("export", root, "--to", "hdf5", "--out", tmp_path / "out.h5")[0]
+    assert "no such dataset folder" in refused("export", tmp_path / "no", "--to", "hdf5", "--out", "out.hdf5")[0]
+
+
+def test_without_h5py_the_way_to_get_it_is_told(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "graspline.datasets.hdf5", raising=False)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    answer = call("export", root, "--to", "hdf5", "--out", tmp_path / "out.hdf5")
+    assert (answer.code, answer.out) == (3, "")
+    assert answer.err == "graspline: HDF5 files need h5py: pip install 'graspline[hdf5]'\n"
+
+
+@pytest.mark.parametrize("words", [["compact"], ["delete", "--episode", "1"]])
+def test_a_dataset_that_is_being_written_to_or_is_broken_is_left_alone(root: Path, words: list[str]) -> None:
+    with locked(root):
+        answer = call(words[0], root, *words[1:])
+    assert (answer.code, answer.err) == (3, f"graspline: {root}: another process is writing to this dataset\n")
+    (root / "graspline/logs/episode-000002.npz").unlink()
+    answer = call(words[0], root, *words[1:])
+    assert answer.code == 4
+    assert "episode-000002.npz: the episode's log is missing" in answer.err
+    assert len(Dataset.open(root)) == 3

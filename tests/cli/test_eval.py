@@ -1,0 +1,179 @@
+"""`graspline eval`: any policy, closed loop, judged like a run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+
+import graspline.cli.evaluate
+from graspline.episodes.run import Episode
+
+from .doors import Answer, call, refused, spawn, watch
+from .test_any_text import check, words
+from .test_main import examples
+
+PROGRAM = """
+import numpy as np
+
+def stay(observation):
+    return observation["agent_pos"]
+
+def fail(observation):
+    raise ValueError("no weights")
+
+def look(observation):
+    assert observation["pixels"]["wrist"].shape == (24, 32, 3)
+    return observation["agent_pos"]
+
+class Counting:
+    def __init__(self):
+        self.asked = 0
+
+    def __call__(self, observation):
+        self.asked += 1
+        return observation["agent_pos"] if self.asked <= 3 else np.zeros(self.asked)
+"""
+BLIND = ("--cameras", "none")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current directory with a policy, whose module is forgotten afterwards."""
+    (tmp_path / "my_policy.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+
+
+def evaluate(policy: str, *words: str) -> Answer:
+    return call("eval", "lift-cube", "--policy", f"my_policy:{policy}", "--max-seconds", "0.2", *words)
+
+
+def test_json_is_what_run_prints() -> None:
+    answer = evaluate("stay", *BLIND, "--episodes", "2", "--seed", "5", "--json")
+    assert answer.code == 0
+    assert sorted(line["seed"] for line in answer.lines) == [5, 6]
+    for line in answer.lines:
+        assert (line["verdict"], line["succeeded"], line["retries"]) == ("out_of_time", False, 0)
+        assert line["sim_time_s"] == pytest.approx(0.2)
+        assert line["transitions"] == [{"t_s": line["sim_time_s"], "state": "follow", "outcome": "out_of_time"}]
+        assert {each["name"] for each in line["evidence"]} == {"raised", "off_pads", "speed"}
+        assert "cube" in line["truth"]["objects"]
+
+
+def test_the_summary_says_how_it_went_and_nothing_about_a_machine() -> None:
+    answer = evaluate("stay", *BLIND, "--episodes", "3")
+    assert answer.code == 0
+    assert answer.out.splitlines()[:2] == [
+        "succeeded 0/3 = 0.0 % (95 % interval 0.0 to 56.2 %)",
+        "  out_of_time: 3 (seeds 0, 1, 2)",
+    ]
+    assert "retry" not in answer.out
+    assert "claims" not in answer.out
+
+
+def test_too_few_successes_exit_with_1() -> None:
+    assert evaluate("stay", *BLIND, "--require-success", "0.5").code == 1
+
+
+def test_an_error_of_the_policy_is_told_once_and_exits_with_2() -> None:
+    answer = evaluate("fail", *BLIND, "--episodes", "3", "--json")
+    assert answer.code == 2
+    assert {line["verdict"] for line in answer.lines} == {"policy_error"}
+    assert "ValueError: no weights" in answer.lines[0]["error"]
+    assert answer.err.count("ValueError: no weights") == 1
+    assert "seeds 0, 1, 2 policy_error:" in answer.err
+    assert "bug in graspline" not in answer.err
+
+
+def test_a_class_is_made_anew_for_every_episode() -> None:
+    answer = evaluate("Counting", *BLIND, "--episodes", "2", "--lanes", "1", "--json")
+    assert [line["sim_time_s"] for line in answer.lines] == pytest.approx([0.1, 0.1])
+    assert all("the shape (4,)" in line["error"] for line in answer.lines)
+
+
+def test_pictures_reach_the_policy_in_the_size_asked_for() -> None:
+    answer = evaluate("look", "--cameras", "wrist:32x24", "--episodes", "1")
+    assert answer.code == 0, answer.err
+
+
+def test_a_policy_is_filmed(tmp_path: Path) -> None:
+    answer = evaluate("stay", *BLIND, "--episodes", "1", "--video", "out/film.mp4")
+    assert answer.code == 0
+    assert watch(tmp_path / "out" / "film.mp4").frames >= 1
+
+
+def test_faults_strike_by_time() -> None:
+    answer = evaluate("stay", *BLIND, "--episodes", "1", "--fault", "nan-control@follow+0.1", "--json")
+    assert [line["verdict"] for line in answer.lines] == ["physics_diverged"]
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    problems = refused(
+        *("eval", "lift-cube", "--policy", "my_policy:stya", "--fps", "7", "--cameras", "side:9x9", "--units", "rad"),
+        *("--fault", "drop@lift", "--video", "film.avi", "--set", "cube.edge=1"),
+    )
+    starts = (
+        "--set cube.edge",
+        "--policy my_policy:stya",
+        "--fps",
+        "--cameras",
+        "--units",
+        "--fault drop@lift",
+        "--video",
+    )
+    assert len(problems) == len(starts)
+    for start, problem in zip(starts, problems, strict=True):
+        assert problem.startswith(start)
+
+
+def test_a_policy_of_the_current_directory_is_found_by_the_real_command(tmp_path: Path) -> None:
+    words = "eval lift-cube --policy my_policy:stay --cameras none --max-seconds 0.1 --episodes 1 --json"
+    answer = spawn(*words.split(), cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    assert len(answer.lines) == 1
+
+
+def nothing(*scenarios: Any, **options: Any) -> Iterator[Episode]:
+    return iter(())
+
+
+def test_examples_in_the_help_work_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graspline.cli.evaluate, "run_scenarios", nothing)
+    (tmp_path / "my_policy.py").write_text("def act(observation): ...\n\nclass Policy: ...\n")
+    assert len(examples("eval")) >= 3
+    for line in examples("eval"):
+        # Nothing is played, so no share is reached.
+        assert call(*shlex.split(line)[1:]).code in (0, 1), line
+
+
+def documented(index: int) -> str:
+    """A program printed in the documents."""
+    page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
+    return re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[index]
+
+
+def test_the_program_in_the_documents_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(documented(0), {})
+    assert capsys.readouterr().out == "(240, 320, 3) False\n"
+
+
+def test_the_policy_in_the_documents_works_as_printed(tmp_path: Path) -> None:
+    (tmp_path / "my_policy.py").write_text(documented(1))
+    assert evaluate("Policy", *BLIND, "--episodes", "1", "--json").lines[0]["verdict"] == "out_of_time"
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words)
+@example("..x:y")
+@example("my_policy:\udc80")
+@example("a" * 100_000)
+def test_any_policy_name(named: str) -> None:
+    check(call("eval", "lift-cube", "--cameras=none", f"--policy={named}"), codes=(2,))

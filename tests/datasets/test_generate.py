@@ -1,0 +1,217 @@
+"""Who does what: the dataset is the same whoever was faster, and whenever it was stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+
+from graspline.datasets.generate import Tally, generate
+from graspline.datasets.pool import Filled, Order
+from graspline.datasets.recording import Recording
+from graspline.datasets.rows import Rejected, rejected_in
+from graspline.datasets.store import Dataset
+from graspline.datasets.work import Attempts, Drawing, Drawn, do
+from graspline.errors import EnvironmentProblem
+
+from .conftest import EPISODES, InlinePool, cube_settings
+from .whole import tree
+
+SETTINGS = cube_settings()
+
+
+class AnyOrderPool:
+    """Several orders at a time, filled in any order by `fill`; counts what it was asked to do."""
+
+    def __init__(self, size: int, seed: int, fill: Callable[[Order], Any] = do) -> None:
+        self.size, self._random, self._fill = size, random.Random(seed), fill
+        self._open: list[tuple[int, Order]] = []
+        self.entered = False
+        self.attempted: list[int] = []
+        self.drawings = 0
+
+    def __enter__(self) -> Self:
+        self.entered = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.clear()
+
+    @property
+    def free(self) -> int:
+        return self.size - len(self._open)
+
+    def submit(self, ticket: int, order: Order) -> None:
+        assert self.free > 0
+        if isinstance(order, Attempts):
+            self.attempted += order.seeds
+        else:
+            self.drawings += 1
+        self._open.append((ticket, order))
+
+    def results(self) -> Sequence[Filled]:
+        assert self._open, "nothing to wait for"
+        self._random.shuffle(self._open)
+        count = self._random.randint(1, len(self._open))
+        done, self._open = self._open[:count], self._open[count:]
+        return [Filled(ticket, self._fill(order)) for ticket, order in done]
+
+
+def scripted(drawn: Drawn, is_kept: Callable[[int], bool]) -> Callable[[Order], Any]:
+    """Orders filled without physics: the same episode again and again, under other seeds."""
+
+    def judged(seed: int) -> Recording | Rejected:
+        if is_kept(seed):
+            return dataclasses.replace(drawn.recording, seed=seed)
+        return Rejected(seed=seed, verdict="dropped", state="lift", cause="none")
+
+    def fill(order: Order) -> Any:
+        if isinstance(order, Drawing):
+            return dataclasses.replace(drawn, recording=order.recording)
+        return [judged(seed) for seed in order.seeds]
+
+    return fill
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_the_dataset_does_not_depend_on_who_was_faster(size: int, made: Path, tmp_path: Path) -> None:
+    generate(tmp_path, SETTINGS, EPISODES, AnyOrderPool(size, seed=size))
+    assert tree(tmp_path) == tree(made)
+
+
+def test_stopped_after_every_episode_it_ends_the_same(made: Path, tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(tally: Tally, row: object) -> None:
+        raise Stop
+
+    for committed in range(1, EPISODES + 1):
+        with pytest.raises(Stop):
+            generate(tmp_path, SETTINGS, EPISODES, InlinePool(2), on_commit=stop)
+        assert len(Dataset.open(tmp_path)) == committed
+    assert tree(tmp_path) == tree(made)
+
+
+def test_made_in_two_steps_it_is_the_same(made: Path, tmp_path: Path) -> None:
+    first = generate(tmp_path, SETTINGS, 1, InlinePool())
+    assert (first.began_with, first.committed, first.attempts) == (0, 1, 1)
+    second = generate(tmp_path, SETTINGS, EPISODES, InlinePool())
+    assert (second.began_with, second.committed, second.attempts) == (1, EPISODES, EPISODES - 1)
+    assert tree(tmp_path) == tree(made)
+
+
+@pytest.mark.parametrize("wanted", [1, EPISODES])
+def test_with_nothing_to_do_nobody_is_called(wanted: int, dataset: Path) -> None:
+    before, pool = tree(dataset), AnyOrderPool(1, 0)
+    tally = generate(dataset, SETTINGS, wanted, pool)
+    assert (tally.committed, tally.began_with) == (EPISODES, EPISODES)
+    assert not pool.entered
+    assert tree(dataset) == before
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rejected_attempts_are_told_with_the_next_episode(seed: int, drawn: Drawn, tmp_path: Path) -> None:
+    kept = {2, 3, 7, 8, 9, 20, 21}
+    pool = AnyOrderPool(3, seed, scripted(drawn, kept.__contains__))
+    tally = generate(tmp_path, SETTINGS, 6, pool)
+    rows = Dataset.open(tmp_path).rows
+    assert [row["seed"] for row in rows] == [2, 3, 7, 8, 9, 20]
+    told = [[each.seed for each in rejected_in(row)] for row in rows]
+    assert told == [[0, 1], [], [4, 5, 6], [], [], list(range(10, 20))]
+    assert tally.rejected.keys() == {"dropped"}
+    assert pool.attempted == list(range(len(pool.attempted))), "every seed once, in order"
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_no_more_episodes_are_drawn_ahead_than_there_are_workers(size: int, drawn: Drawn, tmp_path: Path) -> None:
+    class Watched(AnyOrderPool):
+        def submit(self, ticket: int, order: Order) -> None:
+            super().submit(ticket, order)
+            assert self.drawings - committed[0] <= self.size
+            assert len(self.attempted) - committed[0] <= 8 * (self.size + 1) + self.size
+
+    committed = [0]
+
+    def count(tally: Tally, row: object) -> None:
+        committed[0] = tally.committed
+
+    pool = Watched(size, 1, scripted(drawn, lambda seed: True))
+    generate(tmp_path, SETTINGS, 30, pool, on_commit=count)
+    assert (committed[0], pool.drawings) == (30, 30)
+    assert len(pool.attempted) == 30, "not one more than needed when all succeed"
+
+
+def test_all_hands_play_when_little_is_wanted(drawn: Drawn, tmp_path: Path) -> None:
+    class Noted(AnyOrderPool):
+        def submit(self, ticket: int, order: Order) -> None:
+            super().submit(ticket, order)
+            if isinstance(order, Attempts):
+                blocks.append(len(order.seeds))
+
+    blocks: list[int] = []
+    generate(tmp_path, SETTINGS, 8, Noted(4, 0, scripted(drawn, lambda seed: True)))
+    assert blocks == [2, 2, 2, 2]
+
+
+def test_attempts_that_never_succeed_come_to_an_end(drawn: Drawn, tmp_path: Path) -> None:
+    pool = AnyOrderPool(2, 0, scripted(drawn, lambda seed: seed < 2))
+    with pytest.raises(EnvironmentProblem, match="1000 attempts in a row gave no episode, most of them 'dropped'"):
+        generate(tmp_path, SETTINGS, 3, pool)
+    assert len(Dataset.open(tmp_path)) == 2
+    assert len(pool.attempted) < 1050
+
+
+def test_kept_failures_are_labelled_and_recoveries_marked(tmp_path: Path) -> None:
+    settings = cube_settings(faults=("remove@hold+0.2",), keep="all", views=(), seed=3)
+    tally = generate(tmp_path, settings, 2, InlinePool())
+    assert (tally.failures_kept, tally.rejected) == (2, {})
+    dataset = Dataset.open(tmp_path)
+    for row in dataset.rows:
+        assert not row["success"]
+        assert row["verdict"] != "success"
+        frames = dataset.frames(row)
+        assert not any(frames.column("next.success").to_pylist())
+        done = frames.column("next.done").to_pylist()
+        assert done == [False] * (len(done) - 1) + [True]
+        spans = dataset.log(row).facts["recoveries"]
+        times = [frame / 10 for frame in range(row["length"])]
+        wanted = [any(begin - 1e-9 <= t < end - 1e-9 for begin, end in spans) for t in times]
+        assert frames.column("graspline.recovery").to_pylist() == wanted
+        assert [each[1] for each in json.loads(row["strikes"])] == ["remove@hold+0.2"]
+
+
+def test_failures_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> None:
+    settings = cube_settings(faults=("remove@hold+0.2",), views=(), seed=3)
+
+    class Enough(Exception):
+        pass
+
+    class Impatient(InlinePool):
+        def results(self) -> Sequence[Filled]:
+            (filled,) = super().results()
+            assert all(isinstance(each, Rejected) for each in filled.result)
+            raise Enough
+
+    with pytest.raises(Enough):
+        generate(tmp_path, settings, 2, Impatient())
+
+
+def test_a_recovery_is_kept_as_a_success(tmp_path: Path) -> None:
+    settings = cube_settings(faults=("drop@lift+0.3",), views=(), seed=3)
+    generate(tmp_path, settings, 1, InlinePool())
+    dataset = Dataset.open(tmp_path)
+    (row,) = dataset.rows
+    assert (row["success"], row["recovered"], row["retries"]) == (True, True, 1)
+    marked = dataset.frames(row).column("graspline.recovery").to_pylist()
+    ((begin_s, end_s),) = dataset.log(row).facts["recoveries"]
+    assert marked == [begin_s - 1e-9 <= frame / 10 < end_s - 1e-9 for frame in range(row["length"])]
+    assert 0 < sum(marked) < len(marked)

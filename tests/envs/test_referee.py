@@ -1,0 +1,54 @@
+"""Success by truth: for how long, and when it starts anew."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from graspline.envs.referee import STEADY_S, Referee
+from graspline.episodes.scenario import Scenario
+from graspline.evidence import at_least
+from graspline.scenes.variation import Variation
+from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
+from graspline.tasks.task import Draw, Snapshot
+
+DRAW = Draw(start=np.zeros(1), variation=Variation(), refused=0)
+# A task whose goal is that the jaws are open.
+OPEN = dataclasses.replace(LIFT_CUBE, judge=lambda parameters, draw, truth: (at_least("gap", truth.jaw_gap_m, 0.01),))
+
+
+def at(time_s: float, gap_m: float) -> Snapshot:
+    return Snapshot(
+        objects={},
+        places={},
+        tool_m=np.zeros(3),
+        tool_quaternion=np.array([1.0, 0, 0, 0]),
+        jaw_gap_m=gap_m,
+        pad_forces_n=(0.0, 0.0),
+        time_s=time_s,
+    )
+
+
+def rulings(gaps: dict[float, float]) -> list[bool]:
+    referee = Referee(Scenario(task=OPEN, parameters=LiftCube(), seed=0), DRAW)
+    return [referee.succeeded(at(time_s, gap_m)) for time_s, gap_m in gaps.items()]
+
+
+def test_a_goal_that_is_met_for_long_enough_is_a_success() -> None:
+    assert rulings({0.0: 0.02, STEADY_S / 2: 0.02, STEADY_S: 0.02}) == [False, False, True]
+
+
+def test_a_goal_that_is_lost_on_the_way_must_be_met_anew() -> None:
+    assert rulings({0.0: 0.02, 0.2: 0.0, 0.3: 0.02, 0.5: 0.02, 0.6: 0.02}) == [False, False, False, False, True]
+
+
+def test_a_goal_that_is_never_met_is_no_success_and_its_measurements_are_kept() -> None:
+    referee = Referee(Scenario(task=OPEN, parameters=LiftCube(), seed=0), DRAW)
+    assert not any(referee.succeeded(at(time_s, 0.004)) for time_s in (0.0, 1.0, 2.0))
+    (gap,) = referee.evidence
+    assert gap.value == 0.004
+
+
+def test_a_success_that_is_lost_later_is_none_any_more() -> None:
+    assert rulings({0.0: 0.02, 1.0: 0.02, 2.0: 0.0}) == [False, True, False]
