@@ -56,7 +56,8 @@ class Campaign:
         self.folder, self.episodes, self.random = folder, episodes, random.Random(seed)
         self.reference = folder / "undisturbed"
         self.kills: Counter[str] = Counter()
-        self.datasets = self.runs = self.commits = 0
+        # Datasets that were finished and compared; checks of an episode that had been seen before.
+        self.datasets = self.runs = self.commits = self.unchanged = 0
         # Kills that struck in the middle of a commit: something half-written, or files that the index does not count.
         self.half_written = self.uncounted = 0
         self.orphans_s = 0.0
@@ -111,15 +112,13 @@ class Campaign:
             "kills": sum(self.kills.values()),
             "by_kind": dict(self.kills),
             "runs": self.runs,
-            "datasets": self.datasets,
             "episodes_each": self.episodes,
             "commits": self.commits,
+            "committed_episodes_found_unchanged": self.unchanged,
             "kills_with_half_written_files": self.half_written,
             "kills_with_uncounted_files": self.uncounted,
             "workers_outlived_their_parent_by_s": round(self.orphans_s, 2),
-            "lost": 0,
-            "changed": 0,
-            "finished_equal_to_undisturbed": self.datasets,
+            "datasets_equal_to_undisturbed": self.datasets,
         }
 
     def _start(self, root: Path) -> Run:
@@ -178,6 +177,7 @@ class Campaign:
         before = seen.committed
         seen.check(run.announced_total())
         self.commits += seen.committed - before
+        self.unchanged += before
         self.half_written += seen.half_written
         self.uncounted += seen.uncounted
 
@@ -190,6 +190,7 @@ class Campaign:
         other = differing(self.reference, seen.root)
         expect(not other, f"{seen.root} differs from the undisturbed dataset: {', '.join(other)}")
         self.datasets += 1
+        print(f"{sum(self.kills.values())} kills, {self.datasets} datasets equal", file=sys.stderr)
         shutil.rmtree(seen.root, ignore_errors=True)
 
 

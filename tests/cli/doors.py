@@ -31,6 +31,8 @@ COMMANDS = (
     "generate",
     "eval",
     "report",
+    "replay",
+    "doctor",
     "compact",
     "merge",
     "delete",

@@ -34,6 +34,7 @@ def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
         return thoroughly(name, [(lanes, min(count, 2)) for lanes, count in sizes], say, rounds=1)
 
     monkeypatch.setattr(benchmarks, "_episode_cost", once)
+    monkeypatch.setattr(graspline.cli.bench, "measure_datasets", lambda say: [])
 
 
 @pytest.mark.slow
@@ -62,7 +63,8 @@ def test_with_mink_it_is_measured_on_the_same_targets() -> None:
 
 
 def test_figures_are_a_table_for_people_and_an_object_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graspline.cli.bench, "measure", lambda episodes, say: FIGURES)
+    monkeypatch.setattr(graspline.cli.bench, "measure", lambda episodes, say: FIGURES[:1])
+    monkeypatch.setattr(graspline.cli.bench, "measure_datasets", lambda say: FIGURES[1:])
     table = call("bench")
     assert table.code == 0
     assert [line.split() for line in table.out.splitlines()] == [

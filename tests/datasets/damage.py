@@ -13,6 +13,7 @@ import av
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from av.video.stream import VideoStream
 
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, video_file
 
@@ -75,6 +76,7 @@ def film(
     """Another video in the place of an episode's: a picture at each of these times, in frames."""
     with av.open(root / video_file(FRONT, Slot(0, episode)), "w", format="mp4") as file:
         stream = file.add_stream(codec, rate=fps)
+        assert isinstance(stream, VideoStream)
         stream.width, stream.height, stream.pix_fmt = *size, pix_fmt
         for time in times:
             frame = av.VideoFrame.from_ndarray(np.zeros((size[1], size[0], 3), np.uint8), format="rgb24")

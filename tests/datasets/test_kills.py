@@ -19,4 +19,4 @@ def test_nothing_committed_is_lost_whatever_is_killed() -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["kills"] == 6
-    assert told["finished_equal_to_undisturbed"] >= 1
+    assert told["datasets_equal_to_undisturbed"] >= 1

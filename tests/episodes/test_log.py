@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from graspline.engine.cpu import CpuEngine
-from graspline.episodes.log import log_of, replay_log, state_hash
+from graspline.episodes.log import EpisodeLog, log_of, replay_log, replay_logs, state_hash
 from graspline.execution.track import Track
 from graspline.scenes.cube_table import cube_table
 
@@ -33,6 +34,33 @@ def test_a_log_played_again_gives_the_same_bits(fault: tuple[str, ...]) -> None:
     engine = CpuEngine(cube_table(), 3, 2)
     replay_log(engine, run_seeds([8])[8].log)
     assert replay_log(engine, episode.log) == episode.state_hash
+
+
+def test_logs_played_side_by_side_give_the_same_bits_as_alone() -> None:
+    faults = ((), ("drop@lift+0.3",), ("nan-control@lift+0.2",), (), ("shove@descend",))
+    episodes = [run_seeds([seed], *fault, record_states=True)[seed] for seed, fault in enumerate(faults)]
+    engine = CpuEngine(cube_table(), 2, 2)
+    seen = []
+    for replayed in replay_logs(engine, (episode.log for episode in episodes)):
+        episode = episodes[replayed.number]
+        assert replayed.state_hash == episode.state_hash
+        np.testing.assert_array_equal(replayed.states, [episode.log.start, *episode.log.states])
+        # Its lane is as it ended, until the next is asked for.
+        assert state_hash(episode.log, engine.state(replayed.lane)) == episode.state_hash
+        seen.append(replayed.number)
+    assert sorted(seen) == list(range(len(faults)))
+
+
+def test_logs_are_read_only_when_a_lane_is_free() -> None:
+    log, asked = run_seeds([3])[3].log, []
+
+    def logs() -> Iterator[EpisodeLog]:
+        for number in range(3):
+            asked.append(number)
+            yield log
+
+    first = next(replay_logs(CpuEngine(cube_table(), 1, 1), logs()))
+    assert (first.number, asked) == (0, [0])
 
 
 def test_a_log_without_its_events_leads_elsewhere() -> None:

@@ -50,7 +50,7 @@ def test_cubes_are_lifted_and_the_simulator_agrees(episodes: dict[int, Episode])
         assert episode.verdict == "success"
         assert episode.succeeded
         assert passes(episode.evidence)
-        assert [each.name for each in episode.evidence] == ["raised", "off_pads", "speed"]
+        assert [each.name for each in episode.evidence] == ["raised", "off_pads", "speed", "speed_now"]
         assert passes(episode.goal_by_truth)
         assert not episode.false_success
         assert episode.error == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +28,11 @@ class Contents:
     dataset: Dataset
     # Whether all of them could.
     whole: bool
+    # The index and the statistics; None for what could not be read.
+    info: dict[str, Any] | None
+    stats: dict[str, Any] | None
     # Rows that a writer left before it counted them.
     uncounted: tuple[Row, ...]
-    stats: dict[str, Any]
     # What tasks are called, by their number; None if that could not be read.
     sentences: tuple[str, ...] | None
     # States by the numbers that `graspline.state_index` has.
@@ -61,32 +64,39 @@ def read_contents(root: Path, found: Findings) -> Contents | None:
     if not rows:
         found.problem(INFO, "no episode has been committed, or none can be read")
         return None
-    counted = info.get("total_episodes")
-    if type(counted) is not int:
+    counted = (info or {}).get("total_episodes")
+    if type(counted) is not int or counted < 1:
         counted = len(rows)
     committed = tuple(row for row in rows if row["episode_index"] < counted)
     # Where files cannot be read, that rows are missing is no news.
-    missing = set(range(counted)) - {row["episode_index"] for row in committed} if whole else ()
-    if missing:
-        named = ", ".join(str(each) for each in sorted(missing)[:_NAMED]) + (", …" if len(missing) > _NAMED else "")
-        found.problem(INFO, f"total_episodes is {counted}, and there is no row in meta/episodes for {named}")
+    if whole:
+        _check_count(counted, committed, found)
     return Contents(
-        dataset=Dataset(root, info, settings, committed),
+        dataset=Dataset(root, info or {}, settings, committed),
         whole=whole and len(committed) == counted,
-        uncounted=tuple(row for row in rows if row["episode_index"] >= counted),
+        info=info,
         stats=stats,
+        uncounted=tuple(row for row in rows if row["episode_index"] >= counted),
         sentences=_sentences(root, found),
         states=tuple(map(str, ours["states"])) if isinstance(ours.get("states"), list) else (),
         merged=MERGED in ours,
     )
 
 
-def _object(root: Path, name: str, found: Findings) -> dict[str, Any]:
+def _check_count(counted: int, committed: Sequence[Row], found: Findings) -> None:
+    there = {row["episode_index"] for row in committed}
+    missing = list(itertools.islice((each for each in range(counted) if each not in there), _NAMED + 1))
+    if missing:
+        named = ", ".join(map(str, missing[:_NAMED])) + (", …" if len(missing) > _NAMED else "")
+        found.problem(INFO, f"total_episodes is {counted}, and there is no row in meta/episodes for {named}")
+
+
+def _object(root: Path, name: str, found: Findings) -> dict[str, Any] | None:
     try:
         return json_in(root, name)
     except DatasetProblem as error:
         found.unreadable(str(error))
-        return {}
+        return None
 
 
 def _rows(root: Path, views: Sequence[View], found: Findings) -> tuple[list[Row], bool]:

@@ -18,8 +18,8 @@ _RANGE = re.compile(r"(\d+):(\d+)")
 
 
 def check_index(contents: Contents, found: Findings) -> None:
-    info, rows = contents.dataset.info, contents.rows
-    if info:
+    info, rows = contents.info, contents.rows
+    if info is not None:
         frames = sum(row["length"] for row in rows)
         expected = info_of(contents.dataset.settings, contents.dataset.scene, len(rows), frames)
         if not contents.whole:

@@ -1,4 +1,4 @@
-"""Files that no episode names: what a killed writer leaves is harmless, what a loader would read is not."""
+"""Files that no episode names: what a killed writer leaves is harmless, what is read all the same is not."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from graspline.datasets.checks.contents import Contents
 from graspline.datasets.checks.findings import Findings
 from graspline.datasets.files import SCRATCH
 from graspline.datasets.rows import Row, data_file, data_slot, log_file, row_file, row_slot, video_file, video_slot
+from graspline.datasets.store import DELETED, json_in
+from graspline.errors import DatasetProblem
 
 _HARMLESS = "a writer that was stopped leaves such, and the next run overwrites it"
 
@@ -32,6 +34,24 @@ def check_leftovers(contents: Contents, found: Findings) -> None:
             name = path.relative_to(root).as_posix()
             if name not in named | uncounted:
                 found.note(name, f"no episode names it: {_HARMLESS}")
+    _check_deleted(contents, found)
+
+
+def _check_deleted(contents: Contents, found: Findings) -> None:
+    """Notes of deleted episodes: whoever goes on with the dataset reads from them what is not to be given again."""
+    root = contents.dataset.root
+    for path in sorted((root / DELETED).glob("*.json")):
+        name = path.relative_to(root).as_posix()
+        try:
+            note = json_in(root, name)
+        except DatasetProblem as error:
+            found.unreadable(str(error))
+            continue
+        for key in ("episode_id", "seed"):
+            if type(note.get(key)) is not int:
+                found.problem(name, f"{key} is {note.get(key)!r}, expected a whole number")
+        if note.get("episode_id") in {row["episode_id"] for row in contents.rows}:
+            found.problem(name, f"episode {note['episode_id']} is said to be deleted, and is there")
 
 
 def _files_of(contents: Contents, row: Row) -> list[str]:

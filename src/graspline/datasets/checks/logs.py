@@ -23,6 +23,7 @@ _ROUNDING = 1e-4
 
 def read_logs(contents: Contents, found: Findings, done: Callable[[], object]) -> None:
     """What can be told without playing; `done` is called for every episode."""
+    claims = _claims(contents)
     for row in contents.rows:
         name, episode = log_file(row["episode_id"]), row["episode_index"]
         try:
@@ -32,13 +33,14 @@ def read_logs(contents: Contents, found: Findings, done: Callable[[], object]) -
         else:
             for each in (*log_differences(contents.dataset, row, kept), *_reference_differences(contents, row, kept)):
                 found.problem(name, each, episode)
-        _check_label(contents, row, (), found)
+        _check_label(contents, row, row["verdict"] in claims, (), found)
         done()
 
 
 def play_logs(contents: Contents, found: Findings, done: Callable[[], object]) -> None:
     """Play every log again and judge its end; `done` is called for every episode."""
     played: list[Rerun] = []
+    claims = _claims(contents)
     for each in rerun(contents.dataset, contents.rows):
         played.append(each)
         done()
@@ -51,7 +53,7 @@ def play_logs(contents: Contents, found: Findings, done: Callable[[], object]) -
                 found.problem(name, line, episode)
         if each.differences and (versions := versions_note(each.row)):
             found.note("graspline/logs", versions)
-        _check_label(contents, each.row, each.goal, found)
+        _check_label(contents, each.row, each.row["verdict"] in claims, each.goal, found)
 
 
 def _reference_differences(contents: Contents, row: Row, kept: KeptLog) -> Iterator[str]:
@@ -69,11 +71,15 @@ def _reference_differences(contents: Contents, row: Row, kept: KeptLog) -> Itera
             yield f"action is not what the log says was commanded, by up to {np.abs(action - commanded).max():.4f}"
 
 
-def _check_label(contents: Contents, row: Row, goal: Evidence, found: Findings) -> None:
-    """A success is claimed by the machine and granted by the simulator; `goal` is empty where nobody asked it."""
+def _claims(contents: Contents) -> tuple[str, ...]:
+    """Verdicts by which the machine claims success."""
     task, parameters = contents.dataset.settings.found_task()
+    return task.machine(parameters).successes
+
+
+def _check_label(contents: Contents, row: Row, claimed: bool, goal: Evidence, found: Findings) -> None:
+    """A success is claimed by the machine and granted by the simulator; `goal` is empty where nobody asked it."""
     where, episode, verdict = row_file(row_slot(row)), row["episode_index"], row["verdict"]
-    claimed = verdict in task.machine(parameters).successes
     if row["success"] and not claimed:
         found.problem(where, f"is labelled a success, and its verdict is {verdict}", episode)
     if not row["success"] and contents.dataset.settings.keep == "success" and not contents.merged:

@@ -23,10 +23,10 @@ _UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 def check_episode_stats(row: Row, values: Mapping[str, NDArray[Any]], found: Findings) -> None:
     """Those in a row against the episode's columns of numbers."""
-    stored = stats_in_or_none(row)
+    stored = _stats_or_none(row)
     where, episode = row_file(row_slot(row)), row["episode_index"]
     if stored is None:
-        found.problem(where, "its statistics cannot be read", episode)
+        # That is told of the statistics of all.
         return
     for feature, numbers in values.items():
         if feature not in stored:
@@ -39,72 +39,76 @@ def check_episode_stats(row: Row, values: Mapping[str, NDArray[Any]], found: Fin
 
 def check_all_stats(contents: Contents, found: Findings) -> None:
     """`meta/stats.json` against what all rows say together, pictures included."""
-    if not contents.stats:
+    parts = _parts(contents, found)
+    if contents.stats is None:
         return
-    rows = contents.rows
-    _check_picture_stats(contents, found)
     try:
         stored = {name: Stats.from_lists(lists) for name, lists in contents.stats.items()}
     except _UNREADABLE:
         found.problem(STATS, "holds something else than statistics")
         return
-    together = _together(rows)
-    # A writer that was killed just before the index was written has counted one more here.
-    with_next = _together((*rows, *contents.uncounted[:1]))
-    if together is None or not contents.whole:
-        # That is told already, row by row.
-        return
-    if with_next is not None and contents.uncounted and not list(_disagreements(stored, with_next)):
-        found.note(STATS, f"counts an episode more than the index: a writer was stopped there, and {_HARMLESS}")
-        return
-    for each in _disagreements(stored, together):
-        found.problem(STATS, each)
     for name in ("observation.state", "action"):
         names = joint_names(contents.dataset.scene.robot)
         if name in stored and len(stored[name].std) == len(names):
             for joint in np.flatnonzero(stored[name].std == 0):
                 found.note(STATS, f"{names[joint]} of {name} never changes, so its deviation is 0")
+    if parts is None:
+        return
+    wrong = _disagreements(stored, parts)
+    # A writer that was stopped just before it wrote the index has counted one more here.
+    following = [_stats_or_none(row) or {} for row in contents.uncounted[:1]]
+    if wrong and following and not _disagreements(stored, [*parts, *following]):
+        found.note(STATS, "counts an episode more than the index: a writer was stopped there, the next run goes on")
+        return
+    for each in wrong:
+        found.problem(STATS, each)
 
 
-_HARMLESS = "the next run puts it right"
+def _parts(contents: Contents, found: Findings) -> list[dict[str, Stats]] | None:
+    """The statistics of all rows; None if they do not go together, which is told."""
+    parts: list[dict[str, Stats]] = []
+    for row in contents.rows:
+        where, episode, part = row_file(row_slot(row)), row["episode_index"], _stats_or_none(row)
+        if part is None:
+            found.problem(where, "its statistics cannot be read", episode)
+            continue
+        for view in contents.dataset.settings.views:
+            if view.key in part:
+                _check_picture_stats(part[view.key], view.key, row, found)
+            else:
+                found.problem(where, f"statistics of {view.key} are missing", episode)
+        parts.append(part)
+        if part.keys() != parts[0].keys():
+            other = ", ".join(sorted(part.keys() ^ parts[0].keys()))
+            found.problem(where, f"it alone, or the first episode alone, has statistics of {other}", episode)
+    alike = all(part.keys() == parts[0].keys() for part in parts)
+    return parts if alike and len(parts) == len(contents.rows) and contents.whole else None
 
 
-def stats_in_or_none(row: Row) -> dict[str, Stats] | None:
+def _check_picture_stats(stats: Stats, key: str, row: Row, found: Findings) -> None:
+    where, episode = row_file(row_slot(row)), row["episode_index"]
+    if stats.count != row["length"]:
+        found.problem(where, f"statistics of {key} are of {stats.count} frames", episode)
+    levels = [stats.min, *(stats.quantiles[name] for name in QUANTILES), stats.max]
+    if not (
+        all(len(each) == 3 for each in levels) and (np.diff([np.zeros(3), *levels, np.ones(3)], axis=0) >= 0).all()
+    ):
+        found.problem(where, f"statistics of {key} are not in order from 0 to 1", episode)
+
+
+def _stats_or_none(row: Row) -> dict[str, Stats] | None:
     try:
         return stats_in(row)
     except _UNREADABLE:
         return None
 
 
-def _check_picture_stats(contents: Contents, found: Findings) -> None:
-    for row in contents.rows:
-        stored = stats_in_or_none(row) or {}
-        for view in contents.dataset.settings.views:
-            where, episode = row_file(row_slot(row)), row["episode_index"]
-            if view.key not in stored:
-                found.problem(where, f"statistics of {view.key} are missing", episode)
-                continue
-            one = stored[view.key]
-            if one.count != row["length"]:
-                found.problem(where, f"statistics of {view.key} are of {one.count} frames", episode)
-            in_order = [one.min, *(one.quantiles[name] for name in QUANTILES), one.max]
-            sound = (
-                all(len(each) == 3 for each in in_order)
-                and not (np.diff([0 * one.min, *in_order, 0 * one.max + 1], axis=0) < 0).any()
-            )
-            if not sound:
-                found.problem(where, f"statistics of {view.key} are not in order from 0 to 1", episode)
-
-
-def _together(rows: Sequence[Row]) -> dict[str, Stats] | None:
-    parts = [stats_in_or_none(row) for row in rows]
+def _disagreements(stored: Mapping[str, Stats], parts: Sequence[Mapping[str, Stats]]) -> list[str]:
     try:
-        return all_merged(part for part in parts if part is not None) if None not in parts else None
-    except (KeyError, ValueError, ZeroDivisionError):
-        return None
-
-
-def _disagreements(stored: Mapping[str, Stats], expected: Mapping[str, Stats]) -> list[str]:
+        expected = all_merged(parts)
+    except (KeyError, ValueError):
+        # Of other shapes; that is told of the episode.
+        return ["does not go with the statistics of the episodes"]
     told = [f"{name} is missing" for name in expected if name not in stored]
     told += [f"{name} is in no episode" for name in stored if name not in expected]
     for name in expected.keys() & stored.keys():
