@@ -44,10 +44,11 @@ class Figure:
 def measure(episodes: int, say: Callable[[str], None] = lambda line: None) -> list[Figure]:
     """All figures; those that need mink are None where it is not installed."""
     figures = []
-    # An episode of oranges takes ten times as long as a cube's: fewer rounds do.
+    # An episode of oranges takes ten times as long as a cube's: fewer rounds do. Twice as many as lanes, so that most
+    # of the time lanes are full.
     for part in (
         lambda: _episode_cost("lift-cube", ((64, max(episodes, 64)), (1, max(episodes // 4, 4))), say),
-        lambda: _episode_cost("oranges", ((32, max(episodes // 4, 4)),), say, rounds=3),
+        lambda: _episode_cost("oranges", ((32, max(episodes // 2, 4)),), say, rounds=3),
         lambda: _tick_cost(say),
         lambda: _crowd_cost(say),
         lambda: _kinematics(say),
