@@ -64,8 +64,11 @@ def dataset(made: Path, tmp_path: Path) -> Path:
     "option, said",
     [
         (["--cameras", "frnt:64x48"], "--cameras: no camera 'frnt'; did you mean 'front'? known: front, wrist"),
-        (["--cameras", "front:63x48"], "--cameras: front:63x48: width and height must be even and from 16 to"),
-        (["--cameras", "front"], "--cameras: expected NAME:WIDTHxHEIGHT such as front:640x480, or none; got 'front'"),
+        (
+            ["--cameras", "front:63x48"],
+            "--cameras: front: expected a size such as 640x480, even and 16 to 4096 pixels; got",
+        ),
+        (["--cameras", "front"], "--cameras: front: expected a size such as 640x480"),
         (["--fps", "25"], "--fps: 25 does not divide the control rate of 60 Hz; use 60, 30, 20, 15, 12, 10"),
         (["--keep", "succes"], "--keep 'succes': did you mean 'success'? known: all, success"),
         (["--units", "radians"], "--units 'radians': known: degrees, normalized"),

@@ -14,8 +14,9 @@ import pytest
 from graspline.datasets.generate import generate
 from graspline.datasets.pool import Filled, Order, do
 from graspline.datasets.recording import Recording
-from graspline.datasets.settings import DatasetSettings, View, settings_of
+from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.work import Attempts, Drawing, Drawn, attempt, draw
+from graspline.episodes.views import View
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 
 EPISODES = 3

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from graspline.datasets.frames import OURS, columns_of, features_of, frame_values, shown_states, table_of, timeline_of
 from graspline.datasets.recording import Recording
-from graspline.datasets.settings import DatasetSettings, View
+from graspline.datasets.settings import DatasetSettings
 from graspline.engine.events import Blind, Place, See
 from graspline.episodes.units import CONVENTIONS, Convention, units_of
+from graspline.episodes.views import View
 from graspline.scenes.cube_table import CUBE, cube_table
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 

@@ -33,8 +33,8 @@ from graspline.datasets.rows import (
     video_file,
     video_slot,
 )
-from graspline.datasets.settings import View
 from graspline.datasets.stats import PictureStats, Stats, stats_of
+from graspline.episodes.views import View
 
 VIEW = View("front", 64, 48)
 REJECTED = Rejected(seed=2, verdict="not_grasped", state="close", cause="gap 0 m (limit >= 0.01 m)")

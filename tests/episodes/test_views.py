@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from graspline.episodes.views import DEFAULT_VIEWS, parse_views, ticks_per_frame
+from graspline.episodes.views import DEFAULT_VIEWS, View, parse_views, ticks_per_frame, view_of
 from graspline.errors import InputError
-from graspline.rendering.picture import View
 from graspline.tasks.catalogue import TASKS
 from graspline.tasks.task import Task
 
@@ -19,6 +18,14 @@ def test_text_and_mappings_mean_the_same() -> None:
     views = (View(camera="front", width=640, height=480), View(camera="wrist", width=320, height=240))
     assert parse_views("front:640x480, wrist:320x240", CAMERAS) == views
     assert parse_views({"front": (640, 480), "wrist": "320x240"}, CAMERAS) == views
+
+
+def test_a_view_is_read_from_how_it_prints() -> None:
+    view = View("wrist", 320, 240)
+    assert view_of(str(view)) == view
+    assert view.key == "observation.images.wrist"
+    with pytest.raises(ValueError, match="is not a view"):
+        view_of("wrist:320")
 
 
 @pytest.mark.parametrize("given", ["none", "", {}])
@@ -35,8 +42,9 @@ def test_every_task_has_the_usual_cameras(task: Task[Any]) -> None:
     "given, words",
     [
         ("side:640x480", "no camera 'side'; known: front, wrist"),
-        ("front", "front: expected a size such as 640x480, 16 to 4096 pixels; got ''"),
+        ("front", "front: expected a size such as 640x480, even and 16 to 4096 pixels; got ''"),
         ("front:640", "got '640'"),
+        ("front:63x48", "got '63x48'"),
         ("front:0x480", "got '0x480'"),
         ("front:99999x480", "got '99999x480'"),
         ({"front": (640.0, 480)}, "got (640.0, 480)"),

@@ -21,11 +21,12 @@ from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.pool import LocalPool
 from graspline.datasets.rows import Row
-from graspline.datasets.settings import Keep, check_fps, parse_views, settings_of
+from graspline.datasets.settings import Keep, settings_of
 from graspline.episodes.faults import parse_faults
 from graspline.episodes.run import cores
 from graspline.episodes.statistics import wilson
 from graspline.episodes.units import CONVENTIONS, Convention
+from graspline.episodes.views import DEFAULT_VIEWS, parse_views, ticks_per_frame
 from graspline.errors import InputError, nearest
 from graspline.rendering.choose import gl_problem
 from graspline.tasks.task import Task
@@ -50,7 +51,7 @@ def command(
     fps: Annotated[int, typer.Option(metavar="HZ", help="Frames a second; must divide the control rate, 60.")] = 30,
     cameras: Annotated[
         str, typer.Option(metavar="NAME:WxH,…", help="Cameras and sizes, or none for a dataset without pictures.")
-    ] = "front:640x480,wrist:320x240",
+    ] = DEFAULT_VIEWS,
     keep: Annotated[
         str, typer.Option(metavar="WHICH", help="success, or all to keep labelled failures too.")
     ] = "success",
@@ -89,14 +90,14 @@ def command(
         config,
         settings,
         lambda named: parse_faults(faults, named.machine(named.parameters()).paths()),
-        lambda named: parse_views(cameras, named.scene(named.parameters())),
-        lambda named: check_fps(fps, _control_hz(named)),
+        lambda named: parse_views(cameras, named.scene(named.parameters()).cameras),
+        lambda named: ticks_per_frame(fps, _control_hz(named)),
         lambda _: _check_choice("--keep", keep, ("success", "all")),
         lambda _: _check_choice("--units", units, CONVENTIONS),
         randomize=randomize,
     )
     parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
-    views = parse_views(cameras, found.scene(parameters))
+    views = parse_views(cameras, found.scene(parameters).cameras)
     chosen = settings_of(
         found,
         parameters,

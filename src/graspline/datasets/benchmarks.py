@@ -25,9 +25,10 @@ from graspline.datasets.films import ENCODER
 from graspline.datasets.generate import generate
 from graspline.datasets.pool import LocalPool, environment
 from graspline.datasets.recording import Recording
-from graspline.datasets.settings import DatasetSettings, View, settings_of
+from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.work import ENVIRONMENT, Attempts, Drawing, attempt, draw
 from graspline.episodes.benchmarks import Figure
+from graspline.episodes.views import View
 from graspline.rendering.choose import gl_problem
 from graspline.rendering.stage import VISIBLE_GROUPS
 from graspline.scenes.scene import Scene

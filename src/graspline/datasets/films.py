@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from graspline.datasets.frames import shown_states, states_of, timeline_of
 from graspline.datasets.recording import Recording
-from graspline.datasets.settings import DatasetSettings, View
+from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.stats import PictureStats, Stats
+from graspline.episodes.views import View
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.scenes.scene import Scene
 

@@ -11,9 +11,9 @@ import numpy as np
 from PIL import Image
 
 from graspline.datasets.clips import Clip, Pixels, clip_in
-from graspline.datasets.settings import View
 from graspline.datasets.store import Dataset
 from graspline.datasets.summary import Told
+from graspline.episodes.views import View
 from graspline.rendering.video import caption, contact_sheet
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from graspline.datasets.recording import Recording
-from graspline.datasets.settings import View
 from graspline.datasets.stats import Stats
 from graspline.episodes.run import Transition
+from graspline.episodes.views import View
 
 # Files per folder, as LeRobot counts them.
 CHUNK = 1000

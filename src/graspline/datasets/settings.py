@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -12,9 +11,8 @@ import mujoco
 
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import CONVENTIONS, Convention
-from graspline.errors import InputError, nearest
+from graspline.episodes.views import View, ticks_per_frame, view_of
 from graspline.parameters import Parameters, dump, load
-from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Task
 from graspline.version import VERSION
@@ -23,8 +21,6 @@ Keep = Literal["success", "all"]
 
 # Current lerobot calls an SO-101 so; releases before 0.4.3 say so101_follower.
 ROBOT_TYPE = "so_follower"
-_VIEW = re.compile(r"(?P<camera>[A-Za-z0-9_]+):(?P<width>\d+)x(?P<height>\d+)")
-_LEAST_PX, _MOST_PX = 16, 4096
 # What a file of settings holds; the rest is checked by those who use it.
 _KINDS: dict[str, type] = {
     "task": str,
@@ -39,57 +35,6 @@ _KINDS: dict[str, type] = {
     "graspline": str,
     "mujoco": str,
 }
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class View:
-    """One camera's pictures, and their size."""
-
-    camera: str
-    width: int
-    height: int
-
-    @property
-    def key(self) -> str:
-        """The name of its feature."""
-        return f"observation.images.{self.camera}"
-
-    def __str__(self) -> str:
-        return f"{self.camera}:{self.width}x{self.height}"
-
-
-def parse_views(text: str, scene: Scene) -> tuple[View, ...]:
-    """Views as the command line gives them, such as `front:640x480,wrist:320x240`; `none` for no pictures."""
-    if text.strip() == "none":
-        return ()
-    views, problems = [], []
-    for part in text.split(","):
-        found = _VIEW.fullmatch(part.strip())
-        if found is None:
-            problems.append(f"--cameras: expected NAME:WIDTHxHEIGHT such as front:640x480, or none; got {part!r}")
-            continue
-        view = View(found["camera"], int(found["width"]), int(found["height"]))
-        views.append(view)
-        if view.camera not in scene.cameras:
-            problems.append(f"--cameras: no camera {view.camera!r}; {nearest(view.camera, scene.cameras)}")
-        if any(size % 2 or not _LEAST_PX <= size <= _MOST_PX for size in (view.width, view.height)):
-            problems.append(
-                f"--cameras: {view}: width and height must be even and from {_LEAST_PX} to {_MOST_PX} pixels"
-            )
-    names = [view.camera for view in views]
-    problems += [
-        f"--cameras: {name} is named twice" for name in sorted({name for name in names if names.count(name) > 1})
-    ]
-    if problems:
-        raise InputError(problems)
-    return tuple(views)
-
-
-def check_fps(fps: int, control_hz: int) -> None:
-    """Refuse a rate whose frames do not fall on control ticks."""
-    if fps < 1 or control_hz % fps:
-        good = [str(rate) for rate in range(control_hz, 0, -1) if control_hz % rate == 0]
-        raise InputError(f"--fps: {fps} does not divide the control rate of {control_hz} Hz; use {', '.join(good)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,13 +70,8 @@ class DatasetSettings:
                 raise ValueError(f"{name} is {plain[name]!r}")
         if plain["keep"] not in get_args(Keep) or plain["units"] not in CONVENTIONS:
             raise ValueError(f"keep is {plain['keep']!r}, units are {plain['units']!r}")
-        views = []
-        for text in plain["views"]:
-            found = _VIEW.fullmatch(text)
-            if found is None:
-                raise ValueError(f"{text!r} is not a view")
-            views.append(View(found["camera"], int(found["width"]), int(found["height"])))
-        return cls(**{**plain, "views": tuple(views), "faults": tuple(plain["faults"])})
+        views = tuple(view_of(str(text)) for text in plain["views"])
+        return cls(**{**plain, "views": views, "faults": tuple(plain["faults"])})
 
     def found_task(self) -> tuple[Task[Any], Parameters]:
         """The task and its parameters as a scenario takes them."""
@@ -157,7 +97,7 @@ def settings_of(
     smooth: bool = False,
     numbered: bool = False,
 ) -> DatasetSettings:
-    check_fps(fps, task.scene(parameters).robot.control_hz)
+    ticks_per_frame(fps, task.scene(parameters).robot.control_hz)
     return DatasetSettings(
         task=task.name,
         parameters=dict(dump(parameters)),

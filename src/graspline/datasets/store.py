@@ -42,8 +42,9 @@ from graspline.datasets.rows import (
     video_file,
     video_slot,
 )
-from graspline.datasets.settings import DatasetSettings, check_fps, differences
+from graspline.datasets.settings import DatasetSettings, differences
 from graspline.datasets.stats import Stats, all_merged, stats_of
+from graspline.episodes.views import ticks_per_frame
 from graspline.errors import DatasetProblem, EnvironmentProblem, InputError
 from graspline.scenes.scene import Scene
 
@@ -333,7 +334,7 @@ def settings_in(root: Path) -> DatasetSettings:
     try:
         settings = DatasetSettings.from_dict(plain["settings"])
         task, parameters = settings.found_task()
-        check_fps(settings.fps, task.scene(parameters).robot.control_hz)
+        ticks_per_frame(settings.fps, task.scene(parameters).robot.control_hz)
     except InputError as error:
         raise DatasetProblem("\n".join(f"{root / OURS}: {each}" for each in error.problems)) from None
     except (KeyError, TypeError, ValueError) as error:

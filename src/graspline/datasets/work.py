@@ -17,8 +17,9 @@ from graspline.datasets.films import Film, film, open_view
 from graspline.datasets.frames import frame_values
 from graspline.datasets.recording import Recording, recording_of
 from graspline.datasets.rows import Rejected, rejected_of
-from graspline.datasets.settings import DatasetSettings, View
+from graspline.datasets.settings import DatasetSettings
 from graspline.episodes.run import run_scenarios
+from graspline.episodes.views import View
 from graspline.machine.machine import Machine
 from graspline.parameters import load
 from graspline.rendering.choose import Renderer

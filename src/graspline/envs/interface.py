@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
 from graspline.episodes.units import CONVENTIONS, Units, joint_names, units_of
-from graspline.episodes.views import parse_views, ticks_per_frame
+from graspline.episodes.views import View, parse_views, ticks_per_frame
 from graspline.errors import InputError, nearest, together
-from graspline.rendering.picture import Pixels, View
+from graspline.rendering.picture import Pixels
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 

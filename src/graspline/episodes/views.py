@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import shown
-from graspline.rendering.picture import View
 
 DEFAULT_VIEWS = "front:640x480,wrist:320x240"
 _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 _LEAST_PX, _MOST_PX = 16, 4096
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class View:
+    """One camera's pictures, and their size."""
+
+    camera: str
+    width: int
+    height: int
+
+    @property
+    def key(self) -> str:
+        """The name of a dataset's feature that holds them."""
+        return f"observation.images.{self.camera}"
+
+    def __str__(self) -> str:
+        return f"{self.camera}:{self.width}x{self.height}"
 
 
 def parse_views(
@@ -28,15 +45,26 @@ def parse_views(
             problems.append(f"{where}: no camera {shown(camera)}; {nearest(camera, cameras)}")
         elif any(view.camera == camera for view in views):
             problems.append(f"{where}: {camera} is named twice")
-        elif not (_LEAST_PX <= width <= _MOST_PX and _LEAST_PX <= height <= _MOST_PX):
+        elif any(pixels % 2 or not _LEAST_PX <= pixels <= _MOST_PX for pixels in (width, height)):
+            # Videos store colour at half resolution, so sizes are even; environments show what datasets can.
             problems.append(
-                f"{where}: {camera}: expected a size such as 640x480, {_LEAST_PX} to {_MOST_PX} pixels; got {size!r}"
+                f"{where}: {camera}: expected a size such as 640x480, even and {_LEAST_PX} to {_MOST_PX} pixels; "
+                f"got {size!r}"
             )
         else:
-            views.append(View(camera=camera, width=width, height=height))
+            views.append(View(camera, width, height))
     if problems:
         raise InputError(problems)
     return tuple(views)
+
+
+def view_of(text: str) -> View:
+    """A view from how it prints; ValueError if it is none."""
+    camera, _, size = text.partition(":")
+    width, height = _size(size)
+    if not (camera and width and height):
+        raise ValueError(f"{text!r} is not a view")
+    return View(camera, width, height)
 
 
 def _entries(given: str | Mapping[str, object]) -> list[tuple[str, object]]:

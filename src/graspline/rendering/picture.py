@@ -1,4 +1,4 @@
-"""What a camera gives back, and what is asked of it."""
+"""What a camera gives back."""
 
 from __future__ import annotations
 
@@ -9,16 +9,6 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """What to draw: a camera of the scene, at a size in pixels."""
-
-    camera: str
-    width: int
-    height: int
-    shadows: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from graspline.datasets.checks.findings import Findings
 from graspline.datasets.rows import Row, row_file, row_problems, row_slot
-from graspline.datasets.settings import View
 from graspline.datasets.store import INFO, MERGED, OURS, STATS, TASKS, Dataset, json_in, settings_in, table_in
+from graspline.episodes.views import View
 from graspline.errors import DatasetProblem, InputError
 
 # So many missing episodes are named.

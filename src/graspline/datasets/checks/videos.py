@@ -17,8 +17,8 @@ from graspline.datasets.checks.contents import Contents
 from graspline.datasets.checks.findings import Findings
 from graspline.datasets.films import ENCODER_INFO
 from graspline.datasets.rows import Row, row_file, row_slot, video_file, video_slot
-from graspline.datasets.settings import View
 from graspline.episodes.run import cores
+from graspline.episodes.views import View
 
 # LeRobot takes a frame for the one it asked for if its time is no farther off than this.
 _TOLERANCE_S = 1e-4
