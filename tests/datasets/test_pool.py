@@ -8,8 +8,10 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from multiprocessing.context import SpawnProcess
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -194,3 +196,29 @@ def test_variables_for_a_process_are_put_back(monkeypatch: pytest.MonkeyPatch) -
         assert (os.environ["GRASPLINE_ONE"], os.environ["GRASPLINE_TWO"]) == ("1", "2")
     assert os.environ["GRASPLINE_ONE"] == "before"
     assert "GRASPLINE_TWO" not in os.environ
+
+
+def test_an_interrupt_while_a_worker_starts_waits_until_it_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int | None] = []
+    really = SpawnProcess.start
+
+    def start(process: SpawnProcess) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+        really(process)
+        started.append(process.pid)
+
+    monkeypatch.setattr(SpawnProcess, "start", start)
+    # Another thread may take the signal: this one cannot only refuse it.
+    idle = threading.Event()
+    listener = threading.Thread(target=idle.wait)
+    listener.start()
+    try:
+        with pytest.raises(KeyboardInterrupt), LocalPool(1):
+            pass
+    finally:
+        idle.set()
+        listener.join()
+    assert started
+    assert waited(lambda: not workers())
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

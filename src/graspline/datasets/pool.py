@@ -67,15 +67,21 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
-        with environment(ENVIRONMENT), _deaf_to_interrupts():
-            self.process.start()
-        theirs.close()
         self.ticket: int | None = None
+        try:
+            with environment(ENVIRONMENT), _deaf_to_interrupts():
+                self.process.start()
+        except BaseException:
+            self.end()
+            raise
+        finally:
+            theirs.close()
 
     def end(self) -> None:
         """At once: a worker owns nothing that outlives it."""
         self.pipe.close()
-        self.process.kill()
+        if self.process.pid is not None:
+            self.process.kill()
 
 
 class LocalPool:
@@ -191,9 +197,33 @@ def _deaf_to_interrupts() -> Iterator[None]:
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield
+        with _interrupts_wait():
+            yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Stop signals are heard afterwards: a process half started would say a traceback of its own.
+
+    A mask alone does not hold them back, since any other thread of this process may take them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[signal.Signals] = []
+    before = {
+        each: signal.signal(each, lambda number, frame: heard.append(signal.Signals(number)))
+        for each in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+    for each in heard[:1]:
+        signal.raise_signal(each)
 
 
 def filled(order: Order) -> Any:
