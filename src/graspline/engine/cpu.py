@@ -40,7 +40,7 @@ class CpuEngine:
         self.qpos = self._batch.bind("qpos")
         self._qvel = self._batch.bind("qvel")
         self._ctrl = self._batch.bind("ctrl")
-        self._warning = self._batch.warning
+        self._state, self._warning = self._batch.state, self._batch.warning
         self._no_warning = bytes(self._warning.nbytes)
         self.diverged = np.zeros(count, bool)
         self._edits: list[dict[tuple[str, str], Edit]] = [{} for _ in range(count)]
@@ -89,7 +89,7 @@ class CpuEngine:
         """Advance these lanes by one control tick with these controls, (n, nu); whether any of them diverged."""
         # All lanes at once is the common case, and cheaper without an index.
         every = len(lanes) == self.count
-        self._ctrl[slice(None) if every else lanes] = controls
+        self._ctrl[_EVERY if every else lanes] = controls
         if self._on_the_way:
             self._delay(lanes)
         if self._corrupt:
@@ -102,7 +102,7 @@ class CpuEngine:
             self.diverged[error.ids] = failed = True
         warned = self._warning.tobytes() != self._no_warning
         # One sum over all states is the cheapest way to see a number that is none; a product would wake BLAS threads.
-        if failed or warned or not math.isfinite(np.add.reduce(self._batch.state, axis=None)):
+        if failed or warned or not math.isfinite(_sum(self._state, None)):
             sick = self._warning.any(axis=(1, 2)) | ~np.isfinite(self._qvel).all(axis=1)
             self.diverged[lanes] |= sick[lanes]
             return bool(self.diverged[lanes].any())
@@ -183,4 +183,6 @@ def _quieten_mujoco() -> None:
     mujoco.MjLogConfig.set(config)
 
 
+_EVERY = slice(None)
+_sum = np.add.reduce
 _SET_CONST_INPUTS = frozenset(mujoco.MjModel._setconst_inputs)

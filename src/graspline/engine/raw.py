@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 
 import mujoco
 import numpy as np
@@ -14,8 +15,8 @@ from graspline.scenes.variation import Variation, apply_to_model
 Array = NDArray[np.float64]
 
 
-def step_raw(scene: Scene, start: Array, variation: Variation, controls: Array) -> Array:
-    """Play controls (T, nu) from a start; returns the last qpos."""
+def raw_ticks(scene: Scene, start: Array, variation: Variation, controls: Array) -> Iterator[Array]:
+    """Play controls (T, nu) from a start; after every tick the live qpos."""
     model = copy.copy(scene.model)
     apply_to_model(model, variation)
     data = mujoco.MjData(model)
@@ -23,7 +24,8 @@ def step_raw(scene: Scene, start: Array, variation: Variation, controls: Array) 
     at = np.array([start[scene.joint_address(joint)] for joint in scene.robot.joints])
     data.ctrl[:] = data.act[:] = at
     late = min(variation.latency_ticks, len(controls))
+    qpos = data.qpos
     for control in (*[at] * late, *controls[: len(controls) - late]):
         data.ctrl[:] = control
         mujoco.mj_step(model, data, nstep=scene.robot.substeps)
-    return np.array(data.qpos)
+        yield qpos

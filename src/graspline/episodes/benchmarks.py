@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.cpu import CpuEngine
-from graspline.engine.raw import step_raw
+from graspline.engine.raw import raw_ticks
 from graspline.episodes.log import EpisodeLog, log_of
 from graspline.episodes.scenario import Scenario
 from graspline.execution.executor import Executor
 from graspline.execution.requests import Motion, Reply
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward, solve
-from graspline.machine.machine import Machine
 from graspline.motion.guards import HoldLost
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import controls_of
-from graspline.parameters import Parameters, build
+from graspline.parameters import build
 from graspline.robots.so101 import ARM_JOINTS, FIXED_TIP_M, LOWER, SO101, UPPER
 from graspline.scenes.cube_table import cube_table
+from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Draw, Task
@@ -66,13 +67,22 @@ def _episode_cost(
     """
     task = find_task(name)
     parameters = task.parameters()
-    machine = task.machine(parameters)
     task.sample(parameters, np.random.default_rng(10**6))  # everything compiled and cached
     figures = []
     for lanes, count in sizes:
-        say(f"{rounds} rounds of {count} episodes of {task.name} in {lanes} lanes on one thread, and their raw replay")
-        spent = [_one_round(task, machine, parameters, lanes, count) for _ in range(rounds)]
-        episode, sampling, raw = np.array(spent).T
+        say(f"{rounds} rounds of {count} episodes of {task.name} in {lanes} lanes on one thread, beside bare physics")
+        scenarios = [Scenario(task=task, parameters=parameters, seed=seed) for seed in range(count)]
+        began = time.process_time()
+        draws = [task.sample(parameters, scenario.random()[0]) for scenario in scenarios]
+        sampling = time.process_time() - began
+        logs: list[EpisodeLog] = []
+        for _ in _playing(task, scenarios, draws, lanes, logs):
+            pass
+        spent = [
+            _side_by_side(_playing(task, scenarios, draws, lanes, []), _bare(task.scene(parameters), logs))
+            for _ in range(rounds)
+        ]
+        episode, raw = np.array(spent).T
         name = f"{task.name.replace('-', '_')}_{lanes}_lane{'s' if lanes > 1 else ''}"
         figures += [
             Figure(
@@ -103,41 +113,58 @@ def _episode_cost(
     return figures
 
 
-def _one_round(
-    task: Task[Any], machine: Machine, parameters: Parameters, lanes: int, count: int
-) -> tuple[float, float, float]:
-    """CPU seconds of playing, of drawing the scenes, and of the same controls through bare physics."""
-    scenarios = [Scenario(task=task, parameters=parameters, seed=seed) for seed in range(count)]
-    began = time.process_time()
-    draws = [task.sample(parameters, scenario.random()[0]) for scenario in scenarios]
-    sampled = time.process_time()
-    logs = _play(task, machine, scenarios, draws, lanes)
-    played = time.process_time()
+def _side_by_side(playing: Iterator[int], bare: Iterator[int]) -> tuple[float, float]:
+    """CPU seconds of both, a twentieth of a second of the one and as many ticks of the other in turns.
+
+    What else the machine does comes and goes over seconds; so it slows both alike.
+    """
+    spent, ticks, going = [0.0, 0.0], 0, True
+    while going:
+        began = time.process_time()
+        while going and time.process_time() - began < 0.05:
+            played = next(playing, None)
+            going = played is not None
+            ticks += played or 0
+        turned = time.process_time()
+        ticks -= sum(itertools.islice(bare, ticks if going else None))
+        spent[0] += turned - began
+        spent[1] += time.process_time() - turned
+    return spent[0], spent[1]
+
+
+def _bare(scene: Scene, logs: Sequence[EpisodeLog]) -> Iterator[int]:
+    """The logs' controls through bare physics, tick by tick."""
     for log in logs:
         controls = controls_of(SO101, log.positions[:-1], log.velocities[:-1])
-        step_raw(task.scene(parameters), log.start, log.variation, controls)
-    return played - sampled, sampled - began, time.process_time() - played
+        yield from (1 for _ in raw_ticks(scene, log.start, log.variation, controls))
 
 
-def _play(
-    task: Task[Any], machine: Machine, scenarios: Sequence[Scenario], draws: Sequence[Draw], lanes: int
-) -> list[EpisodeLog]:
-    executor = Executor(CpuEngine(task.scene(scenarios[0].parameters), lanes, 1), allow_truth=True)
+def _playing(
+    task: Task[Any],
+    scenarios: Sequence[Scenario],
+    draws: Sequence[Draw],
+    lanes: int,
+    logs: list[EpisodeLog],
+) -> Iterator[int]:
+    """Play all scenarios into `logs`; after every tick how many lanes it advanced."""
+    parameters = scenarios[0].parameters
+    machine = task.machine(parameters)
+    executor = Executor(CpuEngine(task.scene(parameters), lanes, 1), allow_truth=True)
     waiting = list(zip(scenarios, draws, strict=True))[::-1]
-    logs: list[EpisodeLog] = []
+    idle = list(range(lanes))
     while waiting or executor.busy:
-        for lane in executor.idle_lanes() if waiting else ():
-            if waiting:
-                scenario, draw = waiting.pop()
-                given = task.given(scenario.parameters, scenario.random()[1])
-                executor.start(
-                    lane,
-                    lambda reply, given=given: machine.run(SO101, reply, given),
-                    draw.start,
-                    draw.variation,
-                )
-        logs += [log_of(track) for _, track in executor.tick().values()]
-    return logs
+        while idle and waiting:
+            scenario, draw = waiting.pop()
+            given = task.given(scenario.parameters, scenario.random()[1])
+            executor.start(
+                idle.pop(), lambda reply, given=given: machine.run(SO101, reply, given), draw.start, draw.variation
+            )
+        advanced = lanes - len(idle)
+        finished = executor.tick()
+        if finished:
+            logs += [log_of(track) for _, track in finished.values()]
+            idle += finished
+        yield advanced
 
 
 def _tick_cost(say: Callable[[str], None]) -> list[Figure]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most
 from graspline.robots.so101 import ARM_JOINTS, LOWER, OFFSETS_M, ROLL_OFFSET_RAD, UPPER
+from graspline.spatial.flags import some
 from graspline.spatial.rotations import wrap
 
 Array = NDArray[np.float64]
@@ -43,6 +44,11 @@ _NEWTON_STEPS = 6
 _CLOSED_M = 1e-9
 _FRONT_AND_BACK = np.array([[1.0], [-1.0]])
 _ALIGNED = np.complex128(1.0)
+# Makes a quotient of nothing by nothing nothing, and leaves every other as it is.
+_TINY = 1e-300
+_ELBOW_UP = np.array([[[1.0], [-1.0]]])
+_ELEVATIONS_RAD = np.array([[UPPER_ELEVATION_RAD], [LOWER_ELEVATION_RAD]])
+_GRIPPER = np.array([GRIPPER_M, 0.0, 0.0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,19 +126,21 @@ def solve(
     else:
         yaw = np.exp(1j * _rows(yaw_rad, count))
         heading = _coupled_heading(target, across, yaw, pitch, sin_pitch, ways)
-        roll = _roll_of(yaw * np.conj(heading), sin_pitch)
+        roll, _ = _roll_of(yaw * np.conj(heading), sin_pitch)
     ahead = target * np.conj(heading)
     aside = across * np.conj(roll)
     reach = GRIPPER_M + along
     wrist_r = ahead.real - reach * cos_pitch - aside.real * sin_pitch - LIFT_RADIUS_M
     wrist_z = position[:, 2] + reach * sin_pitch - aside.real * cos_pitch - LIFT_HEIGHT_M
     joints, ring = _two_links(wrist_r, wrist_z, pitch)
-    joints[..., 0] = -np.angle(heading)[:, None]
-    joints[..., 4] = wrap(ROLL_OFFSET_RAD - np.angle(roll))[:, None]
+    joints[..., 0] = -np.arctan2(heading.imag, heading.real)[:, None]
+    joints[..., 4] = (ROLL_OFFSET_RAD - np.arctan2(roll.imag, roll.real))[:, None]
+    joints[..., 1:] = wrap(joints[..., 1:])
     # A target nearer to the pan axis than the tool's own sideways offset does not close.
     closure = np.abs(ahead.imag - aside.imag)
+    np.maximum(ring, closure, out=ring, where=closure > TOLERANCE_M)
     excess = np.empty((ways, 2, count, 6))
-    excess[..., 0] = np.where(closure > TOLERANCE_M, np.maximum(ring, closure), ring)[:, None]
+    excess[..., 0] = ring[:, None]
     excess[..., 1:] = np.abs(joints - _MIDDLE) - (_HALF - margin_rad)
     return Solutions(
         joints_rad=joints.reshape(2 * ways, count, 5).transpose(1, 0, 2),
@@ -158,30 +166,34 @@ def _coupled_heading(
     Straight down the jaw axis is horizontal, so the roll axis is known at once; tilted, Newton steps start from there.
     """
     axis = target - yaw * across
-    heading = axis / np.maximum(np.abs(axis), 1e-12) * _FRONT_AND_BACK[:ways]
+    heading = axis / (np.abs(axis) + _TINY) * _FRONT_AND_BACK[:ways]
     tilted = pitch != STRAIGHT_DOWN_RAD
-    if not tilted.any():
+    if not some(tilted):
         return heading
     for _ in range(_NEWTON_STEPS):
         relative = yaw * np.conj(heading)
-        roll = _roll_of(relative, sin_pitch)
+        roll, size = _roll_of(relative, sin_pitch)
         ahead, aside = target * np.conj(heading), across * np.conj(roll)
+        open_by = ahead.imag - aside.imag
         # Each row stops by itself when it is there, so that it gets the same bits in any company.
-        unsettled = tilted & (np.abs(ahead.imag - aside.imag) > _CLOSED_M)
-        if not unsettled.any():
+        unsettled = tilted & (np.abs(open_by) > _CLOSED_M)
+        if not some(unsettled):
             break
-        rate = sin_pitch / np.maximum(relative.real**2 + (relative.imag * sin_pitch) ** 2, 1e-12)
-        slope = aside.real * rate - ahead.real
-        step = (ahead.imag - aside.imag) / np.where(np.abs(slope) < 1e-9, 1e-9, slope)
-        turned = heading * (1 - 1j * np.clip(step, -1.0, 1.0))
-        heading = np.where(unsettled, turned / np.abs(turned), heading)
+        slope = aside.real * (sin_pitch / (size * size + _TINY)) - ahead.real
+        step = (open_by / (slope + _TINY)).clip(-1.0, 1.0)
+        turned = heading * (1 - 1j * step)
+        np.copyto(heading, turned / (np.abs(turned) + _TINY), where=unsettled)
     return heading
 
 
-def _roll_of(relative_yaw: Complex, sin_pitch: Array) -> Complex:
-    """Roll about the approach axis, as a unit number, for which the jaws open towards this heading in the arm plane."""
+def _roll_of(relative_yaw: Complex, sin_pitch: Array) -> tuple[Complex, Array]:
+    """Roll about the approach axis, as a unit number, for which the jaws open towards this heading in the arm plane.
+
+    Also how long the jaws' axis looks in that plane.
+    """
     roll = relative_yaw.real - 1j * (relative_yaw.imag * sin_pitch)
-    return roll / np.maximum(np.abs(roll), 1e-12)
+    size = np.abs(roll) + _TINY
+    return roll / size, size
 
 
 def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:
@@ -194,44 +206,44 @@ def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:
     square = distance * distance
     bend = np.arccos(((square - a * a - b * b) / (2 * a * b)).clip(-1, 1))
     spread = np.arccos(((square + a * a - b * b) / (2 * a * np.maximum(distance, 1e-9))).clip(-1, 1))
-    elevation = np.arctan2(z, r)[:, None]
-    elbow_up = np.array([[[1.0], [-1.0]]])
-    upper = elevation + elbow_up * spread[:, None]
-    lift = wrap(UPPER_ELEVATION_RAD - upper)
-    elbow = wrap(LOWER_ELEVATION_RAD - upper + elbow_up * bend[:, None] - lift)
-    joints = np.zeros((*lift.shape, 5))
-    joints[..., 1] = lift
-    joints[..., 2] = elbow
-    joints[..., 3] = wrap(pitch - lift - elbow)
+    upper = np.arctan2(z, r)[:, None] + _ELBOW_UP * spread[:, None]
+    lower = upper - _ELBOW_UP * bend[:, None]
+    joints = np.empty((*upper.shape, 5))
+    joints[..., 1] = UPPER_ELEVATION_RAD - upper
+    joints[..., 2] = (LOWER_ELEVATION_RAD - UPPER_ELEVATION_RAD) + upper - lower
+    joints[..., 3] = (pitch - LOWER_ELEVATION_RAD) + lower
     return joints, ring
 
 
 def forward(joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
     """Position (N, 3) of the tool point and rotation (N, 3, 3) of the gripper for joint angles (N, ≥ 5)."""
     joints = np.atleast_2d(np.asarray(joints_rad, float))
-    pan, lift, elbow, flex, roll = (joints[:, i] for i in range(5))
-    along, lateral, opening = np.broadcast_to(np.asarray(tool_m, float), (len(joints), 3)).T
-    upper, lower = UPPER_ELEVATION_RAD - lift, LOWER_ELEVATION_RAD - lift - elbow
-    pitch, turn = lift + elbow + flex, ROLL_OFFSET_RAD - roll
-    wrist_r = LIFT_RADIUS_M + UPPER_LINK_M * np.cos(upper) + LOWER_LINK_M * np.cos(lower)
-    wrist_z = LIFT_HEIGHT_M + UPPER_LINK_M * np.sin(upper) + LOWER_LINK_M * np.sin(lower)
-    sin_p, cos_p, sin_t, cos_t = np.sin(pitch), np.cos(pitch), np.sin(turn), np.cos(turn)
-    sin_h, cos_h = np.sin(-pan), np.cos(-pan)
-    zero = np.zeros_like(pitch)
-    # Columns of the gripper's rotation in (radial, left, up) coordinates of the arm's plane.
-    x = (cos_p, zero, -sin_p)
-    y = (sin_t * sin_p, cos_t, sin_t * cos_p)
-    z = (cos_t * sin_p, -sin_t, cos_t * cos_p)
+    angles = np.empty((5, len(joints)))
+    np.negative(joints[:, 0], out=angles[0])
+    np.cumsum(joints[:, 1:4].T, axis=0, out=angles[1:4])
+    np.subtract(_ELEVATIONS_RAD, angles[1:3], out=angles[1:3])
+    np.subtract(ROLL_OFFSET_RAD, joints[:, 4], out=angles[4])
+    # Heading of the arm's plane, elevations of both links, pitch and turn of the gripper as unit numbers.
+    heading, upper, lower, pitch, turn = np.exp(1j * angles)
+    links = UPPER_LINK_M * upper + LOWER_LINK_M * lower
+    # Columns of the gripper's rotation in the plane seen from above, relative to the heading, and upwards.
+    flat = np.empty((len(joints), 3), complex)
+    flat[:, 0] = pitch.real
+    flat[:, 1] = pitch.imag * turn.imag + 1j * turn.real
+    flat[:, 2] = pitch.imag * turn.real - 1j * turn.imag
+    flat *= heading[:, None]
     rotation = np.empty((len(joints), 3, 3))
-    for column, (radial, left, up) in enumerate((x, y, z)):
-        rotation[:, 0, column] = radial * cos_h - left * sin_h
-        rotation[:, 1, column] = radial * sin_h + left * cos_h
-        rotation[:, 2, column] = up
-    reach = GRIPPER_M + along
-    offset = reach[:, None] * rotation[:, :, 0] + lateral[:, None] * rotation[:, :, 1]
-    offset = offset + opening[:, None] * rotation[:, :, 2]
-    wrist = np.stack([PAN_X_M + wrist_r * cos_h, wrist_r * sin_h, wrist_z], axis=-1)
-    return wrist + offset, rotation
+    rotation[:, 0] = flat.real
+    rotation[:, 1] = flat.imag
+    rotation[:, 2, 0] = -pitch.imag
+    rotation[:, 2, 1] = pitch.real * turn.imag
+    rotation[:, 2, 2] = pitch.real * turn.real
+    point = np.vecdot(rotation, (np.asarray(tool_m, float) + _GRIPPER)[..., None, :])
+    wrist = (LIFT_RADIUS_M + links.real) * heading
+    point[:, 0] += PAN_X_M + wrist.real
+    point[:, 1] += wrist.imag
+    point[:, 2] += LIFT_HEIGHT_M + links.imag
+    return point, rotation
 
 
 def steepest_pitch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import ruckig
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.errors import WiringError
 from graspline.motion.path import Command, Path, at_rest
-from graspline.robots.robot import Robot
+from graspline.robots.robot import JointLimits, Robot
 
 Array = NDArray[np.float64]
 
@@ -69,11 +70,35 @@ def brake(robot: Robot, start: Command) -> Path:
 
 def jaw_move(robot: Robot, start: Command, jaw_rad: float, *, speed_rad_s: float) -> Path:
     """Only the jaw moves, at most this fast; the arm comes to rest where its command ends."""
-    target = start.position.copy()
-    target[robot.jaw] = np.clip(jaw_rad, robot.limits.lower[robot.jaw], robot.limits.upper[robot.jaw])
-    share = np.ones(len(target))
-    share[robot.jaw] = min(speed_rad_s / robot.limits.velocity[robot.jaw], 1.0)
-    return joint_move(robot, start, target, speed=share)
+    jaw, limits = robot.jaw, robot.limits
+    angle = min(max(float(jaw_rad), float(limits.lower[jaw])), float(limits.upper[jaw]))
+    share = min(speed_rad_s / float(limits.velocity[jaw]), 1.0)
+    if start.velocity[robot.arm].any() or start.acceleration[robot.arm].any():
+        target, shares = start.position.copy(), np.ones(len(start.position))
+        target[jaw], shares[jaw] = angle, share
+        return joint_move(robot, start, target, speed=shares)
+    # One joint's move takes a fraction of the time to plan that all of them take.
+    only = slice(jaw, jaw + 1)
+    begin = Command(position=start.position[only], velocity=start.velocity[only], acceleration=start.acceleration[only])
+    alone = joint_move(_jaw_alone(robot), begin, np.array([angle]), speed=share)
+    positions = np.repeat(start.position[None], len(alone.positions), axis=0)
+    velocities = np.zeros_like(positions)
+    positions[:, only], velocities[:, only] = alone.positions, alone.velocities
+    return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
+
+
+@functools.cache
+def _jaw_alone(robot: Robot) -> Robot:
+    """The jaw as if it were all there is."""
+    only = slice(robot.jaw, robot.jaw + 1)
+    limits = JointLimits(
+        lower=robot.limits.lower[only],
+        upper=robot.limits.upper[only],
+        velocity=robot.limits.velocity[only],
+        acceleration=robot.limits.acceleration[only],
+        jerk=robot.limits.jerk[only],
+    )
+    return replace(robot, joints=robot.joints[only], jaw=0, limits=limits)
 
 
 def hold(robot: Robot, start: Command, duration_s: float) -> Path:
@@ -152,8 +177,8 @@ def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) 
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise WiringError(f"no joint move from {request.current_position} to {target}: {result.name}")
     ticks = max(1, int(np.ceil(trajectory.duration / robot.dt_s - 1e-6)))
-    rows = [trajectory.at_time(tick * robot.dt_s) for tick in range(ticks + 1)]
-    positions, velocities = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    rows = np.array([trajectory.at_time(tick * robot.dt_s)[:2] for tick in range(ticks + 1)])
+    positions, velocities = rows[:, 0].copy(), rows[:, 1].copy()
     _keep_inside(robot, positions, velocities)
     # The rows the next path starts from are exact: the command it left, and rest at the target.
     positions[0], velocities[0] = request.current_position, request.current_velocity

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from graspline.evidence import Evidence, at_least, failures
 from graspline.grasping.candidates import GraspRejected, ball_open_rad, ball_touch_rad
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
 from graspline.motion.joint_moves import jaw_move, join
-from graspline.motion.lines import scaled_paths
+from graspline.motion.lines import minimum_jerk, scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
@@ -309,11 +310,12 @@ class _Release:
         )
 
     def plan(self, posture: Posture, planned: CarryPlan | None = None) -> CarryPlan | GraspRejected:
-        """Across, down and away; what was `planned` for going down and away is used again, and checked again."""
+        """Across, down and away; what was `planned` is used again from where the hand is, and checked again."""
         carry = self.query.carry
         refused: list[GraspRejected] = []
         for strategy in ("direct", "retreat") if carry.strategy == "auto" else (carry.strategy,):
-            ways = self._across(posture, strategy)
+            ways = self._across_again(planned) if planned is not None and planned.strategy == strategy else None
+            ways = ways or self._across(posture, strategy)
             if isinstance(ways, GraspRejected):
                 refused.append(ways)
                 continue
@@ -334,6 +336,27 @@ class _Release:
                 withdraw=withdraw,
             )
         return refused[0]
+
+    def _across_again(self, planned: CarryPlan) -> list[Path] | None:
+        """The same ways, the first of them rejoined from where the hand is; None where that passes no check."""
+        robot = self.query.robot
+        at = self.query.start.position
+        paths: list[Path] = []
+        for way in (planned.retreat, planned.transport):
+            if way is None:
+                continue
+            off = at - way.positions[0]
+            fading, slope = _fading(way.ticks)
+            positions = way.positions + fading * off
+            velocities = way.velocities + slope * (off / (way.ticks * way.dt_s))
+            positions[:, robot.jaw], velocities[:, robot.jaw] = at[robot.jaw], 0.0
+            positions[0] = at
+            path = Path(positions=positions, velocities=velocities, dt_s=way.dt_s)
+            if self._refusal("transport", path, held=True) is not None:
+                return None
+            paths.append(path)
+            at = path.end
+        return paths or None
 
     def _across(self, posture: Posture, strategy: str) -> list[Path] | GraspRejected:
         """From where the hand is to above the spot: one arc, or drawing back and one arc."""
@@ -476,6 +499,13 @@ class _Release:
         if hit is not None:
             return GraspRejected(label=self.label, stage=stage, check="collision", evidence=hit.evidence)
         return None
+
+
+@functools.lru_cache(maxsize=512)
+def _fading(ticks: int) -> tuple[Array, Array]:
+    """From one to nothing over so many ticks, smooth at both ends, (ticks + 1, 1), and its slope over the whole."""
+    share = np.linspace(0.0, 1.0, ticks + 1)[:, None]
+    return 1 - minimum_jerk(share), -30 * (share * (1 - share)) ** 2
 
 
 def _opening_rad(grip: Grip, carry: CarryParameters) -> float:

@@ -169,7 +169,8 @@ def _room_m(
     low, high = np.zeros(len(place)), slack_m
     for _ in range(_HALVINGS if parameters.strategy == "packing" else 0):
         half = (low + high) / 2
-        more = fits(possible, half)
+        # Spots that cannot become one of the best any more are not told apart further.
+        more = fits(possible & (high > low.max() - _SAME_ROOM_M), half)
         low, high = np.where(more, half, low), np.where(more, high, half)
     return np.where(possible, low, -1.0)
 

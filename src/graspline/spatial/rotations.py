@@ -107,9 +107,9 @@ def matrix_from_vector(vector: Array) -> Array:
 
 def wrap(angle_rad: Array | float) -> Array:
     """Angles brought into [-π, π)."""
-    wrapped = np.mod(np.asarray(angle_rad, float) + np.pi, 2 * np.pi) - np.pi
+    turned = np.mod(np.asarray(angle_rad, float) + np.pi, 2 * np.pi)
     # A hair below -π, `mod` rounds up to its divisor.
-    return wrapped - 2 * np.pi * (wrapped >= np.pi)
+    return turned * (turned < 2 * np.pi) - np.pi
 
 
 def yaw_of(quaternion: Array) -> Array:
