@@ -436,6 +436,8 @@ class Executor:
 
     def _finish(self, lane: int, how: Finished, finished: dict[int, tuple[Finished, Track]]) -> None:
         mine = self._lanes[lane]
+        if how.how == "returned" and not np.isfinite(self.engine.qpos[lane]).all():
+            how = Finished("physics_diverged")
         if mine.driver is not None:
             try:
                 mine.driver.close()
