@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from graspline.cli import (
+    arms,
     audit,
     bench,
     campaign,
@@ -38,6 +39,8 @@ app.command("tasks")(inspect.tasks)
 app.command("config")(inspect.config)
 app.command("diagram")(inspect.diagram)
 app.command("region")(inspect.region)
+app.command("workspace")(arms.workspace)
+app.command("jaw")(arms.jaw)
 app.command("run")(run.run)
 app.command("generate")(generate.command)
 app.command("eval")(evaluate.evaluate)

@@ -1,0 +1,111 @@
+"""`graspline workspace` and `graspline jaw`: what an arm reaches and what its jaw spans."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+
+from graspline.cli.outputs import make_folder
+from graspline.episodes.arm_pages import jaw_page, line_row, opening_rows, workspace_page
+from graspline.errors import InputError, nearest
+from graspline.kinematics import jaw as jaws
+from graspline.kinematics.arms import ARMS
+from graspline.kinematics.workspace import Arm, Bounds, measure, plan_view
+from graspline.parameters.notation import printable
+from graspline.robots.catalogue import ROBOTS
+from graspline.robots.robot import Robot
+
+RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help="A robot, such as so101.")]
+# Where the plan view is cut: about the middle of what lies on a table.
+_PLAN_HEIGHT_M = 0.02
+
+
+def workspace(
+    robot: RobotName,
+    samples: Annotated[
+        int, typer.Option(min=1000, max=10_000_000, metavar="N", help="Random joint angles for the general workspace.")
+    ] = 200_000,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where workspace_bounds.yaml and workspace.html go.")] = Path(
+        "out/workspace"
+    ),
+) -> None:
+    """Measure what an arm reaches.
+
+    Anywhere, by random joint angles; and straight down, by a grid of radius, height and heading through the inverse
+    kinematics that plans grasps.
+
+    \b
+    Examples:
+      graspline workspace so101
+      graspline workspace so101 --samples 1000000 --out out/reach
+    """
+    arm = _arm(robot)
+    make_folder("--out", out)
+    found = measure(arm, samples)
+    raw = found.section.bounds()
+    print(f"anywhere:                    {_said(found.general)}")
+    print(f"straight down, raw:          {_said(raw)}")
+    print(f"straight down, with margins: {_said(raw.inner())}")
+    print(
+        f"of {found.coverage.poses} poses within the margins inverse kinematics accepts "
+        f"{100 * found.coverage.share:.1f} %, either way round {100 * found.coverage.share_either_way:.1f} %"
+    )
+    (out / "workspace_bounds.yaml").write_text(
+        yaml.safe_dump(found.document(), sort_keys=False, default_flow_style=None)
+    )
+    (out / "workspace.html").write_text(workspace_page(found, plan_view(arm, _PLAN_HEIGHT_M), _PLAN_HEIGHT_M))
+    print(f"written: {out / 'workspace_bounds.yaml'}, {out / 'workspace.html'}", file=sys.stderr)
+
+
+def jaw(
+    robot: RobotName,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also draw it into jaw.html there.")] = None,
+) -> None:
+    """Measure how far a jaw opens.
+
+    The gap over the whole range, on the robot's own model, and how well a straight line would describe it; grasping
+    uses what is measured.
+
+    \b
+    Examples:
+      graspline jaw so101
+      graspline jaw so101 --out out/jaw
+    """
+    found = _robot(robot)
+    if out is not None:
+        make_folder("--out", out)
+    opening = jaws.measure(found)
+    _print_table(("angle", "gap at the tips", "moving tip behind", "narrowest"), opening_rows(opening))
+    print()
+    _print_table(("line fitted up to", "gap at 0°", "per radian", "misses at most"), map(line_row, opening.lines))
+    if out is not None:
+        (out / "jaw.html").write_text(jaw_page(found.name, opening))
+        print(f"written: {out / 'jaw.html'}", file=sys.stderr)
+
+
+def _arm(name: str) -> Arm:
+    _robot(name)
+    return ARMS[name]
+
+
+def _robot(name: str) -> Robot:
+    if name not in ROBOTS:
+        raise InputError(f"unknown robot {printable(name)}: {nearest(name, ROBOTS)}")
+    return ROBOTS[name]
+
+
+def _said(bounds: Bounds) -> str:
+    (near, far), (low, high) = bounds.radius_m, bounds.height_m
+    return f"radius {near:.3f} to {far:.3f} m, height {low:.3f} to {high:.3f} m"
+
+
+def _print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    for line in lines:
+        print("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)))

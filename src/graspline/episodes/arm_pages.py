@@ -1,0 +1,181 @@
+"""An arm's workspace and its jaw as pages: what it reaches, what its jaw spans, drawn to scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.episodes.pages import page, table
+from graspline.kinematics.jaw import Line, Opening
+from graspline.kinematics.workspace import MARGIN, STEP_M, Bounds, Workspace
+
+Array = NDArray[np.float64]
+
+_STYLE = """
+figure { margin: 1.5rem 0; } figcaption { color: #556; max-width: 46rem; }
+svg { max-width: 100%; height: auto; } svg text { font: 13px system-ui, sans-serif; fill: #334; }
+.grid { stroke: #e3e6ec; } .raw { fill: none; stroke: #223; stroke-dasharray: 6 4; }
+.inner { fill: none; stroke: #c0392b; stroke-width: 2; } .general { fill: none; stroke: #99a; }
+.cloud { fill: #c6cbd6; } .base { fill: #445; } .law { fill: none; stroke: #1f6fc0; stroke-width: 2.5; }
+.fit { fill: none; stroke: #c0392b; stroke-dasharray: 6 4; } .narrow { fill: none; stroke: #2a8a4a; stroke-width: 2; }
+"""
+_HEADINGS = "the darker, the more headings of the jaws are reached"
+
+
+class _Plot:
+    """Metres or other units on a page: x to the right, y up."""
+
+    def __init__(self, x: tuple[float, float], y: tuple[float, float], scale: tuple[float, float]) -> None:
+        self._x, self._y, self._scale = x, y, scale
+        self.width, self.height = (x[1] - x[0]) * scale[0] + 90, (y[1] - y[0]) * scale[1] + 60
+        self.parts: list[str] = []
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        return 60 + (x - self._x[0]) * self._scale[0], 20 + (self._y[1] - y) * self._scale[1]
+
+    def axes(self, x_step: float, y_step: float, x_name: str, y_name: str) -> None:
+        (left, right), (low, high) = self._x, self._y
+        for x in _ticks(left, right, x_step):
+            (at, top), (_, bottom) = self.at(x, high), self.at(x, low)
+            self.parts.append(f"<line class='grid' x1='{at:.1f}' y1='{top:.1f}' x2='{at:.1f}' y2='{bottom:.1f}'/>")
+            self.parts.append(f"<text x='{at:.1f}' y='{bottom + 16:.1f}' text-anchor='middle'>{x:g}</text>")
+        for y in _ticks(low, high, y_step):
+            (begin, at), (end, _) = self.at(left, y), self.at(right, y)
+            self.parts.append(f"<line class='grid' x1='{begin:.1f}' y1='{at:.1f}' x2='{end:.1f}' y2='{at:.1f}'/>")
+            self.parts.append(f"<text x='{begin - 6:.1f}' y='{at + 4:.1f}' text-anchor='end'>{y:g}</text>")
+        at, bottom = self.at(right, low)
+        self.parts.append(f"<text x='{at:.1f}' y='{bottom + 34:.1f}' text-anchor='end'>{escape(x_name)}</text>")
+        self.parts.append(f"<text x='4' y='12'>{escape(y_name)}</text>")
+
+    def cells(self, xs: Array, ys: Array, share: Array, step: float) -> None:
+        for column, row in zip(*np.nonzero(share), strict=True):
+            x, y = self.at(float(xs[column]) - step / 2, float(ys[row]) + step / 2)
+            width, height = step * self._scale[0], step * self._scale[1]
+            shade = 0.15 + 0.75 * float(share[column, row])
+            self.parts.append(
+                f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.2f}' height='{height:.2f}' fill='#1f6fc0' "
+                f"fill-opacity='{shade:.2f}'/>"
+            )
+
+    def box(self, name: str, x: tuple[float, float], y: tuple[float, float]) -> None:
+        (left, top), (right, bottom) = self.at(x[0], y[1]), self.at(x[1], y[0])
+        size = f"width='{right - left:.1f}' height='{bottom - top:.1f}'"
+        self.parts.append(f"<rect class='{name}' x='{left:.1f}' y='{top:.1f}' {size}/>")
+
+    def dots(self, name: str, points: Array) -> None:
+        for x, y in points:
+            across, down = self.at(float(x), float(y))
+            self.parts.append(f"<circle class='{name}' cx='{across:.1f}' cy='{down:.1f}' r='1.2'/>")
+
+    def line(self, name: str, xs: Iterable[float], ys: Iterable[float]) -> None:
+        points = " ".join("{:.1f},{:.1f}".format(*self.at(x, y)) for x, y in zip(xs, ys, strict=True))
+        self.parts.append(f"<polyline class='{name}' points='{points}'/>")
+
+    def figure(self, caption: str) -> str:
+        size = f"viewBox='0 0 {self.width:.0f} {self.height:.0f}' width='{self.width:.0f}'"
+        body = "".join(self.parts)
+        return f"<figure><svg {size}>{body}</svg><figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def workspace_page(workspace: Workspace, plan: tuple[Array, Array], plan_height_m: float) -> str:
+    """Figures, a section through the first axis, and a plan view at one height."""
+    raw = workspace.section.bounds()
+    coverage = workspace.coverage
+    rows = [
+        _row("anywhere, any way round", workspace.general),
+        _row("straight down, raw", raw),
+        _row(f"straight down, less {100 * MARGIN:.0f} % on each side", raw.inner()),
+    ]
+    body = [
+        f"<p>Tool points of {escape(workspace.arm.name)}; radius is measured from its first axis, which stands at "
+        f"x = {workspace.arm.axis_m[0]:.4f} m.</p>",
+        table(("workspace", "radius", "height"), rows),
+        f"<p>Of {coverage.poses} random poses inside the bounds with their margin, inverse kinematics accepts "
+        f"<b>{100 * coverage.share:.1f} %</b> as they are and <b>{100 * coverage.share_either_way:.1f} %</b> with the "
+        "jaws either way round. The bounds are an envelope: what is outside cannot be reached, what is inside may "
+        "still be refused.</p>",
+        _section(workspace, raw),
+        _plan(workspace, plan, plan_height_m),
+    ]
+    return page(f"Workspace of {workspace.arm.name}", body, _STYLE)
+
+
+def jaw_page(name: str, opening: Opening) -> str:
+    """The law as a curve beside its lines, and as a table."""
+    degrees, gaps = np.rad2deg(opening.angles_rad), 1e3 * opening.tip_gap_m
+    plot = _Plot((-20.0, 110.0), (0.0, 120.0), (5.0, 3.2))
+    plot.axes(10, 20, "jaw angle (°)", "gap (mm)")
+    plot.line("law", degrees, gaps)
+    plot.line("narrow", degrees, 1e3 * opening.narrowest_m)
+    for line in opening.lines:
+        inside = opening.angles_rad <= line.up_to_rad + 1e-9
+        plot.line("fit", degrees[inside], 1e3 * line.gap_m(opening.angles_rad[inside]))
+    body = [
+        plot.figure(
+            "Blue: across from the fixed fingertip to the moving one. Green: the shortest way between the fingers "
+            "anywhere, which limits what fits deep between them. Red, dashed: straight lines fitted to blue."
+        ),
+        table(
+            ("line fitted up to", "gap at 0°", "per radian", "misses at most"),
+            [line_row(each) for each in opening.lines],
+        ),
+        table(("angle", "gap at the tips", "moving tip behind", "narrowest"), opening_rows(opening)),
+    ]
+    return page(f"Jaw of {name}", body, _STYLE)
+
+
+def line_row(line: Line) -> tuple[str, str, str, str]:
+    return (
+        f"{np.rad2deg(line.up_to_rad):.0f}°",
+        f"{1e3 * line.at_zero_m:.1f} mm",
+        f"{1e3 * line.rate_m_per_rad:.1f} mm",
+        f"{1e3 * line.worst_m:.1f} mm",
+    )
+
+
+def opening_rows(opening: Opening) -> list[tuple[str, str, str, str]]:
+    """The law every ten degrees, from the closed jaw on."""
+    columns = opening.angles_rad, opening.tip_gap_m, opening.tip_back_m, opening.narrowest_m
+    return [
+        (f"{np.rad2deg(angle):.0f}°", f"{1e3 * gap:.1f} mm", f"{1e3 * back:.1f} mm", f"{1e3 * narrow:.1f} mm")
+        for angle, gap, back, narrow in zip(*(column[::10] for column in columns), strict=True)
+    ]
+
+
+def _row(name: str, bounds: Bounds) -> Sequence[str]:
+    return name, *(f"{low:.3f} – {high:.3f} m" for low, high in (bounds.radius_m, bounds.height_m))
+
+
+def _section(workspace: Workspace, raw: Bounds) -> str:
+    low = min(workspace.general.height_m[0], 0.0)
+    plot = _Plot((0.0, 0.5), (low - 0.03, workspace.general.height_m[1] + 0.03), (1100, 1100))
+    plot.axes(0.05, 0.1, "radius from the first axis (m)", "height (m)")
+    plot.dots("cloud", workspace.cloud_m)
+    plot.cells(workspace.section.radii_m, workspace.section.heights_m, workspace.section.share, STEP_M)
+    plot.box("general", workspace.general.radius_m, workspace.general.height_m)
+    plot.box("raw", raw.radius_m, raw.height_m)
+    plot.box("inner", raw.inner().radius_m, raw.inner().height_m)
+    return plot.figure(
+        f"Section through the first axis. Blue: reached straight down, {_HEADINGS}. Dashed: its envelope; red: "
+        "less the margin. Grey dots: tool points of random joint angles, any way round."
+    )
+
+
+def _plan(workspace: Workspace, plan: tuple[Array, Array], height_m: float) -> str:
+    axis, share = plan
+    # Forward is up and the robot's left is left.
+    span = float(axis[-1])
+    plot = _Plot((-span, span), (-span + workspace.arm.axis_m[0], span + workspace.arm.axis_m[0]), (700, 700))
+    plot.axes(0.1, 0.1, "right (m)", "forward (m)")
+    plot.cells(-axis[::-1], axis + workspace.arm.axis_m[0], share.T[::-1], STEP_M)
+    plot.box("base", (-0.05, 0.05), (-0.055, 0.07))
+    return plot.figure(f"Plan view {100 * height_m:.0f} cm above the table, straight down: {_HEADINGS}.")
+
+
+def _ticks(low: float, high: float, step: float) -> list[float]:
+    return [
+        round(each * step, 6) for each in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1)
+    ]

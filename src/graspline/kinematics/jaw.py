@@ -1,0 +1,111 @@
+"""How far a jaw opens at each angle, measured on the compiled model, and how well a line describes it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.robots.robot import Robot
+
+Array = NDArray[np.float64]
+
+# A line describes a jaw that swings only while it swings little.
+SMALL_RAD = 0.4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """`gap = at_zero_m + rate_m_per_rad · angle`, fitted up to an angle, and what it misses there at most."""
+
+    up_to_rad: float
+    at_zero_m: float
+    rate_m_per_rad: float
+    worst_m: float
+
+    def gap_m(self, angle_rad: Array) -> Array:
+        return self.at_zero_m + self.rate_m_per_rad * angle_rad
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """A jaw over its whole range."""
+
+    angles_rad: Array
+    # Across, from the fixed fingertip's face to the moving finger's tip.
+    tip_gap_m: Array
+    # How far the moving tip has swung back behind the fixed one, along the fingers.
+    tip_back_m: Array
+    # The shortest way between the fingers anywhere: what no larger object passes.
+    narrowest_m: Array
+    lines: tuple[Line, ...]
+
+
+def measure(robot: Robot, step_rad: float = np.deg2rad(1.0)) -> Opening:
+    """Open the jaw of a model of nothing but this robot step by step and measure between its pads."""
+    spec = mujoco.MjSpec()
+    robot.add_to(spec)
+    hand = _Hand(spec.compile(), robot)
+    low, high = robot.limits.lower[robot.jaw], robot.limits.upper[robot.jaw]
+    angles = np.linspace(low, high, round((high - low) / step_rad) + 1)
+    gap, back, narrowest = np.array([hand.measured_at(angle) for angle in angles]).T
+    widest = int(np.argmax(gap)) + 1
+    lines = tuple(_line(angles[:widest], gap[:widest], limit) for limit in (SMALL_RAD, angles[widest - 1]))
+    return Opening(angles_rad=angles, tip_gap_m=gap, tip_back_m=back, narrowest_m=narrowest, lines=lines)
+
+
+class _Hand:
+    """The pads of a model, seen from its tool frame: x along the fingers, z from the fixed one to the moving one."""
+
+    def __init__(self, model: mujoco.MjModel, robot: Robot) -> None:
+        self._model, self._data = model, mujoco.MjData(model)
+        joint = model.joint(robot.joints[robot.jaw])
+        self._angle = int(joint.qposadr[0])
+        pads = [model.geom(name).id for name in robot.pads]
+        swings = [int(model.geom_bodyid[pad]) == int(joint.bodyid[0]) for pad in pads]
+        self._moving = [pad for pad, swung in zip(pads, swings, strict=True) if swung]
+        self._fixed = [pad for pad, swung in zip(pads, swings, strict=True) if not swung]
+        self._pose(robot.limits.lower[robot.jaw])
+        self._tip, self._fixed_tip = self._farthest(self._moving), self._farthest(self._fixed)
+        # The corners of the moving tip that face the fixed finger when the jaw is shut.
+        self._facing = np.argsort(self._corners(self._tip)[:, 2], kind="stable")[:4]
+
+    def measured_at(self, angle_rad: float) -> tuple[float, float, float]:
+        """Gap at the tips, how far the moving tip is behind, and the shortest way between the fingers."""
+        self._pose(angle_rad)
+        face, tip = self._corners(self._fixed_tip), self._corners(self._tip)
+        gap = tip[self._facing, 2].min() - face[:, 2].max()
+        back = face[:, 0].max() - tip[:, 0].max()
+        ways = [
+            mujoco.mj_geomDistance(self._model, self._data, fixed, moving, 1.0, None)
+            for fixed in self._fixed
+            for moving in self._moving
+        ]
+        return float(gap), float(back), float(min(ways))
+
+    def _pose(self, angle_rad: float) -> None:
+        self._data.qpos[self._angle] = angle_rad
+        mujoco.mj_kinematics(self._model, self._data)
+
+    def _farthest(self, pads: list[int]) -> int:
+        return max(pads, key=lambda pad: float(self._corners(pad)[:, 0].max()))
+
+    def _corners(self, pad: int) -> Array:
+        """The eight corners of a box, (8, 3), in the tool frame."""
+        data, tool = self._data, self._data.site("tool")
+        local = _CORNERS * self._model.geom_size[pad]
+        world = data.geom_xpos[pad] + local @ data.geom_xmat[pad].reshape(3, 3).T
+        return (world - tool.xpos) @ tool.xmat.reshape(3, 3)
+
+
+_CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+
+
+def _line(angles: Array, gaps: Array, up_to_rad: float) -> Line:
+    small = angles <= up_to_rad + 1e-9
+    rate, at_zero = np.polyfit(angles[small], gaps[small], 1)
+    worst = np.abs(at_zero + rate * angles[small] - gaps[small]).max()
+    return Line(up_to_rad=float(up_to_rad), at_zero_m=float(at_zero), rate_m_per_rad=float(rate), worst_m=float(worst))

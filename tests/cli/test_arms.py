@@ -1,0 +1,36 @@
+"""`graspline workspace` and `graspline jaw` through their front door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from .doors import call, refused
+
+
+def test_a_workspace_is_told_written_and_drawn(tmp_path: Path) -> None:
+    answer = call("workspace", "so101", "--samples", "5000", "--out", str(tmp_path / "new"))
+    assert answer.code == 0, answer
+    assert "straight down, with margins: radius 0.014 to 0.271 m, height -0.205 to 0.074 m" in answer.out
+    written = yaml.safe_load((tmp_path / "new" / "workspace_bounds.yaml").read_text())
+    assert written["robot"] == "so101"
+    assert written["grasp"]["raw"] == {"radius_m": [0.0, 0.285], "height_m": [-0.22, 0.09]}
+    assert written["general"]["samples"] == 5000
+    drawn = (tmp_path / "new" / "workspace.html").read_text()
+    assert drawn.count("<svg") == 2
+    assert "<script" not in drawn
+
+
+def test_a_jaw_is_told_and_drawn_if_asked(tmp_path: Path) -> None:
+    answer = call("jaw", "so101", "--out", str(tmp_path))
+    assert answer.code == 0, answer
+    assert "0°          15.8 mm" in answer.out
+    assert "<svg" in (tmp_path / "jaw.html").read_text()
+
+
+def test_an_unknown_robot_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    said = ["unknown robot so100: did you mean 'so101'? known: so101"]
+    assert refused("jaw", "so100") == said
+    assert refused("workspace", "so100", "--out", str(tmp_path / "new")) == said
+    assert not (tmp_path / "new").exists()
