@@ -10,7 +10,7 @@ import pytest
 
 from graspline.engine.events import CorruptControl, Place, Push
 from graspline.errors import WiringError
-from graspline.execution.executor import PARTING_HOLD_S, Delays
+from graspline.execution.executor import BEAT, PARTING_HOLD_S, Delays
 from graspline.execution.happenings import Applied, Ended, Entered, Finished, Looked
 from graspline.execution.requests import (
     Announce,
@@ -33,6 +33,7 @@ from graspline.motion.path import at_rest
 from graspline.rendering.picture import Picture
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_variation
+from graspline.scenes.variation import Variation
 
 from .playing import (
     AWAY,
@@ -323,7 +324,7 @@ def slip_guard(first: Reply, for_s: float) -> Slipped:
     return Slipped(offset_m=(float(offset[0]), float(offset[1]), float(offset[2])), slip_m=0.03, for_s=for_s)
 
 
-@pytest.mark.parametrize("rate_hz, for_s, ticks", [(60.0, 0.0, 1), (20.0, 0.0, 1), (20.0, 0.1, 4), (10.0, 0.25, 13)])
+@pytest.mark.parametrize("rate_hz, for_s, ticks", [(60.0, 0.0, 2), (20.0, 0.0, 3), (20.0, 0.1, 6), (10.0, 0.25, 18)])
 def test_a_watched_object_that_leaves_is_noticed_at_the_rate_it_is_looked_at(
     rate_hz: float, for_s: float, ticks: int
 ) -> None:
@@ -336,8 +337,8 @@ def test_a_watched_object_that_leaves_is_noticed_at_the_rate_it_is_looked_at(
     executor.apply(0, Place(body=CUBE, position_m=(0.15, 0.30, 0.015)))
     reply = returned(finish(executor))
     assert isinstance(reply.by, Slipped)
-    # It is gone from the first look on; looks come every 60 / rate ticks, from the first tick of the motion.
-    assert round(reply.time_s * SO101.control_hz) == 1 + ticks
+    # It is gone from the first look on; looks come every 60 / rate ticks, counted from when the lane began.
+    assert round(reply.time_s * SO101.control_hz) == ticks
     (slip,) = reply.evidence
     assert slip.value == pytest.approx(0.08, abs=0.005)
 
@@ -1095,3 +1096,38 @@ def test_a_lane_gets_the_same_bits_alone_and_among_others() -> None:
         pass
     assert done[2][0].how == "returned"
     assert among.engine.state(2).tobytes() == alone.engine.state(0).tobytes()
+
+
+def test_lanes_that_began_on_different_ticks_see_the_same() -> None:
+    def drive(first: Reply) -> Script:
+        yield Motion("hold", hold(SO101, first.command, 0.1))
+        watch = Watch(target=CUBE, rate_hz=10.0)
+        return (yield Motion("hold", hold(SO101, first.command, 1.0), guards=(slip_guard(first, 0.1),), watch=watch))
+
+    replies = []
+    for late in range(7):
+        executor = executor_of(2, allow_truth=True)
+        executor.start(0, drive, START, Variation())
+        for _ in range(late):
+            executor.tick()
+        executor.start(1, drive, START, Variation())
+        for _ in range(9):
+            executor.tick()
+        executor.apply(1, Place(body=CUBE, position_m=(0.15, 0.30, 0.015)))
+        finished: dict[int, Any] = {}
+        while executor.busy:
+            finished.update(executor.tick())
+        reply = finished[1][0].value
+        replies.append((reply.time_s, reply.evidence))
+    assert all(each == replies[0] for each in replies)
+
+
+def test_a_beat_comes_every_so_many_ticks_and_whenever_nothing_plays() -> None:
+    executor = executor_of(1)
+    assert executor.on_beat
+    start(executor, going())
+    beats = []
+    while executor.busy and len(beats) < 2 * BEAT:
+        executor.tick()
+        beats.append(executor.on_beat)
+    assert [index + 1 for index, beat in enumerate(beats) if beat] == [BEAT, 2 * BEAT]

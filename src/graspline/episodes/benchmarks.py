@@ -153,7 +153,7 @@ def _playing(
     waiting = list(zip(scenarios, draws, strict=True))[::-1]
     idle = list(range(lanes))
     while waiting or executor.busy:
-        while idle and waiting:
+        while idle and waiting and executor.on_beat:
             scenario, draw = waiting.pop()
             given = task.given(scenario.parameters, scenario.random()[1])
             executor.start(

@@ -225,7 +225,7 @@ def run_scenarios(
         executor.observers.append(tell_onlookers)
     try:
         while True:
-            for lane in executor.idle_lanes() if waiting and not stopped else ():
+            for lane in executor.idle_lanes() if waiting and not stopped and executor.on_beat else ():
                 if waiting:
                     scenario = waiting.pop()
                     player, struck = pilot or machines[scenario.parameters], faults[scenario]

@@ -22,7 +22,7 @@ class GuardTable:
         self._kind = kind
         self.follows = kind in FOLLOW_AN_OBJECT
         self.reads_command = kind is TrackingError
-        # A kind that is not looked at on every tick: which lanes in which phase, counted from the start of a motion.
+        # A kind that is not looked at on every tick: which lanes in which phase, counted from when the lane began.
         self.every = EVERY.get(kind, 1)
         self._phase = np.zeros((self.every, lanes), bool)
         self._in_phase = [0] * self.every
@@ -37,10 +37,10 @@ class GuardTable:
     def __len__(self) -> int:
         return len(self._guards)
 
-    def put(self, lane: int, guard: Guard, rate_hz: float, now: int) -> None:
+    def put(self, lane: int, guard: Guard, rate_hz: float, began: int) -> None:
         self._guards[lane] = guard
-        self._phase[now % self.every, lane] = True
-        self._in_phase[now % self.every] += 1
+        self._phase[began % self.every, lane] = True
+        self._in_phase[began % self.every] += 1
         self._parameters[lane] = guard.parameters()
         self._needed[lane] = max(1, math.ceil(guard.for_s * rate_hz / self.every - 1e-9))
         self._held[lane] = 0
@@ -71,8 +71,10 @@ class GuardTable:
         true, measured = self._kind.evaluate(rows, self._parameters)
         if fresh is not None and self._measured:
             # What a lane without a new sight measured last stays, whoever else is judged now.
-            measured = tuple(np.where(fresh, new, old) for new, old in zip(measured, self._measured, strict=True))
-        self._measured = measured
+            for new, old in zip(measured, self._measured, strict=True):
+                np.copyto(old, new, where=fresh)
+        else:
+            self._measured = measured
         if not self._warm and not some(true):
             return None
         held = (self._held + 1) * true
@@ -112,8 +114,8 @@ class GuardTables:
         """Whether a guard that compares joints with the command is looked at on this tick."""
         return any(table.due(now) for table in self._comparing)
 
-    def load(self, lane: int, guards: tuple[Guard, ...], watch_hz: float, now: int) -> None:
-        """Replace the lane's guards by those of its next motion, which begins now."""
+    def load(self, lane: int, guards: tuple[Guard, ...], watch_hz: float, began: int) -> None:
+        """Replace the guards of a lane that began at this tick by those of its next motion."""
         for table in self._of_lane.pop(lane, ()):
             table.clear(lane)
         if guards:
@@ -127,7 +129,7 @@ class GuardTables:
                 if table is None:
                     table = GuardTable(kind, len(guard.parameters()), self._lanes)
                     self._tables[kind, index] = table
-                table.put(lane, guard, watch_hz if table.follows else self._control_hz, now)
+                table.put(lane, guard, watch_hz if table.follows else self._control_hz, began)
                 tables.append(table)
             self._of_lane[lane] = tables
         self._busy = [table for table in self._tables.values() if len(table)]

@@ -54,8 +54,8 @@ class Sights:
         self._aims: dict[int, _Aim] = {}
         self.next_due = NEVER
 
-    def aim(self, lane: int, watch: Watch | None, now: int) -> None:
-        """Follow an object from the next tick on, or nothing."""
+    def aim(self, lane: int, watch: Watch | None, now: int, began: int) -> None:
+        """Follow an object from now on, or nothing; sightings keep the beat of a lane that began at this tick."""
         self.watched[lane] = np.nan
         self.spread[lane] = np.nan
         if watch is None:
@@ -65,7 +65,8 @@ class Sights:
             columns = self._engine.layout.truth[f"{watch.target}.position"]
             period = max(1, round(self._engine.scene.robot.control_hz / watch.rate_hz))
             apart: deque[float] = deque(maxlen=STEADY_OVER)
-            self._aims[lane] = _Aim(watch=watch, columns=columns, period=period, due=now + 1, apart_m=apart)
+            due = now + 1 + (began - now - 1) % period
+            self._aims[lane] = _Aim(watch=watch, columns=columns, period=period, due=due, apart_m=apart)
         self.next_due = min((aim.due for aim in self._aims.values()), default=NEVER)
 
     def see(self, now: int) -> Flags:

@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 
 # Sampling rounds: a path may exceed a limit by this share before it is refused.
 SLACK = 1e-6
+# A motion starts where the last one ended, in position and velocity, to this.
+CONTINUITY = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -259,7 +259,7 @@ def test_a_finger_that_stands_on_something_on_the_way_down_blocks(planned_job: J
 
 def grasping(job: Job, table: Table, **endings: Any) -> tuple[Act, Any]:
     act = Act(table, command=at_rest(job.pick.seat.positions[0]), endings=endings)
-    return act, act.play(grasp(SO101, SETTINGS, job))
+    return act, act.play(grasp(act.reply(), SO101, SETTINGS, job))
 
 
 def test_the_jaws_close_until_both_touch_and_squeeze_a_little(planned_job: Job, table: Table) -> None:
@@ -270,6 +270,23 @@ def test_the_jaws_close_until_both_touch_and_squeeze_a_little(planned_job: Job, 
     (squeeze,) = act.paths("squeeze")
     touched = act.paths("close")[0].command_at(act.paths("close")[0].ticks // 2).position[5]
     assert squeeze.end[5] == pytest.approx(touched - SETTINGS.close.squeeze_rad)
+
+
+def test_a_hand_that_crept_on_is_brought_up_to_the_fruit_from_where_it_is(planned_job: Job, table: Table) -> None:
+    def straighten(act: Act, motion: Motion) -> None:
+        act.off_rad[:] = 0.0
+
+    act = Act(table, endings={"descend": [lambda act, motion: None, straighten]})
+    act.off_rad[4] = 0.2
+    assert descending(act, planned_job).name == "green"
+    act.endings |= {"close": [BothPadsTouch], "squeeze": [feel(1.0, 1.0)]}
+    assert act.play(grasp(act.reply(), SO101, SETTINGS, planned_job)).name == "closed"
+    (seat,), planned = act.paths("seat"), planned_job.pick.seat
+    tool = np.array(planned_job.pick.grasp.tool_m)
+    (begin, end), (meant_from, meant_to) = (forward(each.positions[[0, -1]], tool)[0] for each in (seat, planned))
+    assert meant_from[2] - begin[2] == pytest.approx(SETTINGS.posture.creep_m, abs=2e-4)
+    assert np.linalg.norm(end - begin) == pytest.approx(np.linalg.norm(meant_to - meant_from), abs=1e-4)
+    assert end[2] == pytest.approx(begin[2], abs=1e-4)
 
 
 def test_jaws_that_shut_without_touching_have_missed(planned_job: Job, table: Table) -> None:

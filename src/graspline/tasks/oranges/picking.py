@@ -19,6 +19,7 @@ from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move
 from graspline.motion.joint_moves import hold as still
+from graspline.motion.path import CONTINUITY, Path
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import TIP_M
@@ -150,10 +151,18 @@ def tip_height_m(reply: Reply, robot: Robot) -> float:
     return float(point[0, 2])
 
 
-def grasp(robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["closed", "missed"]]:
+def grasp(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["closed", "missed"]]:
     """Bring the fixed jaw up to the fruit, close the other gradually until both touch, and squeeze a little more."""
     close = settings.close
-    ended = yield Motion("seat", job.pick.seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
+    seat: Path | GraspRejected = job.pick.seat
+    if np.abs(seat.positions[0] - last.command.position).max() > CONTINUITY:
+        # The hand crept on after its planned way down: the same way aside from where it is.
+        ends, _ = forward(seat.positions[[0, -1]], np.array(job.pick.grasp.tool_m))
+        along_m = float(np.linalg.norm(ends[1] - ends[0]))
+        seat = yield from solved(plan_shift, robot, job.pick, last.command, along_m, settings.reach)
+        if isinstance(seat, GraspRejected):
+            return Outcome("missed", seat.evidence, about=job.target)
+    ended = yield Motion("seat", seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
     if ended.command.velocity.any():
         ended = yield Motion("brake", brake(robot, ended.command))
     shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
