@@ -232,7 +232,7 @@ def test_a_guard(kind: GuardKind, batch: tuple[int, int]) -> None:
     parameters = random.uniform(-0.3, 0.5, (count, WIDTHS[kind]))
     # Lanes without such a guard have no parameters.
     parameters[random.random(count) < 0.3] = np.nan
-    names = [field.name for field in dataclasses.fields(Rows) if field.name != "jaw"]
+    names = [field.name for field in dataclasses.fields(Rows) if field.init and field.name != "jaw"]
 
     def evaluated(parameters: Array, *signals: Array) -> tuple[Any, ...]:
         fired, measured = kind.evaluate(Rows(**dict(zip(names, signals, strict=True)), jaw=5), parameters)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.motion.guards import EVERY, FOLLOW_AN_OBJECT, Guard, GuardKind, Rows, TrackingError
+from graspline.motion.guards import EVERY, FEEL_THE_PADS, FOLLOW_AN_OBJECT, Guard, GuardKind, Rows, TrackingError
 from graspline.spatial.flags import some
 
 Array = NDArray[np.float64]
@@ -21,6 +21,7 @@ class GuardTable:
     def __init__(self, kind: GuardKind, width: int, lanes: int) -> None:
         self._kind = kind
         self.follows = kind in FOLLOW_AN_OBJECT
+        self.feels = kind in FEEL_THE_PADS
         self.reads_command = kind is TrackingError
         # A kind that is not looked at on every tick: which lanes in which phase, counted from when the lane began.
         self.every = EVERY.get(kind, 1)
@@ -104,6 +105,7 @@ class GuardTables:
         self._tables: dict[tuple[GuardKind, int], GuardTable] = {}
         self._busy: list[GuardTable] = []
         self._comparing: list[GuardTable] = []
+        self._feels = False
         self._of_lane: dict[int, list[GuardTable]] = {}
 
     @property
@@ -134,9 +136,12 @@ class GuardTables:
             self._of_lane[lane] = tables
         self._busy = [table for table in self._tables.values() if len(table)]
         self._comparing = [table for table in self._busy if table.reads_command]
+        self._feels = any(table.feels for table in self._busy)
 
     def evaluate(self, rows: Rows, fresh: Flags | None, now: int) -> Flags | None:
         """Lanes in which a guard fires, or None if there is none."""
+        if self._feels:
+            rows.feel()
         fired = None
         for table in self._busy:
             if table.follows:

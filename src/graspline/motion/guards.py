@@ -9,7 +9,7 @@ so every comparison must be false for nan.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -39,10 +39,16 @@ class Rows:
     # Variance of the watched object's horizontal distance from the tool over the last sightings; nan until enough.
     spread: Array
     jaw: int
+    # How strong the force on each pad is, (N, 2), as last felt.
+    pad_force_n: Array = field(init=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pad_force_n", np.empty(self.pad_force.shape[:2]))
+        self.feel()
 
-def _pad_forces_n(rows: Rows) -> Array:
-    return np.sqrt(np.vecdot(rows.pad_force, rows.pad_force))
+    def feel(self) -> None:
+        """Measure once for all guards how strong the forces on the pads are now."""
+        np.sqrt(np.vecdot(self.pad_force, self.pad_force), out=self.pad_force_n)
 
 
 def _norm(rows: Array) -> Array:
@@ -61,7 +67,7 @@ class BothPadsTouch:
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
-        forces = _pad_forces_n(rows)
+        forces = rows.pad_force_n
         weaker = np.minimum(forces[:, 0], forces[:, 1])
         return weaker >= p[:, 0], (weaker,)
 
@@ -82,7 +88,7 @@ class OnePadTouches:
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
-        forces = _pad_forces_n(rows)
+        forces = rows.pad_force_n
         force = np.where(p[:, 1] == 0.0, forces[:, 0], forces[:, 1])
         return force >= p[:, 0], (force,)
 
@@ -102,7 +108,7 @@ class ForceAbove:
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
-        forces = _pad_forces_n(rows)
+        forces = rows.pad_force_n
         stronger = np.maximum(forces[:, 0], forces[:, 1])
         return stronger > p[:, 0], (stronger,)
 
@@ -128,7 +134,7 @@ class HoldLost:
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
-        forces = _pad_forces_n(rows)
+        forces = rows.pad_force_n
         weaker = np.minimum(forces[:, 0], forces[:, 1])
         jaw = rows.joint_position[:, rows.jaw]
         return (weaker < p[:, 1]) | (jaw < p[:, 0]), (weaker, jaw)
@@ -301,6 +307,7 @@ GuardKind = (
     | type[Apart]
     | type[Unsteady]
 )
+FEEL_THE_PADS = (BothPadsTouch, OnePadTouches, ForceAbove, HoldLost)
 FOLLOW_AN_OBJECT = (Slipped, LeftBehind, Apart, Unsteady)
 # Kinds that are looked at on every so many ticks of their motion only.
 EVERY: dict[GuardKind, int] = {TrackingError: 3}

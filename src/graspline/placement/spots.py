@@ -25,8 +25,6 @@ __all__ = ["Plate", "Resting", "Spot", "SpotParameters", "spot_free", "spots"]
 # The grid of a packing, from the middle to the farthest ring; rings lie closer together the farther out.
 _RINGS = 8
 _ANGLES = 24
-# Halvings of a spot's slack while looking for how much of it the fruit still to come can have too.
-_HALVINGS = 4
 # Spots whose room differs by less than this are equally good.
 _SAME_ROOM_M = 0.002
 # Free areas are narrow where a plate is nearly full, and the grid may miss their middle: corners with so much to spare.
@@ -151,28 +149,44 @@ def _room_m(
     """
     if not to_come_m or not len(place):
         return slack_m
+    if not len(lies_m):
+        # On an empty plate only the distance from the middle counts.
+        _, one, like = np.unique(
+            np.round(np.hypot(place[:, 0], place[:, 1]), 9), return_index=True, return_inverse=True
+        )
+        if len(one) < len(place):
+            place, slack_m = place[one], slack_m[one]
+            return _room_m(plate, place, slack_m, radius_m, lies_m, radii_m, to_come_m, parameters)[like]
     largest = max(to_come_m)
     blocked = np.concatenate([np.broadcast_to(lies_m, (len(place), *lies_m.shape)), place[:, None]], axis=1)
     from_lying = apart_m(largest, radii_m, parameters)
     from_next = float(apart_m(largest, radius_m, parameters))
 
-    def fits(rows: Flags, extra: Array) -> Flags:
+    def fits(rows: NDArray[np.intp], extra: Array) -> Flags:
         # The next fruit may come to rest off its spot; those that lie already will not.
         apart = np.concatenate(
             [from_lying + extra[:, None], from_next + np.maximum(extra, parameters.off_spot_m)[:, None]], axis=1
         )
-        found = rows.copy()
-        found[rows] = alike_fit(plate, largest, len(to_come_m), blocked[rows], apart[rows], extra[rows], parameters)
-        return found
+        return alike_fit(plate, largest, len(to_come_m), blocked[rows], apart, extra, parameters)
 
-    possible = fits(np.ones(len(place), dtype=bool), np.zeros(len(place)))
-    low, high = np.zeros(len(place)), slack_m
-    for _ in range(_HALVINGS if parameters.strategy == "packing" else 0):
-        half = (low + high) / 2
-        # Spots that cannot become one of the best any more are not told apart further.
-        more = fits(possible & (high > low.max() - _SAME_ROOM_M), half)
-        low, high = np.where(more, half, low), np.where(more, high, half)
-    return np.where(possible, low, -1.0)
+    every = np.arange(len(place))
+    if parameters.strategy != "packing":
+        return np.where(fits(every, np.zeros(len(place))), 0.0, -1.0)
+
+    def quarters_kept(rows: NDArray[np.intp], least: Array, most: Array, quarters: Array) -> NDArray[np.intp]:
+        """How many of these quarters of the way from least to most each row still leaves, one after the other."""
+        extra = least[:, None] + (most - least)[:, None] * quarters
+        kept = fits(np.repeat(rows, len(quarters)), extra.ravel()).reshape(extra.shape)
+        return np.logical_and.accumulate(kept, axis=1).sum(axis=1)
+
+    kept = quarters_kept(every, np.zeros(len(place)), slack_m, np.array([0.0, 0.25, 0.5, 0.75]))
+    room = np.where(kept > 0, slack_m * 0.25 * (kept - 1), -1.0)
+    # Spots that cannot become one of the best any more are not told apart further.
+    rows = np.flatnonzero((kept > 0) & (room + 0.25 * slack_m > room.max(initial=0.0) - _SAME_ROOM_M))
+    if len(rows):
+        least, most = room[rows], room[rows] + 0.25 * slack_m[rows]
+        room[rows] += 0.0625 * slack_m[rows] * quarters_kept(rows, least, most, np.array([0.25, 0.5, 0.75]))
+    return room
 
 
 def _best_first(place: Array, room_m: Array, aim_rad: float) -> NDArray[np.intp]:
