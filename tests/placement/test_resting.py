@@ -149,6 +149,17 @@ def test_a_ball_pushed_at_the_last_moment_is_not_still_now() -> None:
     assert not passes(is_still_now(lying[:1], REST))
 
 
+def test_a_plate_pulled_at_the_last_moment_is_not_still_now() -> None:
+    lying = window()
+    end = lying[-1]
+    moved = np.array([0.0, 0.045 / 60 / 2, 0.0])
+    pulled = Sighting(time_s=end.time_s + 1 / 60, position_m=end.position_m, plate_m=end.plate_m + moved)
+    fruit, plate = is_still_now([*lying, pulled], REST)
+    assert fruit.passed
+    assert (plate.name, plate.passed) == ("plate_speed_now", False)
+    assert passes(is_still_now(lying, REST))
+
+
 def test_a_ball_that_rocks_to_and_fro_is_not_still() -> None:
     rocking = [
         Sighting(time_s=each.time_s, position_m=each.position_m + 0.003 * (n % 2), plate_m=PLATE_AT_M)

@@ -46,9 +46,7 @@ class Opening:
 
 def measure(robot: Robot, step_rad: float = np.deg2rad(1.0)) -> Opening:
     """Open the jaw of a model of nothing but this robot step by step and measure between its pads."""
-    spec = mujoco.MjSpec()
-    robot.add_to(spec)
-    hand = _Hand(spec.compile(), robot)
+    hand = _Hand(robot)
     low, high = robot.limits.lower[robot.jaw], robot.limits.upper[robot.jaw]
     angles = np.linspace(low, high, round((high - low) / step_rad) + 1)
     gap, back, narrowest = np.array([hand.measured_at(angle) for angle in angles]).T
@@ -60,7 +58,8 @@ def measure(robot: Robot, step_rad: float = np.deg2rad(1.0)) -> Opening:
 class _Hand:
     """The pads of a model, seen from its tool frame: x along the fingers, z from the fixed one to the moving one."""
 
-    def __init__(self, model: mujoco.MjModel, robot: Robot) -> None:
+    def __init__(self, robot: Robot) -> None:
+        model = robot.model()
         self._model, self._data = model, mujoco.MjData(model)
         joint = model.joint(robot.joints[robot.jaw])
         self._angle = int(joint.qposadr[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pydantic import Field
@@ -72,10 +72,17 @@ def has_been_still(window: Sequence[Sighting], parameters: RestParameters, error
 
 
 def is_still_now(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> Evidence:
-    """How fast the fruit is at the very end, beside half the speed it may have; see `speed_now`."""
+    """How fast fruit and plate are at the very end, beside half the speed a fruit may have; see `speed_now`.
+
+    A plate that is pulled away moves before the fruit on it does.
+    """
     if len(window) < 2:
         return (at_least("sightings", len(window), 2),)
-    return (speed_now(*_seen(window), parameters.speed_m_s, error_m),)
+    times, positions = _seen(window)
+    plates = np.stack([each.plate_m for each in window])
+    limit = parameters.speed_m_s
+    plate = replace(speed_now(times, plates, limit, error_m), name="plate_speed_now")
+    return speed_now(times, positions, limit, error_m), plate
 
 
 def at_rest_for_s(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> float:

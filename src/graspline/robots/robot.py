@@ -89,3 +89,9 @@ class Robot:
     def arm(self) -> slice:
         """The joints that carry the hand; the jaw is last."""
         return slice(0, self.jaw)
+
+    def model(self) -> mujoco.MjModel:
+        """A model of nothing but this robot."""
+        spec = mujoco.MjSpec()
+        self.add_to(spec)
+        return spec.compile()
