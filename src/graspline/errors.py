@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
+
+_Word = TypeVar("_Word", bound=str)
 
 
 class GrasplineError(Exception):
@@ -35,6 +37,12 @@ class DatasetProblem(GrasplineError):
     exit_code = 4
 
 
+class Interrupted(GrasplineError):
+    """Somebody ended what was being done; the message says what is left of it."""
+
+    exit_code = 130
+
+
 class WiringError(GrasplineError):
     """A machine, motion or scene that was put together wrongly: our bug, or a task author's."""
 
@@ -45,6 +53,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return f"{hint}known: {', '.join(known)}"
+
+
+def one_of(value: object, known: Iterable[_Word], where: str) -> _Word:
+    """The value, if it is one of the known words; `where` it was given, such as --units."""
+    known = tuple(known)
+    for word in known:
+        if isinstance(value, str) and value == word:
+            return word
+    raise InputError(f"{where}: {value!r} is unknown; {nearest(str(value), known)}")
 
 
 def together(*parts: Callable[[], Any]) -> list[Any]:

@@ -18,6 +18,7 @@ from unittest import mock
 
 import av
 
+from graspline.cli.interrupts import STOPS
 from graspline.cli.main import entry
 
 COMMAND = [sys.executable, "-m", "graspline.cli"]
@@ -61,7 +62,7 @@ class Answer:
 def call(*words: str | Path) -> Answer:
     """Run a command in this process."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    before = signal.getsignal(signal.SIGINT)
+    before = {each: signal.getsignal(each) for each in STOPS}
     code: object = None
     try:
         with (
@@ -73,7 +74,8 @@ def call(*words: str | Path) -> Answer:
     except SystemExit as left:
         code = left.code
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
     assert isinstance(code, int), f"entry() left with {code!r}"
     return Answer(code=code, out=_text(out), err=_text(err))
 
@@ -90,6 +92,22 @@ def spawn(*words: str | Path, cwd: Path | None = None, **environment: str) -> An
         check=False,
     )
     return Answer(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def unread(*words: str | Path, **environment: str) -> int:
+    """Run a command whose reader, of both streams, goes away at once; the exit code."""
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **environment},
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    try:
+        return process.wait(PATIENCE_S)
+    finally:
+        process.kill()
 
 
 def refused(*words: str | Path) -> list[str]:
@@ -136,8 +154,8 @@ class Running:
     def is_running(self) -> bool:
         return self._process.poll() is None
 
-    def interrupt(self) -> None:
-        self._process.send_signal(signal.SIGINT)
+    def interrupt(self, stop: signal.Signals = signal.SIGINT) -> None:
+        self._process.send_signal(stop)
 
     def finish(self) -> Answer:
         return self._so_far(self._process.wait(PATIENCE_S))

@@ -44,14 +44,14 @@ def test_all_problems_are_printed_each_on_its_line(root: Path) -> None:
     (root / log_file(1)).unlink()
     info = json.loads((root / INFO).read_text())
     (root / INFO).write_text(json.dumps({**info, "fps": 25, "total_frames": 1}))
-    (root / log_file(9)).write_bytes(b"")
+    (root / log_file(2)).write_bytes(b"")
     answer = call("doctor", root)
     assert answer.code == 4
     assert answer.out.splitlines() == [
         f"{INFO}: total_frames is 1, expected {info['total_frames']}",
         f"{INFO}: fps is 25, expected 10",
         f"{log_file(1)}: episode 1: the episode's log is missing",
-        f"note: {log_file(9)}: no episode names it: {LEFT}",
+        f"note: {log_file(2)}: no episode names it: {LEFT}",
         f"{root}: 3 problems",
     ]
     told = call("doctor", root, "--json", "--fast")
@@ -64,7 +64,7 @@ def test_all_problems_are_printed_each_on_its_line(root: Path) -> None:
 
 
 def test_a_note_alone_is_no_failure(root: Path) -> None:
-    (root / log_file(9)).write_bytes(b"")
+    (root / log_file(2)).write_bytes(b"")
     answer = call("doctor", root, "--fast")
     assert answer.code == 0
     assert answer.out.startswith("note: ")

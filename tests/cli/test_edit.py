@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+import graspline.cli.edit
+from graspline.cli.progress import Progress
+from graspline.datasets.compact import compact
 from graspline.datasets.files import locked
 from graspline.datasets.store import Dataset
 
@@ -76,7 +80,7 @@ def test_what_to_delete_must_be_named(root: Path) -> None:
 
 def test_formats_and_names_of_files_are_checked(root: Path, tmp_path: Path) -> None:
     assert refused("export", root, "--to", "hdf", "--out", tmp_path / "out.hdf5") == [
-        "--to 'hdf': did you mean 'hdf5'? known: hdf5"
+        "--to: 'hdf' is unknown; did you mean 'hdf5'? known: hdf5"
     ]
     assert "ends in .hdf5" in refused("export", root, "--to", "hdf5", "--out", tmp_path / "out.h5")[0]
     assert "no such dataset folder" in refused("export", tmp_path / "no", "--to", "hdf5", "--out", "out.hdf5")[0]
@@ -88,6 +92,48 @@ def test_without_h5py_the_way_to_get_it_is_told(root: Path, tmp_path: Path, monk
     answer = call("export", root, "--to", "hdf5", "--out", tmp_path / "out.hdf5")
     assert (answer.code, answer.out) == (3, "")
     assert answer.err == "graspline: HDF5 files need h5py: pip install 'graspline[hdf5]'\n"
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "words, left",
+    [
+        (["compact", "made"], "made stays as it was"),
+        (["delete", "made", "--episode", "1"], "made stays as it was"),
+        (["merge", "made", "other", "--out", "all"], "all was not made"),
+        (["export", "made", "--to", "hdf5", "--out", "made.hdf5"], "made.hdf5 was not made"),
+    ],
+)
+def test_stopped_midway_each_says_what_is_left_and_leaves_nothing_else(
+    words: list[str], left: str, stop: signal.Signals, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped_at_the_second(progress: Progress, said: str = "") -> None:
+        progress.done += 1
+        if progress.done == 2:
+            signal.raise_signal(stop)
+
+    other = ("--episodes", "1", "--seed", "50", "--cameras", "none", "--fps", "10", "--workers", "1")
+    if "other" in words:
+        assert call("generate", "lift-cube", *other, "--out", root.parent / "other").code == 0
+    monkeypatch.chdir(root.parent)
+    monkeypatch.setattr(Progress, "advance", stopped_at_the_second)
+    before = sorted(root.parent.rglob("*"))
+    answer = call(*words)
+    assert (answer.code, answer.out, answer.err) == (130, "", f"graspline: interrupted; {left}\n")
+    assert sorted(root.parent.rglob("*")) == before
+    assert len(Dataset.open(root)) == 3
+
+
+def test_stopped_when_all_is_done_each_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def done_and_stopped(root: Path, progress: object) -> None:
+        compact(root)
+        for _ in range(2):
+            signal.raise_signal(signal.SIGTERM)
+
+    # The first one asks, and nobody looks any more.
+    monkeypatch.setattr(graspline.cli.edit, "compact_dataset", done_and_stopped)
+    answer = call("compact", root)
+    assert (answer.code, answer.err) == (130, f"graspline: interrupted; {root} was already finished\n")
 
 
 @pytest.mark.parametrize("words", [["compact"], ["delete", "--episode", "1"]])

@@ -20,6 +20,8 @@ from .test_any_text import check, words
 from .test_main import examples
 
 PROGRAM = """
+import sys
+
 import numpy as np
 
 def stay(observation):
@@ -27,6 +29,9 @@ def stay(observation):
 
 def fail(observation):
     raise ValueError("no weights")
+
+def leave(observation):
+    sys.exit(0)
 
 def look(observation):
     assert observation["pixels"]["wrist"].shape == (24, 32, 3)
@@ -93,6 +98,13 @@ def test_an_error_of_the_policy_is_told_once_and_exits_with_2() -> None:
     assert "bug in graspline" not in answer.err
 
 
+def test_a_policy_that_leaves_is_an_error_of_the_policy_too() -> None:
+    answer = evaluate("leave", *BLIND, "--episodes", "2", "--json")
+    assert answer.code == 2
+    assert {line["verdict"] for line in answer.lines} == {"policy_error"}
+    assert answer.err.count("SystemExit: 0") == 1
+
+
 def test_a_class_is_made_anew_for_every_episode() -> None:
     answer = evaluate("Counting", *BLIND, "--episodes", "2", "--lanes", "1", "--json")
     assert [line["sim_time_s"] for line in answer.lines] == pytest.approx([0.1, 0.1])
@@ -147,7 +159,9 @@ def nothing(*scenarios: Any, **options: Any) -> Iterator[Episode]:
 
 def test_examples_in_the_help_work_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graspline.cli.evaluate, "run_scenarios", nothing)
-    (tmp_path / "my_policy.py").write_text("def act(observation): ...\n\nclass Policy: ...\n")
+    (tmp_path / "my_policy.py").write_text(
+        "def act(observation): ...\n\nclass Policy:\n    def __call__(self, observation): ...\n"
+    )
     assert len(examples("eval")) >= 3
     for line in examples("eval"):
         # Nothing is played, so no share is reached.

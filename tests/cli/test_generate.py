@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+import graspline.cli.generate
 import graspline.datasets.cluster
 from graspline.datasets.files import locked
 from graspline.datasets.store import INFO, STATS, Dataset
 
-from .doors import Answer, call, refused, running, spawn
+from .doors import Answer, call, refused, running, spawn, unread
 
 BARE = ("--cameras", "none", "--fps", "10", "--workers", "1")
 
@@ -70,8 +71,8 @@ def dataset(made: Path, tmp_path: Path) -> Path:
         ),
         (["--cameras", "front"], "--cameras: front: expected a size such as 640x480"),
         (["--fps", "25"], "--fps: 25 does not divide the control rate of 60 Hz; use 60, 30, 20, 15, 12, 10"),
-        (["--keep", "succes"], "--keep 'succes': did you mean 'success'? known: all, success"),
-        (["--units", "radians"], "--units 'radians': known: degrees, normalized"),
+        (["--keep", "succes"], "--keep: 'succes' is unknown; did you mean 'success'? known: all, success"),
+        (["--units", "radians"], "--units: 'radians' is unknown; known: degrees, normalized"),
         (["--fault", "drop@lfit"], "--fault drop@lfit: unknown state 'lfit'; did you mean 'lift'?"),
     ],
 )
@@ -133,6 +134,21 @@ def test_a_second_writer_is_told_of_the_first(dataset: Path) -> None:
     assert line == f"graspline: {dataset}: another process is writing to this dataset"
 
 
+def test_a_reader_that_goes_away_ends_nothing_early(made: Path, tmp_path: Path) -> None:
+    assert unread(*words(tmp_path / "set", 4, *BARE)) == 0
+    assert contents(tmp_path / "set") == contents(made)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_it_says_what_stays(stop: signal.Signals, dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: object, **options: object) -> None:
+        signal.raise_signal(stop)
+
+    monkeypatch.setattr(graspline.cli.generate, "generate", stopped)
+    line = complaint(call(*words(dataset, 9, *BARE)), 130)
+    assert line == (f"graspline: interrupted; what was committed to {dataset} stays, the same command goes on with it")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("whom", ["the command", "the whole group"])
@@ -145,7 +161,7 @@ def test_stopped_it_says_so_and_goes_on_where_it_was(
         (os.kill if whom == "the command" else os.killpg)(command.pid, stop)
         answer = command.finish()
     line = complaint(answer, 130)
-    assert line == f"interrupted; what was committed to {root} stays, the same command goes on with it"
+    assert line == f"graspline: interrupted; what was committed to {root} stays, the same command goes on with it"
     done = len(Dataset.open(root))
     assert done >= len(answer.lines) >= 1
     assert spawn(*words(root, max(done + 1, 4), *BARE)).code == 0
@@ -160,7 +176,7 @@ def test_stopped_while_workers_start_it_says_so_too(tmp_path: Path) -> None:
         command.wait_until(lambda _: bool(workers_of(command.pid)))
         os.killpg(command.pid, signal.SIGINT)
         line = complaint(command.finish(), 130)
-    assert line.startswith("interrupted; ")
+    assert line.startswith("graspline: interrupted; ")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Ctrl-C, at any moment: exit code 130, what was running is reported, and no traceback."""
+"""Ctrl-C or a polite kill, at any moment: exit code 130, what was running is reported, and no traceback."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ def check_interrupted(answer: Answer) -> None:
     assert len(answer.lines) < 400
 
 
-def test_what_was_running_is_reported_as_interrupted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_running_is_reported_as_interrupted(stop: signal.Signals, tmp_path: Path) -> None:
     with running(tmp_path, *LONG) as command:
         command.wait_until(played)
-        command.interrupt()
+        command.interrupt(stop)
         answer = command.finish()
     check_interrupted(answer)
     cut = [line for line in answer.lines if line["verdict"] == "interrupted"]
@@ -53,10 +54,11 @@ def test_a_second_interrupt_ends_it_cleanly_too(after_s: float, tmp_path: Path) 
     check_interrupted(answer)
 
 
-def test_an_interrupt_while_loading_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_loading_is_one_line(stop: signal.Signals, tmp_path: Path) -> None:
     with running(tmp_path, *LONG, command=ANNOUNCED) as command:
         command.wait_until(lambda answer: "numpy" in answer.err)
-        command.interrupt()
+        command.interrupt(stop)
         answer = command.finish()
     check_interrupted(answer)
     assert answer.out == ""
@@ -84,13 +86,15 @@ def test_a_background_job_of_a_script_can_be_interrupted(tmp_path: Path) -> None
         check_interrupted(command.finish())
 
 
-def test_a_survey_can_be_interrupted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_survey_can_be_interrupted(stop: signal.Signals, tmp_path: Path) -> None:
     with running(tmp_path, "region", "lift-cube", "--draws", "1000000", command=ANNOUNCED) as command:
         command.wait_until(lambda answer: "graspline.cli.commands" in answer.err)
         time.sleep(0.5)
-        command.interrupt()
+        command.interrupt(stop)
         answer = command.finish()
     assert answer.code == 130
+    assert answer.err.endswith("graspline: interrupted\n")
     assert "Traceback" not in answer.err
 
 

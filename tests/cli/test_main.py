@@ -15,7 +15,7 @@ import graspline.cli.run
 from graspline.errors import EnvironmentProblem
 from graspline.version import VERSION
 
-from .doors import COMMAND, COMMANDS, call, misused, spawn
+from .doors import COMMAND, COMMANDS, call, misused, spawn, unread
 
 
 def examples(command: str) -> list[str]:
@@ -120,7 +120,8 @@ def test_a_narrow_terminal_keeps_names_and_examples_whole() -> None:
         (EnvironmentProblem("no disk"), 3, "graspline: no disk\n"),
         (PermissionError(13, "Permission denied", "/x/y"), 3, "graspline: /x/y: Permission denied\n"),
         (OSError(28, "No space left on device"), 3, "graspline: this machine: No space left on device\n"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "graspline: interrupted\n"),
+        (BrokenPipeError(32, "Broken pipe"), 3, "graspline: this machine: Broken pipe\n"),
     ],
 )
 def test_a_problem_of_the_machine_is_one_line_and_its_code(
@@ -160,6 +161,24 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str], unbuffered: str) 
     assert process.stderr.read() == b""
     assert process.wait() == 0
     process.stderr.close()
+
+
+FAILING = ("run", "lift-cube", "--set", "state_limit_s=0.1", "--seed", "3", "--episodes", "2", "--lanes", "1")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_reader_that_goes_away_changes_no_verdict(form: tuple[str, ...], unbuffered: str) -> None:
+    assert unread(*FAILING, *form, "--require-success", "0.5", PYTHONUNBUFFERED=unbuffered) == 1
+
+
+def test_a_film_is_made_though_nobody_reads(tmp_path: Path) -> None:
+    assert unread(*FAILING, "--json", "--video", tmp_path / "film.mp4") == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"film-3.mp4", "film-4.mp4"}
+
+
+def test_nobody_waits_for_lines_that_nobody_reads() -> None:
+    assert unread("run", "lift-cube", "--episodes", "10000", "--lanes", "1", "--json") == 0
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")

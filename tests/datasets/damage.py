@@ -72,14 +72,15 @@ def film(
     size: tuple[int, int] = (64, 48),
     codec: str = "libx264",
     pix_fmt: str = "yuv420p",
+    level: int = 0,
 ) -> None:
-    """Another video in the place of an episode's: a picture at each of these times, in frames."""
+    """Another video in the place of an episode's: a grey picture at each of these times, in frames."""
     with av.open(root / video_file(FRONT, Slot(0, episode)), "w", format="mp4") as file:
         stream = file.add_stream(codec, rate=fps)
         assert isinstance(stream, VideoStream)
         stream.width, stream.height, stream.pix_fmt = *size, pix_fmt
         for time in times:
-            frame = av.VideoFrame.from_ndarray(np.zeros((size[1], size[0], 3), np.uint8), format="rgb24")
+            frame = av.VideoFrame.from_ndarray(np.full((size[1], size[0], 3), level, np.uint8), format="rgb24")
             frame.pts, frame.time_base = time, Fraction(1, fps)
             file.mux(stream.encode(frame))
         file.mux(stream.encode())

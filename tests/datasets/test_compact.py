@@ -23,10 +23,12 @@ from graspline.datasets.compact import compact
 from graspline.datasets.delete import delete
 from graspline.datasets.files import beside, locked
 from graspline.datasets.generate import generate
+from graspline.datasets.rows import Slot, data_file, row_file
 from graspline.datasets.store import Dataset
 from graspline.errors import DatasetProblem, EnvironmentProblem, InputError
 
 from .conftest import InlinePool, filmed_settings
+from .damage import edit_table
 from .whole import check_whole, counts, episodes_in, tree
 
 _KILLS = 8
@@ -133,7 +135,21 @@ def test_an_index_that_lacks_something_is_refused(filmed: Path) -> None:
     info = json.loads((filmed / "meta/info.json").read_bytes())
     del info["splits"], info["fps"]
     (filmed / "meta/info.json").write_text(json.dumps(info))
-    with pytest.raises(DatasetProblem, match=r"info\.json: fps, splits is missing"):
+    with pytest.raises(DatasetProblem, match=r"info\.json: fps is missing\n.*info\.json: splits is missing"):
+        compact(filmed)
+
+
+def test_a_row_without_statistics_is_refused(filmed: Path) -> None:
+    edit_table(filmed, row_file(Slot(0, 1)), lambda table: table.drop_columns(["stats/action/mean"]))
+    before = tree(filmed)
+    with pytest.raises(DatasetProblem, match=r"row 1 of meta/episodes: statistics of action \(mean\) are missing"):
+        compact(filmed)
+    assert tree(filmed) == before
+
+
+def test_frames_without_their_numbers_are_refused(filmed: Path) -> None:
+    edit_table(filmed, data_file(Slot(0, 1)), lambda table: table.drop_columns(["episode_index"]))
+    with pytest.raises(DatasetProblem, match=r"file-001\.parquet: column episode_index is missing"):
         compact(filmed)
 
 

@@ -15,6 +15,7 @@ from graspline.datasets.store import Dataset
 from graspline.errors import DatasetProblem, InputError
 
 from .conftest import InlinePool, filmed_settings
+from .damage import edit_table
 from .whole import check_whole, counts, episodes_in, tree
 
 
@@ -109,3 +110,16 @@ def test_one_that_was_not_kept_whole_is_not_put_back(filmed: Path) -> None:
         restore(filmed, [1])
     check_whole(filmed)
     assert [note["episode_id"] for note in deleted_in(filmed)] == [1]
+
+
+def test_one_whose_row_was_edited_is_not_put_back(filmed: Path) -> None:
+    delete(filmed, [1])
+    aside = "graspline/deleted/episode-000001/row.parquet"
+    edit_table(filmed, aside, lambda table: table.drop_columns(["verdict", "stats/action/mean"]))
+    with pytest.raises(DatasetProblem) as refused:
+        restore(filmed, [1])
+    assert [each.partition("row.parquet: ")[2] for each in str(refused.value).splitlines()] == [
+        "column verdict is missing",
+        "statistics of action (mean) are missing",
+    ]
+    check_whole(filmed)

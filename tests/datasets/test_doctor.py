@@ -14,12 +14,13 @@ from graspline.datasets.checks.findings import Finding
 from graspline.datasets.compact import compact
 from graspline.datasets.delete import delete, restore
 from graspline.datasets.doctor import Diagnosis, examine
-from graspline.datasets.files import json_bytes
+from graspline.datasets.files import SCRATCH, json_bytes
 from graspline.datasets.generate import generate
+from graspline.datasets.index import INFO, info_of
 from graspline.datasets.merge import merge
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, stats_in, video_file
 from graspline.datasets.stats import NAMES, all_merged
-from graspline.datasets.store import DELETED, INFO, OURS, STATS, TASKS, Dataset, info_of
+from graspline.datasets.store import DELETED, OURS, STATS, TASKS, Dataset
 from graspline.errors import InputError
 
 from .conftest import EPISODES, InlinePool, cube_settings
@@ -50,6 +51,25 @@ def test_a_dataset_as_it_was_made_is_healthy(made: Path) -> None:
             "cameras": ["front:64x48"],
             "disk_bytes": sum(path.stat().st_size for path in made.rglob("*") if path.is_file()),
         }
+
+
+def test_files_are_named_alike_wherever_one_stands(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (dataset / LOG).unlink()
+    (dataset / DATA).write_bytes(b"damaged")
+    from_outside = problems(dataset, fast=False)
+    monkeypatch.chdir(dataset)
+    assert problems(Path(), fast=False) == from_outside
+    assert f"{LOG}: episode 1: the episode's log is missing" in from_outside
+
+
+def test_what_is_being_written_is_not_counted(dataset: Path) -> None:
+    (dataset / SCRATCH).mkdir()
+    (dataset / SCRATCH / "half").write_bytes(bytes(1000))
+    (dataset / "gone").symlink_to(dataset / "nowhere")
+    found = examine(dataset, fast=True).summary
+    assert found is not None
+    files = [path for path in dataset.rglob("*") if path.is_file() and path.parent.name != SCRATCH]
+    assert found.disk_bytes == sum(path.stat().st_size for path in files)
 
 
 def test_every_step_is_counted(made: Path) -> None:
@@ -166,6 +186,8 @@ def test_other_splits_of_the_same_episodes_are_fine(dataset: Path) -> None:
         ({"seed": 9}, "its scenario has another seed than the dataset"),
         ({"scenario": "{"}, "row 0: scenario is not JSON"),
         ({"scenario": "[]"}, "row 0: scenario is not JSON"),
+        ({"rejected_before": "[{}]"}, "rejected_before: {} is no rejected attempt"),
+        ({"rejected_before": "[3]"}, "rejected_before: 3 is no rejected attempt"),
         ({"scenario": "{}"}, "its scenario has another seed and task and parameters and faults"),
         ({f"videos__{FRONT}__to_timestamp": 1.0}, f"{FRONT} runs from 0.0000 to 1.0000 s"),
         ({f"videos__{FRONT}__from_timestamp": 0.1}, f"{FRONT} runs from 0.1000 to "),
@@ -228,6 +250,7 @@ def each_frame(value: Any, at: int = 4) -> Callable[[list[Any]], list[Any]]:
         ("action", each_frame([0.0, 0.0, 0.0, 0.0, 0.0, 101.0]), "action of gripper.pos is "),
         ("observation.state", each_frame([200.0] * 6), "observation.state of shoulder_pan.pos is "),
         ("action", each_frame([-100.0, 0.0, 0.0, 0.0, 0.0, 50.0]), "action of shoulder_pan.pos goes "),
+        ("action", each_frame([-100.0, 0.0, 0.0, 0.0, 0.0, 50.0]), "(degrees), after frame "),
     ],
 )
 def test_frames_that_do_not_fit_are_told(
@@ -355,6 +378,29 @@ def test_a_video_that_is_damaged_inside_is_only_found_by_decoding_it(dataset: Pa
     assert any(each.startswith(f"{VIDEO}: ") for each in problems(dataset, fast=False))
 
 
+@pytest.mark.parametrize("level", [0, 90, 255])
+def test_a_video_that_shows_nothing_is_told(dataset: Path, level: int) -> None:
+    film(dataset, 1, range(length_of(dataset)), level=level)
+    assert problems(dataset) == []
+    told = problems(dataset, fast=False)
+    assert told[0].startswith(f"{VIDEO}: episode 1: its pictures have a mean of "), told
+    assert all(each.startswith(f"{VIDEO}: episode 1: its pictures have a ") for each in told)
+
+
+def test_pictures_of_a_packed_video_are_those_of_their_episode(filmed: Path) -> None:
+    compact(filmed)
+    column = f"stats/{FRONT}/mean"
+
+    def brighter(table: pa.Table) -> pa.Table:
+        means = table.column(column).to_pylist()
+        means[2] = [[[channel[0][0] + 0.2]] for channel in means[2]]
+        return with_column(table, column, means)
+
+    edit_table(filmed, row_file(Slot(0, 0)), brighter)
+    (found,) = [each for each in problems(filmed, fast=False) if "pictures have" in each]
+    assert found.startswith(f"{video_file(FRONT, Slot(0, 0))}: episode 2: its pictures have a mean of ")
+
+
 def test_sound_without_pictures_is_no_video(dataset: Path) -> None:
     shutil.copy(dataset / DATA, dataset / VIDEO)
     assert any("cannot be decoded" in each for each in problems(dataset))
@@ -376,7 +422,8 @@ def test_a_changed_log_is_found_by_playing_it(dataset: Path) -> None:
 
 def _relabel(root: Path, verdict: str, success: bool) -> None:
     """Change a label everywhere, statistics included, as a forger would."""
-    edit_row(root, 0, verdict=verdict, success=success)
+    recovered = success and bool(Dataset.open(root).log({"episode_id": 0}).facts["recoveries"])
+    edit_row(root, 0, verdict=verdict, success=success, recovered=recovered)
     edit_log(root, 0, lambda arrays, facts: facts.update(verdict=verdict))
     edit_frames(root, 0, "next.success", lambda values: [*values[:-1], success])
     row = Dataset.open(root).row(0)
@@ -463,7 +510,7 @@ def test_a_note_of_a_deleted_episode_that_cannot_be_followed_is_told(dataset: Pa
 def test_a_file_that_pushes_in_between_is_told(dataset: Path, name: str) -> None:
     shutil.copy(dataset / DATA, dataset / name)
     if name.startswith("data"):
-        assert problems(dataset) == [f"{name}: no episode names it, and LeRobot reads it before others"]
+        assert problems(dataset) == [f"{name}: no episode names it, and LeRobot reads it"]
     else:
         assert any(each.startswith(f"{name}: row 0: column ") for each in problems(dataset))
 

@@ -15,7 +15,7 @@ import pytest
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.pool import Filled, Order
 from graspline.datasets.recording import Recording
-from graspline.datasets.rows import Rejected, rejected_in
+from graspline.datasets.rows import Rejected, rejected_in, rejected_of
 from graspline.datasets.store import Dataset
 from graspline.datasets.work import Attempts, Drawing, Drawn, do
 from graspline.errors import EnvironmentProblem
@@ -215,3 +215,21 @@ def test_a_recovery_is_kept_as_a_success(tmp_path: Path) -> None:
     ((begin_s, end_s),) = dataset.log(row).facts["recoveries"]
     assert marked == [begin_s - 1e-9 <= frame / 10 < end_s - 1e-9 for frame in range(row["length"])]
     assert 0 < sum(marked) < len(marked)
+
+
+@pytest.mark.parametrize("keep", ["success", "all"])
+def test_claims_that_the_simulator_contradicts_are_counted_whether_kept_or_not(
+    keep: str, drawn: Drawn, tmp_path: Path
+) -> None:
+    def judged(seed: int) -> Recording | Rejected:
+        good = seed % 2 == 1
+        recording = dataclasses.replace(drawn.recording, seed=seed, succeeded=good, contradicted=not good)
+        return recording if good or keep == "all" else rejected_of(recording)
+
+    def fill(order: Order) -> Any:
+        if isinstance(order, Drawing):
+            return dataclasses.replace(drawn, recording=order.recording)
+        return [judged(seed) for seed in order.seeds]
+
+    tally = generate(tmp_path, cube_settings(keep=keep), 4, AnyOrderPool(1, 0, fill))
+    assert tally.contradicted == tally.attempts // 2 > 0

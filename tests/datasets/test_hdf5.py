@@ -18,10 +18,12 @@ from PIL import Image
 from graspline.datasets.compact import compact
 from graspline.datasets.films import number_on
 from graspline.datasets.generate import generate
+from graspline.datasets.merge import merge
 from graspline.datasets.store import Dataset
 from graspline.errors import DatasetProblem, EnvironmentProblem
 
 from .conftest import InlinePool, cube_settings
+from .damage import edit_json
 
 h5py = pytest.importorskip("h5py")
 from graspline.datasets.hdf5 import export_hdf5  # noqa: E402  (it needs h5py)
@@ -122,6 +124,20 @@ def test_env_args_make_the_environment(filmed_once: Path, tmp_path: Path) -> Non
     assert said["type"] == 2
     assert set(said["env_kwargs"]) <= set(signature(TaskEnv).parameters)
     assert said["env_kwargs"]["cameras"] == "front:32x32,wrist:32x34"
+
+
+def test_env_args_say_only_what_is_so_of_all_that_were_merged(
+    filmed_once: Path, filmed_elsewhere: Path, filmed: Path, tmp_path: Path
+) -> None:
+    merge([filmed_once, filmed_elsewhere], tmp_path / "alike")
+    changed = Path(shutil.copytree(filmed_elsewhere, tmp_path / "changed"))
+    edit_json(changed, "meta/graspline.json", lambda ours: ours["settings"]["parameters"]["hold"].update(still_s=0.9))
+    merge([filmed, changed], tmp_path / "mixed")
+    for name, said in (("alike", True), ("mixed", False)):
+        export_hdf5(tmp_path / name, tmp_path / f"{name}.hdf5")
+        with h5py.File(tmp_path / f"{name}.hdf5") as file:
+            environment = json.loads(file["data"].attrs["env_args"])["env_kwargs"]
+        assert ("parameters" in environment, "smooth" in environment) == (said, True)
 
 
 def test_a_dataset_of_60_hz_without_pictures(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -13,10 +14,14 @@ from graspline.datasets.clips import Clip
 from graspline.datasets.files import beside, locked
 from graspline.datasets.generate import generate
 from graspline.datasets.merge import merge
-from graspline.datasets.store import Dataset
+from graspline.datasets.store import Dataset, origin_in
 from graspline.errors import EnvironmentProblem, InputError
+from graspline.parameters import dump
+from graspline.tasks.lift_cube import HoldParameters, LiftCube
+from graspline.version import VERSION
 
 from .conftest import InlinePool, filmed_settings
+from .damage import edit_json
 from .whole import check_whole, counts, episodes_in, tree
 
 
@@ -141,3 +146,33 @@ def test_a_merged_dataset_can_be_merged_again(filmed_once: Path, filmed_elsewher
     check_whole(tmp_path / "again")
     sources = json.loads((tmp_path / "again/meta/graspline.json").read_bytes())["merged_from"]
     assert [each["name"] for each in sources[0]["merged_from"]] == ["filmed", "elsewhere"]
+
+
+@pytest.mark.parametrize("first_keeps", ["success", "all"])
+def test_what_is_so_of_one_only_is_not_said_of_all(filmed_once: Path, tmp_path: Path, first_keeps: str) -> None:
+    parameters = LiftCube(hold=HoldParameters(still_s=0.9))
+    plain = filmed_settings(seed=200, keep="all")
+    other = dataclasses.replace(plain, parameters=dict(dump(parameters)))
+    generate(tmp_path / "other", other, 1, InlinePool())
+    edit_json(tmp_path / "other", "meta/graspline.json", lambda ours: ours["settings"].update(graspline="99.0"))
+    sources = [filmed_once, tmp_path / "other"][:: 1 if first_keeps == "success" else -1]
+    merge(sources, tmp_path / "merged")
+    settings = Dataset.open(tmp_path / "merged").settings
+    assert settings.keep == "all"
+    card = (tmp_path / "merged/README.md").read_text()
+    assert "| kept | successes and failures, labelled by next.success |" in card
+    assert "graspline 99.0 on MuJoCo" in card
+    assert f"graspline {VERSION} on MuJoCo" in card
+    assert card.count("Merged from:") == 1
+    assert card.endswith("episodes\n")
+    merge([tmp_path / "merged", _made_elsewhere(tmp_path)], tmp_path / "again")
+    assert Dataset.open(tmp_path / "again").settings.keep == "all"
+    assert {each.parameters["hold"]["still_s"] for each in origin_in(tmp_path / "again").made_with} == {
+        0.9,
+        HoldParameters().still_s,
+    }
+
+
+def _made_elsewhere(folder: Path) -> Path:
+    generate(folder / "more", filmed_settings(seed=300), 1, InlinePool())
+    return folder / "more"

@@ -11,7 +11,7 @@ import pytest
 import graspline.datasets.replay
 from graspline.datasets.generate import generate
 from graspline.datasets.merge import merge
-from graspline.datasets.replay import Rerun, rerun
+from graspline.datasets.replay import Rerun, log_differences, rerun
 from graspline.datasets.rows import log_file
 from graspline.datasets.settings import settings_of
 from graspline.datasets.store import Dataset
@@ -107,13 +107,38 @@ def test_states_that_the_log_does_not_know_are_named(dataset: Path) -> None:
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("seed", 99), ("verdict", "dropped"), ("state_hash", "00"), ("end_s", 1.0), ("randomized", "{}")],
+    [
+        ("seed", 99),
+        ("verdict", "dropped"),
+        ("state_hash", "00"),
+        ("retries", 2),
+        ("recovered", True),
+        ("target_objects", ["plate"]),
+        ("target_objects", []),
+        ("start_s", 0.5),
+        ("end_s", 1.0),
+        ("randomized", "{}"),
+        ("strikes", '[[0.5, "drop", "cube", ""]]'),
+    ],
 )
 def test_a_row_that_contradicts_its_log_is_told(dataset: Path, column: str, value: Any) -> None:
     edit_row(dataset, 1, **{column: value})
     found = differences(dataset)
     assert list(found) == [1]
-    assert any(column.partition("_s")[0] in each and ("log" in each) for each in found[1])
+    assert any(column in each and ("in the row and" in each or "of the row" in each) for each in found[1])
+    opened = Dataset.open(dataset)
+    read = log_differences(opened, opened.row(1), opened.log(opened.row(1)))
+    assert any(column in each for each in read), "and it needs no replay"
+
+
+def test_evidence_that_is_not_the_logs_is_told(dataset: Path) -> None:
+    def change(values: list[str]) -> list[str]:
+        at = next(frame for frame, text in enumerate(values) if "true" in text)
+        return [*values[:at], values[at].replace("true", "false"), *values[at + 1 :]]
+
+    edit_frames(dataset, 0, "graspline.evidence", change)
+    (found,) = differences(dataset)[0]
+    assert found.startswith("graspline.evidence is not what the replay gives in 1 of ")
 
 
 def test_truth_that_was_changed_in_the_log_is_told(dataset: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import math
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -127,7 +128,9 @@ def test_a_good_row_has_no_problems(played: Recording) -> None:
     assert row_problems(made_row(played), (VIEW,)) == []
 
 
-@pytest.mark.parametrize("name, value", [("length", 0), ("seed", None), ("scenario", "{"), ("tasks", "one")])
+@pytest.mark.parametrize(
+    "name, value", [("length", 0), ("seed", None), ("scenario", "{"), ("tasks", "one"), ("end_s", math.nan)]
+)
 def test_a_bad_row_is_told(played: Recording, name: str, value: object) -> None:
     (problem,) = row_problems({**made_row(played), name: value}, (VIEW,))
     assert name in problem

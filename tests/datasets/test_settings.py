@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 
+from graspline.datasets.index import info_of
 from graspline.datasets.settings import DatasetSettings, differences, settings_of
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 
@@ -33,3 +34,9 @@ def test_differences_are_named_one_by_one_parameters_by_their_dotted_names() -> 
         "fps: the dataset has 10, asked for 30",
         f"parameters.reach.lift_m: the dataset has {LiftCube().reach.lift_m}, asked for 0.1",
     ]
+
+
+def test_a_robot_may_be_called_as_older_loaders_call_it() -> None:
+    assert cube_settings().robot_type == "so_follower"
+    older = settings_of(LIFT_CUBE, LiftCube(), robot_type="so101_follower")
+    assert info_of(older, LIFT_CUBE.scene(LiftCube()), 1, 1)["robot_type"] == "so101_follower"

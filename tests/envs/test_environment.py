@@ -16,14 +16,13 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 import graspline.envs
 from graspline.engine.events import CorruptControl
 from graspline.envs.environment import TaskEnv
-from graspline.envs.reproduction import recorded_actions
 from graspline.episodes.units import units_of
 from graspline.errors import InputError
 from graspline.rendering.choose import open_renderer
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE, cube_table
 
-from .playing import SEED, blind_env, interface, recorded, scenario
+from .playing import SEED, blind_env, interface, recorded, recorded_actions, scenario
 
 TINY = "front:32x24,wrist:16x16"
 LIMITS = SO101.limits

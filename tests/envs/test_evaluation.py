@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,13 +13,13 @@ from graspline.envs.environment import TaskEnv
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Observation
 from graspline.envs.policies import Policy
-from graspline.envs.reproduction import recited, recorded_actions
+from graspline.envs.reproduction import recited
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes
 
-from .playing import SEED, blind_env, interface, recorded, scenario
+from .playing import SEED, blind_env, interface, recorded, recorded_actions, scenario
 
 
 def stay(observation: Observation) -> object:
@@ -61,6 +62,7 @@ def test_a_policy_that_does_nothing_runs_out_of_time() -> None:
     "policy, words",
     [
         (lambda observation: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda observation: sys.exit(0), "SystemExit: 0"),
         (lambda observation: np.zeros(3), "the shape (3,)"),
         (lambda observation: [np.nan] * 6, "nan"),
         (lambda observation: None, "expected 6 finite numbers"),

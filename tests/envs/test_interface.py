@@ -29,8 +29,11 @@ def test_lists_and_single_precision_are_actions_too() -> None:
 
 
 class _Stubborn:
+    def __init__(self, refusal: BaseException) -> None:
+        self._refusal = refusal
+
     def __array__(self, *arguments: object, **options: object) -> np.ndarray:
-        raise RuntimeError("call detach() first")
+        raise self._refusal
 
 
 @pytest.mark.parametrize(
@@ -40,8 +43,9 @@ class _Stubborn:
         (np.zeros((1, 6)), r"the shape \(1, 6\)"),
         (np.full(6, np.inf), "inf"),
         (None, "shape|no array"),
-        ({"action": 1}, "a dict, is no array"),
-        (_Stubborn(), "a _Stubborn, is no array: call detach"),
+        ({"action": 1}, "of type dict, is no array"),
+        (_Stubborn(RuntimeError("call detach() first")), "of type _Stubborn, is no array: call detach"),
+        (_Stubborn(SystemExit(0)), "of type _Stubborn, is no array: 0"),
     ],
 )
 def test_what_is_no_action_is_refused_with_what_was_expected(action: object, words: str) -> None:

@@ -24,6 +24,16 @@ class Remembering:
     def __call__(self, observation):
         self.seen += 1
         return self.seen
+
+def between(observation, goal):
+    ...
+
+class Needy:
+    def __init__(self, path):
+        ...
+
+class Silent:
+    ...
 """
 
 
@@ -64,8 +74,11 @@ def test_modules_of_packages_are_found(folder: Path) -> None:
         (":act", "expected MODULE:NAME"),
         ("nowhere:act", "no such module in .* nor among what is installed"),
         ("mine.py:act", "no such module in .*; leave .py out"),
-        ("mine:atc", "no such name; did you mean 'act'\\? known: Remembering, act"),
-        ("mine:LIMIT", "LIMIT is a int; expected a function or a class"),
+        ("mine:atc", "no such name; did you mean 'act'\\? known: Needy, Remembering, Silent, act, between"),
+        ("mine:LIMIT", "LIMIT is of type int; expected a function or a class"),
+        ("mine:between", r"expected a function of one observation; it takes \(observation, goal\)"),
+        ("mine:Needy", r"expected a class that is made without arguments; it takes \(path\)"),
+        ("mine:Silent", r"its objects cannot be called; expected a method __call__\(self, observation\)"),
         ("broken:act", r"cannot be imported: SyntaxError"),
         ("needy:act", r"cannot be imported: ModuleNotFoundError: No module named 'surely_not_there' \(.*needy.py:1\)"),
         ("leaving:act", r"cannot be imported: SystemExit: 3"),

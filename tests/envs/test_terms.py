@@ -70,6 +70,18 @@ def test_a_key_that_is_both_a_value_and_a_section_is_refused() -> None:
         terms(parameters={"oranges": 3, "oranges.count": 2})
 
 
+@pytest.mark.parametrize("given", [None, 5, ["front:64x48"]])
+def test_cameras_that_are_neither_text_nor_mapping_are_refused(given: object) -> None:
+    with pytest.raises(InputError, match="cameras: expected a text such as front:640x480, a mapping"):
+        terms(cameras=given)
+
+
+@pytest.mark.parametrize("given", ["count=2", [1], 5])
+def test_parameters_that_are_no_mapping_are_refused(given: object) -> None:
+    with pytest.raises(InputError, match="parameters: expected a mapping"):
+        terms(parameters=given)
+
+
 @pytest.mark.parametrize("seconds", [0, -3, 1e9, float("nan"), "long", True])
 def test_times_that_are_none_are_refused(seconds: object) -> None:
     with pytest.raises(InputError, match="max_seconds: expected seconds"):

@@ -136,6 +136,52 @@ def test_events_that_are_logged_tell_what_a_camera_showed() -> None:
     assert [shown_tick(events, tick, "front") for tick in range(11)] == [0, 1, 2, 3, 4, 5, 5, 5, 5, 9, 10]
 
 
+def drawn_from_memory(events: list[tuple[int, Event]], ticks: int, camera: str) -> list[int | None]:
+    """After which tick's end a camera's picture shows at the end of each tick, by the eyes that a task looks through.
+
+    The world is one number, the tick that has ended.
+    """
+    engine = CpuEngine(cube_table(), 1, 1)
+    eyesight, seen = Eyesight(engine), []
+    engine.qpos[0, 0] = 0.0
+    for tick in range(ticks):
+        for when, event in events:
+            if when == tick:
+                eyesight.apply(0, event)
+        engine.qpos[0, 0] = tick
+        eyesight.remember()
+        qpos, _ = eyesight.picture(0, camera)
+        seen.append(None if qpos is None else int(qpos[0]))
+    return seen
+
+
+LATE = Misjudge(delay_s=3 / 60)
+
+
+@pytest.mark.parametrize(
+    "events, shown",
+    [
+        ([(4, LATE)], [0, 1, 2, 3, 3, 3, 3, 4, 5, 6, 7, 8]),
+        ([(4, LATE), (8, See())], [0, 1, 2, 3, 3, 3, 3, 4, 8, 9, 10, 11]),
+        ([(4, LATE), (8, Misjudge(sigma_m=0.01))], [0, 1, 2, 3, 3, 3, 3, 4, 8, 9, 10, 11]),
+        ([(4, LATE), (8, LATE)], [0, 1, 2, 3, 3, 3, 3, 4, 7, 7, 7, 8]),
+        ([(2, LATE), (7, Blind(kind="frozen"))], [0, 1, 1, 1, 1, 2, 3, 6, 6, 6, 6, 6]),
+        ([(3, Blind(kind="frozen", camera="wrist")), (5, LATE)], [0, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]),
+        ([(2, LATE), (5, Blind(kind="black")), (7, Blind(kind="frozen")), (9, See())], None),
+        ([(2, Blind(kind="frozen", camera="wrist")), (6, Blind(kind="frozen"))], None),
+        ([(2, Blind(kind="frozen")), (6, Blind(kind="frozen", camera="front")), (8, LATE)], None),
+    ],
+)
+@pytest.mark.parametrize("camera", ["wrist", "front"])
+def test_pictures_drawn_from_a_log_show_what_was_seen_then(
+    events: list[tuple[int, Event]], shown: list[int] | None, camera: str
+) -> None:
+    logged = [shown_tick(events, tick, camera) for tick in range(12)]
+    assert logged == drawn_from_memory(events, 12, camera)
+    if shown is not None and camera == "wrist":
+        assert logged == shown
+
+
 def test_calls_come_after_their_delay_and_not_in_the_next_episode() -> None:
     calls: list[float] = []
     executor = start(executor_of(1, allow_truth=True), looking)

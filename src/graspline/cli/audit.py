@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +10,9 @@ from typing import Annotated
 import typer
 
 from graspline.cli.campaign import progress
+from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
-from graspline.cli.outputs import make_folder
-from graspline.cli.playing import stopping
+from graspline.cli.outputs import make_folder, save_findings
 from graspline.episodes.audit import Audit, run_audit
 from graspline.episodes.faults import FAULTS
 from graspline.episodes.pages import audit_page
@@ -63,14 +62,11 @@ def audit(
             played=played,
         )
         interrupted = stop()
-    text = json.dumps(result.as_dict(), indent=1, allow_nan=False)
-    (out / "audit.json").write_text(text + "\n", encoding="utf-8")
-    (out / "audit.html").write_text(audit_page(result), encoding="utf-8")
+    save_findings(out, "audit", result.as_dict(), audit_page(result))
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
         _tell(result)
-    print(f"saved: {out / 'audit.json'}, {out / 'audit.html'}", file=sys.stderr)
     raise typer.Exit(130 if interrupted else 1 if result.false_successes else 0)
 
 

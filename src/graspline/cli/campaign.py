@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 import typer
 
+from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
-from graspline.cli.outputs import make_folder
-from graspline.cli.playing import stopping
+from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.progress import RunProgress
 from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
 from graspline.episodes.faults import FAULTS, parse_faults
@@ -97,14 +97,11 @@ def campaign(
         begin, played = progress(shown, as_json)
         result = run_campaign(plan, lanes=lanes, stop=stop, begin=begin, played=played)
         interrupted = stop()
-    text = json.dumps(result.as_dict(), indent=1, allow_nan=False)
-    (out / "campaign.json").write_text(text + "\n", encoding="utf-8")
-    (out / "campaign.html").write_text(campaign_page(result), encoding="utf-8")
+    save_findings(out, "campaign", result.as_dict(), campaign_page(result))
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
         _tell(result)
-    print(f"saved: {out / 'campaign.json'}, {out / 'campaign.html'}", file=sys.stderr)
     raise typer.Exit(130 if interrupted else 0 if result.clean else 1)
 
 
@@ -133,7 +130,7 @@ def progress(shown: ExitStack, beside_output: bool) -> tuple[Callable[[int], Non
     def begin(episodes: int) -> None:
         shown.close()
         if episodes:
-            bars.append(shown.enter_context(RunProgress(episodes, beside_output=beside_output)))
+            bars.append(shown.enter_context(RunProgress("episodes", episodes, beside_output=beside_output)))
 
     return begin, lambda episode: bars[-1].add(episode)
 

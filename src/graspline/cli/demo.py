@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.outputs import make_folder
-from graspline.cli.playing import stopping
+from graspline.cli.interrupts import stopping
+from graspline.cli.outputs import make_folder, write_whole
 from graspline.episodes.film import film, still_sheet
 from graspline.episodes.report import Chronicle, Ending, report_page, telling_moments
 from graspline.episodes.run import Episode, run_scenarios
@@ -43,13 +43,13 @@ def demo(
         scenario = Scenario(task=task, parameters=parameters, seed=seed)
         (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle], stop=stop)
     _tell(episode, chronicle.endings)
-    (out / "result.json").write_text(json.dumps(episode.as_dict(), indent=2, allow_nan=False) + "\n")
+    write_whole(out / "result.json", json.dumps(episode.as_dict(), indent=2, allow_nan=False) + "\n")
     if stop():
         raise typer.Exit(130)
     sheet = out / f"{task.name}.png"
     still_sheet(episode, scene, sheet, moments=telling_moments(episode, chronicle.endings))
     page = report_page(episode, chronicle.endings, sheet.read_bytes())
-    (out / "report.html").write_text(page, encoding="utf-8")
+    write_whole(out / "report.html", page)
     renderer = film(episode, scene, out / f"{task.name}.mp4", fps=_FPS)
     drawn = "OpenGL" if renderer == "gl" else "the ray renderer, small and at 5 fps"
     print(

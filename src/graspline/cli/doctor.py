@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from graspline.cli.progress import EpisodeProgress
+from graspline.cli.progress import steps
 from graspline.datasets.doctor import Diagnosis, Summary, examine
 from graspline.errors import DatasetProblem
 
@@ -31,11 +29,7 @@ def command(
       graspline doctor out/cubes --fast
       graspline doctor out/cubes --json
     """
-    with ExitStack() as shown:
-
-        def begin(steps: int) -> Callable[[], None]:
-            return shown.enter_context(EpisodeProgress(steps, beside_output=False, what="checks")).advance
-
+    with steps("checks") as begin:
         diagnosis = examine(folder, fast=fast, begin=begin)
     if as_json:
         print(json.dumps(_as_dict(diagnosis)))

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from graspline.cli.interrupts import interruptible
+from graspline.cli.progress import steps
 from graspline.datasets.compact import compact as compact_dataset
 from graspline.datasets.delete import delete as delete_episodes
 from graspline.datasets.delete import deleted_in
 from graspline.datasets.delete import restore as restore_episodes
 from graspline.datasets.merge import merge as merge_datasets
-from graspline.datasets.store import Dataset
+from graspline.datasets.store import INFO, Dataset
 from graspline.errors import InputError
-
-_LINE_EVERY_S = 10.0
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The dataset's folder.", show_default=False)]
 
@@ -37,7 +34,7 @@ def compact(root: Folder) -> None:
     Examples:
       graspline compact out/oranges
     """
-    with _inside(root), steps("packing") as progress:
+    with replacing(root), _inside(root), steps("packing") as progress:
         before, after = compact_dataset(root, progress)
     _say(f"{root}: {before} files are now {after}")
 
@@ -56,7 +53,7 @@ def merge(
     Examples:
       graspline merge out/machine-1 out/machine-2 --out out/all
     """
-    with steps("merging") as progress:
+    with replacing(out), steps("merging") as progress:
         count = merge_datasets(roots, out, progress)
     _say(f"{out}: {count} episodes of {len(roots)} datasets")
 
@@ -83,7 +80,7 @@ def delete(
     if bool(episode) == bool(restore):
         out = ", ".join(str(note["episode_id"]) for note in deleted_in(Dataset.open(root).root)) or "none"
         raise InputError(f"name what to take out with --episode, or what to put back with --restore (deleted: {out})")
-    with _inside(root), steps("laying out") as progress:
+    with replacing(root), _inside(root), steps("laying out") as progress:
         gone = delete_episodes(root, episode, progress) if episode else []
         back = restore_episodes(root, restore, progress) if restore else []
     for row in gone:
@@ -95,36 +92,24 @@ def delete(
 
 
 @contextmanager
-def steps(doing: str) -> Iterator[Callable[[int], Callable[[], object]]]:
-    """Progress: a bar on a terminal, a line now and then elsewhere."""
-    terminal = sys.stderr.isatty()
-    bar = Progress(
-        TextColumn(doing),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-        disable=not terminal,
-    )
-    spoke = time.monotonic()
+def replacing(path: Path) -> Iterator[None]:
+    """An interrupt is told with what became of the dataset or file at `path`: it is made as a whole or not at all."""
+    before = _mark(path)
 
-    def begin(count: int) -> Callable[[], object]:
-        task = bar.add_task(doing, total=count)
+    def left() -> str:
+        now = _mark(path)
+        if now != before:
+            return f"{path} was already finished"
+        return f"{path} was not made" if now is None else f"{path} stays as it was"
 
-        def done() -> None:
-            nonlocal spoke
-            bar.advance(task)
-            if not terminal and time.monotonic() - spoke >= _LINE_EVERY_S:
-                spoke = time.monotonic()
-                _say(f"{doing}: {bar.tasks[task].percentage:.0f} %")
+    with interruptible(left):
+        yield
 
-        return done
 
-    with bar:
-        yield begin
+def _mark(path: Path) -> int | None:
+    """Tells a dataset or a file from the one that takes its place; None if there is none."""
+    file = path / INFO if path.is_dir() else path
+    return file.stat().st_ino if file.exists() else None
 
 
 @contextmanager

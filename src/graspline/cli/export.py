@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.edit import Folder, steps
+from graspline.cli.edit import Folder, replacing
 from graspline.cli.outputs import check_name, make_folder
-from graspline.errors import InputError, nearest
+from graspline.cli.progress import steps
+from graspline.errors import one_of
 
 _FORMATS = ("hdf5",)
 
@@ -35,13 +36,12 @@ def export(
       graspline export out/oranges --to hdf5 --out out/oranges.hdf5
       graspline export out/oranges --to hdf5 --out out/oranges.hdf5 --jpeg
     """
-    if to not in _FORMATS:
-        raise InputError(f"--to {to!r}: {nearest(to, _FORMATS)}")
+    one_of(to, _FORMATS, "--to")
     # h5py is not there for everybody; the module says so.
     from graspline.datasets.hdf5 import export_hdf5
 
     check_name("--out", out, ".hdf5")
     make_folder("--out", out.parent)
-    with steps("exporting") as progress:
+    with replacing(out), steps("exporting") as progress:
         count = export_hdf5(root, out, jpeg=jpeg, progress=progress)
     print(f"{out}: {count} episodes, {out.stat().st_size / 1e6:.1f} MB", file=sys.stderr)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any, cast
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from graspline.cli.interrupts import interruptible
 from graspline.cli.options import Config, Randomize, Settings, TaskName, equipped, task_and_parameters
+from graspline.cli.progress import Progress, success_text
 from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.pool import LocalPool
@@ -24,10 +20,9 @@ from graspline.datasets.rows import Row
 from graspline.datasets.settings import Keep, settings_of
 from graspline.episodes.faults import parse_faults
 from graspline.episodes.run import cores
-from graspline.episodes.statistics import wilson
 from graspline.episodes.units import CONVENTIONS, Convention
 from graspline.episodes.views import DEFAULT_VIEWS, parse_views, ticks_per_frame
-from graspline.errors import InputError, nearest
+from graspline.errors import one_of
 from graspline.rendering.choose import gl_problem
 from graspline.tasks.task import Task
 
@@ -92,8 +87,8 @@ def command(
         lambda named: parse_faults(faults, named.machine(named.parameters()).paths()),
         lambda named: parse_views(cameras, named.scene(named.parameters()).cameras),
         lambda named: ticks_per_frame(fps, _control_hz(named)),
-        lambda _: _check_choice("--keep", keep, ("success", "all")),
-        lambda _: _check_choice("--units", units, CONVENTIONS),
+        lambda _: one_of(keep, ("success", "all"), "--keep"),
+        lambda _: one_of(units, CONVENTIONS, "--units"),
         randomize=randomize,
     )
     parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
@@ -112,13 +107,9 @@ def command(
         numbered=numbered,
     )
     pool = LocalPool(workers or cores()) if cluster is None else RayPool(cluster, workers)
-    with _terminated(), _Shown(episodes) as shown:
-        try:
-            tally = generate(out, chosen, episodes, pool, on_commit=shown.add)
-        except KeyboardInterrupt:
-            shown.close()
-            print(f"interrupted; what was committed to {out} stays, the same command goes on with it", file=sys.stderr)
-            raise typer.Exit(130) from None
+    said = f"what was committed to {out} stays, the same command goes on with it"
+    with interruptible(lambda: said), Progress("episodes", episodes, said="starting workers", lines=False) as progress:
+        tally = generate(out, chosen, episodes, pool, on_commit=partial(_show, progress))
     _summarise(out, tally)
 
 
@@ -126,87 +117,30 @@ def _control_hz(task: Task[Any]) -> int:
     return task.scene(task.parameters()).robot.control_hz
 
 
-def _check_choice(option: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise InputError(f"{option} {value!r}: {nearest(value, known)}")
-
-
-@contextmanager
-def _terminated() -> Iterator[None]:
-    """A polite kill is taken like Ctrl-C."""
-
-    def leave(signum: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-class _Shown:
-    """Progress: a bar on a terminal, else one JSON object per episode on standard output."""
-
-    def __init__(self, wanted: int) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._began = time.monotonic()
-        self._bar = Progress(
-            TextColumn("episodes"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[said]}"),
-            console=Console(stderr=True),
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self._task = self._bar.add_task("episodes", total=wanted, said="starting workers")
-
-    def add(self, tally: Tally, row: Row) -> None:
-        made = tally.committed - tally.began_with
-        per_s = made / max(time.monotonic() - self._began, 1e-9)
-        left_s = (tally.wanted - tally.committed) / per_s
-        # Judged attempts run ahead of commits; failures that are kept are no successes either.
-        good = tally.attempts - sum(tally.rejected.values()) - tally.failures_kept
-        low, high = wilson(good, tally.attempts)
-        if self._terminal:
-            rate = f"success {100 * good / tally.attempts:.1f} % ({100 * low:.0f}–{100 * high:.0f})"
-            said = f"{3600 * per_s:.0f}/h, {rate}, {_clock(left_s)} left, {tally.disk_bytes / 1e6:.0f} MB"
-            self._bar.update(self._task, completed=tally.committed, said=said)
-            return
-        told = {
-            "episode": row["episode_index"],
-            "seed": row["seed"],
-            "verdict": row["verdict"],
-            "success": row["success"],
-            "committed": tally.committed,
-            "wanted": tally.wanted,
-            "attempts": tally.attempts,
-            "success_rate": round(good / tally.attempts, 4),
-            "episodes_per_hour": round(3600 * per_s, 1),
-            "left_s": round(left_s, 1),
-            "disk_bytes": tally.disk_bytes,
-        }
-        print(json.dumps(told), flush=True)
-
-    def close(self) -> None:
-        if self._terminal:
-            self._bar.stop()
-
-    def __enter__(self) -> _Shown:
-        if self._terminal:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+def _show(progress: Progress, tally: Tally, row: Row) -> None:
+    """A bar on a terminal, else one JSON object per episode on standard output."""
+    progress.done, progress.began_with = tally.committed, tally.began_with
+    # Judged attempts run ahead of commits; failures that are kept are no successes either.
+    good = tally.attempts - sum(tally.rejected.values()) - tally.failures_kept
+    per_hour = 3600 * progress.per_s
+    if progress.on_terminal:
+        rate = success_text(good, tally.attempts)
+        progress.show(f"{per_hour:.0f}/h, {rate}, {tally.disk_bytes / 1e6:.0f} MB")
+        return
+    told = {
+        "episode": row["episode_index"],
+        "seed": row["seed"],
+        "verdict": row["verdict"],
+        "success": row["success"],
+        "committed": tally.committed,
+        "wanted": tally.wanted,
+        "attempts": tally.attempts,
+        "success_rate": round(good / tally.attempts, 4),
+        "episodes_per_hour": round(per_hour, 1),
+        "left_s": round(progress.left_s, 1),
+        "disk_bytes": tally.disk_bytes,
+    }
+    print(json.dumps(told), flush=True)
 
 
 def _summarise(out: Path, tally: Tally) -> None:

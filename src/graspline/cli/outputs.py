@@ -1,8 +1,11 @@
-"""Files that commands write: what is wrong with a name is said before anything moves."""
+"""Files that commands write: a name that will not do is refused before anything moves, and files appear whole."""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from graspline.errors import EnvironmentProblem, InputError
@@ -29,3 +32,21 @@ def make_folder(option: str, folder: Path) -> None:
         raise EnvironmentProblem(f"{option}: cannot make the folder {printable(str(folder))}: {reason}") from None
     if not os.access(folder, os.W_OK | os.X_OK):
         raise EnvironmentProblem(f"{option}: cannot write to the folder {printable(str(folder))}")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file beside its name and put it there when it is whole: whoever looks sees the old one or the new one."""
+    half = path.with_name(f".{path.name}.part")
+    try:
+        half.write_text(text, encoding="utf-8")
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def save_findings(folder: Path, name: str, findings: Mapping[str, object], page: str) -> None:
+    """NAME.json and NAME.html in a folder, and a line that says so."""
+    numbers, reading = folder / f"{name}.json", folder / f"{name}.html"
+    write_whole(numbers, json.dumps(findings, indent=1, allow_nan=False) + "\n")
+    write_whole(reading, page)
+    print(f"saved: {numbers}, {reading}", file=sys.stderr)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import collections
 import json
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from graspline.cli.interrupts import stopping
 from graspline.cli.progress import RunProgress
+from graspline.cli.streams import unread
 from graspline.episodes.film import film
 from graspline.episodes.run import INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.statistics import rate_text
@@ -34,6 +33,11 @@ class Report:
     # A policy neither retries nor claims anything: whether it succeeded is what the simulator says.
     by_machine: bool = True
 
+    @property
+    def wanted_unread(self) -> bool:
+        """Whether there is a reason to play on when nobody reads what is printed any more."""
+        return not self.as_json or self.video is not None or self.require_success is not None
+
 
 class Told:
     """What the summary needs of an episode; its log is let go."""
@@ -50,7 +54,7 @@ def play(report: Report, episodes: Callable[[Callable[[], bool]], Iterator[Episo
     `episodes` gets a function that turns true when somebody asks to stop.
     """
     began, played = time.monotonic(), []
-    with stopping() as stop, RunProgress(report.episodes, beside_output=report.as_json) as progress:
+    with stopping() as stop, RunProgress("episodes", report.episodes, beside_output=report.as_json) as progress:
         for episode in episodes(stop):
             progress.add(episode)
             if report.as_json:
@@ -58,27 +62,11 @@ def play(report: Report, episodes: Callable[[Callable[[], bool]], Iterator[Episo
             if report.video is not None and episode.verdict != INTERRUPTED:
                 film(episode, report.scene, _video_path(report.video, episode, report.episodes))
             played.append(Told(episode))
+            if unread() and not report.wanted_unread:
+                return _exit_code(played, interrupted=stop(), require_success=None)
         interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
     _summarise(played, time.monotonic() - began, report)
-    return _exit_code(played, interrupted, report.require_success)
-
-
-@contextmanager
-def stopping() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C asks once, politely: lanes brake, hold and report. The second time it is obeyed at once."""
-    asked = False
-
-    def ask(signum: int, frame: Any) -> None:
-        nonlocal asked
-        if asked:
-            raise KeyboardInterrupt
-        asked = True
-
-    before = signal.signal(signal.SIGINT, ask)
-    try:
-        yield lambda: asked
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return _exit_code(played, interrupted=interrupted, require_success=report.require_success)
 
 
 def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
@@ -125,7 +113,7 @@ def _seeds(seeds: list[int]) -> str:
     return f"seeds {', '.join(map(str, seeds[:_SEEDS_SHOWN]))}{more}"
 
 
-def _exit_code(played: list[Told], interrupted: bool, require_success: float | None) -> int:
+def _exit_code(played: list[Told], *, interrupted: bool, require_success: float | None) -> int:
     if interrupted:
         return 130
     if any(each.verdict == "crashed" for each in played):

@@ -1,83 +1,127 @@
-"""Live progress of a run on standard error: a bar on a terminal, plain lines elsewhere."""
+"""Live progress on standard error: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
+import rich.progress
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
+from graspline.cli.interrupts import stopping
 from graspline.episodes.run import Episode
 from graspline.episodes.statistics import wilson
 
 _LINE_EVERY_S = 10.0
 
 
-class EpisodeProgress:
-    """Counts episodes, or something else; `said` follows the count."""
+class Progress:
+    """How many of something are done, what the caller says of it, and how long the rest will take."""
 
-    def __init__(self, total: int, *, beside_output: bool, what: str = "episodes") -> None:
-        """`beside_output`: lines go to standard output meanwhile; on a terminal they would tear the bar apart."""
-        self.total, self.done, self._what = total, 0, what
-        self._terminal = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
+    def __init__(
+        self, what: str, total: int, *, said: str = "", beside_output: bool = False, lines: bool = True
+    ) -> None:
+        """`beside_output`: lines go to standard output meanwhile; on a terminal they would tear the bar apart.
+
+        Without `lines` there is nothing but the bar: the caller speaks where there is no terminal.
+        """
+        self.total, self.done, self._what, self._lines = total, 0, what, lines
+        # Done by somebody before, which says nothing about the pace.
+        self.began_with = 0
+        self.on_terminal = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
         self._began = self._spoke = time.monotonic()
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[said]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+        self._bar = rich.progress.Progress(
+            rich.progress.TextColumn("{task.description}"),
+            rich.progress.BarColumn(),
+            rich.progress.MofNCompleteColumn(),
+            rich.progress.TextColumn("{task.fields[said]}"),
             console=Console(stderr=True),
             transient=True,
             # Rich would send what is printed while a bar shows to the bar's console: JSON lines to standard error.
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._task = self._bar.add_task(what, total=total, said="")
+        self._task = self._bar.add_task(what, total=total, said=said)
+
+    @property
+    def per_s(self) -> float:
+        return (self.done - self.began_with) / max(time.monotonic() - self._began, 1e-9)
+
+    @property
+    def left_s(self) -> float:
+        return (self.total - self.done) / max(self.per_s, 1e-9)
 
     def advance(self, said: str = "") -> None:
         """One more is done."""
         self.done += 1
-        if self._terminal:
-            self._bar.update(self._task, advance=1, said=said)
-        elif time.monotonic() - self._spoke >= _LINE_EVERY_S:
+        self.show(said)
+
+    def show(self, said: str = "") -> None:
+        """Show how far it is; off a terminal, every ten seconds."""
+        words = ", ".join(part for part in (said, f"{_clock(self.left_s)} left") if part)
+        if self.on_terminal:
+            self._bar.update(self._task, completed=self.done, said=words)
+        elif self._lines and time.monotonic() - self._spoke >= _LINE_EVERY_S:
             self._spoke = time.monotonic()
-            elapsed = self._spoke - self._began
-            left = f"{elapsed / self.done * (self.total - self.done):.0f} s left"
-            parts = (f"{self.done}/{self.total} {self._what}", said, left)
-            print(", ".join(part for part in parts if part), file=sys.stderr, flush=True)
+            print(f"{self._what}: {self.done}/{self.total}, {words}", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        if self.on_terminal:
+            self._bar.stop()
 
     def __enter__(self) -> Self:
-        if self._terminal:
+        if self.on_terminal:
             self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._terminal:
-            self._bar.stop()
+        self.close()
 
 
-class RunProgress(EpisodeProgress):
-    """Also shows the success rate with its interval."""
+class RunProgress(Progress):
+    """Of episodes; shows the success rate with its interval."""
 
     succeeded = 0
 
     def add(self, episode: Episode) -> None:
         self.succeeded += episode.succeeded
-        low, high = wilson(self.succeeded, self.done + 1)
-        rate = f"{100 * self.succeeded / (self.done + 1):.1f} % ({100 * low:.1f}–{100 * high:.1f})"
-        self.advance(f"success {rate}")
+        self.advance(success_text(self.succeeded, self.done + 1))
+
+
+@contextmanager
+def steps(what: str) -> Iterator[Callable[[int], Callable[[], object]]]:
+    """For work that finds out on its way how many steps it has: told so, this gives what is called after each.
+
+    Ctrl-C is obeyed between two steps, the second time at once. Struck at any moment it may be lost: what is raised
+    inside a weak reference's callback, of which HDF5 files make many, is printed and ignored.
+    """
+    with stopping() as stop, ExitStack() as shown:
+
+        def begin(count: int) -> Callable[[], object]:
+            progress = shown.enter_context(Progress(what, count))
+
+            def done() -> None:
+                progress.advance()
+                if stop():
+                    raise KeyboardInterrupt
+
+            return done
+
+        yield begin
+
+
+def success_text(succeeded: int, count: int) -> str:
+    low, high = wilson(succeeded, count)
+    return f"success {100 * succeeded / count:.1f} % ({100 * low:.1f}–{100 * high:.1f})"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.progress import EpisodeProgress
+from graspline.cli.progress import steps
 from graspline.datasets.replay import Rerun, rerun, versions_note
 from graspline.datasets.store import Dataset
 from graspline.errors import DatasetProblem
@@ -34,10 +34,11 @@ def command(
     dataset = Dataset.open(folder)
     rows = dataset.rows if episode is None else (dataset.row(episode),)
     reruns: list[Rerun] = []
-    with EpisodeProgress(len(rows), beside_output=False) as progress:
+    with steps("episodes") as begin:
+        done = begin(len(rows))
         for each in rerun(dataset, rows):
             reruns.append(each)
-            progress.advance()
+            done()
     different = sorted((each for each in reruns if each.differences), key=lambda each: each.row["episode_index"])
     notes = sorted({versions_note(each.row) for each in different} - {""})
     if as_json:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.outputs import check_name, make_folder
+from graspline.cli.outputs import check_name, make_folder, write_whole
 from graspline.datasets.report import report_page
 from graspline.datasets.store import Dataset
 
@@ -34,5 +34,5 @@ def report(
     check_name("--out", path, ".html")
     dataset = Dataset.open(folder)
     make_folder("--out", path.parent)
-    path.write_text(report_page(dataset), encoding="utf-8")
+    write_whole(path, report_page(dataset))
     print(f"saved: {path}, {path.stat().st_size / 1e6:.1f} MB", file=sys.stderr)

@@ -17,8 +17,7 @@ from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.narrator import Narrator
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.errors import InputError, nearest
-from graspline.parameters.notation import printable
+from graspline.errors import one_of
 
 
 def run(
@@ -71,7 +70,7 @@ def run(
         settings,
         lambda named: parse_faults(faults, named.machine(named.parameters()).paths()),
         lambda _: video is None or check_name("--video", video, ".mp4"),
-        lambda _: check_level(log),
+        lambda _: log is None or one_of(log, ("info", "debug"), "--log"),
         randomize=randomize,
     )
     parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
@@ -111,13 +110,6 @@ def run(
         if viewer is not None:
             viewer.close()
     raise typer.Exit(code)
-
-
-def check_level(log: str | None) -> None:
-    """`--log` knows two levels."""
-    levels = ("info", "debug")
-    if log is not None and log not in levels:
-        raise InputError(f"--log {printable(log)}: unknown level; {nearest(log, levels)}")
 
 
 def _tell(line: str) -> None:

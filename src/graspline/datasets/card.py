@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from graspline.datasets.settings import DatasetSettings
 
 
-def card_of(settings: DatasetSettings, sentence: str) -> str:
+def card_of(settings: DatasetSettings, sentence: str, merged: Sequence[DatasetSettings] = ()) -> str:
+    """`merged` are the settings of the datasets it was merged from; where they differ, all that was so is said."""
+    made = merged or (settings,)
     views = ", ".join(str(view) for view in settings.views) or "none"
     angles = "degrees" if settings.units == "degrees" else "-100 to 100 over the joint's range"
-    truth = settings.parameters.get("perception", {}).get("source", "truth")
+    versions = _each(f"graspline {each.graspline} on MuJoCo {each.mujoco}" for each in made)
+    truth = _each(str(each.parameters.get("perception", {}).get("source", "truth")) for each in made)
     return f"""---
 tags: [LeRobot]
 task_categories: [robotics]
@@ -21,7 +26,7 @@ configs:
 
 {sentence}
 
-Simulated demonstrations in LeRobot's format v3.0, made by graspline {settings.graspline} on MuJoCo {settings.mujoco}.
+Simulated demonstrations in LeRobot's format v3.0, made by {versions}.
 Every label was checked against the simulator, and every episode can be played again from its log:
 `graspline replay .`
 
@@ -37,3 +42,7 @@ Every label was checked against the simulator, and every episode can be played a
 begin with `graspline.` (state of the task, recovery, tool and object poses, evidence) are not for policies. Settings
 are in `meta/graspline.json`; what is needed to play an episode again is in `graspline/logs`.
 """
+
+
+def _each(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(words))

@@ -15,7 +15,7 @@ def compact(root: Path, progress: Progress = silent) -> tuple[int, int]:
     """
     with rebuilding(root) as (dataset, parts, folder):
         before = _count(dataset.root)
-        carry_rest(dataset.root, folder)
+        carry_rest(dataset, folder)
         build(folder, parts, dataset.info, films="packed", done=progress(steps_of(parts)))
         return before, _count(folder)
 

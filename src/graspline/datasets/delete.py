@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,29 +14,24 @@ import pyarrow.parquet as pq
 from graspline.datasets.clips import Clip
 from graspline.datasets.exchange import carry
 from graspline.datasets.files import json_bytes, parquet_bytes
+from graspline.datasets.frames import stats_widths
 from graspline.datasets.layout import (
     Part,
     Progress,
     build,
     carry_rest,
-    keys_of,
     rebuilding,
     silent,
     steps_of,
     write_clips,
 )
-from graspline.datasets.rows import Row
-from graspline.datasets.store import DELETED, Dataset, json_in, table_in
+from graspline.datasets.rows import Row, row_problems, stats_problems
+from graspline.datasets.store import DELETED, Dataset, deleted_in
+from graspline.datasets.tables import table_in
 from graspline.errors import DatasetProblem, InputError
 
 # What a note says of the episode beside it; `generate` reads the first two, and gives neither again.
 _NOTED = ("episode_id", "seed", "verdict", "success", "state_hash", "length")
-
-
-def deleted_in(root: Path) -> list[dict[str, Any]]:
-    """Notes of all episodes that are out, in the order of their lasting numbers."""
-    notes = [json_in(root, f"{DELETED}/{path.name}") for path in (root / DELETED).glob("*.json")]
-    return sorted(notes, key=lambda note: note["episode_id"])
 
 
 def delete(root: Path, episodes: Sequence[int], progress: Progress = silent) -> list[Row]:
@@ -46,7 +40,7 @@ def delete(root: Path, episodes: Sequence[int], progress: Progress = silent) -> 
         gone = sorted(set(episodes))
         _check_indices(dataset, gone)
         staying = [part for index, part in enumerate(parts) if index not in gone]
-        carry_rest(dataset.root, folder)
+        carry_rest(dataset, folder)
         for index in gone:
             _put_aside(folder, parts[index])
         build(folder, staying, dataset.info, films="kept", done=progress(steps_of(staying)))
@@ -60,7 +54,7 @@ def restore(root: Path, episode_ids: Sequence[int], progress: Progress = silent)
         _check_ids(dataset, back)
         again = [_set_aside(dataset, episode_id) for episode_id in back]
         everyone = sorted([*parts, *again], key=lambda part: part.episode_id)
-        carry_rest(dataset.root, folder, *(f"{_place(episode_id)}{end}" for episode_id in back for end in ("/", ".")))
+        carry_rest(dataset, folder, *(f"{_place(episode_id)}{end}" for episode_id in back for end in ("/", ".")))
         build(folder, everyone, dataset.info, films="kept", done=progress(steps_of(everyone)))
         return [part.row for part in again]
 
@@ -101,10 +95,10 @@ def _put_aside(folder: Path, part: Part) -> None:
 def _set_aside(dataset: Dataset, episode_id: int) -> Part:
     """An episode as `_put_aside` left it."""
     aside = dataset.root / _place(episode_id)
-    (row,) = table_in(aside, "row.parquet").to_pylist()
+    row = _row_aside(dataset, aside)
     clips = {
         key: Clip(path=aside / f"{key}.mp4", first=0, frames=row["length"], fps=dataset.info["fps"])
-        for key in keys_of(dataset)
+        for key in dataset.keys
     }
     for path in (aside / "data.parquet", aside / "log.npz", *(clip.path for clip in clips.values())):
         if not path.is_file():
@@ -116,4 +110,16 @@ def _set_aside(dataset: Dataset, episode_id: int) -> Part:
         clips=clips,
         log=aside / "log.npz",
         episode_id=episode_id,
+        scene=dataset.scene,
     )
+
+
+def _row_aside(dataset: Dataset, aside: Path) -> Row:
+    rows = table_in(aside, "row.parquet").to_pylist()
+    problems = [] if len(rows) == 1 else [f"holds {len(rows)} rows, expected 1"]
+    for row in rows:
+        problems += row_problems(row, dataset.settings.views)
+        problems += stats_problems(row, stats_widths(dataset.settings, dataset.scene))
+    if problems:
+        raise DatasetProblem("\n".join(f"{aside / 'row.parquet'}: {each}" for each in problems))
+    return rows[0]

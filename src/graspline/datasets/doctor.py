@@ -15,6 +15,7 @@ from graspline.datasets.checks.leftovers import check_leftovers
 from graspline.datasets.checks.logs import play_logs, read_logs
 from graspline.datasets.checks.statistics import check_all_stats
 from graspline.datasets.checks.videos import check_videos
+from graspline.datasets.files import folder_bytes
 
 Done = Callable[[], object]
 
@@ -59,7 +60,7 @@ def examine(root: Path, *, fast: bool = False, begin: Callable[[int], Done] = la
 
     `begin` is told how many steps there are, and gives what is called after each.
     """
-    found = Findings(root)
+    found = Findings(root.resolve())
     contents = read_contents(root, found)
     if contents is not None:
         done = begin(len(contents.rows) * (2 + len(contents.dataset.settings.views)))
@@ -70,16 +71,16 @@ def examine(root: Path, *, fast: bool = False, begin: Callable[[int], Done] = la
         (read_logs if fast else play_logs)(contents, found, done)
         check_leftovers(contents, found)
     return Diagnosis(
-        problems=found.problems, notes=found.notes, summary=None if contents is None else _summary(root, contents)
+        problems=found.problems, notes=found.notes, summary=None if contents is None else _summary(contents)
     )
 
 
-def _summary(root: Path, contents: Contents) -> Summary:
+def _summary(contents: Contents) -> Summary:
     return Summary(
         episodes=len(contents.rows),
         successes=sum(row["success"] for row in contents.rows),
         frames=sum(row["length"] for row in contents.rows),
         fps=contents.dataset.settings.fps,
         cameras=tuple(str(view) for view in contents.dataset.settings.views),
-        disk_bytes=sum(path.stat().st_size for path in root.rglob("*") if path.is_file()),
+        disk_bytes=folder_bytes(contents.dataset.root),
     )

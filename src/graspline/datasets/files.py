@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graspline.errors import EnvironmentProblem
+from graspline.errors import DatasetProblem, EnvironmentProblem
 
 # Half-written files live here, on the same file system as the finished ones, and are swept when a writer begins.
 SCRATCH = ".tmp"
@@ -104,18 +104,18 @@ def half_file(root: Path, name: str) -> Path:
 
 
 def _half_written(root: Path, name: str, data: bytes) -> Path:
-    _make_folder(root, (root / name).parent)
+    make_folder((root / name).parent)
     half = half_file(root, name)
     half.parent.mkdir(exist_ok=True)
     half.write_bytes(data)
     return half
 
 
-def _make_folder(root: Path, folder: Path) -> None:
-    """A folder below `root` whose entry survives a crash too."""
+def make_folder(folder: Path) -> None:
+    """A folder, and those it lies in, whose entries survive a crash too."""
     if folder.is_dir():
         return
-    _make_folder(root, folder.parent)
+    make_folder(folder.parent)
     folder.mkdir(exist_ok=True)
     sync(folder.parent)
 
@@ -137,6 +137,31 @@ def _sync_all(paths: Collection[Path]) -> None:
 
 def json_bytes(value: Any) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def json_in(root: Path, name: str) -> dict[str, Any]:
+    """The object in a file; a problem of the dataset if it is missing or holds something else."""
+    try:
+        value = json.loads((root / name).read_bytes())
+    except FileNotFoundError:
+        raise DatasetProblem(f"{root / name}: is missing") from None
+    except (OSError, ValueError) as error:
+        raise DatasetProblem(f"{root / name}: cannot be read: {error}") from None
+    if not isinstance(value, dict):
+        raise DatasetProblem(f"{root / name}: expected an object")
+    return value
+
+
+def folder_bytes(root: Path) -> int:
+    """How much disk a dataset takes; what a writer moves or removes meanwhile may or may not be counted."""
+    total = 0
+    for folder, inner, names in os.walk(root):
+        if Path(folder) == root and SCRATCH in inner:
+            inner.remove(SCRATCH)
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += (Path(folder) / name).stat().st_size
+    return total
 
 
 def parquet_bytes(table: pa.Table) -> bytes:

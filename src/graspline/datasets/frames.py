@@ -74,6 +74,12 @@ def columns_of(scene: Scene) -> tuple[Column, ...]:
     )
 
 
+def stats_widths(settings: DatasetSettings, scene: Scene) -> dict[str, int]:
+    """Features that have statistics, with how many numbers each of them is."""
+    columns = {each.name: len(each.entries or (each.name,)) for each in columns_of(scene) if each.dtype != "string"}
+    return {**columns, **{view.key: 3 for view in settings.views}}
+
+
 def features_of(settings: DatasetSettings, scene: Scene, encoder: Mapping[str, Any]) -> dict[str, Any]:
     """`features` of `info.json`; `encoder` says how videos are made."""
     features = {

@@ -17,8 +17,8 @@ from graspline.datasets.pool import Pool
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, Row
 from graspline.datasets.settings import DatasetSettings
-from graspline.datasets.store import Writer, open_writer
 from graspline.datasets.work import Attempts, Drawing, Drawn
+from graspline.datasets.writer import Writer, open_writer
 from graspline.errors import EnvironmentProblem
 
 # Attempts that are played side by side by one worker, at the most.
@@ -133,6 +133,7 @@ class _Making:
             for each in self._judged.pop(self._blocks.popleft()):
                 self._playing -= 1
                 self._tally.attempts += 1
+                self._tally.contradicted += each.contradicted
                 if isinstance(each, Recording):
                     self._tally.failures_kept += not each.succeeded
                     self._kept.append((each, self._rejected))
@@ -140,7 +141,6 @@ class _Making:
                     continue
                 self._rejected.append(each)
                 self._tally.rejected[each.verdict] = self._tally.rejected.get(each.verdict, 0) + 1
-                self._tally.contradicted += each.contradicted
         if len(self._rejected) >= _MOST_FRUITLESS:
             worst = max(self._tally.rejected, key=lambda name: self._tally.rejected[name])
             raise EnvironmentProblem(

@@ -17,8 +17,8 @@ from graspline.datasets.clips import Clip, Pixels, look_at
 from graspline.datasets.files import read_locked, sync
 from graspline.datasets.frames import OURS
 from graspline.datasets.layout import Part, Progress, parts_of, silent, steps_of
-from graspline.datasets.settings import DatasetSettings
-from graspline.datasets.store import Dataset, numbers_in
+from graspline.datasets.store import Dataset, origin_in
+from graspline.datasets.tables import numbers_in
 from graspline.errors import EnvironmentProblem
 
 try:
@@ -70,7 +70,7 @@ def export_hdf5(root: Path, out: Path, *, jpeg: bool = False, progress: Progress
                 data.attrs["total"] = dataset.info["total_frames"]
                 data.attrs["fps"] = dataset.info["fps"]
                 data.attrs["units"] = dataset.settings.units
-                data.attrs["env_args"] = json.dumps(_environment(dataset.settings))
+                data.attrs["env_args"] = json.dumps(_environment(dataset))
                 for number, part in enumerate(parts):
                     _check_room(out, part)
                     _write_demo(data.create_group(f"demo_{number}"), part, dataset.info["features"])
@@ -98,8 +98,17 @@ def _check_room(out: Path, part: Part) -> None:
         )
 
 
-def _environment(settings: DatasetSettings) -> dict[str, Any]:
-    """How `gymnasium.make` gives the world that the episodes were played in; see docs/evaluation.md."""
+def _environment(dataset: Dataset) -> dict[str, Any]:
+    """How `gymnasium.make` gives the world that the episodes were played in; see docs/evaluation.md.
+
+    Those of a merged dataset may have been played in several; in what they differ nothing can be said for all.
+    """
+    settings, made_with = dataset.settings, origin_in(dataset.root).made_with
+    shared = {
+        name: getattr(settings, name)
+        for name in ("smooth", "parameters")
+        if all(getattr(each, name) == getattr(settings, name) for each in made_with)
+    }
     name = "".join(word.capitalize() for word in settings.task.split("-"))
     return {
         "env_name": f"graspline/{name}-v0",
@@ -109,8 +118,7 @@ def _environment(settings: DatasetSettings) -> dict[str, Any]:
             "fps": settings.fps,
             "cameras": ",".join(map(str, settings.views)) or "none",
             "units": settings.units,
-            "smooth": settings.smooth,
-            "parameters": settings.parameters,
+            **shared,
         },
     }
 

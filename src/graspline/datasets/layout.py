@@ -19,27 +19,29 @@ import pyarrow.parquet as pq
 from graspline.datasets.clips import Clip, clip_in, join, look_at
 from graspline.datasets.exchange import carry, replaced
 from graspline.datasets.files import LOCK, PARQUET, SCRATCH, json_bytes
+from graspline.datasets.index import INFO
+from graspline.datasets.leftovers import left_behind
 from graspline.datasets.rows import (
     CHUNK,
     Row,
     Slot,
     data_file,
     data_slot,
+    files_of,
     log_file,
     row_file,
     row_slot,
     stats_in,
     video_file,
 )
-from graspline.datasets.stats import all_merged, stats_of
-from graspline.datasets.store import INFO, STATS, Dataset, frames_in
-from graspline.errors import DatasetProblem, InputError
+from graspline.datasets.stats import all_merged, stats_bytes, stats_of
+from graspline.datasets.store import STATS, Dataset
+from graspline.datasets.tables import frames_in
+from graspline.errors import DatasetProblem
+from graspline.scenes.scene import Scene
 
-# What `build` writes; everything else in a dataset's folder is carried over as it is.
-_BUILT_BELOW = ("data/", "videos/", "meta/episodes/", "graspline/logs/", f"{SCRATCH}/")
+# What `build` writes besides the files of episodes.
 _BUILT = (INFO, STATS, LOCK)
-# What must be in the index for that.
-_NEEDED = ("fps", "features", "splits", "data_files_size_in_mb", "video_files_size_in_mb")
 _MB = 1_000_000
 
 Carry = Callable[[Path, Path], object]
@@ -65,9 +67,11 @@ class Part:
     log: Path
     # The lasting number under which it goes on.
     episode_id: int
+    # The scene that its columns are of.
+    scene: Scene
 
     def frames(self) -> pa.Table:
-        return frames_in(self.data.parent, self.data.name, self.row)
+        return frames_in(self.data.parent, self.data.name, self.row, self.scene)
 
 
 @contextmanager
@@ -77,16 +81,13 @@ def rebuilding(root: Path) -> Iterator[tuple[Dataset, list[Part], Path]]:
     Dataset.open(root)
     with replaced(root) as folder:
         dataset = Dataset.open(root.resolve())
-        if not dataset.rows:
-            raise InputError(f"{root}: has no episodes")
         yield dataset, parts_of(dataset), folder
 
 
 def parts_of(dataset: Dataset) -> list[Part]:
-    """All episodes of a dataset, in order."""
-    missing = [name for name in _NEEDED if name not in dataset.info]
-    if missing:
-        raise DatasetProblem(f"{dataset.root / INFO}: {', '.join(missing)} is missing")
+    """All episodes of a dataset, in order; one whose index does not count them all is refused."""
+    left_behind(dataset)
+    dataset.check_stats()
     slots = {row_slot(row) for row in dataset.rows}
     columns = {slot: pq.read_schema(dataset.root / row_file(slot)) for slot in slots}
     return [
@@ -94,17 +95,13 @@ def parts_of(dataset: Dataset) -> list[Part]:
             row=row,
             columns=columns[row_slot(row)],
             data=dataset.root / data_file(data_slot(row)),
-            clips={key: clip_in(dataset.video(row, key), row, key, dataset.info["fps"]) for key in keys_of(dataset)},
+            clips={key: clip_in(dataset.video(row, key), row, key, dataset.info["fps"]) for key in dataset.keys},
             log=dataset.root / log_file(row["episode_id"]),
             episode_id=row["episode_id"],
+            scene=dataset.scene,
         )
         for row in dataset.rows
     ]
-
-
-def keys_of(dataset: Dataset) -> list[str]:
-    """Features that are videos."""
-    return [name for name, feature in dataset.info["features"].items() if feature["dtype"] == "video"]
 
 
 def steps_of(parts: Sequence[Part]) -> int:
@@ -112,11 +109,18 @@ def steps_of(parts: Sequence[Part]) -> int:
     return sum(1 + len(part.clips) for part in parts)
 
 
-def carry_rest(root: Path, folder: Path, *but: str) -> None:
-    """Bring along all files of a dataset that `build` does not write, except those below `but`."""
-    for path in root.rglob("*"):
-        name = path.relative_to(root).as_posix()
-        if name not in _BUILT and not name.startswith((*_BUILT_BELOW, *but)) and (path.is_symlink() or path.is_file()):
+def carry_rest(dataset: Dataset, folder: Path, *but: str) -> None:
+    """Bring along all files of a dataset that no episode names, except those below `but`.
+
+    Only what a killed writer left stays behind: its names may be those that `build` gives to others.
+    """
+    named = {name for row in dataset.rows for name in files_of(row, dataset.keys)}
+    behind = {*_BUILT, *named, *left_behind(dataset)}
+    for path in dataset.root.rglob("*"):
+        name = path.relative_to(dataset.root).as_posix()
+        if name in behind or name.startswith((f"{SCRATCH}/", *but)):
+            continue
+        if path.is_symlink() or path.is_file():
             carry(path, folder / name)
 
 
@@ -142,7 +146,7 @@ def build(
         _write_films(folder, key, groups, rows, carry, done)
     _write_rows(folder, parts, rows)
     stats = all_merged(stats_in(row) for row in rows)
-    _write(folder / STATS, json_bytes({name: each.as_lists() for name, each in stats.items()}))
+    _write(folder / STATS, stats_bytes(stats))
     _write(folder / INFO, json_bytes({**info, **_totals(info, rows)}))
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from graspline.datasets.card import card_of
 from graspline.datasets.exchange import replaced
-from graspline.datasets.files import LOCK, SCRATCH, json_bytes, read_locked
+from graspline.datasets.files import LOCK, SCRATCH, json_bytes, json_in, make_folder, read_locked
 from graspline.datasets.layout import Part, Progress, build, parts_of, silent, steps_of
-from graspline.datasets.store import CARD, MERGED, OURS, TASKS, Dataset, json_in, table_in
+from graspline.datasets.settings import flat
+from graspline.datasets.store import CARD, MERGED, OURS, TASKS, Dataset, origin_in
+from graspline.datasets.tables import table_in
 from graspline.errors import EnvironmentProblem, InputError, together
 from graspline.parameters.notation import printable
 
@@ -54,7 +57,7 @@ def _made(out: Path) -> Iterator[None]:
     """The folder; one that was made for this is taken away again if it stays empty."""
     new = not out.exists()
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
     except OSError as error:
         raise EnvironmentProblem(f"--out {out}: cannot be made: {error.strerror or error}") from None
     try:
@@ -79,15 +82,17 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _describe(folder: Path, datasets: Sequence[Dataset]) -> None:
-    """What does not depend on episodes: the first dataset's, and which others went into it."""
-    first = datasets[0].root
-    _copy(first / TASKS, folder / TASKS)
+    """What does not depend on episodes: the first dataset's, as far as it is so of all, and which went into it."""
+    first, origins = datasets[0], [origin_in(dataset.root) for dataset in datasets]
+    keep = "all" if any(dataset.settings.keep == "all" for dataset in datasets) else "success"
+    settings = dataclasses.replace(first.settings, keep=keep)
+    _copy(first.root / TASKS, folder / TASKS)
     sources = [_source(dataset) for dataset in datasets]
-    (folder / OURS).write_bytes(json_bytes({**json_in(first, OURS), MERGED: sources}))
-    if (first / CARD).is_file():
-        lines = [f"- {each['name']}: {each['episodes']} episodes" for each in sources]
-        text = (first / CARD).read_text(encoding="utf-8") + "\n".join(["", "Merged from:", "", *lines, ""])
-        (folder / CARD).write_text(text, encoding="utf-8")
+    ours = {**json_in(first.root, OURS), "settings": settings.as_dict(), MERGED: sources}
+    (folder / OURS).write_bytes(json_bytes(ours))
+    card = card_of(settings, first.rows[0]["tasks"][0], [each for origin in origins for each in origin.made_with])
+    lines = [f"- {each['name']}: {each['episodes']} episodes" for each in sources]
+    (folder / CARD).write_text("\n".join([card, "Merged from:", "", *lines, ""]), encoding="utf-8")
 
 
 def _source(dataset: Dataset) -> dict[str, Any]:
@@ -117,18 +122,10 @@ def _common(dataset: Dataset) -> Iterator[tuple[str, Any]]:
     yield "fps", dataset.info["fps"]
     yield "tasks", table_in(dataset.root, TASKS).to_pylist()
     # What `graspline.state_index` counts.
-    yield "states", json_in(dataset.root, OURS).get("states")
+    yield "states", list(origin_in(dataset.root).states)
     for name, feature in dataset.info["features"].items():
-        for part, value in _flat(feature):
-            yield f"feature {name}{part}", value
-
-
-def _flat(feature: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in feature.items():
-        if isinstance(value, Mapping):
-            yield from ((f" {inner}", each) for inner, each in value.items())
-        else:
-            yield f" {name}", value
+        for part, value in flat(feature):
+            yield f"feature {name} {part}", value
 
 
 def _duplicates(datasets: Sequence[Dataset]) -> list[str]:

@@ -10,10 +10,11 @@ from typing import TypeVar
 import numpy as np
 
 from graspline.datasets.charts import box_plot, column_chart, histogram, rate_bar
+from graspline.datasets.files import folder_bytes
 from graspline.datasets.gallery import Sheet, choose, sheet_of
 from graspline.datasets.heatmap import heat_map
 from graspline.datasets.rows import Rejected
-from graspline.datasets.store import MERGED, OURS, Dataset, json_in
+from graspline.datasets.store import Dataset, origin_in
 from graspline.datasets.style import STYLE
 from graspline.datasets.summary import Failure, Setback, Spot, Summary, summarise
 from graspline.episodes.pages import page, table
@@ -27,7 +28,6 @@ T = TypeVar("T")
 MOST_SHEETS = 12
 # More randomised values than this are folded away.
 _MOST_UNFOLDED = 16
-_PARTS = ("data", "graspline", "meta", "videos")
 
 
 def report_page(dataset: Dataset) -> str:
@@ -55,7 +55,7 @@ def _head(dataset: Dataset, summary: Summary) -> Iterable[str]:
         "episodes": f"{len(summary.episodes)}",
         "frames": f"{frames:,} at {settings.fps} Hz".replace(",", " "),
         "duration": _duration(frames / settings.fps),
-        "size": _size(_bytes_of(dataset)),
+        "size": _size(folder_bytes(dataset.root)),
         "cameras": ", ".join(map(str, settings.views)) or "none",
         "kept": "successes" if settings.keep == "success" else "successes and failures",
         "seeds from": f"{settings.seed}",
@@ -63,7 +63,7 @@ def _head(dataset: Dataset, summary: Summary) -> Iterable[str]:
         "robot": f"{settings.robot_type}, {settings.units}",
         "made by": f"graspline {settings.graspline}, MuJoCo {settings.mujoco}",
     }
-    sources = json_in(dataset.root, OURS).get(MERGED, [])
+    sources = origin_in(dataset.root).merged_from
     if sources:
         facts["merged from"] = ", ".join(f"{each['name']} ({each['episodes']})" for each in sources)
     sentences = dict.fromkeys(sentence for each in summary.episodes for sentence in each.row["tasks"])
@@ -251,10 +251,6 @@ def _grouped(items: Iterable[T], key: Callable[[T], tuple[str, str]]) -> list[tu
     for each in items:
         groups.setdefault(key(each), []).append(each)
     return sorted(groups.items(), key=lambda group: -len(group[1]))
-
-
-def _bytes_of(dataset: Dataset) -> int:
-    return sum(path.stat().st_size for part in _PARTS for path in (dataset.root / part).rglob("*") if path.is_file())
 
 
 def _duration(seconds: float) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from graspline.datasets.recording import Recording
-from graspline.datasets.stats import Stats
+from graspline.datasets.stats import NAMES, Stats
 from graspline.episodes.run import Transition
 from graspline.episodes.views import View
 
@@ -38,7 +39,7 @@ _OURS: dict[str, pa.DataType] = {
 _PLACES = ("data/chunk_index", "data/file_index", "meta/episodes/chunk_index", "meta/episodes/file_index")
 _COUNTS = ("episode_index", "length", "dataset_from_index", "dataset_to_index")
 # Columns of JSON, and what it is.
-_JSON: dict[str, type] = {"scenario": dict, "randomized": dict, "strikes": list, "rejected_before": list}
+JSON_COLUMNS: dict[str, type] = {"scenario": dict, "randomized": dict, "strikes": list, "rejected_before": list}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -84,6 +85,16 @@ def video_slot(row: Mapping[str, Any], key: str) -> Slot:
     return Slot(row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"])
 
 
+def files_of(row: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    """Every file that holds something of an episode; `keys` are the features that are videos."""
+    return [
+        data_file(data_slot(row)),
+        row_file(row_slot(row)),
+        log_file(row["episode_id"]),
+        *(video_file(key, video_slot(row, key)) for key in keys),
+    ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
     """An attempt that did not become an episode."""
@@ -112,20 +123,20 @@ def rejected_of(recording: Recording) -> Rejected:
     return Rejected(
         seed=recording.seed,
         verdict=recording.verdict,
-        state=state_at_end(recording.transitions, recording.entries),
+        state=_state_at_end(recording.transitions, recording.entries),
         cause=recording.cause,
         contradicted=recording.contradicted,
-        lay_at_m=lay_at_m(recording.truth, (*recording.targets, *(each.about for each in recording.transitions))),
+        lay_at_m=_lay_at_m(recording.truth, (*recording.targets, *(each.about for each in recording.transitions))),
     )
 
 
-def state_at_end(transitions: Sequence[Transition], entries: Sequence[tuple[float, str]]) -> str:
+def _state_at_end(transitions: Sequence[Transition], entries: Sequence[tuple[float, str]]) -> str:
     """The state in which an attempt was decided, not the way home after it."""
     ends = [each for each in transitions if each.then.startswith("end: ")]
     return ends[0].state if ends else entries[-1][1] if entries else ""
 
 
-def lay_at_m(truth: Mapping[str, Any], mentioned: Sequence[str]) -> tuple[float, ...]:
+def _lay_at_m(truth: Mapping[str, Any], mentioned: Sequence[str]) -> tuple[float, ...]:
     """Where the object mentioned last lay at the start."""
     named = [name for name in mentioned if name in truth["objects"]]
     return tuple(truth["objects"][named[-1]]["start_position_m"][:2]) if named else ()
@@ -158,6 +169,17 @@ def episode_row(
         row[f"videos/{view.key}/from_timestamp"], row[f"videos/{view.key}/to_timestamp"] = 0.0, length / fps
     row |= {
         "episode_id": episode_id,
+        **labels_of(recording),
+        "rejected_before": json.dumps([each.as_dict() for each in rejected]),
+    }
+    for feature, found in stats.items():
+        row |= {f"stats/{feature}/{name}": value for name, value in found.as_lists().items()}
+    return row
+
+
+def labels_of(recording: Recording) -> Row:
+    """What a row says of the episode itself, wherever it lies."""
+    return {
         "seed": recording.seed,
         "verdict": recording.verdict,
         "success": recording.succeeded,
@@ -170,11 +192,7 @@ def episode_row(
         "scenario": json.dumps(recording.scenario),
         "randomized": json.dumps(recording.log.variation.described),
         "strikes": json.dumps([[each.t_s, each.fault, each.target, each.missed] for each in recording.strikes]),
-        "rejected_before": json.dumps([each.as_dict() for each in rejected]),
     }
-    for feature, found in stats.items():
-        row |= {f"stats/{feature}/{name}": value for name, value in found.as_lists().items()}
-    return row
 
 
 def row_problems(row: Mapping[str, Any], views: Sequence[View]) -> list[str]:
@@ -190,17 +208,35 @@ def row_problems(row: Mapping[str, Any], views: Sequence[View]) -> list[str]:
             problems.append(f"column {name} is missing")
         elif not _fits(row[name], _type_of(name, row[name])):
             problems.append(f"{name} is {row[name]!r}")
-        elif name in _JSON and not isinstance(_json_or_none(row[name]), _JSON[name]):
+        elif name in JSON_COLUMNS and not isinstance(_json_or_none(row[name]), JSON_COLUMNS[name]):
             problems.append(f"{name} is not JSON of the right kind: {row[name][:40]!r}")
         elif name == "length" and row[name] < 1:
             problems.append(f"length is {row[name]}")
     return problems
 
 
+def order_problems(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
+    """Where rows do not follow each other without gaps: the position, and what is wrong there.
+
+    LeRobot finds a row by its position, and frames by their number.
+    """
+    first = 0
+    for number, row in enumerate(rows):
+        begin, end = row["dataset_from_index"], row["dataset_to_index"]
+        if row["episode_index"] != number:
+            yield number, f"row {number} is that of episode {row['episode_index']}"
+        if begin != first:
+            yield number, f"begins at frame {begin}, expected {first}"
+        if end != begin + row["length"]:
+            yield number, f"is {row['length']} frames long from {begin} to {end}"
+        first = end
+
+
 def _fits(value: Any, kind: pa.DataType) -> bool:
     if pa.types.is_list(kind):
         return isinstance(value, list) and all(isinstance(each, str) for each in value)
-    return type(value) is {pa.int64(): int, pa.float64(): float, pa.string(): str, pa.bool_(): bool}[kind]
+    plain = {pa.int64(): int, pa.float64(): float, pa.string(): str, pa.bool_(): bool}[kind]
+    return type(value) is plain and (plain is not float or math.isfinite(value))
 
 
 def _json_or_none(text: str) -> Any:
@@ -220,10 +256,40 @@ def stats_in(row: Mapping[str, Any]) -> dict[str, Stats]:
     return {feature: Stats.from_lists(found) for feature, found in lists.items()}
 
 
+def stats_problems(row: Mapping[str, Any], widths: Mapping[str, int]) -> list[str]:
+    """What keeps a row's statistics from being merged with others; `widths` is how many numbers a feature has."""
+    problems = []
+    for feature, width in widths.items():
+        lists = {name: row.get(f"stats/{feature}/{name}") for name in NAMES}
+        missing = [name for name, value in lists.items() if value is None]
+        if missing:
+            problems.append(f"statistics of {feature} ({', '.join(missing)}) are missing")
+            continue
+        try:
+            found = Stats.from_lists(lists)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            problems.append(f"statistics of {feature} cannot be read")
+            continue
+        sizes = {len(each) for each in (found.min, found.max, found.mean, found.std, *found.quantiles.values())}
+        if sizes != {width} or found.count < 1:
+            problems.append(f"statistics of {feature} are not those of {width} numbers")
+    return problems
+
+
 def rejected_in(row: Mapping[str, Any]) -> list[Rejected]:
-    return [
-        Rejected(**{**each, "lay_at_m": tuple(each.get("lay_at_m", ()))}) for each in json.loads(row["rejected_before"])
-    ]
+    """The attempts before an episode that were not kept; raises ValueError if the row tells something else."""
+    found = []
+    for plain in json.loads(row["rejected_before"]):
+        try:
+            each = Rejected(**{**plain, "lay_at_m": tuple(plain.get("lay_at_m", ()))})
+        except (AttributeError, TypeError):
+            raise ValueError(f"{plain!r} is no rejected attempt") from None
+        words = (each.verdict, each.state, each.cause)
+        whole = type(each.seed) is int and type(each.contradicted) is bool and all(type(word) is str for word in words)
+        if not whole or len(each.lay_at_m) not in (0, 2) or any(type(at) is not float for at in each.lay_at_m):
+            raise ValueError(f"{plain!r} is no rejected attempt")
+        found.append(each)
+    return found
 
 
 def rows_table(rows: Sequence[Row]) -> pa.Table:

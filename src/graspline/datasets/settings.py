@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -18,8 +18,10 @@ from graspline.tasks.task import Task
 from graspline.version import VERSION
 
 Keep = Literal["success", "all"]
+RendererKind = Literal["gl", "rays"]
 
-# Current lerobot calls an SO-101 so; releases before 0.4.3 say so101_follower.
+# Current lerobot calls an SO-101 so. It does not add to a dataset of a robot of another name; its releases before
+# 0.4.3, and those who follow them, say so101_follower.
 ROBOT_TYPE = "so_follower"
 # What a file of settings holds; the rest is checked by those who use it.
 _KINDS: dict[str, type] = {
@@ -32,6 +34,9 @@ _KINDS: dict[str, type] = {
     "units": str,
     "faults": list,
     "robot_type": str,
+    "renderer": str,
+    "smooth": bool,
+    "numbered": bool,
     "graspline": str,
     "mujoco": str,
 }
@@ -51,7 +56,7 @@ class DatasetSettings:
     faults: tuple[str, ...] = ()
     robot_type: str = ROBOT_TYPE
     # Which renderer draws the pictures.
-    renderer: Literal["gl", "rays"] = "gl"
+    renderer: RendererKind = "gl"
     # Whether edges are antialiased.
     smooth: bool = False
     # Whether every frame carries its number, for tests of readers.
@@ -70,6 +75,8 @@ class DatasetSettings:
                 raise ValueError(f"{name} is {plain[name]!r}")
         if plain["keep"] not in get_args(Keep) or plain["units"] not in CONVENTIONS:
             raise ValueError(f"keep is {plain['keep']!r}, units are {plain['units']!r}")
+        if plain["renderer"] not in get_args(RendererKind) or not all(type(each) is str for each in plain["faults"]):
+            raise ValueError(f"renderer is {plain['renderer']!r}, faults are {plain['faults']!r}")
         views = tuple(view_of(str(text)) for text in plain["views"])
         return cls(**{**plain, "views": views, "faults": tuple(plain["faults"])})
 
@@ -93,7 +100,8 @@ def settings_of(
     keep: Keep = "success",
     units: Convention = "degrees",
     faults: Sequence[str] = (),
-    renderer: Literal["gl", "rays"] = "gl",
+    robot_type: str = ROBOT_TYPE,
+    renderer: RendererKind = "gl",
     smooth: bool = False,
     numbered: bool = False,
 ) -> DatasetSettings:
@@ -107,6 +115,7 @@ def settings_of(
         keep=keep,
         units=units,
         faults=tuple(faults),
+        robot_type=robot_type,
         renderer=renderer,
         smooth=smooth,
         numbered=numbered,
@@ -115,7 +124,7 @@ def settings_of(
 
 def differences(has: DatasetSettings, asked: DatasetSettings) -> list[str]:
     """One line for each setting in which two differ, nested parameters by their dotted names."""
-    old, new = dict(_flat(has.as_dict())), dict(_flat(asked.as_dict()))
+    old, new = dict(flat(has.as_dict())), dict(flat(asked.as_dict()))
     return [
         f"{name}: the dataset has {old.get(name, 'nothing')}, asked for {new.get(name, 'nothing')}"
         for name in sorted(old.keys() | new.keys())
@@ -123,9 +132,10 @@ def differences(has: DatasetSettings, asked: DatasetSettings) -> list[str]:
     ]
 
 
-def _flat(plain: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flat(plain: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value with its dotted name."""
     for name, value in plain.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
+            yield from flat(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value

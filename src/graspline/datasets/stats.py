@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.datasets.files import json_bytes
+
 Array = NDArray[np.float64]
 
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
@@ -64,6 +66,11 @@ def stats_of(rows: NDArray[Any]) -> Stats:
         count=len(values),
         quantiles=dict(zip(QUANTILES, np.quantile(values, list(QUANTILES.values()), axis=0), strict=True)),
     )
+
+
+def counted_pixels(width: int, height: int) -> int:
+    """How many pixels of a picture `PictureStats` counts."""
+    return -(-width // _PIXEL_STRIDE) * -(-height // _PIXEL_STRIDE)
 
 
 class PictureStats:
@@ -128,3 +135,8 @@ def all_merged(parts: Iterable[Mapping[str, Stats]]) -> dict[str, Stats]:
     for part in parts:
         total = {name: merged(total[name], found) if total else found for name, found in part.items()}
     return total
+
+
+def stats_bytes(stats: Mapping[str, Stats]) -> bytes:
+    """The file that holds them, `meta/stats.json`."""
+    return json_bytes({name: each.as_lists() for name, each in stats.items()})

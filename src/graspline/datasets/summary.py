@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from graspline.datasets.recording import KeptLog
-from graspline.datasets.rows import Rejected, Row, lay_at_m, rejected_in, state_at_end
-from graspline.datasets.store import DELETED, Dataset
-from graspline.errors import DatasetProblem
+from graspline.datasets.recording import Recording
+from graspline.datasets.retelling import UNTOLD, played_by, retold
+from graspline.datasets.rows import Rejected, Row, rejected_in, rejected_of
+from graspline.datasets.store import Dataset, deleted_in
+from graspline.errors import DatasetProblem, InputError
 from graspline.evidence import failures
 from graspline.machine.machine import Machine
 
@@ -148,15 +149,14 @@ class Summary:
 
 def summarise(dataset: Dataset) -> Summary:
     """Read every log of a dataset, and tell what does not fit together by episode."""
-    task, parameters = dataset.settings.found_task()
-    machine, told = task.machine(parameters), []
+    told: list[Told] = []
     rejected: list[Rejected] = []
     for row in dataset.rows:
         log = dataset.log(row)
         try:
-            told.append(_checked(_told(row, log, machine)))
+            told.append(_checked(_told(row, retold(row, log), played_by(row).machine)))
             rejected += rejected_in(row)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (InputError, *UNTOLD) as error:
             what = f"{type(error).__name__}: {error}"
             raise DatasetProblem(
                 f"{dataset.root}: row and log of episode {row['episode_index']} do not tell what happened: {what}"
@@ -164,13 +164,12 @@ def summarise(dataset: Dataset) -> Summary:
     return Summary(
         episodes=tuple(told),
         rejected=tuple(rejected),
-        deleted=len(list((dataset.root / DELETED).glob("*.json"))),
+        deleted=len(deleted_in(dataset.root)),
     )
 
 
-def _told(row: Row, log: KeptLog, machine: Machine) -> Told:
-    transitions, truth = log.transitions, log.facts["truth"]
-    entries = tuple((float(t_s), str(state)) for t_s, state in log.facts["entries"])
+def _told(row: Row, recording: Recording, machine: Machine) -> Told:
+    truth = recording.truth
     setbacks = tuple(
         Setback(
             episode=row["episode_index"],
@@ -180,15 +179,15 @@ def _told(row: Row, log: KeptLog, machine: Machine) -> Told:
             cause="; ".join(str(one) for one in failures(each.evidence)[:1]),
             made_good=row["success"],
         )
-        for each in transitions
+        for each in recording.transitions
         if machine.is_retry(each.state, each.outcome, each.then)
     )
     return Told(
         row=row,
-        entries=entries,
-        taken=Counter((each.state, each.outcome, each.then) for each in transitions),
+        entries=recording.entries,
+        taken=Counter((each.state, each.outcome, each.then) for each in recording.transitions),
         setbacks=setbacks,
-        failure=None if row["success"] else _failure(row, log, entries, machine),
+        failure=None if row["success"] else rejected_of(recording),
         targets=_spots(truth["objects"], row["target_objects"]),
         places=_spots(truth["places"], truth["places"]),
         randomized={name: float(value) for name, value in json.loads(row["randomized"]).items()},
@@ -205,20 +204,6 @@ def _checked(told: Told) -> Told:
     if not told.entries or row["retries"] < 0:
         raise ValueError(f"{len(told.entries)} states were entered, {row['retries']} retries made")
     return told
-
-
-def _failure(row: Row, log: KeptLog, entries: Sequence[tuple[float, str]], machine: Machine) -> Rejected:
-    broken, contradicted = failures(log.evidence), row["verdict"] in machine.successes
-    cause = str(broken[0]) if broken else "contradicted by the simulator" if contradicted else ""
-    mentioned = (*row["target_objects"], *(each.about for each in log.transitions))
-    return Rejected(
-        seed=row["seed"],
-        verdict=row["verdict"],
-        state=state_at_end(log.transitions, entries),
-        cause=cause,
-        contradicted=contradicted,
-        lay_at_m=lay_at_m(log.facts["truth"], mentioned),
-    )
 
 
 def _spots(things: Mapping[str, Any], names: Sequence[str] | Mapping[str, Any]) -> tuple[Spot, ...]:

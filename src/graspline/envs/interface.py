@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graspline.engine.protocol import Engine
 from graspline.episodes.units import CONVENTIONS, Units, joint_names, units_of
 from graspline.episodes.views import View, parse_views, ticks_per_frame
-from graspline.errors import InputError, nearest, together
+from graspline.errors import InputError, one_of, together
 from graspline.rendering.picture import Pixels
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
@@ -49,9 +49,10 @@ class Interface:
         expected = f"expected {len(names)} finite numbers, a target for each of {', '.join(names)}"
         try:
             values = np.asarray(action, np.float64)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # Arrays of other libraries refuse with errors of their own.
-            raise InputError(f"the action, a {type(action).__name__}, is no array: {error}; {expected}") from None
+            kind = type(action).__name__
+            raise InputError(f"the action, of type {kind}, is no array: {error}; {expected}") from None
         if values.shape != (len(names),):
             raise InputError(f"the action has the shape {values.shape}; {expected}")
         if not np.isfinite(values).all():
@@ -68,19 +69,19 @@ def interface_of(
     named: Callable[[str], str] = lambda name: name,
 ) -> Interface:
     """The interface to a scene, or all that is wrong with it at once; `named` is how messages name an argument."""
-    ticks, views, measured = together(
+    ticks, views, convention = together(
         lambda: ticks_per_frame(fps, scene.robot.control_hz, named("fps")),
-        lambda: parse_views(cameras, scene.cameras, named("cameras")),
-        lambda: _units(scene.robot, units, named("units")),
+        lambda: _views(cameras, scene.cameras, named("cameras")),
+        lambda: one_of(units, CONVENTIONS, named("units")),
     )
-    return Interface(robot=scene.robot, views=views, units=measured, ticks_per_frame=ticks)
+    return Interface(robot=scene.robot, views=views, units=units_of(scene.robot, convention), ticks_per_frame=ticks)
 
 
-def _units(robot: Robot, name: str, where: str) -> Units:
-    for convention in CONVENTIONS:
-        if convention == name:
-            return units_of(robot, convention)
-    raise InputError(f"{where}: {name!r} is unknown; {nearest(str(name), CONVENTIONS)}")
+def _views(given: object, cameras: tuple[str, ...], where: str) -> tuple[View, ...]:
+    if not isinstance(given, str | Mapping):
+        expected = "a text such as front:640x480, a mapping from names to (width, height), or none as a word"
+        raise InputError(f"{where}: expected {expected}; got {given!r}")
+    return parse_views(given, cameras, where)
 
 
 def joints_rad(engine: Engine, lane: int) -> Array:

@@ -34,8 +34,26 @@ def load_policy(named: str, where: str = "--policy") -> Callable[[], Policy]:
         raise InputError(f"{where}: the module has no such name; {nearest(name, known)}")
     found = getattr(module, name)
     if not callable(found):
-        raise InputError(f"{where}: {name} is a {type(found).__name__}; expected a function or a class")
-    return cast(Callable[[], Policy], found) if inspect.isclass(found) else lambda: found
+        raise InputError(f"{where}: {name} is of type {type(found).__name__}; expected a function or a class")
+    if not inspect.isclass(found):
+        _check_takes(found, 1, f"{where}: expected a function of one observation")
+        return lambda: found
+    _check_takes(found, 0, f"{where}: expected a class that is made without arguments")
+    if not any("__call__" in vars(each) for each in found.__mro__):
+        raise InputError(f"{where}: its objects cannot be called; expected a method __call__(self, observation)")
+    return cast(Callable[[], Policy], found)
+
+
+def _check_takes(called: Callable[..., object], count: int, expected: str) -> None:
+    """Refuse what cannot be called with so many arguments; what does not say what it takes may be tried."""
+    try:
+        signature = inspect.signature(called)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        raise InputError(f"{expected}; it takes {printable(shortened(str(signature)))}") from None
 
 
 def _imported(name: str, where: str) -> ModuleType:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graspline.envs.interface import Interface, interface_of
-from graspline.errors import InputError, nearest, together
+from graspline.errors import InputError, one_of, together
 from graspline.parameters import Document, Parameters, Value, build
 from graspline.rendering.choose import RendererKind
 from graspline.tasks.catalogue import find_task
@@ -49,8 +49,8 @@ def terms_of(
         lambda: _built(found, parameters),
         lambda: interface_of(usual_scene, fps=fps, cameras=cameras, units=units),
         lambda: check_seconds(max_seconds, "max_seconds"),
-        lambda: _one_of(renderer, typing.get_args(RendererKind), "renderer"),
-        lambda: render_mode is None or _one_of(render_mode, RENDER_MODES, "render_mode"),
+        lambda: one_of(renderer, typing.get_args(RendererKind), "renderer"),
+        lambda: render_mode is None or one_of(render_mode, RENDER_MODES, "render_mode"),
     )
     return Terms(task=found, parameters=built, interface=interface, max_seconds=seconds, renderer=drawn_by)
 
@@ -62,13 +62,9 @@ def check_seconds(seconds: float, where: str) -> float:
     return float(seconds)
 
 
-def _one_of(value: str, known: tuple[str, ...], where: str) -> str:
-    if value not in known:
-        raise InputError(f"{where}: {value!r} is unknown; {nearest(str(value), known)}")
-    return value
-
-
-def _built(task: Task[Any], given: Mapping[str, object]) -> Parameters:
+def _built(task: Task[Any], given: object) -> Parameters:
+    if not isinstance(given, Mapping):
+        raise InputError(f"parameters: expected a mapping from keys to values; got {given!r}")
     values: dict[str, Value] = {}
     for key, value in given.items():
         _put(values, str(key).split("."), value)

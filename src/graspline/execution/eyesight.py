@@ -18,6 +18,9 @@ from graspline.engine.protocol import Engine
 
 Array = NDArray[np.float64]
 
+# Of every robot so far; a log does not say at what rate it was made.
+_CONTROL_HZ = 60
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glimpse:
@@ -103,7 +106,7 @@ class Eyesight:
     def _misjudge(self, lane: int, event: Misjudge) -> None:
         trouble = self._trouble(lane)
         trouble.sigma_m, trouble.random = event.sigma_m, np.random.default_rng(event.seed)
-        ticks = round(event.delay_s * self._engine.scene.robot.control_hz)
+        ticks = _delay_ticks(event, self._engine.scene.robot.control_hz)
         trouble.past.clear()
         self.late.discard(lane)
         if ticks:
@@ -124,19 +127,36 @@ class Eyesight:
         return trouble.random.normal(0.0, trouble.sigma_m, 3)
 
 
-def shown_tick(events: Sequence[tuple[int, Event]], tick: int, camera: str) -> int | None:
+def shown_tick(
+    events: Sequence[tuple[int, Event]], tick: int, camera: str, control_hz: int = _CONTROL_HZ
+) -> int | None:
     """For pictures drawn from a log: after which tick's end a camera's picture at `tick` shows; None if it is black."""
-    shown: int | None = tick
+    black = False
+    # Since when this camera, and all, are frozen; since when all are late, and by how many ticks.
+    frozen: dict[str, int] = {}
+    late = 0, 0
     for when, event in events:
         if when > tick:
             break
+        # What could be seen as the event struck is the end of the tick before.
+        before = max(when - 1, 0)
         match event:
             case See():
-                shown = tick
-            case Blind(kind="black") if event.camera in ("", camera):
-                shown = None
-            case Blind(kind="frozen") if event.camera in ("", camera) and shown is not None:
-                shown = max(when - 1, 0)
+                black, frozen, late = False, {}, (0, 0)
+            case Blind(kind="black"):
+                black |= event.camera in ("", camera)
+            case Blind():
+                frozen[event.camera] = before
+            case Misjudge():
+                late = before, _delay_ticks(event, control_hz)
             case _:
                 pass
-    return shown
+    if black:
+        return None
+    since, delay_ticks = late
+    # As in `_glimpse`: eyes that freeze do so at once, however late they are.
+    return frozen.get(camera, frozen.get("", max(tick - delay_ticks, since) if delay_ticks else tick))
+
+
+def _delay_ticks(event: Misjudge, control_hz: int) -> int:
+    return round(event.delay_s * control_hz)

@@ -11,8 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from graspline.datasets.checks.findings import Findings
+from graspline.datasets.files import json_in
+from graspline.datasets.index import INFO
 from graspline.datasets.rows import Row, row_file, row_problems, row_slot
-from graspline.datasets.store import INFO, MERGED, OURS, STATS, TASKS, Dataset, json_in, settings_in, table_in
+from graspline.datasets.store import OURS, STATS, TASKS, Dataset, origin_in
+from graspline.datasets.tables import table_in
 from graspline.episodes.views import View
 from graspline.errors import DatasetProblem, InputError
 
@@ -53,14 +56,16 @@ def read_contents(root: Path, found: Findings) -> Contents | None:
             "a LeRobot dataset, but not one of graspline" if (root / INFO).is_file() else "not a dataset of graspline"
         )
         raise InputError(f"{root}: {what} ({OURS} is missing)")
+    # Findings name files below the folder, however it was named.
+    root = root.resolve()
     try:
-        settings, ours = settings_in(root), json_in(root, OURS)
+        origin = origin_in(root)
     except DatasetProblem as error:
         found.unreadable(str(error))
         return None
     # These two first: a writer may be adding episodes meanwhile.
     info, stats = _object(root, INFO, found), _object(root, STATS, found)
-    rows, whole = _rows(root, settings.views, found)
+    rows, whole = _rows(root, origin.settings.views, found)
     if not rows:
         found.problem(INFO, "no episode has been committed, or none can be read")
         return None
@@ -72,14 +77,14 @@ def read_contents(root: Path, found: Findings) -> Contents | None:
     if whole:
         _check_count(counted, committed, found)
     return Contents(
-        dataset=Dataset(root, info or {}, settings, committed),
+        dataset=Dataset(root, info or {}, origin.settings, committed),
         whole=whole and len(committed) == counted,
         info=info,
         stats=stats,
         uncounted=tuple(row for row in rows if row["episode_index"] >= counted),
         sentences=_sentences(root, found),
-        states=tuple(map(str, ours["states"])) if isinstance(ours.get("states"), list) else (),
-        merged=MERGED in ours,
+        states=origin.states,
+        merged=bool(origin.merged_from),
     )
 
 

@@ -15,7 +15,7 @@ from graspline.datasets.checks.motion import check_motion
 from graspline.datasets.checks.statistics import check_episode_stats
 from graspline.datasets.frames import OURS, columns_of, schema_problems
 from graspline.datasets.rows import Row, data_file, data_slot
-from graspline.datasets.store import numbers_in, table_in
+from graspline.datasets.tables import numbers_in, table_in
 from graspline.errors import DatasetProblem
 
 

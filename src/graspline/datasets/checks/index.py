@@ -9,8 +9,9 @@ from typing import Any
 
 from graspline.datasets.checks.contents import Contents
 from graspline.datasets.checks.findings import Findings
-from graspline.datasets.rows import row_file, row_slot
-from graspline.datasets.store import INFO, TASKS, info_of
+from graspline.datasets.index import INFO, info_of
+from graspline.datasets.rows import order_problems, rejected_in, row_file, row_slot
+from graspline.datasets.store import TASKS
 
 # The writer's policy: any size will do.
 _SIZES = ("chunks_size", "data_files_size_in_mb", "video_files_size_in_mb")
@@ -35,6 +36,7 @@ def check_index(contents: Contents, found: Findings) -> None:
     if contents.whole:
         _check_order(contents, found)
     _check_scenarios(contents, found)
+    _check_rejected(contents, found)
     _check_duplicates(contents, found)
 
 
@@ -83,20 +85,12 @@ def _check_splits(splits: Any, episodes: int | None, found: Findings) -> None:
 
 
 def _check_order(contents: Contents, found: Findings) -> None:
-    """LeRobot finds a row by its position, and frames by their number."""
-    first = 0
-    for number, row in enumerate(contents.rows):
-        name = row_file(row_slot(row))
-        if row["episode_index"] != number:
-            found.problem(name, f"row {number} is that of episode {row['episode_index']}")
-        if row["dataset_from_index"] != first:
-            found.problem(name, f"begins at frame {row['dataset_from_index']}, expected {first}", row["episode_index"])
-        if row["dataset_to_index"] != row["dataset_from_index"] + row["length"]:
-            begin, end = row["dataset_from_index"], row["dataset_to_index"]
-            found.problem(name, f"is {row['length']} frames long from {begin} to {end}", row["episode_index"])
+    for number, what in order_problems(contents.rows):
+        row = contents.rows[number]
+        found.problem(row_file(row_slot(row)), what, row["episode_index"])
+    for row in contents.rows:
         if contents.sentences and tuple(row["tasks"]) != contents.sentences[:1]:
-            found.problem(name, f"its task {row['tasks']} is not in {TASKS}", row["episode_index"])
-        first = row["dataset_to_index"]
+            found.problem(row_file(row_slot(row)), f"its task {row['tasks']} is not in {TASKS}", row["episode_index"])
 
 
 def _check_scenarios(contents: Contents, found: Findings) -> None:
@@ -110,6 +104,14 @@ def _check_scenarios(contents: Contents, found: Findings) -> None:
         if wrong:
             told = f"its scenario has another {' and '.join(wrong)} than the dataset"
             found.problem(row_file(row_slot(row)), told, row["episode_index"])
+
+
+def _check_rejected(contents: Contents, found: Findings) -> None:
+    for row in contents.rows:
+        try:
+            rejected_in(row)
+        except ValueError as error:
+            found.problem(row_file(row_slot(row)), f"rejected_before: {error}", row["episode_index"])
 
 
 def _check_duplicates(contents: Contents, found: Findings) -> None:

@@ -2,63 +2,72 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graspline.datasets.checks.contents import Contents
 from graspline.datasets.checks.findings import Findings
-from graspline.datasets.files import SCRATCH
-from graspline.datasets.rows import Row, data_file, data_slot, log_file, row_file, row_slot, video_file, video_slot
-from graspline.datasets.store import DELETED, json_in
+from graspline.datasets.files import SCRATCH, json_in
+from graspline.datasets.index import INFO
+from graspline.datasets.leftovers import next_after, strays
+from graspline.datasets.rows import files_of, row_file, row_slot
+from graspline.datasets.store import DELETED, note_in
 from graspline.errors import DatasetProblem
 
 _HARMLESS = "a writer that was stopped leaves such, and the next run overwrites it"
+# LeRobot reads every file in these folders, in the order of their names.
+_READ = ("data/", "meta/episodes/")
+_FILES = ("data/*/*.parquet", "meta/episodes/*/*.parquet", "videos/*/*/*.mp4", "graspline/logs/*.npz", f"{SCRATCH}/*")
 
 
 def check_leftovers(contents: Contents, found: Findings) -> None:
-    root = contents.dataset.root
-    named = {name for row in contents.rows for name in _files_of(contents, row)}
-    uncounted = {name for row in contents.uncounted for name in _files_of(contents, row)}
+    dataset, keys = contents.dataset, contents.dataset.keys
+    deleted = _check_deleted(contents, found)
+    rows = (*dataset.rows, *contents.uncounted)
+    named = {name for row in rows for name in files_of(row, keys)}
+    paths = sorted(path for pattern in _FILES for path in dataset.root.glob(pattern))
+    others = [name for path in paths if (name := path.relative_to(dataset.root).as_posix()) not in named]
+    ours, following = strays(dataset.root, rows, keys), next_after(dataset.rows, deleted, dataset.settings).files(keys)
+    # Read again after everything else: whoever writes meanwhile has counted what he had not counted then.
+    now = _counted_now(contents)
+    settled = contents.whole and now == len(dataset.rows)
     for row in contents.uncounted:
-        found.note(row_file(row_slot(row)), f"the index does not count it: {_HARMLESS}", row["episode_index"])
-    # LeRobot reads every file in these folders, in the order of their names.
-    for folder in ("data", "meta/episodes"):
-        last = max((name for name in named if name.startswith(f"{folder}/")), default="")
-        for path in sorted((root / folder).glob("*/*.parquet")):
-            name = path.relative_to(root).as_posix()
-            if name in named:
-                continue
-            if name < last and contents.whole:
-                found.problem(name, "no episode names it, and LeRobot reads it before others")
-            elif name not in uncounted:
-                found.note(name, f"no episode names it: {_HARMLESS}")
-    for folder, files in (("videos", "*/*/*.mp4"), ("graspline/logs", "*.npz"), (SCRATCH, "*")):
-        for path in sorted((root / folder).glob(files)):
-            name = path.relative_to(root).as_posix()
-            if name not in named | uncounted:
-                found.note(name, f"no episode names it: {_HARMLESS}")
-    _check_deleted(contents, found)
+        where, episode = row_file(row_slot(row)), row["episode_index"]
+        if episode > now:
+            told = f"the index counts {now} episodes, and a killed writer leaves one more at the most"
+            found.problem(where, told, episode)
+        else:
+            found.note(where, f"the index does not count it: {_HARMLESS}", episode)
+    for name in others:
+        if name.startswith(SCRATCH) or name in following or not settled:
+            found.note(name, f"no episode names it: {_HARMLESS}")
+        elif name in ours:
+            found.problem(name, "no episode names it, and no killed writer leaves it")
+        elif name.startswith(_READ):
+            found.problem(name, "no episode names it, and LeRobot reads it")
+        else:
+            found.note(name, "no episode names it")
 
 
-def _check_deleted(contents: Contents, found: Findings) -> None:
+def _counted_now(contents: Contents) -> int:
+    try:
+        counted = json_in(contents.dataset.root, INFO).get("total_episodes")
+    except DatasetProblem:
+        counted = None
+    return counted if type(counted) is int and counted > 0 else len(contents.rows)
+
+
+def _check_deleted(contents: Contents, found: Findings) -> list[dict[str, Any]]:
     """Notes of deleted episodes: whoever goes on with the dataset reads from them what is not to be given again."""
-    root = contents.dataset.root
+    root, notes = contents.dataset.root, []
+    ids = {row["episode_id"] for row in contents.rows}
     for path in sorted((root / DELETED).glob("*.json")):
         name = path.relative_to(root).as_posix()
         try:
-            note = json_in(root, name)
+            note = note_in(root, name)
         except DatasetProblem as error:
             found.unreadable(str(error))
             continue
-        for key in ("episode_id", "seed"):
-            if type(note.get(key)) is not int:
-                found.problem(name, f"{key} is {note.get(key)!r}, expected a whole number")
-        if note.get("episode_id") in {row["episode_id"] for row in contents.rows}:
+        notes.append(note)
+        if note["episode_id"] in ids:
             found.problem(name, f"episode {note['episode_id']} is said to be deleted, and is there")
-
-
-def _files_of(contents: Contents, row: Row) -> list[str]:
-    views = contents.dataset.settings.views
-    return [
-        data_file(data_slot(row)),
-        row_file(row_slot(row)),
-        log_file(row["episode_id"]),
-        *(video_file(view.key, video_slot(row, view.key)) for view in views),
-    ]
+    return notes

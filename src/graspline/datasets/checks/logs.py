@@ -12,7 +12,7 @@ from graspline.datasets.frames import timeline_of
 from graspline.datasets.recording import KeptLog
 from graspline.datasets.replay import Rerun, log_differences, rerun, versions_note
 from graspline.datasets.rows import Row, log_file, row_file, row_slot
-from graspline.datasets.store import numbers_in
+from graspline.datasets.tables import numbers_in
 from graspline.episodes.units import units_of
 from graspline.errors import DatasetProblem
 from graspline.evidence import Evidence, failures, passes

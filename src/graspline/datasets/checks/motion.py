@@ -38,6 +38,6 @@ def check_motion(
     for joint in np.flatnonzero((steps > farthest).any(axis=0)):
         frame, step = int(steps[:, joint].argmax()), steps[:, joint].max()
         told = f"action of {joints[joint]} goes {step:.2f} in one frame, and can go {farthest[joint]:.2f}"
-        found.problem(name, f"{told} ({settings.units}), first after frame {frame}", episode)
+        found.problem(name, f"{told} ({settings.units}), after frame {frame}", episode)
     if len(action) > 1 and (np.array_equal(action, state) or np.array_equal(action[:-1], state[1:])):
         found.problem(name, "action is the state itself, in every frame: not what was commanded", episode)

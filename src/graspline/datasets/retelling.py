@@ -1,0 +1,108 @@
+"""Episodes as their logs tell them: the recording that a log was packed from, and what its row has to say of it.
+
+Every episode is retold as its own row says it was played: those of a merged dataset may have other parameters than the
+rest.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graspline.datasets.recording import KeptLog, Recording
+from graspline.datasets.rows import JSON_COLUMNS, Row, labels_of
+from graspline.episodes.faults import Strike
+from graspline.episodes.run import Transition
+from graspline.errors import InputError
+from graspline.machine.machine import Machine
+from graspline.parameters import Parameters, load
+from graspline.tasks.catalogue import find_task
+from graspline.tasks.task import Task
+
+# What a log raises that is one, but not of this task or scene.
+UNTOLD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What played an episode."""
+
+    task: Task[Any]
+    parameters: Parameters
+    machine: Machine
+    # The object that the machine is told to work on; empty if it finds its own.
+    given_target: str
+
+
+def played_by(row: Row) -> Played:
+    """Bad input if the row's scenario names no task that there is."""
+    scenario = json.loads(row["scenario"])
+    return _found(json.dumps([scenario.get("task"), scenario.get("parameters")]))
+
+
+@functools.lru_cache(maxsize=8)
+def _found(task_and_parameters: str) -> Played:
+    name, plain = json.loads(task_and_parameters)
+    if not isinstance(name, str) or not isinstance(plain, dict):
+        raise InputError("its scenario names no task or no parameters")
+    task = find_task(name)
+    parameters = load(task.parameters, plain)
+    # What is drawn here is how well it sees, not what it is given to do.
+    given = task.given(parameters, np.random.default_rng(0))
+    return Played(
+        task=task,
+        parameters=parameters,
+        machine=task.machine(parameters),
+        given_target=str(given.get("target", "")),
+    )
+
+
+def retold(row: Row, kept: KeptLog) -> Recording:
+    """The recording that a log was packed from; only whether it is a success is taken from the row.
+
+    Raises one of `UNTOLD` if the log tells no story of the task.
+    """
+    played, facts = played_by(row), kept.facts
+    robot, transitions = played.task.scene(played.parameters).robot, kept.transitions
+    mentioned = (played.given_target, *(each.about for each in transitions))
+    return Recording(
+        seed=facts["seed"],
+        verdict=facts["verdict"],
+        succeeded=row["success"],
+        contradicted=facts["verdict"] in played.machine.successes and not row["success"],
+        retries=_retries(transitions, facts["verdict"], played.machine),
+        sim_time_s=kept.log.ticks * robot.dt_s,
+        state_hash=facts["state_hash"],
+        targets=tuple(dict.fromkeys(name for name in mentioned if name)),
+        transitions=transitions,
+        entries=tuple((float(t_s), str(state)) for t_s, state in facts["entries"]),
+        recoveries=tuple((float(begin_s), float(end_s)) for begin_s, end_s in facts["recoveries"]),
+        evidence=kept.evidence,
+        truth=facts["truth"],
+        strikes=tuple(Strike(**each) for each in facts["strikes"]),
+        scenario=facts["scenario"],
+        log=kept.log,
+    )
+
+
+def label_differences(row: Row, recording: Recording) -> Iterator[str]:
+    """In what the row of an episode contradicts its recording."""
+    for name, told in labels_of(recording).items():
+        if name in JSON_COLUMNS:
+            if json.loads(row[name]) != json.loads(told):
+                yield f"column {name} of the row is not what the log says"
+        elif row[name] != told:
+            yield f"{name} is {row[name]} in the row and {told} in the log"
+
+
+def _retries(transitions: tuple[Transition, ...], verdict: str, machine: Machine) -> int:
+    """As they were counted: budgets of the whole machine that were spent, or where it came to no end, its retreats."""
+    if verdict in machine.outcomes:
+        outer = (each for each in transitions if "." not in each.state)
+        return sum(machine.is_retry(each.state, each.outcome, each.then) for each in outer)
+    return sum(each.state == "back_off" for each in transitions)

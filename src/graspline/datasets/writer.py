@@ -1,0 +1,214 @@
+"""Adding to a dataset, one whole episode at a time.
+
+The order of an episode's files makes the commit: videos, log, data, its row, statistics, and last the index,
+`meta/info.json`. What the index does not count is not there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from graspline.datasets.card import card_of
+from graspline.datasets.files import (
+    LOCK,
+    folder_bytes,
+    half_file,
+    json_bytes,
+    locked,
+    make_folder,
+    parquet_bytes,
+    remove,
+    write,
+    write_all,
+)
+from graspline.datasets.films import Film
+from graspline.datasets.frames import columns_of, table_of
+from graspline.datasets.index import INFO, info_of
+from graspline.datasets.leftovers import Next, leftovers_in, next_after
+from graspline.datasets.recording import Recording, pack
+from graspline.datasets.rows import (
+    Rejected,
+    Row,
+    data_file,
+    episode_row,
+    log_file,
+    row_file,
+    rows_table,
+    stats_in,
+    video_file,
+)
+from graspline.datasets.settings import DatasetSettings, differences
+from graspline.datasets.stats import all_merged, stats_bytes, stats_of
+from graspline.datasets.store import CARD, FORMAT, OURS, STATS, TASKS, Dataset, deleted_in, origin_in, rows_in
+from graspline.datasets.tables import numbers_in
+from graspline.errors import EnvironmentProblem, InputError
+
+
+class Writer:
+    """The one process that adds episodes. What it has committed stays, whatever happens to it."""
+
+    def __init__(self, root: Path, settings: DatasetSettings, sentence: str, rows: Sequence[Row]) -> None:
+        self.root, self.settings, self._sentence = root, settings, sentence
+        task, parameters = settings.found_task()
+        self._scene = task.scene(parameters)
+        self.committed, self.frames = len(rows), rows[-1]["dataset_to_index"] if rows else 0
+        self._next = next_after(rows, deleted_in(root), settings)
+        self._stats = all_merged(stats_in(row) for row in rows)
+        self._drop_leftovers()
+        self.disk_bytes = folder_bytes(root)
+
+    @property
+    def next_seed(self) -> int:
+        """No seed before it needs to be played."""
+        return self._next.seed
+
+    def commit(
+        self,
+        recording: Recording,
+        values: Mapping[str, NDArray[Any]],
+        films: Mapping[str, Film],
+        rejected: Sequence[Rejected] = (),
+    ) -> Row:
+        """Add one episode: after this returns it is in the dataset, and before it nothing of it is."""
+        length = len(values["timestamp"])
+        table = table_of(values, self._scene, self.committed, self.frames)
+        stats = {
+            column.name: stats_of(numbers_in(table, column.name))
+            for column in columns_of(self._scene)
+            if column.dtype != "string"
+        }
+        stats |= {key: film.stats for key, film in films.items()}
+        row = episode_row(
+            recording,
+            index=self.committed,
+            episode_id=self._next.episode_id,
+            task=self._sentence,
+            length=length,
+            first_row=self.frames,
+            fps=self.settings.fps,
+            views=self.settings.views,
+            slot=self._next.slot,
+            stats=stats,
+            rejected=rejected,
+        )
+        total = all_merged([self._stats, stats] if self._stats else [stats])
+        slot, episode_id = self._next.slot, self._next.episode_id
+        files = {video_file(key, slot): film.mp4 for key, film in films.items()}
+        files |= {
+            log_file(episode_id): pack(recording),
+            data_file(slot): parquet_bytes(table),
+            row_file(slot): parquet_bytes(rows_table([row])),
+            STATS: stats_bytes(total),
+            INFO: json_bytes(info_of(self.settings, self._scene, self.committed + 1, self.frames + length)),
+        }
+        # The index last: it counts the episode when everything else is there.
+        write_all(self.root, files)
+        self.disk_bytes += sum(len(data) for name, data in files.items() if name not in (STATS, INFO))
+        self._stats = total
+        self.committed, self.frames = self.committed + 1, self.frames + length
+        self._next = Next(episode_id=episode_id + 1, seed=recording.seed + 1, slot=slot.next())
+        return row
+
+    def _drop_leftovers(self) -> None:
+        """Take away what a killed writer left of an episode that the index does not count.
+
+        Readers that go by the index do not see it, but LeRobot's takes every file it finds.
+        """
+        for name in self._next.files(view.key for view in self.settings.views):
+            remove(self.root, name)
+        stats = self.root / STATS
+        if not self.committed:
+            remove(self.root, STATS)
+        elif not stats.is_file() or stats.read_bytes() != stats_bytes(self._stats):
+            write(self.root, STATS, stats_bytes(self._stats))
+
+
+@contextmanager
+def open_writer(root: Path, settings: DatasetSettings, sentence: str) -> Iterator[Writer]:
+    """Begin a dataset, or go on with one that has the same settings; anything else is refused and left as it is."""
+    _prepare_folder(root)
+    with locked(root):
+        rows = _rows_to_go_on_with(root, settings) if (root / OURS).is_file() else ()
+        _begin(root, settings, sentence)
+        yield Writer(root, settings, sentence, rows)
+
+
+def _rows_to_go_on_with(root: Path, settings: DatasetSettings) -> tuple[Row, ...]:
+    """Those that the index counts, of a dataset that one more episode can be added to."""
+    origin = origin_in(root)
+    if origin.merged_from:
+        raise InputError(f"{root}: was merged; generate into a folder of its own and merge that too")
+    found = differences(origin.settings, settings)
+    if found:
+        raise InputError([f"{root}: the dataset was made with other settings:", *(f"  {each}" for each in found)])
+    if not (root / INFO).is_file():
+        leftovers_in(root, settings, (), rows_in(root))
+        return ()
+    dataset = Dataset.open(root)
+    leftovers_in(root, settings, dataset.rows, dataset.uncounted)
+    dataset.check_stats()
+    return dataset.rows
+
+
+def _begin(root: Path, settings: DatasetSettings, sentence: str) -> None:
+    """What does not change from episode to episode, if it is not there yet; first what makes the folder ours."""
+    task, parameters = settings.found_task()
+    states = list(task.machine(parameters).paths())
+    files = {
+        OURS: json_bytes({"format": FORMAT, "settings": settings.as_dict(), "states": states}),
+        CARD: card_of(settings, sentence).encode(),
+        TASKS: parquet_bytes(tasks_table([sentence])),
+    }
+    for name, data in files.items():
+        if not (root / name).is_file():
+            write(root, name, data)
+
+
+def _prepare_folder(root: Path) -> None:
+    if root.exists() and not root.is_dir():
+        raise InputError(f"{root}: is a file, expected a folder")
+    try:
+        make_folder(root)
+        if not (root / OURS).is_file() and _holds_other_files(root):
+            raise InputError(f"{root}: holds other files and is no dataset of graspline; choose a new or empty folder")
+        (root / LOCK).touch()
+    except OSError as error:
+        raise EnvironmentProblem(f"{root}: cannot be written to: {error.strerror or error}") from None
+
+
+def _holds_other_files(root: Path) -> bool:
+    """Whether there is anything that a writer killed before it had begun would not have left."""
+    ours = {root / LOCK, half_file(root, OURS)}
+    return any(path not in ours and (path.is_symlink() or not path.is_dir()) for path in root.rglob("*"))
+
+
+def tasks_table(sentences: Sequence[str]) -> pa.Table:
+    """Sentences as LeRobot reads them: a frame of pandas whose index they are."""
+    table = pa.table({"task_index": pa.array(range(len(sentences)), pa.int64()), "task": pa.array(list(sentences))})
+    columns = [
+        {"name": name, "field_name": name, "pandas_type": kind, "numpy_type": plain, "metadata": None}
+        for name, kind, plain in (("task_index", "int64", "int64"), ("task", "unicode", "object"))
+    ]
+    pandas = {
+        "index_columns": ["task"],
+        "column_indexes": [
+            {
+                "name": None,
+                "field_name": None,
+                "pandas_type": "unicode",
+                "numpy_type": "object",
+                "metadata": {"encoding": "UTF-8"},
+            }
+        ],
+        "columns": columns,
+        "creator": {"library": "pyarrow", "version": pa.__version__},
+        "pandas_version": "2.2.0",
+    }
+    return table.replace_schema_metadata({"pandas": json.dumps(pandas)})

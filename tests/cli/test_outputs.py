@@ -1,0 +1,39 @@
+"""Files that commands write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import graspline.cli.report
+from graspline.cli.outputs import write_whole
+
+from .doors import call
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    write_whole(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "half a character: \udc80")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_page_that_is_being_read_stays_what_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    write_whole(path, "old")
+    with path.open() as reading:
+        write_whole(path, "new")
+        assert reading.read() == "old"
+    assert path.read_text() == "new"
+
+
+def test_a_report_appears_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is refused by the encoder after the old file would have been emptied."""
+    monkeypatch.setattr(graspline.cli.report.Dataset, "open", lambda folder: None)
+    monkeypatch.setattr(graspline.cli.report, "report_page", lambda dataset: "half a character: \udc80")
+    (tmp_path / "report.html").write_text("old")
+    assert call("report", tmp_path).code == 5
+    assert (tmp_path / "report.html").read_text() == "old"
