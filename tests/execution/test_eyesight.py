@@ -132,8 +132,8 @@ def test_events_that_are_logged_tell_what_a_camera_showed() -> None:
         (8, Place(body=CUBE, position_m=MOVED)),
         (9, See()),
     ]
-    assert [shown_tick(events, tick, "wrist") for tick in range(11)] == [0, 1, 2, None, None, 5, 5, 5, 5, 9, 10]
-    assert [shown_tick(events, tick, "front") for tick in range(11)] == [0, 1, 2, 3, 4, 5, 5, 5, 5, 9, 10]
+    assert [shown_tick(events, tick, "wrist", 60) for tick in range(11)] == [0, 1, 2, None, None, 5, 5, 5, 5, 9, 10]
+    assert [shown_tick(events, tick, "front", 60) for tick in range(11)] == [0, 1, 2, 3, 4, 5, 5, 5, 5, 9, 10]
 
 
 def drawn_from_memory(events: list[tuple[int, Event]], ticks: int, camera: str) -> list[int | None]:
@@ -176,7 +176,7 @@ LATE = Misjudge(delay_s=3 / 60)
 def test_pictures_drawn_from_a_log_show_what_was_seen_then(
     events: list[tuple[int, Event]], shown: list[int] | None, camera: str
 ) -> None:
-    logged = [shown_tick(events, tick, camera) for tick in range(12)]
+    logged = [shown_tick(events, tick, camera, 60) for tick in range(12)]
     assert logged == drawn_from_memory(events, 12, camera)
     if shown is not None and camera == "wrist":
         assert logged == shown

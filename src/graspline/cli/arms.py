@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 import yaml
 
-from graspline.cli.outputs import make_folder
+from graspline.cli.outputs import make_folder, write_whole
 from graspline.episodes.arm_pages import jaw_page, line_row, opening_rows, workspace_page
 from graspline.errors import InputError, nearest
 from graspline.kinematics import jaw as jaws
@@ -55,10 +55,10 @@ def workspace(
         f"of {found.coverage.poses} poses within the margins inverse kinematics accepts "
         f"{100 * found.coverage.share:.1f} %, either way round {100 * found.coverage.share_either_way:.1f} %"
     )
-    (out / "workspace_bounds.yaml").write_text(
-        yaml.safe_dump(found.document(), sort_keys=False, default_flow_style=None)
+    write_whole(
+        out / "workspace_bounds.yaml", yaml.safe_dump(found.document(), sort_keys=False, default_flow_style=None)
     )
-    (out / "workspace.html").write_text(workspace_page(found, plan_view(arm, _PLAN_HEIGHT_M), _PLAN_HEIGHT_M))
+    write_whole(out / "workspace.html", workspace_page(found, plan_view(arm, _PLAN_HEIGHT_M), _PLAN_HEIGHT_M))
     print(f"written: {out / 'workspace_bounds.yaml'}, {out / 'workspace.html'}", file=sys.stderr)
 
 
@@ -84,7 +84,7 @@ def jaw(
     print()
     _print_table(("line fitted up to", "gap at 0°", "per radian", "misses at most"), map(line_row, opening.lines))
     if out is not None:
-        (out / "jaw.html").write_text(jaw_page(found.name, opening))
+        write_whole(out / "jaw.html", jaw_page(found.name, opening))
         print(f"written: {out / 'jaw.html'}", file=sys.stderr)
 
 

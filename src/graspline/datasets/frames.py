@@ -110,6 +110,7 @@ class Timeline:
     ticks: NDArray[np.intp]
     # Where the reference stands at each frame's end.
     ends: NDArray[np.intp]
+    control_hz: int
 
     def __len__(self) -> int:
         return len(self.ticks)
@@ -119,12 +120,12 @@ def timeline_of(ticks: int, control_hz: int, fps: int) -> Timeline:
     """At least one frame; the last one may reach past the end, where the reference holds."""
     step = control_hz // fps
     begins = np.arange(0, max(ticks, 1), step)
-    return Timeline(ticks=begins, ends=np.minimum(begins + step, ticks))
+    return Timeline(ticks=begins, ends=np.minimum(begins + step, ticks), control_hz=control_hz)
 
 
 def shown_states(events: tuple[tuple[int, Event], ...], timeline: Timeline, camera: str) -> list[int | None]:
     """For each frame the number of ticks after which its picture shows the world; None for a black one."""
-    shown = (shown_tick(events, int(tick) - 1, camera) for tick in timeline.ticks)
+    shown = (shown_tick(events, int(tick) - 1, camera, timeline.control_hz) for tick in timeline.ticks)
     return [None if after is None else after + 1 for after in shown]
 
 

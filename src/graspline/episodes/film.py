@@ -75,20 +75,22 @@ def _moment(episode: Episode, scene: Scene, tick: int, ticks: Sequence[int]) -> 
 
 def _frames(episode: Episode, scene: Scene, moments: Iterable[Moment], width: int, height: int) -> Iterator[Pixels]:
     """What both cameras saw at each moment, the wrist's in a corner of the other's, with the words above."""
-    inset_px = round(_INSET * width), round(_INSET * height)
+    inset_px, hz = (round(_INSET * width), round(_INSET * height)), scene.robot.control_hz
     with open_renderer(scene, width, height) as front, open_renderer(scene, *inset_px) as wrist:
         for moment in moments:
-            picture = _drawn(episode.log, moment.tick, front, "front", shadows=front.name == "gl").copy()
-            corner = _drawn(episode.log, moment.tick, wrist, "wrist")
+            picture = _drawn(episode.log, moment.tick, hz, front, "front", shadows=front.name == "gl").copy()
+            corner = _drawn(episode.log, moment.tick, hz, wrist, "wrist")
             top, (down, across) = round(_INSET_TOP * height), corner.shape[:2]
             picture[top : top + down + 2 * _EDGE_PX, : across + 2 * _EDGE_PX] = 0
             picture[top + _EDGE_PX : top + _EDGE_PX + down, _EDGE_PX : _EDGE_PX + across] = corner
             yield caption(picture, [moment.words])
 
 
-def _drawn(log: EpisodeLog, tick: int, renderer: Renderer, camera: str, *, shadows: bool = False) -> Pixels:
+def _drawn(
+    log: EpisodeLog, tick: int, control_hz: int, renderer: Renderer, camera: str, *, shadows: bool = False
+) -> Pixels:
     """What a camera delivered after a tick: a blackout stays black, a frozen picture stays as it was."""
-    shown = shown_tick(log.events, tick, camera)
+    shown = shown_tick(log.events, tick, camera, control_hz)
     if shown is None:
         return np.zeros((renderer.height, renderer.width, 3), np.uint8)
     return renderer.draw(log.states[shown], log.variation, camera, shadows=shadows).rgb

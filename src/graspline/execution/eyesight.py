@@ -18,9 +18,6 @@ from graspline.engine.protocol import Engine
 
 Array = NDArray[np.float64]
 
-# Of every robot so far; a log does not say at what rate it was made.
-_CONTROL_HZ = 60
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glimpse:
@@ -127,9 +124,7 @@ class Eyesight:
         return trouble.random.normal(0.0, trouble.sigma_m, 3)
 
 
-def shown_tick(
-    events: Sequence[tuple[int, Event]], tick: int, camera: str, control_hz: int = _CONTROL_HZ
-) -> int | None:
+def shown_tick(events: Sequence[tuple[int, Event]], tick: int, camera: str, control_hz: int) -> int | None:
     """For pictures drawn from a log: after which tick's end a camera's picture at `tick` shows; None if it is black."""
     black = False
     # Since when this camera, and all, are frozen; since when all are late, and by how many ticks.
