@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -104,10 +106,24 @@ def test_not_a_number_is_refused() -> None:
 def test_rounding_is_forgiven_but_no_more() -> None:
     path = standing()
     path.positions[:, 0] = -0.5 + 3.0 * path.dt_s * np.arange(path.ticks + 1)
-    path.velocities[:, 0] = 3.0 * (1 + SLACK / 2)
-    assert check_path(path, SO101) is None
     path.velocities[:, 0] = 3.0 * (1 + 2 * SLACK)
     assert check_path(path, SO101) is not None
+    path.velocities[:, 0] = 3.0 * (1 + SLACK / 2)
+    assert check_path(path, SO101) is None
+
+
+def test_a_path_that_passed_is_sealed_and_a_changed_copy_is_checked_again() -> None:
+    path = standing()
+    assert not path.keeps_limits_of(SO101)
+    assert check_path(path, SO101) is None
+    assert path.keeps_limits_of(SO101)
+    with pytest.raises(ValueError, match="read-only"):
+        path.positions[1, 0] = 9.0
+    slower = dataclasses.replace(SO101, limits=SO101.limits)
+    assert not path.keeps_limits_of(slower)
+    copied = dataclasses.replace(path, positions=path.positions + 9.0)
+    assert not copied.keeps_limits_of(SO101)
+    assert check_path(copied, SO101) is not None
 
 
 def test_positions_that_jump_away_from_their_velocities_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -159,3 +160,34 @@ def test_the_shared_model_is_left_as_it_was() -> None:
 def test_a_robot_that_touches_nothing_is_not_disturbed_by_a_cube_on_the_table() -> None:
     """The cube rests on the table; only the robot's own contacts are asked for."""
     assert world_with(believed(half=0.02)).first_collision(np.stack([HOME] * 3)) is None
+
+
+def test_nothing_of_the_arm_moves_farther_than_its_levers_say() -> None:
+    model = SO101.model()
+    data = mujoco.MjData(model)
+    random = np.random.default_rng(0)
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+
+    def points(joints: Array) -> Array:
+        """Corners of the boxes around all geoms, in the world."""
+        data.qpos[:] = joints
+        mujoco.mj_kinematics(model, data)
+        boxes = model.geom_aabb[:, None, :3] + model.geom_aabb[:, None, 3:] * corners
+        turned = np.einsum("gij,gcj->gci", data.geom_xmat.reshape(-1, 3, 3), boxes)
+        return data.geom_xpos[:, None] + turned
+
+    for _ in range(300):
+        joints = random.uniform(SO101.limits.lower, SO101.limits.upper)
+        step = random.uniform(-1e-4, 1e-4, len(joints))
+        moved = np.linalg.norm(points(joints + step) - points(joints), axis=-1).max()
+        assert moved <= np.abs(step) @ SO101.levers_m * 1.001
+
+
+def test_samples_of_a_path_lie_close_together_and_keep_both_ends() -> None:
+    world = world_with()
+    path = joint_move(SO101, at_rest(HOME), tip_at(0.25, 0.0, 0.05), speed=0.5)
+    samples = world.samples(path.positions)
+    assert np.array_equal(samples[0], path.positions[0])
+    assert np.array_equal(samples[-1], path.end)
+    assert len(samples) < len(path.positions)
+    assert (np.abs(np.diff(samples, axis=0)) @ SO101.levers_m).max() < 0.05

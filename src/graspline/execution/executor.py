@@ -403,8 +403,8 @@ class Executor:
             )
         if path.ticks < 1:
             raise WiringError(f"motion {motion.name!r} has no tick to play; a path has at least two rows")
-        apart = np.abs(path.positions[0] - command.position).max()
-        drift = 0.0 if motion.corners else np.abs(path.velocities[0] - command.velocity).max()
+        apart = _apart(path.positions[0], command.position)
+        drift = 0.0 if motion.corners else _apart(path.velocities[0], command.velocity)
         if not (apart <= CONTINUITY and drift <= CONTINUITY):
             raise WiringError(
                 f"motion {motion.name!r} starts {apart:.2g} rad and {drift:.2g} rad/s away from the command in force"
@@ -484,6 +484,11 @@ class Executor:
             spread=self._sights.spread,
             jaw=self.robot.jaw,
         )
+
+
+def _apart(first: Array, second: Array) -> float:
+    """The greatest difference of two rows; mostly they are the same to the last bit."""
+    return 0.0 if first.tobytes() == second.tobytes() else float(np.abs(first - second).max())
 
 
 def _vectors(columns: Array) -> Array:

@@ -21,7 +21,7 @@ from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
-from graspline.planning.collision import STRIDE, CollisionWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import ROLL_OFFSET_RAD
 
@@ -177,33 +177,35 @@ def _reached(
     pitch, count = STRAIGHT_DOWN_RAD - tilt, len(which)
     yaw = np.array([each.yaw_rad for each in grasps])[which]
     tool = np.array([each.tool_m for each in grasps])[which]
+    standoff = np.array([each.standoff_m for each in grasps])[which]
     centre = np.broadcast_to(query.estimate.position_m, (count, 3))
-    above = centre + np.array([each.standoff_m for each in grasps])[which, None] * _back(centre, pitch)
-    both = solve(
-        np.concatenate([centre, above]),
-        np.concatenate([pitch, pitch]),
-        np.concatenate([yaw, yaw]),
-        np.concatenate([tool, tool]),
-        query.reach.joint_margin_rad,
-        backwards=False,
-    )
-    reached = both.reached.reshape(2, count, 2)
-    lean = jaw_lean(both.joints_rad[:count, 0])
+
+    def solved(rows: NDArray[np.intp], above: Array | float) -> Solutions:
+        points = centre[rows] + above * _back(centre[rows], pitch[rows])
+        return solve(points, pitch[rows], yaw[rows], tool[rows], query.reach.joint_margin_rad, backwards=False)
+
+    every = np.arange(count)
+    at = solved(every, 0.0)
+    reached, lean = at.reached, jaw_lean(at.joints_rad[:, 0])
     limit = np.array([_lean_limit(each, query.reach) for each in grasps])[which]
-    usable = np.any(reached.all(axis=0), axis=1) & (lean <= limit)
+    promising = np.flatnonzero(np.any(reached, axis=1) & (lean <= limit))
+    usable = np.zeros(count, np.bool_)
+    if len(promising):
+        reached[promising] &= solved(promising, standoff[promising, None]).reached
+        usable[promising] = np.any(reached[promising], axis=1)
     if not usable.any():
-        refused.append(_why(grasps, which, both, reached, lean, limit))
-    order = np.arange(count)
+        refused.append(_why(grasps, which, at, solved(every, standoff[:, None]), lean, limit))
+    order = every
     if not keep_order:
         # The least lean; then the least turn of the wrist, or leaning, the squarest jaws.
-        order = np.lexsort((np.where(tilt > 0, lean, np.abs(both.joints_rad[:count, 0, 4])), tilt))
+        order = np.lexsort((np.where(tilt > 0, lean, np.abs(at.joints_rad[:, 0, 4])), tilt))
     chosen: list[tuple[Grasp, float, int, float]] = []
     taken: dict[int, float] = {}
     for index in order[usable[order]].tolist():
         candidate = int(which[index])
         if tilt[index] - taken.get(candidate, -1.0) >= _NEXT_TILT_RAD:
             taken[candidate] = float(tilt[index])
-            branch = int(np.argmax(reached[:, index].all(axis=0)))
+            branch = int(np.argmax(reached[index]))
             chosen.append((grasps[candidate], float(pitch[index]), branch, float(lean[index])))
     return chosen
 
@@ -225,22 +227,20 @@ def _back(position: Array, pitch: Array) -> Array:
 def _why(
     grasps: list[Grasp],
     which: NDArray[np.intp],
-    both: Solutions,
-    reached: NDArray[np.bool_],
+    at: Solutions,
+    above: Solutions,
     lean: Array,
     limit: Array,
 ) -> GraspRejected:
     """Why the candidate that came nearest cannot be used."""
-    count = len(which)
-    poses = np.any(reached.all(axis=0), axis=1)
+    poses = np.any(at.reached & above.reached, axis=1)
     if poses.any():
         index = int(np.argmin(np.where(poses, lean - limit, np.inf)))
         evidence = (at_most("jaw_axis_off_face", lean[index], limit[index], "rad"),)
         return GraspRejected(label=grasps[which[index]].label, stage="grasp", check="jaw_alignment", evidence=evidence)
-    short = np.maximum(both.excess, 0).sum(axis=-1).min(axis=-1)
-    index = int(np.argmin(short[:count] + short[count:]))
-    stage, row = ("grasp", index) if not reached[0, index].any() else ("above", index + count)
-    evidence = both.explain(row) or (at_most("elbow_branches_needed", 2, 1),)
+    index = int(np.argmin(sum(np.maximum(each.excess, 0).sum(axis=-1).min(axis=-1) for each in (at, above))))
+    stage, solutions = ("grasp", at) if not at.reached[index].any() else ("above", above)
+    evidence = solutions.explain(index) or (at_most("elbow_branches_needed", 2, 1),)
     return GraspRejected(label=grasps[which[index]].label, stage=stage, check="reach", evidence=evidence)
 
 
@@ -315,8 +315,7 @@ def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> GraspRejected
         return GraspRejected(label=grasp.label, stage=stage, check="limits", evidence=refused.evidence)
     # From the seat on the object is in the hand, where touching it is the point.
     query.world.place((query.estimate, *query.others) if stage in ("approach", "posture", "descend") else query.others)
-    samples = np.concatenate([path.positions[:-1:STRIDE], path.positions[-1:]])
-    hit = query.world.first_collision(samples)
+    hit = query.world.first_collision(query.world.samples(path.positions))
     if hit is not None:
         return GraspRejected(label=grasp.label, stage=stage, check="collision", evidence=hit.evidence)
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,17 @@ class Path:
     positions: Array
     velocities: Array
     dt_s: float
+    # The robot whose limits it was found to keep; from then on its rows cannot be written.
+    _kept: Robot | None = field(default=None, init=False, repr=False, compare=False)
+
+    def keeps_limits_of(self, robot: Robot) -> bool:
+        """Whether `check_path` has passed it for this robot."""
+        return self._kept is robot
+
+    def seal(self, robot: Robot) -> None:
+        """Remember that it keeps this robot's limits."""
+        self.positions.flags.writeable = self.velocities.flags.writeable = False
+        object.__setattr__(self, "_kept", robot)
 
     @property
     def ticks(self) -> int:
@@ -84,12 +95,15 @@ class PathRefused:
 
 def check_path(path: Path, robot: Robot) -> PathRefused | None:
     """Every sample inside range, velocity and acceleration limits, or what breaks which limit by how much."""
+    if path.keeps_limits_of(robot):
+        return None
     limits, positions = robot.limits, path.positions
     # Written so that what is not a number is outside, too.
     inside = _all((positions >= limits.lower) & (positions <= limits.upper)) and keeps_rates(path, limits)
-    if not inside:
+    if not inside or not _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)):
         return _refusal(path, robot)
-    return None if _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)) else _refusal(path, robot)
+    path.seal(robot)
+    return None
 
 
 def check_corners(path: Path, robot: Robot) -> PathRefused | None:

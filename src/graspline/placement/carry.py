@@ -20,7 +20,7 @@ from graspline.motion.lines import minimum_jerk, scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
-from graspline.planning.collision import STRIDE, CollisionWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import FIXED_FACE_M
 
@@ -254,8 +254,16 @@ class _Release:
         self._azimuth = _azimuth(target)
 
     def postures(self) -> list[Posture] | GraspRejected:
-        """For each turn the steepest pitch that reaches the spot and above it, least turn of the wrist first."""
-        tilts = np.arange(0.0, self.query.carry.max_tilt_rad + 1e-9, _TILT_STEP_RAD)
+        """Turns of the hand that reach the spot and above it: straight down if enough do, or each as steep as it can.
+
+        The least turn of the wrist comes first.
+        """
+        upright = self._postures(np.zeros(1))
+        if isinstance(upright, list) and len(upright) == _POSTURES:
+            return upright
+        return self._postures(np.arange(0.0, self.query.carry.max_tilt_rad + 1e-9, _TILT_STEP_RAD))
+
+    def _postures(self, tilts: Array) -> list[Posture] | GraspRejected:
         turn, tilt = (grid.ravel() for grid in np.meshgrid(_TURNS_RAD, tilts, indexing="ij"))
         count = len(turn)
         positions = np.concatenate([np.tile(self.target, (count, 1)), np.tile(self.above, (count, 1))])
@@ -490,7 +498,7 @@ class _Release:
         refused = check_path(path, query.robot)
         if refused is not None:
             return GraspRejected(label=self.label, stage=stage, check="limits", evidence=refused.evidence)
-        samples = np.concatenate([path.positions[:-1:STRIDE], path.positions[-1:]])
+        samples = query.world.samples(path.positions)
         bumped = held_clearance(query, samples) if held else ()
         if bumped:
             return GraspRejected(label=self.label, stage=stage, check="collision", evidence=bumped)

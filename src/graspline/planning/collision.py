@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 
 # What believed surfaces are grown by: fingers pass no closer.
 CLEARANCE_M = 0.001
-# A path is checked every so many ticks: at the speeds of this arm no more than a few millimetres apart.
-STRIDE = 3
+# Of a path, so many samples are checked that nothing of the robot moves much farther from one to the next.
+_STEP_M = 0.025
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,7 @@ class CollisionWorld:
         self._model = copy.copy(scene.model)
         self._data = mujoco.MjData(self._model)
         model = self._model
+        self._levers_m = scene.robot.levers_m
         self._joints = np.array([scene.joint_address(name) for name in scene.robot.joints])
         # Everything that is neither furniture nor an object belongs to the robot.
         loose = (*scene.object_names, *scene.place_names)
@@ -86,6 +87,14 @@ class CollisionWorld:
         if shape is not None and self._sizes.get(estimate.name) != (x, y, z):
             write_edits(self._model, shape(estimate.name, (x, y, z)))
             self._sizes[estimate.name] = (x, y, z)
+
+    def samples(self, positions: Array) -> Array:
+        """As many rows of a path's joint positions (T, nu) as need checking; the first and the last among them."""
+        moved_m = np.abs(positions[1:] - positions[:-1]) @ self._levers_m
+        steps = np.floor(np.cumsum(moved_m) / _STEP_M)
+        # The last row before each whole step is passed.
+        chosen = np.flatnonzero(steps[1:] != steps[:-1]) + 1
+        return positions[np.concatenate([[0], chosen, [len(positions) - 1]])]
 
     def first_collision(self, positions: Array) -> Collision | None:
         """Check joint positions (T, nu) one after another; the first at which the robot touches anything."""

@@ -71,6 +71,8 @@ class Robot:
     limits: JointLimits
     servo: Servo
     home: Array
+    # How far from each joint's axis anything that it moves can be, (nu,).
+    levers_m: Array
     jaw_law: JawLaw
     control_hz: int
     substeps: int

@@ -385,6 +385,8 @@ SO101 = Robot(
     ),
     servo=SERVO,
     home=HOME,
+    # The arm stretched out; about its own axis the hand, and the jaw.
+    levers_m=np.array([0.47, 0.44, 0.33, 0.2, 0.06, 0.11]),
     jaw_law=_jaw_law(),
     control_hz=60,
     substeps=8,

@@ -26,7 +26,7 @@ from graspline.motion.path import at_rest
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Estimate, Perception
 from graspline.perception.speeds import fitted_speed, speed_now
-from graspline.planning.collision import CLEARANCE_M, STRIDE, CollisionWorld
+from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
@@ -334,7 +334,8 @@ def _draw_blocks(
 ) -> dict[str, Lying] | None:
     """Blocks beside the cube, none of them where the certified plan passes; None if there is no room for them."""
     world = collision_world(CLEARANCE_M, parameters.randomize.distractors.pool)
-    samples = np.concatenate([path.positions[::STRIDE] for path in (plan.approach, plan.descend, plan.seat, plan.lift)])
+    parts = (plan.approach, plan.descend, plan.seat, plan.lift)
+    samples = np.concatenate([world.samples(path.positions) for path in parts])
     blocks: list[Estimate] = []
 
     def welcome(block: Estimate) -> bool:

@@ -5,6 +5,7 @@ The sampler that certifies scenes and the state that executes call the same func
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -138,7 +139,7 @@ def _unlike(free: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """The best spots that are at least a centimetre apart."""
     chosen: list[tuple[float, float]] = []
     for spot in free:
-        if all(np.hypot(spot[0] - other[0], spot[1] - other[1]) >= 0.01 for other in chosen):
+        if all(math.dist(spot, other) >= 0.01 for other in chosen):
             chosen.append(spot)
         if len(chosen) == _SPOTS:
             break

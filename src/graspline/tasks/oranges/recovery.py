@@ -23,7 +23,7 @@ from graspline.placement.book import PlacementBook
 from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry, plan_raise
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, has_been_still, is_still_now, rests_on
-from graspline.planning.collision import STRIDE, CollisionWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.home import home_joints
 from graspline.tasks.oranges.job import Job, Noted, Progress
@@ -147,8 +147,7 @@ def _hits(world: CollisionWorld, path: Path, around: tuple[Estimate, ...], start
         # Touching something from the start: what it touches may be the very fruit that was let go.
         near = [each for each in around if not _beside(world, each, start)]
         world.place(tuple(near))
-    samples = np.concatenate([path.positions[:-1:STRIDE], path.positions[-1:]])
-    return world.first_collision(samples) is not None
+    return world.first_collision(world.samples(path.positions)) is not None
 
 
 def _beside(world: CollisionWorld, thing: Estimate, start: Command) -> bool:
