@@ -75,7 +75,8 @@ def test_only_robots_and_scenes_edit_models() -> None:
 def test_there_is_no_wall_clock_below_the_front_doors() -> None:
     found = []
     for path in files():
-        if room_of(path) == "cli" or path.name == "benchmarks.py":
+        # What is live keeps pace with the clock, in one place.
+        if room_of(path) == "cli" or path.name == "benchmarks.py" or path == SOURCE / "live" / "pace.py":
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):

@@ -47,6 +47,11 @@ def test_each_says_what_it_did(root: Path, tmp_path: Path) -> None:
     exported = call("export", root, "--to", "hdf5", "--out", tmp_path / "new/out.hdf5")
     assert exported.code == 0
     assert exported.err.startswith(f"{tmp_path / 'new/out.hdf5'}: 3 episodes, ")
+    exported = call("export", root, "--to", "rosbag2", "--out", tmp_path / "new/bags")
+    assert (exported.code, exported.out) == (0, "")
+    assert exported.err.startswith(f"{tmp_path / 'new/bags'}: 3 bags, ")
+    again = refused("export", root, "--to", "rosbag2", "--out", tmp_path / "new/bags")
+    assert again == [f"--out {tmp_path / 'new/bags'}: exists already; choose a new or empty folder"]
 
 
 def test_the_real_command_merges_what_it_generated(made: Path, tmp_path: Path) -> None:
@@ -80,10 +85,14 @@ def test_what_to_delete_must_be_named(root: Path) -> None:
 
 def test_formats_and_names_of_files_are_checked(root: Path, tmp_path: Path) -> None:
     assert refused("export", root, "--to", "hdf", "--out", tmp_path / "out.hdf5") == [
-        "--to: 'hdf' is unknown; did you mean 'hdf5'? known: hdf5"
+        "--to: 'hdf' is unknown; did you mean 'hdf5'? known: hdf5, rosbag2"
     ]
     assert "ends in .hdf5" in refused("export", root, "--to", "hdf5", "--out", tmp_path / "out.h5")[0]
     assert "no such dataset folder" in refused("export", tmp_path / "no", "--to", "hdf5", "--out", "out.hdf5")[0]
+    assert "no such dataset folder" in refused("export", tmp_path / "no", "--to", "rosbag2", "--out", "bags")[0]
+    assert refused("export", root, "--to", "rosbag2", "--jpeg", "--out", tmp_path / "bags") == [
+        "--jpeg: is for hdf5; pictures in bags are JPEG files in any case"
+    ]
 
 
 def test_without_h5py_the_way_to_get_it_is_told(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,6 +103,16 @@ def test_without_h5py_the_way_to_get_it_is_told(root: Path, tmp_path: Path, monk
     assert answer.err == "graspline: HDF5 files need h5py: pip install 'graspline[hdf5]'\n"
 
 
+def test_without_rosbags_the_way_to_get_it_is_told(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("bags", "rosbag2"):
+        monkeypatch.delitem(sys.modules, f"graspline.datasets.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
+    answer = call("export", root, "--to", "rosbag2", "--out", tmp_path / "bags")
+    assert (answer.code, answer.out) == (3, "")
+    assert answer.err == "graspline: ROS 2 bags need rosbags: pip install 'graspline[ros]'\n"
+    assert not (tmp_path / "bags").exists()
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     "words, left",
@@ -102,6 +121,7 @@ def test_without_h5py_the_way_to_get_it_is_told(root: Path, tmp_path: Path, monk
         (["delete", "made", "--episode", "1"], "made stays as it was"),
         (["merge", "made", "other", "--out", "all"], "all was not made"),
         (["export", "made", "--to", "hdf5", "--out", "made.hdf5"], "made.hdf5 was not made"),
+        (["export", "made", "--to", "rosbag2", "--out", "bags"], "bags was not made"),
     ],
 )
 def test_stopped_midway_each_says_what_is_left_and_leaves_nothing_else(

@@ -26,7 +26,11 @@ def test_every_task_is_listed_with_what_it_does() -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_printed_configuration_reads_back_as_the_same_parameters(task: str, tmp_path: Path) -> None:
-    sizes = {"lift-cube": "cube.edge_m=[2e-2, 0.03]", "oranges": "oranges.diameter_m=[5e-2, 0.06]"}
+    sizes = {
+        "lift-cube": "cube.edge_m=[2e-2, 0.03]",
+        "oranges": "oranges.diameter_m=[5e-2, 0.06]",
+        "grab": "things.scale=[9e-1, 1.0]",
+    }
     settings = ["--set", "reach.lift_m=0.08", "--set", sizes[task]]
     for given in ([], settings):
         printed = call("config", task, *given)

@@ -18,7 +18,8 @@ from graspline.grasping.candidates import (
     ball_touch_rad,
     in_order,
 )
-from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_grasp, plan_shift
+from graspline.grasping.straight import ReachParameters
+from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.perception.estimates import Estimate

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_grasp
+from graspline.grasping.straight import ReachParameters
+from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld

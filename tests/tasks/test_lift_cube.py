@@ -29,6 +29,7 @@ from graspline.perception.estimates import Estimate, Perception
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_FINGER, HOME, SO101, moving_finger_m
 from graspline.scenes.cube_table import CUBE, cube_table
+from graspline.scenes.variation import Variation
 from graspline.spatial.rotations import yaw_of
 from graspline.tasks.lift_cube import (
     LIFT_CUBE,
@@ -48,7 +49,7 @@ from graspline.tasks.lift_cube import (
 from graspline.tasks.lift_cube import given as inputs_of
 from graspline.tasks.scatter import lying_at
 from graspline.tasks.stages.sight import Eye
-from graspline.tasks.task import Witness
+from graspline.tasks.task import Draw, Witness
 
 from .replies import completed, play, readings, reply, saw
 
@@ -57,6 +58,8 @@ Array = NDArray[np.float64]
 GOAL = GoalParameters()
 LAY_AT_M = 0.015
 DEFAULTS = LiftCube()
+# The cube is given the same whatever was drawn.
+NO_DRAW = Draw(start=np.zeros(0), variation=Variation(), refused=0)
 
 
 def parameters(*assignments: str) -> LiftCube:
@@ -361,7 +364,7 @@ class Script:
     tried: list[tuple[str, ...]] = field(default_factory=list)
 
     def run(self, chosen: LiftCube = DEFAULTS) -> Result:
-        given_inputs = inputs_of(chosen, np.random.default_rng(1))
+        given_inputs = inputs_of(chosen, NO_DRAW, np.random.default_rng(1))
         driver = build_machine(chosen).run(SO101, reply(), given_inputs)
         answer = None
         try:

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from graspline.datasets.recording import KeptLog, Recording
 from graspline.datasets.rows import JSON_COLUMNS, Row, labels_of
 from graspline.episodes.faults import Strike
@@ -35,8 +33,6 @@ class Played:
     task: Task[Any]
     parameters: Parameters
     machine: Machine
-    # The object that the machine is told to work on; empty if it finds its own.
-    given_target: str
 
 
 def played_by(row: Row) -> Played:
@@ -52,13 +48,10 @@ def _found(task_and_parameters: str) -> Played:
         raise InputError("its scenario names no task or no parameters")
     task = find_task(name)
     parameters = load(task.parameters, plain)
-    # What is drawn here is how well it sees, not what it is given to do.
-    given = task.given(parameters, np.random.default_rng(0))
     return Played(
         task=task,
         parameters=parameters,
         machine=task.machine(parameters),
-        given_target=str(given.get("target", "")),
     )
 
 
@@ -69,7 +62,7 @@ def retold(row: Row, kept: KeptLog) -> Recording:
     """
     played, facts = played_by(row), kept.facts
     robot, transitions = played.task.scene(played.parameters).robot, kept.transitions
-    mentioned = (played.given_target, *(each.about for each in transitions))
+    mentioned = (played.task.target, *(each.about for each in transitions))
     return Recording(
         seed=facts["seed"],
         verdict=facts["verdict"],

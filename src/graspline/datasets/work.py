@@ -79,11 +79,12 @@ def attempt(order: Attempts) -> list[Recording | Rejected]:
     episodes = run_scenarios(scenarios, lanes=len(scenarios), threads=1, record_states=True, limit_s=_LIMIT_S)
     for episode in episodes:
         recording = recording_of(episode, machine)
-        found[recording.seed] = recording if _is_kept(recording, settings) else rejected_of(recording)
+        found[recording.seed] = recording if is_kept(recording, settings) else rejected_of(recording)
     return [found[seed] for seed in order.seeds]
 
 
-def _is_kept(recording: Recording, settings: DatasetSettings) -> bool:
+def is_kept(recording: Recording, settings: DatasetSettings) -> bool:
+    """Whether an episode becomes part of a dataset."""
     if recording.succeeded:
         return True
     # What broke down is no demonstration of failing either.

@@ -110,7 +110,7 @@ class CpuEngine:
     def half_extents_m(self, lane: int, name: str) -> Array:
         """Size of an object or place in this lane."""
         edit = self._edits[lane].get(("geom_size", name))
-        return np.array(edit.values if edit else self.scene.half_extents_m(name))
+        return np.array(self.scene.half_extents_m(name) if edit is None else self.scene.extents_of(name, edit.values))
 
     def state(self, lane: int) -> Array:
         """The full integration state of one lane, a copy."""

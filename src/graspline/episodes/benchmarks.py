@@ -155,7 +155,7 @@ def _playing(
     while waiting or executor.busy:
         while idle and waiting and executor.on_beat:
             scenario, draw = waiting.pop()
-            given = task.given(scenario.parameters, scenario.random()[1])
+            given = task.given(scenario.parameters, draw, scenario.random()[1])
             executor.start(
                 idle.pop(), lambda reply, given=given: machine.run(SO101, reply, given), draw.start, draw.variation
             )

@@ -143,19 +143,20 @@ class FaultInjector:
             self._pending[lane].remove(fault)
             if FAULTS[fault.name].needs == "eyes" and not fault.delay_s:
                 # A state may look at once, before the next tick.
-                self._strike(lane, fault)
+                self.strike(lane, fault)
             else:
-                self._executor.call(lane, fault.delay_s, lambda fault=fault: self._strike(lane, fault))
+                self._executor.call(lane, fault.delay_s, lambda fault=fault: self.strike(lane, fault))
 
-    def _strike(self, lane: int, fault: Fault) -> None:
+    def strike(self, lane: int, fault: Fault) -> Strike:
+        """Let a fault strike now, whatever state the lane is in; returns when and at what, or why there was nothing."""
         kind, context = FAULTS[fault.name], self._contexts[lane]
         missed = missing_in_scene(kind, context.engine.scene) or missing_now(kind, context)
         t_s = self._executor.time_s(lane)
-        self.strikes[lane].append(Strike(t_s=t_s, fault=str(fault), target=context.target, missed=missed))
-        if missed:
-            return
-        for after_s, deed in kind.strike(context):
+        strike = Strike(t_s=t_s, fault=str(fault), target=context.target, missed=missed)
+        self.strikes[lane].append(strike)
+        for after_s, deed in kind.strike(context) if not missed else ():
             self._then(lane, after_s, deed, context)
+        return strike
 
     def _then(self, lane: int, after_s: float, deed: Deed, context: Context) -> None:
         def happen() -> None:

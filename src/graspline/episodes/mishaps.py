@@ -28,7 +28,7 @@ _OILED_S = 0.3
 # What helps it out: the jaws of an SO-101 lean and may wedge a cube even without friction.
 _DROP_N = 2.0
 # A shove gives the object this speed within this time. A box slides 2 cm with it, a ball rolls 5 to 10 cm.
-_SHOVE_M_S = {"box": 0.5, "ball": 0.2}
+_SHOVE_M_S = {"box": 0.5, "cylinder": 0.4, "ball": 0.2}
 _SHOVE_S = 0.05
 # Where taken things are put, one beside the other.
 _FAR_AWAY_M = (3.0, 3.0)

@@ -22,9 +22,10 @@ from graspline.evidence import Evidence, passes
 from graspline.execution.executor import Executor
 from graspline.execution.eyesight import Eyesight
 from graspline.execution.happenings import Ended, Entered, Finished, Happening, Observer, Targeted
-from graspline.execution.requests import Driver, Reply
+from graspline.execution.requests import Ask, Driver, Reply, Solve
 from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
+from graspline.rendering.picture import Picture
 from graspline.scenes.scene import Scene
 from graspline.spatial.rotations import quaternion_from_matrix
 from graspline.tasks.task import Draw, Snapshot, Thing
@@ -173,6 +174,122 @@ class _Diary:
             self.targeted[lane][happening.name] = None
 
 
+class Studio:
+    """An executor with what episodes need around it: a diary of their states, faults that strike, and a camera."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        allow_truth: bool,
+        smooth: bool = True,
+        observers: Sequence[Observer] = (),
+        record_states: bool = False,
+        answer: Callable[[int, Ask], str | None] | None = None,
+        solve: Callable[[list[Solve[Any]]], list[Any]] | None = None,
+        take: Callable[[Callable[[], Picture]], Picture] = lambda draw: draw(),
+    ) -> None:
+        """Who answers questions, computes and takes pictures can be chosen; see `Executor`."""
+        self.engine = engine
+        self._diary = _Diary(engine.count)
+        eyesight = Eyesight(engine)
+        self._camera = Camera(engine, eyesight, smooth=smooth)
+        self.executor = Executor(
+            engine,
+            allow_truth=allow_truth,
+            photograph=lambda lane, look: take(lambda: self._camera(lane, look)),
+            answer=answer,
+            solve=solve,
+            eyesight=eyesight,
+            observers=[self._diary, *observers],
+            record_states=record_states,
+        )
+        self.faults = FaultInjector(self.executor)
+        self.executor.observers.append(self.faults)
+
+    def begin(
+        self, lane: int, scenario: Scenario, draw: Draw, player: Machine | Pilot, faults: tuple[Fault, ...] = ()
+    ) -> None:
+        """Reset a lane to what was drawn, and let the player play the scenario from there."""
+        given = self._set(lane, scenario, draw, faults)
+
+        def drive(reply: Reply) -> Driver:
+            if isinstance(player, Machine):
+                return player.run(self.executor.robot, reply, given)
+            return player.drive(Instant(scenario=scenario, draw=draw, engine=self.engine, lane=lane, time_s=0.0), reply)
+
+        still_ticks = 1 if isinstance(player, Machine) else 0
+        self.executor.start(lane, drive, draw.start, draw.variation, still_ticks=still_ticks)
+
+    def enter(
+        self, lane: int, scenario: Scenario, draw: Draw, make_driver: Callable[[Reply], Driver], *, logged: bool
+    ) -> None:
+        """Reset a lane to what was drawn, and let somebody drive from its first tick on who plays no scenario."""
+        self._set(lane, scenario, draw, ())
+        self.executor.start(lane, make_driver, draw.start, draw.variation, still_ticks=0, logged=logged)
+
+    def _set(self, lane: int, scenario: Scenario, draw: Draw, faults: tuple[Fault, ...]) -> Mapping[str, Any]:
+        """Make everything ready for a scenario; returns its machine's inputs."""
+        _, for_perception, for_faults, _ = scenario.random()
+        given = scenario.task.given(scenario.parameters, draw, for_perception)
+        context = Context(
+            engine=self.engine,
+            lane=lane,
+            variation=draw.variation,
+            random=for_faults,
+            target=str(given.get("target", self.engine.scene.object_names[0])),
+        )
+        self._diary.clear(lane)
+        if "target" in given:
+            self._diary.targeted[lane][str(given["target"])] = None
+        self._camera.variations[lane] = draw.variation
+        self.faults.arm(lane, faults, context)
+        return given
+
+    def episode(
+        self, lane: int, scenario: Scenario, draw: Draw, machine: Machine, how: Finished, track: Track
+    ) -> Episode:
+        """What has become of a scenario whose lane is done and stays as it ended."""
+        engine, diary, sim_time_s = self.engine, self._diary, track.ticks * self.executor.robot.dt_s
+        verdict, evidence, retries = _verdict(how, machine, diary.ended[lane])
+        log, snapshot = log_of(track), snapshot_of(engine, lane, draw, sim_time_s)
+        return Episode(
+            scenario=scenario,
+            draw=draw,
+            verdict=verdict,
+            succeeded=verdict in machine.successes,
+            retries=retries,
+            sim_time_s=sim_time_s,
+            state_hash=state_hash(log, engine.state(lane)),
+            transitions=tuple(
+                Transition(
+                    t_s=t_s,
+                    state=each.state,
+                    outcome=each.outcome,
+                    then=each.then,
+                    evidence=each.evidence,
+                    about=each.about,
+                )
+                for t_s, each in diary.ended[lane]
+            ),
+            entries=tuple(diary.entered[lane]),
+            evidence=evidence,
+            truth=truth_of(snapshot),
+            goal_by_truth=scenario.task.judge(scenario.parameters, draw, snapshot),
+            log=log,
+            targets=self.targets(lane),
+            strikes=tuple(self.faults.strikes[lane]),
+            error=how.value.error if isinstance(how.value, Ruling) else how.error,
+        )
+
+    def targets(self, lane: int) -> tuple[str, ...]:
+        """Objects the task has turned to, in the order of the first time."""
+        return tuple(self._diary.targeted[lane])
+
+    def close(self) -> None:
+        self._camera.close()
+
+
 def run_scenarios(
     scenarios: Sequence[Scenario],
     *,
@@ -198,21 +315,15 @@ def run_scenarios(
     machines = {each.parameters: each.task.machine(each.parameters) for each in scenarios}
     states = {each: machine.paths() if pilot is None else pilot.states for each, machine in machines.items()}
     faults = {each: parse_faults(each.faults, states[each.parameters]) for each in scenarios}
-    count = min(lanes, len(scenarios))
-    engine = CpuEngine(scene, count, threads or cores())
-    diary = _Diary(count)
-    eyesight = Eyesight(engine)
-    camera = Camera(engine, eyesight, smooth=pilot is None or pilot.smooth)
-    executor = Executor(
+    engine = CpuEngine(scene, min(lanes, len(scenarios)), threads or cores())
+    studio = Studio(
         engine,
         allow_truth=uses_truth,
-        photograph=camera,
-        eyesight=eyesight,
-        observers=[diary, *observers],
+        smooth=pilot is None or pilot.smooth,
+        observers=observers,
         record_states=record_states,
     )
-    injector = FaultInjector(executor)
-    executor.observers.append(injector)
+    executor = studio.executor
     waiting, playing, stopped = list(reversed(scenarios)), {}, False
     hung: set[int] = set()
 
@@ -228,8 +339,8 @@ def run_scenarios(
             for lane in executor.idle_lanes() if waiting and not stopped and executor.on_beat else ():
                 if waiting:
                     scenario = waiting.pop()
-                    player, struck = pilot or machines[scenario.parameters], faults[scenario]
-                    draw = _begin(lane, scenario, player, executor, injector, diary, camera, struck)
+                    draw = scenario.draw()
+                    studio.begin(lane, scenario, draw, pilot or machines[scenario.parameters], faults[scenario])
                     playing[lane] = scenario, draw
             if not executor.busy:
                 return
@@ -246,14 +357,13 @@ def run_scenarios(
                 after_tick(engine)
             for lane, (how, track) in finished.items():
                 scenario, draw = playing.pop(lane)
-                machine, strikes = machines[scenario.parameters], tuple(injector.strikes[lane])
-                episode = _episode(lane, scenario, draw, machine, how, track, engine, diary, strikes)
+                episode = studio.episode(lane, scenario, draw, machines[scenario.parameters], how, track)
                 if lane in hung:
                     hung.discard(lane)
                     episode = replace(episode, verdict=HUNG) if episode.verdict == INTERRUPTED else episode
                 yield episode
     finally:
-        camera.close()
+        studio.close()
 
 
 def cores() -> int:
@@ -267,87 +377,6 @@ def _shared(scenarios: Sequence[Scenario]) -> tuple[Scene, bool]:
     if len(shared) > 1:
         raise WiringError("scenarios played together must share their scene and their estimator")
     return shared.pop()
-
-
-def _begin(
-    lane: int,
-    scenario: Scenario,
-    player: Machine | Pilot,
-    executor: Executor,
-    injector: FaultInjector,
-    diary: _Diary,
-    camera: Camera,
-    faults: tuple[Fault, ...],
-) -> Draw:
-    task, robot = scenario.task, executor.robot
-    _, for_perception, for_faults, _ = scenario.random()
-    draw = scenario.draw()
-    given = task.given(scenario.parameters, for_perception)
-    context = Context(
-        engine=executor.engine,
-        lane=lane,
-        variation=draw.variation,
-        random=for_faults,
-        target=str(given.get("target", executor.engine.scene.object_names[0])),
-    )
-    diary.clear(lane)
-    if "target" in given:
-        diary.targeted[lane][str(given["target"])] = None
-    camera.variations[lane] = draw.variation
-    injector.arm(lane, faults, context)
-
-    def drive(reply: Reply) -> Driver:
-        if isinstance(player, Machine):
-            return player.run(robot, reply, given)
-        return player.drive(Instant(scenario=scenario, draw=draw, engine=executor.engine, lane=lane, time_s=0.0), reply)
-
-    still_ticks = 1 if isinstance(player, Machine) else 0
-    executor.start(lane, drive, draw.start, draw.variation, still_ticks=still_ticks)
-    return draw
-
-
-def _episode(
-    lane: int,
-    scenario: Scenario,
-    draw: Draw,
-    machine: Machine,
-    how: Finished,
-    track: Track,
-    engine: Engine,
-    diary: _Diary,
-    strikes: tuple[Strike, ...],
-) -> Episode:
-    verdict, evidence, retries = _verdict(how, machine, diary.ended[lane])
-    log = log_of(track)
-    snapshot = snapshot_of(engine, lane, draw, track.ticks * engine.scene.robot.dt_s)
-    return Episode(
-        scenario=scenario,
-        draw=draw,
-        verdict=verdict,
-        succeeded=verdict in machine.successes,
-        retries=retries,
-        sim_time_s=track.ticks * engine.scene.robot.dt_s,
-        state_hash=state_hash(log, engine.state(lane)),
-        transitions=tuple(
-            Transition(
-                t_s=t_s,
-                state=each.state,
-                outcome=each.outcome,
-                then=each.then,
-                evidence=each.evidence,
-                about=each.about,
-            )
-            for t_s, each in diary.ended[lane]
-        ),
-        entries=tuple(diary.entered[lane]),
-        evidence=evidence,
-        truth=truth_of(snapshot),
-        goal_by_truth=scenario.task.judge(scenario.parameters, draw, snapshot),
-        log=log,
-        targets=tuple(diary.targeted[lane]),
-        strikes=strikes,
-        error=how.value.error if isinstance(how.value, Ruling) else how.error,
-    )
 
 
 def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) -> tuple[str, Evidence, int]:

@@ -12,7 +12,7 @@ import heapq
 import itertools
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,8 +74,12 @@ class _Lane:
     until_s: float = _ENDLESS
     # The answer to a look, solve or ask, delivered when the hold now playing ends.
     answer: object = None
+    # A question that nobody has answered yet.
+    asking: Ask | None = None
     # Set once the driver is gone and the lane is only coming to rest.
     parting: Finished | None = None
+    # Whether the track grows.
+    logged: bool = True
 
 
 class Executor:
@@ -87,21 +91,31 @@ class Executor:
         *,
         allow_truth: bool = False,
         photograph: Callable[[int, Look], Picture] | None = None,
-        answer: Callable[[int, Ask], str] | None = None,
+        answer: Callable[[int, Ask], str | None] | None = None,
+        solve: Callable[[list[Solve[Any]]], list[Any]] | None = None,
         delays: Delays | None = None,
         eyesight: Eyesight | None = None,
         observers: Sequence[Observer] = (),
         record_states: bool = False,
     ) -> None:
+        """Lanes without drivers yet.
+
+        `answer` may return None while nobody has answered: the lane holds and asks again on the next tick. `solve`
+        computes what lanes ask for in one tick, by default here and now as `solve_all` does. Where it gives `Preempted`
+        instead of a value, or `photograph` raises it, the lane that asked is stopped.
+        """
         self.engine = engine
         self.robot = engine.scene.robot
         self.observers = list(observers)
         self._allow_truth = allow_truth
         self._photograph = photograph
         self._answer = answer or (lambda lane, ask: ask.default)
+        self._solve = solve or solve_all
         self._delays = delays or Delays()
         self._record_states = record_states
         self._lanes: dict[int, _Lane] = {}
+        # Of lanes that are done: when they began, and the start of what they played.
+        self._left: dict[int, tuple[int, Track]] = {}
         self._active = np.zeros(0, np.intp)
         self._index: NDArray[np.intp] | slice = self._active
         self._reel = Reel(self.robot, engine.count)
@@ -113,7 +127,7 @@ class Executor:
         self._sights = Sights(engine, self._eyesight, photograph)
         self._rows = self._guard_rows()
         self._now = 0
-        self._due: list[tuple[int, int, int, int, Callable[[], None]]] = []
+        self._due: list[tuple[int, int, int, int, Callable[[], object]]] = []
         self._order = itertools.count()
 
     # Lanes
@@ -141,8 +155,12 @@ class Executor:
         variation: Variation,
         *,
         still_ticks: int = 1,
+        logged: bool = True,
     ) -> None:
-        """Reset a lane; after so many ticks of standing still `make_driver` gets the first readings and takes over."""
+        """Reset a lane; after so many ticks of standing still `make_driver` gets the first readings and takes over.
+
+        What is not `logged` leaves an empty track, and costs no memory however long it lasts.
+        """
         if lane in self._lanes:
             raise WiringError(f"lane {lane} is busy")
         self.engine.reset(lane, start, variation)
@@ -151,28 +169,55 @@ class Executor:
         positions = np.repeat(at[None], still_ticks + 1, axis=0)
         still = Motion("start", Path(positions=positions, velocities=np.zeros_like(positions), dt_s=self.robot.dt_s))
         track = Track(start=np.array(start), variation=variation)
-        self._lanes[lane] = _Lane(make_driver=make_driver, track=track, began=self._now, motion=still)
+        self._lanes[lane] = _Lane(make_driver=make_driver, track=track, began=self._now, motion=still, logged=logged)
         self._put(lane, still)
         if not still_ticks:
             self._ended.append(lane)
         self._refresh_active()
 
+    def take_over(self, lane: int, make_driver: Callable[[Reply], Driver]) -> None:
+        """Give a lane that is done a new driver, in the world as it stands and from the command in force; time goes on.
+
+        What is still going to happen in that world happens. Nothing of it is logged, for it has no start of its own.
+        """
+        left = self._left.get(lane)
+        if lane in self._lanes or left is None:
+            raise WiringError(f"lane {lane} {'is busy' if lane in self._lanes else 'has played nothing'}")
+        if self.engine.diverged[lane]:
+            raise WiringError(f"lane {lane} diverged: only a reset helps")
+        still = Motion("still", hold(self.robot, self._reel.command(lane, self._now), self.robot.dt_s))
+        began, track = left
+        self._lanes[lane] = _Lane(make_driver=make_driver, track=track, began=began, motion=still, logged=False)
+        self._put(lane, still)
+        self._ended.append(lane)
+        self._refresh_active()
+
     def time_s(self, lane: int) -> float:
         return (self._now - self._lanes[lane].began) * self.robot.dt_s
+
+    def doing(self, lane: int) -> str:
+        """The name of the motion that a lane plays."""
+        return self._playing(lane).motion.name
+
+    def command(self, lane: int) -> Command:
+        """The command in force in a lane."""
+        self._playing(lane)
+        return self._reel.command(lane, self._now)
 
     def apply(self, lane: int, event: Event) -> None:
         """Let the world act on a lane before its next tick; logged, so that a replay does the same."""
         mine = self._playing(lane)
         self.engine.apply(lane, event)
         self._eyesight.apply(lane, event)
-        mine.track.events.append((self._now - mine.began, event))
+        if mine.logged:
+            mine.track.events.append((self._now - mine.began, event))
         self._tell(lane, Applied(event))
 
     def schedule(self, lane: int, delay_s: float, event: Event) -> None:
         """Apply an event after a delay, if the episode now in this lane still runs then."""
         self.call(lane, delay_s, lambda: self.apply(lane, event))
 
-    def call(self, lane: int, delay_s: float, action: Callable[[], None]) -> None:
+    def call(self, lane: int, delay_s: float, action: Callable[[], object]) -> None:
         """Do something before the first tick after a delay, if the episode now in this lane still runs then."""
         when = self._now + max(0, round(delay_s * self.robot.control_hz))
         heapq.heappush(self._due, (when, next(self._order), lane, self._playing(lane).began, action))
@@ -226,12 +271,14 @@ class Executor:
             self._eyesight.remember()
         if self._record_states:
             for lane in lanes:
-                self._lanes[int(lane)].track.append_state(self.engine.qpos[lane])
+                mine = self._lanes[int(lane)]
+                if mine.logged:
+                    mine.track.append_state(self.engine.qpos[lane])
         fired = None
         if self._guards.busy:
             if self._guards.reads_command(self._now):
                 self._rows.command[index] = self._reel.references(index, self._now)
-            fresh = self._sights.see(self._now) if self._now >= self._sights.next_due else None
+            fresh = self._see() if self._now >= self._sights.next_due else None
             fired = self._guards.evaluate(self._rows, fresh, self._now)
         if fired is None and not diverged and self._now < self._next_stop:
             return False
@@ -244,6 +291,12 @@ class Executor:
         if not self._ended:
             self._next_stop = int(self._reel.stop.min())
         return bool(self._ended)
+
+    def _see(self) -> NDArray[np.bool_] | None:
+        """Look at what is watched; a lane that is about to be stopped need not see it."""
+        with contextlib.suppress(Preempted):
+            return self._sights.see(self._now)
+        return None
 
     def resume(self) -> dict[int, tuple[Finished, Track]]:
         """The second half: ask drivers whose request has ended what comes next; returns the lanes that are done."""
@@ -277,9 +330,11 @@ class Executor:
             self._advance(lane, reply, asking, finished)
         while asking:
             solves, asking = asking, []
-            for (lane, _), value in zip(solves, _solve_all([solve for _, solve in solves]), strict=True):
+            for (lane, _), value in zip(solves, self._solve([solve for _, solve in solves]), strict=True):
                 command = self._reel.command(lane, self._now)
-                if isinstance(value, _Crash):
+                if isinstance(value, Preempted):
+                    self._part(lane, self._unwind(self._lanes[lane]), command)
+                elif isinstance(value, _Crash):
                     self._part(lane, Finished("crashed", error=value.error), command)
                 elif self._delays.solve_s > 0:
                     self._wait(lane, value, self._delays.solve_s, command)
@@ -313,6 +368,10 @@ class Executor:
                         answer, delay_s = self._look(lane, request), self._delays.look_s
                     case Ask():
                         answer, delay_s = self._ask(lane, request), self._delays.ask_s
+                        if answer is None:
+                            mine.asking = request
+                            self._put(lane, Motion("ask", hold(self.robot, reply.command, self.robot.dt_s)))
+                            return
                     case _:
                         raise WiringError(f"a driver asked for {request!r}; expected Motion, Look, Solve or Ask")
                 if delay_s > 0:
@@ -324,10 +383,17 @@ class Executor:
                 self._part(lane, Finished("returned", value=stop.value), reply.command)
             else:
                 self._finish(lane, Finished("returned", value=stop.value), finished)
+        except Preempted:
+            self._part(lane, self._unwind(mine), reply.command)
         except Exception:
             self._part(lane, Finished("crashed", error=traceback.format_exc()), reply.command)
 
     def _next_request(self, lane: int, mine: _Lane, reply: Reply) -> object:
+        asking, mine.asking = mine.asking, None
+        if asking is not None:
+            if reply.time_s < mine.until_s - 1e-9:
+                return asking
+            reply = replace(reply, by="timed_out")
         if mine.driver is None:
             mine.driver = mine.make_driver(reply)
             request = next(mine.driver)
@@ -346,9 +412,9 @@ class Executor:
         self._lanes[lane].answer = answer
         self._put(lane, Motion("wait", hold(self.robot, command, delay_s)))
 
-    def _ask(self, lane: int, ask: Ask) -> str:
+    def _ask(self, lane: int, ask: Ask) -> str | None:
         answer = self._answer(lane, ask)
-        if answer not in ask.options:
+        if answer is not None and answer not in ask.options:
             raise WiringError(f"{ask.question!r} was answered {answer!r}; the options are {', '.join(ask.options)}")
         return answer
 
@@ -433,7 +499,8 @@ class Executor:
     def _cut(self, lane: int) -> Command:
         """End the motion here: log what was played and say where the reference stands."""
         mine = self._lanes[lane]
-        mine.track.append(mine.motion.path, self._reel.played(lane, self._now))
+        if mine.logged:
+            mine.track.append(mine.motion.path, self._reel.played(lane, self._now))
         return self._reel.command(lane, self._now)
 
     def _part(self, lane: int, finished: Finished, command: Command) -> None:
@@ -456,6 +523,7 @@ class Executor:
         self._reel.clear(lane)
         self._tell(lane, how)
         del self._lanes[lane]
+        self._left[lane] = mine.began, Track(start=mine.track.start, variation=mine.track.variation)
         finished[lane] = how, mine.track
 
     def _refresh_active(self) -> None:
@@ -505,7 +573,7 @@ class _Crash:
     error: str
 
 
-def _solve_all(solves: list[Solve[Any]]) -> list[Any]:
+def solve_all(solves: list[Solve[Any]]) -> list[Any]:
     """Answer every request, each function that can take many lanes at once in one call."""
     values: list[Any] = [None] * len(solves)
     groups: dict[Callable[..., Any], list[int]] = {}

@@ -180,7 +180,7 @@ def ball_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | 
     touch = ball_touch_rad(radius, along)
     open_rad = ball_open_rad(radius, along, across, parameters.moving_clearance_m + error)
     if open_rad is None:
-        room = float(_ball_room_m(along, across).max())
+        room = float(ball_room_m(_ANGLES_RAD, along, across).max())
         evidence = (at_most("ball_radius", radius + parameters.moving_clearance_m + error, room, "m"),)
         return GraspRejected(label="any", stage="open", check="jaw_width", evidence=evidence)
     return [
@@ -202,19 +202,19 @@ def ball_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | 
 
 def ball_touch_rad(radius_m: float, along_m: float) -> float:
     """The jaw angle at which the moving finger touches a ball that rests against the fixed one."""
-    room = _ball_room_m(along_m, FIXED_FACE_M + radius_m)
+    room = ball_room_m(_ANGLES_RAD, along_m, FIXED_FACE_M + radius_m)
     return float(_ANGLES_RAD[int(np.argmax(room >= radius_m))])
 
 
 def ball_open_rad(radius_m: float, along_m: float, across_m: float, clearance_m: float) -> float | None:
     """The least jaw angle at which the moving finger keeps this far from a ball; None if there is none."""
-    wide = _ball_room_m(along_m, across_m) >= radius_m + clearance_m
+    wide = ball_room_m(_ANGLES_RAD, along_m, across_m) >= radius_m + clearance_m
     return float(_ANGLES_RAD[int(np.argmax(wide))]) if wide.any() else None
 
 
-def _ball_room_m(along_m: float, across_m: float) -> Array:
-    """Distance from a point between the jaws to the moving finger's inner face, at each of `_ANGLES_RAD`."""
-    along, across = moving_finger_m(_ANGLES_RAD)
+def ball_room_m(angles_rad: Array, along_m: float, across_m: float) -> Array:
+    """Distance from a point between the jaws to the moving finger's inner face, at each of these angles."""
+    along, across = moving_finger_m(angles_rad)
     corner = np.stack([along, across], axis=-1)
     start, way = corner[:, :-1], corner[:, 1:] - corner[:, :-1]
     to = np.array([along_m, across_m]) - start

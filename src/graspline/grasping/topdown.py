@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from graspline.evidence import at_most
 from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, ball_grasps, box_grasps, in_order
+from graspline.grasping.straight import STEP_RAD, Line, Lines, ReachParameters
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
 from graspline.motion.joint_moves import join, joint_move
-from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
-from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
@@ -27,7 +25,6 @@ from graspline.robots.so101 import ROLL_OFFSET_RAD
 
 Array = NDArray[np.float64]
 
-_STEP_RAD = np.radians(2.0)
 # From the cheapest check to the dearest; a refusal reports the candidate that came furthest.
 _CHECKS = ("shape", "jaw_width", "reach", "jaw_alignment", "limits", "collision")
 # About where straight down ends.
@@ -36,45 +33,6 @@ _STRAIGHT_DOWN_M = 0.29
 _SQUARE_RAD = 0.01
 # Of the tilts at which a candidate reaches, whole plans are tried this far apart.
 _NEXT_TILT_RAD = np.radians(7.9)
-
-
-class ReachParameters(Parameters):
-    """How the arm gets to an object and raises it."""
-
-    lift_m: float = Field(default=0.06, ge=0.02, le=0.15, description="how far the object is raised")
-    max_tilt_rad: float = Field(
-        default=1.05, ge=0, le=1.2, description="how far the gripper may lean where it cannot point straight down"
-    )
-    max_face_error_rad: float = Field(
-        default=0.26,
-        ge=0,
-        le=0.5,
-        description="largest angle between the jaw axis and the normal of the faces it closes on",
-    )
-    max_contact_offset_m: float = Field(
-        default=0.0065,
-        ge=0,
-        le=0.05,
-        description="how far apart along the fingers leaning jaws may touch a wide object's two sides",
-    )
-    max_ball_lean_rad: float = Field(
-        default=0.35, ge=0, le=1.0, description="how far the jaw axis may lean from horizontal when it takes a ball"
-    )
-    joint_margin_rad: float = Field(
-        default=0.02, ge=0, le=0.2, description="distance that plans keep from joint limits"
-    )
-    travel_speed: float = Field(
-        default=0.5, ge=0.05, le=1, description="share of the joints' speed limit on the way to the object"
-    )
-    descend_speed_m_s: float = Field(
-        default=0.15, ge=0.005, le=0.5, description="peak speed of the fingertips on the way down"
-    )
-    seat_speed_m_s: float = Field(
-        default=0.05, ge=0.005, le=0.2, description="peak speed at which the fixed jaw is brought up to the object"
-    )
-    lift_speed_m_s: float = Field(
-        default=0.12, ge=0.005, le=0.5, description="peak speed of the fingertips while lifting"
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +89,7 @@ def plan_grasp(
         posture_apart=posture_apart,
     )
     refused: list[GraspRejected] = []
-    leans = np.arange(0.0, reach.max_tilt_rad + 1e-9, _STEP_RAD)
+    leans = np.arange(0.0, reach.max_tilt_rad + 1e-9, STEP_RAD)
     # Nearby, straight down alone will mostly do; far out it will not, and all tilts are solved at once.
     far = np.hypot(estimate.position_m[0] - PAN_X_M, estimate.position_m[1]) > _STRAIGHT_DOWN_M
     for tilts in (leans,) if far else (leans[:1], leans[1:]):
@@ -247,7 +205,7 @@ def _why(
 def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> GraspPlan | GraspRejected:
     """Every motion of one grasp, each checked against limits and collisions."""
     robot, reach, centre = query.robot, query.reach, query.estimate.position_m
-    lines = _Lines(robot, reach, grasp, branch)
+    lines = Lines(robot, reach, grasp, branch)
     above = centre + grasp.standoff_m * _back(centre, np.array(pitch))
     seated = centre + grasp.seat_m * np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0])
     up = np.array([0.0, 0.0, reach.lift_m])
@@ -256,11 +214,11 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Grasp
     if isinstance(top, GraspRejected):
         return top
     paths = lines.plan(
-        _Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
-        _Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
+        Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
+        Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
         # From where the hand comes down, and from as far as seating may take it.
-        _Line("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
-        _Line("lift", seated, seated + up, (pitch, top), reach.lift_speed_m_s),
+        Line("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
+        Line("lift", seated, seated + up, (pitch, top), reach.lift_speed_m_s),
     )
     if isinstance(paths, GraspRejected):
         return paths
@@ -331,13 +289,13 @@ def plan_lift(
     # As the hand really stands: braking on the way to the object has moved it a little off the plan.
     pitch, yaw = float(joints[1:4].sum()), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
-    lines = _Lines(robot, reach, grasp, plan.branch)
-    paths = lines.plan(_Line("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
+    lines = Lines(robot, reach, grasp, plan.branch)
+    paths = lines.plan(Line("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
     if isinstance(paths, GraspRejected):
         top = lines.top_pitch(pitch, raised[None])
         if isinstance(top, GraspRejected):
             return top
-        paths = lines.plan(_Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
+        paths = lines.plan(Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
         if isinstance(paths, GraspRejected):
             return paths
     # The same joints to the last bit, so that the motion starts where the last one ended.
@@ -354,80 +312,12 @@ def plan_shift(
     pitch, yaw = float(joints[1:4].sum()), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
     end = position[0] + np.array([along_m * np.cos(yaw), along_m * np.sin(yaw), up_m])
-    lines = _Lines(robot, reach, grasp, plan.branch)
-    paths = lines.plan(_Line("seat", position[0], end, (pitch, pitch), reach.seat_speed_m_s))
+    lines = Lines(robot, reach, grasp, plan.branch)
+    paths = lines.plan(Line("seat", position[0], end, (pitch, pitch), reach.seat_speed_m_s))
     if isinstance(paths, GraspRejected):
         return paths
     paths[0].positions[0] = start.position
     return paths[0]
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A straight line of the tool point, the gripper leaning steadily from one pitch to the other."""
-
-    stage: str
-    start_m: Array
-    end_m: Array
-    pitches_rad: tuple[float, float]
-    speed_m_s: float
-
-
-class _Lines:
-    """Straight lines of one grasp's tool point with one elbow, solved as whole paths."""
-
-    def __init__(self, robot: Robot, reach: ReachParameters, grasp: Grasp, branch: int) -> None:
-        self.robot, self.reach, self.grasp, self.branch = robot, reach, grasp, branch
-        self._tool = np.array(grasp.tool_m)
-
-    def _solve(self, position: Array, pitch: Array | float) -> Solutions:
-        margin = self.reach.joint_margin_rad
-        return solve(position, pitch, self.grasp.yaw_rad, self._tool, margin, backwards=False)
-
-    def top_pitch(self, wanted: float, positions: Array) -> float | GraspRejected:
-        """The pitch nearest to the wanted one that reaches all positions (n, 3): a held object turns least."""
-        count = len(positions)
-        pitch = STRAIGHT_DOWN_RAD - np.arange(0.0, self.reach.max_tilt_rad + 1e-9, _STEP_RAD)
-        pitch = np.concatenate([[wanted], pitch[np.argsort(np.abs(pitch - wanted), kind="stable")]])
-        solved = self._solve(np.tile(positions, (len(pitch), 1)), np.repeat(pitch, count))
-        reached = solved.reached[:, self.branch].reshape(len(pitch), count).all(axis=1)
-        if not reached.any():
-            missed = int(np.argmin(solved.reached[:count, self.branch]))
-            evidence = solved.explain(missed)
-            return GraspRejected(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
-        return float(pitch[int(np.argmax(reached))])
-
-    def plan(self, *lines: _Line) -> list[Path] | GraspRejected:
-        """All lines in one solve, or the first sample of the first one that cannot be reached."""
-        starts = np.stack([line.start_m for line in lines])
-        ways = np.stack([line.end_m - line.start_m for line in lines])
-        pitches = np.array([line.pitches_rad for line in lines])
-
-        def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
-            pitch = pitches[move, 0] + progress * (pitches[move, 1] - pitches[move, 0])
-            solved = self._solve(starts[move] + progress[:, None] * ways[move], pitch)
-            missed = np.flatnonzero(~solved.reached[:, self.branch])
-            if len(missed):
-                this = slice(self.branch, self.branch + 1)
-                stage, evidence = lines[move[missed[0]]].stage, solved.explain(int(missed[0]), this)
-                raise _Unreached(GraspRejected(label=self.grasp.label, stage=stage, check="reach", evidence=evidence))
-            joints = np.empty((len(progress), len(self.robot.joints)))
-            joints[:, self.robot.arm] = solved.joints_rad[:, self.branch]
-            joints[:, self.robot.jaw] = self.grasp.open_rad
-            return joints
-
-        lengths = [float(np.linalg.norm(way)) for way in ways]
-        try:
-            return scaled_paths(self.robot, joints_at, lengths, [line.speed_m_s for line in lines])
-        except _Unreached as unreached:
-            return unreached.rejected
-
-
-class _Unreached(Exception):
-    """Leaves a time scaling whose path cannot be reached."""
-
-    def __init__(self, rejected: GraspRejected) -> None:
-        self.rejected = rejected
 
 
 def jaw_lean(joints: Array) -> Array:

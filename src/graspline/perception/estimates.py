@@ -46,7 +46,7 @@ class Estimate:
     position_sigma_m: float
     yaw_sigma_rad: float
     time_s: float
-    shape: Literal["box", "ball", "plate"] = "box"
+    shape: Literal["box", "ball", "cylinder", "plate"] = "box"
 
     @property
     def rotation(self) -> Array:
@@ -63,7 +63,10 @@ class Estimate:
         apart = points_m - self.position_m
         if self.shape == "ball":
             return np.maximum(np.sqrt(np.vecdot(apart, apart)) - self.half_extents_m.max(), 0.0)
-        beyond = np.maximum(np.abs(np.einsum("ni,ij->nj", apart, self.rotation)) - self.half_extents_m, 0.0)
+        inside = np.abs(np.einsum("ni,ij->nj", apart, self.rotation))
+        if self.shape == "cylinder":
+            inside = np.stack([np.hypot(inside[:, 0], inside[:, 1]), np.zeros(len(inside)), inside[:, 2]], axis=-1)
+        beyond = np.maximum(inside - self.half_extents_m, 0.0)
         return np.sqrt(np.vecdot(beyond, beyond))
 
 

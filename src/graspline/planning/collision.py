@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least
 from graspline.perception.estimates import Estimate
 from graspline.scenes.scene import Scene
-from graspline.scenes.variation import ball_shape_of, box_shape_of, write_edits
+from graspline.scenes.variation import ball_shape_of, box_shape_of, cylinder_shape_of, write_edits
 
 Array = NDArray[np.float64]
 
@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 CLEARANCE_M = 0.001
 # Of a path, so many samples are checked that nothing of the robot moves much farther from one to the next.
 _STEP_M = 0.025
+_SHAPE_OF = {"box": box_shape_of, "ball": ball_shape_of, "cylinder": cylinder_shape_of}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,7 @@ class CollisionWorld:
         others = {model.body("world").id, *(model.body(name).id for name in loose)}
         self._is_robot = np.array([int(body) not in others for body in model.geom_bodyid])
         self._loose = {name: scene.joint_address(name) for name in loose}
-        self._shapes = {each.name: box_shape_of if each.shape == "box" else ball_shape_of for each in scene.objects}
+        self._shapes = {each.name: _SHAPE_OF[each.shape] for each in scene.objects}
         model.geom_margin[~self._is_robot] = clearance_m
         # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
         model.geom_contype[~self._is_robot] = 0

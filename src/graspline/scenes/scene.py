@@ -15,6 +15,8 @@ from graspline.robots.robot import Robot
 Array = NDArray[np.float64]
 
 PHYSICS_HZ = 480
+# A cylinder stands: its half extents are its radius twice and half its height.
+ObjectShape = Literal["box", "ball", "cylinder"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class SceneObject:
     name: str
     # Half extents as compiled; a lane's variation may differ.
     half_extents_m: tuple[float, float, float]
-    shape: Literal["box", "ball"] = "box"
+    shape: ObjectShape = "box"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,12 @@ class Scene:
     def half_extents_m(self, name: str) -> tuple[float, float, float]:
         """Size of an object or place as compiled."""
         return next(each.half_extents_m for each in (*self.objects, *self.places) if each.name == name)
+
+    def extents_of(self, name: str, geom_size: tuple[float, ...]) -> tuple[float, float, float]:
+        """Half extents of an object whose only geom has this size; MuJoCo gives a cylinder's radius and half height."""
+        shape = next((each.shape for each in self.objects if each.name == name), "box")
+        x, y, z = geom_size
+        return (x, x, y) if shape == "cylinder" else (x, y, z)
 
     @property
     def cameras(self) -> tuple[str, ...]:

@@ -167,5 +167,28 @@ def ball_of(body: str, half_extents_m: tuple[float, float, float], mass_kg: floa
     )
 
 
+def cylinder_shape_of(body: str, half_extents_m: tuple[float, float, float]) -> tuple[Edit, ...]:
+    """Give `body`, whose only geom has the same name, the shape of a cylinder about its z axis."""
+    radius, _, half = half_extents_m
+    bounds = (0.0, 0.0, 0.0, radius, radius, half)
+    return (
+        Edit(field="geom_size", element=body, values=(radius, half, 0.0)),
+        Edit(field="geom_rbound", element=body, values=(float(np.hypot(radius, half)),)),
+        Edit(field="geom_aabb", element=body, values=bounds),
+        Edit(field="bvh_aabb", element=body, values=bounds),
+    )
+
+
+def cylinder_of(body: str, half_extents_m: tuple[float, float, float], mass_kg: float) -> tuple[Edit, ...]:
+    """The shape, mass and inertia of a solid cylinder."""
+    radius, _, half = half_extents_m
+    across = mass_kg * (radius * radius / 4 + half * half / 3)
+    return (
+        *cylinder_shape_of(body, half_extents_m),
+        Edit(field="body_mass", element=body, values=(mass_kg,)),
+        Edit(field="body_inertia", element=body, values=(across, across, mass_kg * radius * radius / 2)),
+    )
+
+
 def friction_of(geoms: tuple[str, ...], friction: tuple[float, float, float]) -> tuple[Edit, ...]:
     return tuple(Edit(field="geom_friction", element=geom, values=friction) for geom in geoms)

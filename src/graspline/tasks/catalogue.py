@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from graspline.errors import InputError, nearest
+from graspline.tasks.grab.task import GRAB
 from graspline.tasks.lift_cube import LIFT_CUBE
 from graspline.tasks.oranges.task import ORANGES
 from graspline.tasks.task import Task
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (LIFT_CUBE, ORANGES)}
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (LIFT_CUBE, ORANGES, GRAB)}
 
 
 def find_task(name: str) -> Task[Any]:

@@ -16,7 +16,8 @@ from graspline.errors import InputError
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply
 from graspline.grasping.candidates import GraspRejected, JawParameters
-from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_grasp
+from graspline.grasping.straight import ReachParameters
+from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import PAN_X_M, solve
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
@@ -225,7 +226,7 @@ def build_machine(parameters: LiftCube) -> Machine:
     )
 
 
-def given(parameters: LiftCube, random: np.random.Generator) -> Mapping[str, Any]:
+def given(parameters: LiftCube, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {
         "eye": Eye(perception=parameters.perception, random=random),
@@ -388,5 +389,6 @@ LIFT_CUBE = Task(
     claims=HELD_CLAIMS,
     check_claim=check_claim,
     uses_truth=lambda parameters: parameters.perception.source == "truth",
+    target=CUBE,
     randomization=lambda parameters: parameters.randomize,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from graspline.parameters import Range
 from graspline.perception.estimates import Estimate
 from graspline.robots.so101 import BASE_FOOTPRINT_M
 from graspline.scenes.distractors import DISTRACTOR_HALF_M
-from graspline.scenes.scene import Lying
+from graspline.scenes.scene import Lying, ObjectShape
 
 Array = NDArray[np.float64]
 
@@ -31,7 +30,7 @@ def place_in_ring(radius_m: Range, azimuth_rad: Range, random: np.random.Generat
 
 
 def lying_at(
-    name: str, x_m: float, y_m: float, half_extents_m: Array, shape: Literal["box", "ball"], yaw_rad: float = 0.0
+    name: str, x_m: float, y_m: float, half_extents_m: Array, shape: ObjectShape, yaw_rad: float = 0.0
 ) -> Estimate:
     """A thing that lies there, exactly known."""
     return Estimate(

@@ -103,13 +103,15 @@ class Task(Generic[P]):
     # Try one random place that the arm reaches, for maps of the certified region.
     probe: Callable[[P, np.random.Generator], Probe]
     machine: Callable[[P], Machine]
-    given: Callable[[P, np.random.Generator], Mapping[str, Any]]
+    given: Callable[[P, Draw, np.random.Generator], Mapping[str, Any]]
     # Judge the end of an episode by truth, with the same goal the machine verifies with estimates.
     judge: Callable[[P, Draw, Snapshot], Evidence]
     # What outcomes claim, by (state, outcome), and each claim about one object judged by truth at that instant.
     claims: Mapping[tuple[str, str], Claim]
     check_claim: Callable[[P, str, str, Snapshot], Evidence]
     uses_truth: Callable[[P], bool]
+    # The object every episode is about; empty where that differs.
+    target: str = ""
     # What cannot work about parameters that are each valid by themselves, one line for each problem.
     problems: Callable[[P], list[str]] = lambda parameters: []
     # What varies from episode to episode besides what `sample` draws.

@@ -8,7 +8,8 @@ import pytest
 from graspline.evidence import at_most
 from graspline.execution.requests import Motion, Solve
 from graspline.grasping.candidates import GraspRejected
-from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_lift
+from graspline.grasping.straight import ReachParameters
+from graspline.grasping.topdown import GraspPlan, plan_lift
 from graspline.machine.outcome import Outcome
 from graspline.motion.guards import HoldLost, LeftBehind, Slipped, TrackingError
 from graspline.motion.path import at_rest

@@ -8,7 +8,8 @@ import pytest
 from graspline.evidence import at_most
 from graspline.execution.requests import Look, Motion, Solve
 from graspline.grasping.candidates import GraspRejected, JawParameters
-from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_grasp
+from graspline.grasping.straight import ReachParameters
+from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
 from graspline.motion.path import at_rest, check_path

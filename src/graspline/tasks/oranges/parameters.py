@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from graspline.grasping.candidates import JawParameters
-from graspline.grasping.topdown import ReachParameters
+from graspline.grasping.straight import ReachParameters
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Noise
 from graspline.placement.carry import CarryParameters

@@ -15,15 +15,16 @@ from graspline.grasping.topdown import reversed_path
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import TrackingError
-from graspline.motion.joint_moves import brake, jaw_move, join, joint_move
+from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
-from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.motion.path import Command, Path
 from graspline.perception.estimates import Estimate
 from graspline.placement.book import PlacementBook
 from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry, plan_raise
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, has_been_still, is_still_now, rests_on
 from graspline.planning.collision import CollisionWorld
+from graspline.planning.ways import free_way
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.home import home_joints
 from graspline.tasks.oranges.job import Job, Noted, Progress
@@ -126,33 +127,7 @@ def way_to(
 ) -> Path | None:
     """A checked way to an arm pose, the jaws as they are: straight, or by drawing the arm in or raising it first."""
     around = tuple(each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others())
-    goal = np.append(target[robot.arm], start.position[robot.jaw])
-    drawn, raised = goal.copy(), start.position.copy()
-    drawn[0] = start.position[0]
-    # Lifting the shoulder takes the hand up and in, whatever it is above of.
-    raised[1] = max(float(raised[1]) - 0.35, float(robot.limits.lower[1]) + 0.05)
-    for stops in ((goal,), (drawn, goal), (raised, goal), (raised, drawn, goal)):
-        path = joint_move(robot, start, stops[0], speed=_TRAVEL)
-        for stop in stops[1:]:
-            path = join(path, joint_move(robot, at_rest(path.end), stop, speed=_TRAVEL))
-        if check_path(path, robot) is None and not _hits(world, path, around, start):
-            return path
-    return None
-
-
-def _hits(world: CollisionWorld, path: Path, around: tuple[Estimate, ...], start: Command) -> bool:
-    """Whether the way touches anything but what the hand touches already where it stands."""
-    world.place(around)
-    if world.first_collision(start.position[None]) is not None:
-        # Touching something from the start: what it touches may be the very fruit that was let go.
-        near = [each for each in around if not _beside(world, each, start)]
-        world.place(tuple(near))
-    return world.first_collision(world.samples(path.positions)) is not None
-
-
-def _beside(world: CollisionWorld, thing: Estimate, start: Command) -> bool:
-    world.place((thing,))
-    return world.first_collision(start.position[None]) is not None
+    return free_way(robot, world, start, target, around, speed=_TRAVEL)
 
 
 def _set_down(

@@ -164,7 +164,7 @@ def _out_of_time(state: str) -> End:
     return End("timed_out", after=None if state == "return_home" else "return_home")
 
 
-def given(settings: Oranges, random: np.random.Generator) -> Mapping[str, Any]:
+def given(settings: Oranges, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {
         "eye": make_eye(settings, random),

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected
-from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_lift
+from graspline.grasping.straight import ReachParameters
+from graspline.grasping.topdown import GraspPlan, plan_lift
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.guards import Apart, Guard, HoldLost, LeftBehind, Slipped, TrackingError, Unsteady
 from graspline.motion.joint_moves import hold as still

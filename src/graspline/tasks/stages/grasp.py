@@ -12,7 +12,8 @@ from pydantic import Field
 from graspline.evidence import at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected, JawParameters
-from graspline.grasping.topdown import GraspPlan, ReachParameters, plan_grasp, reversed_path
+from graspline.grasping.straight import ReachParameters
+from graspline.grasping.topdown import GraspPlan, plan_grasp, reversed_path
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move

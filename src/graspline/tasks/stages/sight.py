@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.estimates import Estimate, Perception, noisy
+from graspline.scenes.scene import ObjectShape
 
 # What is further away than this has left the table, or was taken away, and is not seen.
 SIGHT_M = 1.0
@@ -22,12 +23,25 @@ class Eye:
 
     perception: Perception
     random: np.random.Generator
+    # Shapes of objects that are not boxes.
+    shapes: Mapping[str, ObjectShape] = field(default_factory=dict)
 
     def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
         """One sighting of an object, or None if it is not there."""
         reply = yield Look(None)
         seen = cast(dict[str, ObjectSeen], reply.value).get(name)
-        if seen is None or np.linalg.norm(seen.position_m) > SIGHT_M:
+        return None if seen is None else self._estimate(name, seen, reply.time_s)
+
+    def survey(self) -> Generator[Request, Reply, tuple[Estimate, ...]]:
+        """One sighting of everything on the table."""
+        reply = yield Look(None)
+        found = (
+            self._estimate(name, seen, reply.time_s) for name, seen in cast(dict[str, ObjectSeen], reply.value).items()
+        )
+        return tuple(each for each in found if each is not None)
+
+    def _estimate(self, name: str, seen: ObjectSeen, time_s: float) -> Estimate | None:
+        if np.linalg.norm(seen.position_m) > SIGHT_M:
             return None
         exact = Estimate(
             name=name,
@@ -36,7 +50,8 @@ class Eye:
             half_extents_m=seen.half_extents_m,
             position_sigma_m=0.0,
             yaw_sigma_rad=0.0,
-            time_s=reply.time_s,
+            time_s=time_s,
+            shape=self.shapes.get(name, "box"),
         )
         return noisy(exact, self.perception, self.random)
 
@@ -57,10 +72,11 @@ def look(eye: Eye, target: str) -> Producing[Gives[Literal["seen"], Sighted] | O
     estimate = yield from eye.see(target)
     if estimate is None:
         return Outcome("lost")
-    return Gives("seen", Sighted(estimate=_resting(estimate)))
+    return Gives("seen", Sighted(estimate=resting(estimate)))
 
 
-def _resting(estimate: Estimate) -> Estimate:
+def resting(estimate: Estimate) -> Estimate:
+    """The same with the height that something of its size has on the table."""
     up = int(np.argmax(np.abs(estimate.rotation[2])))
     position = estimate.position_m.copy()
     position[2] = estimate.half_extents_m[up]

@@ -1,0 +1,504 @@
+"""Taking one chosen thing straight from above, exactly as a person has set it up, or saying why not.
+
+The other grasps choose their own faces, tilts and clearances; here all of that is given. Every check runs on both
+stages, cheapest first, before anything moves.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from graspline.evidence import Evidence, Measurement, at_least, at_most, failures, passes
+from graspline.grasping.candidates import Grasp, GraspRejected, ball_room_m
+from graspline.grasping.straight import Line, Lines, ReachParameters
+from graspline.kinematics.envelopes import Envelope, grasp_envelope
+from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, Solutions, solve
+from graspline.motion.joint_moves import jaw_move, join, joint_move
+from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.parameters import Parameters
+from graspline.perception.estimates import Estimate
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.robots.so101 import FIXED_FINGER, FIXED_TIP_M, TIP_M, clear_gap_m, moving_finger_m
+from graspline.spatial.rotations import wrap
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+Check = Literal[
+    "shape", "ground", "workspace", "jaw_width", "ik", "pad_overlap", "open_clearance", "limits", "collision"
+]
+StageName = Literal["approach", "grasp", "lift", "place"]
+
+# How far anything of the fingertips stays above the table.
+GROUND_M = 0.001
+# The least height on which pads and object meet, and the least room between open jaws and object.
+OVERLAP_M = 0.005
+ROOM_M = 0.0005
+# Jaws that are wider open than this when they touch press a box down and out rather than hold it.
+STEEPEST_TOUCH_RAD = 0.5
+# How far over the object the fingers come to it, whatever the first stage.
+_OVER_M = 0.005
+# By how much the object is thinner for collisions on the way down to it.
+_SLIM_M = 0.0012
+# How far an object may lean and still be taken from above.
+_MAX_LEAN_RAD = 0.2
+# The gripping part of the fixed finger, along the approach axis from the tool point: down, and up.
+_PAD_BELOW_M = TIP_M - FIXED_TIP_M[0]
+_PAD_ABOVE_M = FIXED_TIP_M[0] - FIXED_FINGER[1].near * 1e-3
+_UP = np.array([0.0, 0.0, 1.0])
+# Headings from which something round can be taken.
+_ROUND_HEADINGS = 24
+
+
+class GrabVariables(Parameters):
+    """Everything a person sets before the arm is sent."""
+
+    cross_axis: bool = Field(default=False, description="close across the long axis instead of the short one")
+    tcp_offset: bool = Field(
+        default=True, description="bring the fixed jaw beside the object; without, its tip goes to the centre"
+    )
+    tcp_clearance_m: float = Field(
+        default=0.001, ge=0, le=0.02, description="gap between the fixed jaw and the object before closing"
+    )
+    open_clearance_m: float = Field(
+        default=0.005, ge=-0.01, le=0.05, description="jaw gap when opening, beyond object and clearance on both sides"
+    )
+    close_clearance_m: float = Field(
+        default=0.0, ge=-0.05, le=0.05, description="jaw gap when closing, beyond object and clearance on both sides"
+    )
+    object_z_m: float = Field(
+        default=0.0, ge=0, le=0.3, description="height of the grasp; 0 takes the object's own as it was seen"
+    )
+    approach_height_m: float = Field(
+        default=0.05, ge=0, le=0.2, description="height of the first stage above the grasp; 0 goes there in one stage"
+    )
+    tcp: Literal["fixed_tip", "between"] = Field(
+        default="fixed_tip",
+        description="what is called the tool centre: the fixed jaw's tip, or the middle of the jaws",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Staged:
+    """One of the two stages: where it ends, and the way there."""
+
+    name: StageName
+    joints_rad: Array
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrabPlan:
+    """A grasp that passed every check."""
+
+    name: str
+    # Heading from the fixed jaw to the moving one.
+    yaw_rad: float
+    branch: int
+    width_m: float
+    # Where the tool centre goes, by the convention in force.
+    tcp_m: tuple[float, float, float]
+    open_gap_m: float
+    close_gap_m: float
+    open_rad: float
+    close_rad: float
+    # The jaws open where the arm stands.
+    opening: Path
+    stages: tuple[Staged, ...]
+    grasp: Grasp
+
+    @property
+    def final(self) -> Staged:
+        return self.stages[-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """The nearest pose of the same object, or of the hand over it, that passes every check."""
+
+    position_m: tuple[float, float, float]
+    yaw_rad: float
+    distance_m: float
+    turn_rad: float
+    approach_height_m: float
+
+    def __str__(self) -> str:
+        x, y, z = self.position_m
+        turn = f", turned {np.degrees(self.turn_rad):.0f}°" if abs(self.turn_rad) > 1e-6 else ""
+        return (
+            f"x {x:.3f} y {y:.3f} z {z:.3f} m ({1000 * self.distance_m:.0f} mm away{turn}), "
+            f"approached from {1000 * self.approach_height_m:.0f} mm above"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrabRejected:
+    """Why the arm stays where it is: the stage and check that failed, what was measured, and what would pass."""
+
+    name: str
+    stage: StageName
+    check: Check
+    evidence: Evidence
+    nearest: Nearest | None = None
+
+    def __str__(self) -> str:
+        measured = "; ".join(str(each) for each in self.evidence)
+        hint = f"; nearest that passes: {self.nearest}" if self.nearest is not None else ""
+        return f"{self.name}: {self.check} at {self.stage}: {measured}{hint}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrabQuery:
+    """What a grab depends on."""
+
+    robot: Robot
+    world: CollisionWorld
+    estimate: Estimate
+    start: Command
+    variables: GrabVariables
+    others: tuple[Estimate, ...]
+    reach: ReachParameters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jaws:
+    """How wide the jaws open and close for an object, by the measured law."""
+
+    width_m: float
+    open_gap_m: float
+    close_gap_m: float
+    open_rad: float
+    close_rad: float
+
+
+def tcp_tool_m(variables: GrabVariables, gap_m: float) -> tuple[float, float, float]:
+    """The tool centre in the gripper frame, the one place that knows both conventions; `gap_m` is the jaws' now."""
+    along, lateral, face = FIXED_TIP_M
+    return along, lateral, face + (gap_m / 2 if variables.tcp == "between" else 0.0)
+
+
+def jaws_for(robot: Robot, estimate: Estimate, variables: GrabVariables) -> Jaws | GrabRejected:
+    """The jaw alone: its gaps for this object, or why it has none."""
+    axes = _axes(estimate)
+    if isinstance(axes, Measurement):
+        return GrabRejected(name=estimate.name, stage="grasp", check="shape", evidence=(axes,))
+    width = 2 * float(estimate.half_extents_m[axes[1 if variables.cross_axis else 0]])
+    gap = width + 2 * variables.tcp_clearance_m
+    opened, closed = gap + variables.open_clearance_m, gap + variables.close_clearance_m
+    law = robot.jaw_law
+    least, widest = float(law.gaps_m[0]), float(law.gaps_m.max())
+    evidence = (
+        at_most("open_gap", opened, widest, "m"),
+        at_least("open_gap", opened, width, "m"),
+        at_least("close_gap", closed, least, "m"),
+        at_most("close_gap", closed, widest, "m"),
+    )
+    if not passes(evidence):
+        return GrabRejected(name=estimate.name, stage="grasp", check="jaw_width", evidence=failures(evidence))
+    return Jaws(
+        width_m=width,
+        open_gap_m=opened,
+        close_gap_m=closed,
+        open_rad=float(law.angle_rad(opened)),
+        close_rad=float(law.angle_rad(closed)),
+    )
+
+
+def attempt(query: GrabQuery) -> GrabPlan | GrabRejected:
+    """A plan that passes every check on both stages, or the first check that fails."""
+    name, estimate, variables = query.estimate.name, query.estimate, query.variables
+    jaws = jaws_for(query.robot, estimate, variables)
+    if isinstance(jaws, GrabRejected) and jaws.check == "shape":
+        return jaws
+    case = Case(query)
+    for check in (case.ground, case.workspace):
+        refused = check()
+        if refused is not None:
+            return refused
+    if isinstance(jaws, GrabRejected):
+        return jaws
+    refused = case.touch(jaws)
+    if refused is not None:
+        return refused
+    solved = case.solved(case.centre[None], case.headings)
+    chosen = case.chosen(solved)
+    if isinstance(chosen, GrabRejected):
+        return chosen
+    heading, branch = chosen
+    for refused in (case.overlap(), case.room(jaws)):
+        if refused is not None:
+            return refused
+    grasp = Grasp(
+        label=name,
+        quarter=0,
+        yaw_rad=heading,
+        tool_m=case.tool_m,
+        width_m=jaws.width_m,
+        open_rad=jaws.open_rad,
+        standoff_m=variables.approach_height_m,
+        seat_m=variables.tcp_clearance_m + 2 * estimate.position_sigma_m + 0.001,
+        touch_rad=case.touch_rad(jaws),
+        round=estimate.shape == "ball",
+    )
+    return _paths(query, case, grasp, jaws, branch)
+
+
+def _axes(estimate: Estimate) -> tuple[int, int, int] | Measurement:
+    """Indices of the short, the long and the upright axis; or how far none of them is upright."""
+    if estimate.shape == "ball":
+        return 0, 1, 2
+    rotation = estimate.rotation
+    up = int(np.argmax(np.abs(rotation[2])))
+    lean = float(np.arccos(np.clip(abs(rotation[2, up]), -1, 1)))
+    if lean > _MAX_LEAN_RAD:
+        return at_most("object_lean", lean, _MAX_LEAN_RAD, "rad")
+    if estimate.shape == "cylinder" and up != 2:
+        return at_most("object_lean", np.pi / 2, _MAX_LEAN_RAD, "rad")
+    short, long = sorted(
+        (axis for axis in range(3) if axis != up), key=lambda axis: float(estimate.half_extents_m[axis])
+    )
+    return short, long, up
+
+
+class Case:
+    """One query's geometry: where the hand would have to be, and each check by itself."""
+
+    def __init__(self, query: GrabQuery) -> None:
+        self.query = query
+        estimate, variables = query.estimate, query.variables
+        axes = _axes(estimate)
+        assert not isinstance(axes, Measurement)
+        grip, up = axes[1 if variables.cross_axis else 0], axes[2]
+        self.half_width_m = float(estimate.half_extents_m[grip])
+        self.half_height_m = float(estimate.half_extents_m[up])
+        height = variables.object_z_m or float(estimate.position_m[2])
+        self.centre = np.array([estimate.position_m[0], estimate.position_m[1], height])
+        self.offset_m = self.half_width_m + variables.tcp_clearance_m
+        if variables.tcp == "fixed_tip" and not variables.tcp_offset:
+            self.offset_m = 0.0
+        self.tool_m = (FIXED_TIP_M[0], FIXED_TIP_M[1], FIXED_TIP_M[2] + self.offset_m)
+        self.round = estimate.shape in ("ball", "cylinder")
+        axis = estimate.rotation[:, grip]
+        first = float(np.arctan2(axis[1], axis[0]))
+        # The jaws take a box alike both ways round, and something round from anywhere.
+        count = _ROUND_HEADINGS if self.round else 2
+        self.headings = wrap(first + np.linspace(0.0, 2 * np.pi, count, endpoint=False))
+        self.heights_m = [variables.approach_height_m, 0.0] if variables.approach_height_m else [0.0]
+        self.names: list[StageName] = ["approach", "grasp"] if variables.approach_height_m else ["grasp"]
+
+    def _rejected(self, stage: StageName, check: Check, *evidence: Measurement) -> GrabRejected | None:
+        broken = failures(evidence)
+        return (
+            GrabRejected(name=self.query.estimate.name, stage=stage, check=check, evidence=broken) if broken else None
+        )
+
+    def ground(self) -> GrabRejected | None:
+        """The lowest point of either finger, however far the jaw is open, stays above the table."""
+        lowest = self.centre[2] - lowest_finger_m()
+        return self._rejected("grasp", "ground", at_least("fingertip_height", lowest, GROUND_M, "m"))
+
+    def workspace(self) -> GrabRejected | None:
+        """The fixed jaw's tip at both stages, for the heading that suits it best, within the measured bounds."""
+        bounds = grasp_envelope(self.query.robot.name)
+        radii = _radii_m(bounds, self.tips_m(self.centre[None], self.headings))
+        radius = float(radii[np.argmin(_beyond(radii, bounds.radius_m))])
+        for name, above in zip(self.names, self.heights_m, strict=True):
+            height = float(self.centre[2] + above)
+            evidence = (
+                at_least("tip_radius", radius, bounds.radius_m[0], "m"),
+                at_most("tip_radius", radius, bounds.radius_m[1], "m"),
+                at_least("tip_height", height, bounds.height_m[0], "m"),
+                at_most("tip_height", height, bounds.height_m[1], "m"),
+            )
+            refused = self._rejected(name, "workspace", *evidence)
+            if refused is not None:
+                return refused
+        return None
+
+    def tips_m(self, centres: Array, headings: Array) -> Array:
+        """Where the fixed jaw's tip goes for each centre and heading, (N, 2)."""
+        return centres[:, :2] - self.offset_m * np.stack([np.cos(headings), np.sin(headings)], axis=-1)
+
+    def touch_rad(self, jaws: Jaws) -> float:
+        """The jaw angle at which both pads touch."""
+        angles = np.linspace(self.query.robot.limits.lower[-1], 1.2, 276)
+        if self.query.estimate.shape == "ball":
+            room = ball_room_m(angles, self._along_centre_m(), FIXED_TIP_M[2] + self.half_width_m) - self.half_width_m
+        else:
+            room = clear_gap_m(angles, self._along_top_m()) - jaws.width_m
+        return float(angles[int(np.argmax(room >= 0))]) if (room >= 0).any() else float(np.pi)
+
+    def _along_centre_m(self) -> float:
+        """The object's own centre along the approach axis, in the gripper frame."""
+        return FIXED_TIP_M[0] + float(self.centre[2] - self.query.estimate.position_m[2])
+
+    def _along_top_m(self) -> float:
+        return self._along_centre_m() - self.half_height_m
+
+    def touch(self, jaws: Jaws) -> GrabRejected | None:
+        """Jaws that have to be wide open to touch do not hold."""
+        limit = 1.2 if self.query.estimate.shape == "ball" else STEEPEST_TOUCH_RAD
+        return self._rejected("grasp", "jaw_width", at_most("jaw_angle_at_touch", self.touch_rad(jaws), limit, "rad"))
+
+    def solved(self, centres: Array, headings: Array) -> list[Solutions]:
+        """All centres with all headings at each stage; rows are centre by centre."""
+        points = np.repeat(centres, len(headings), axis=0)
+        yaws, tool = np.tile(headings, len(centres)), np.array(self.tool_m)
+        margin = self.query.reach.joint_margin_rad
+        return [
+            solve(points + above * _UP, STRAIGHT_DOWN_RAD, yaws, tool, margin, backwards=False)
+            for above in self.levels_m()
+        ]
+
+    def levels_m(self) -> list[float]:
+        """Heights above the grasp that the hand passes: over the object first, where the first stage is not."""
+        over = self.top_m() + lowest_finger_m() + _OVER_M - float(self.centre[2])
+        return [over, *self.heights_m] if over > self.heights_m[0] else self.heights_m
+
+    def chosen(self, solved: list[Solutions]) -> tuple[float, int] | GrabRejected:
+        """The heading with the least turn of the wrist that one elbow reaches at every stage, and that elbow."""
+        reached = np.all([each.reached for each in solved], axis=0)
+        if reached.any():
+            turn = np.where(reached, np.abs(solved[-1].joints_rad[..., 4]), np.inf)
+            heading, branch = np.unravel_index(int(np.argmin(turn)), turn.shape)
+            # Elbow up is tried first.
+            branch = 0 if reached[heading, 0] else int(branch)
+            return float(self.headings[heading]), branch
+        short = np.array([np.maximum(each.excess, 0).sum(axis=-1).min(axis=-1) for each in solved])
+        best = int(np.argmin(short.sum(axis=0)))
+        level = next((at for at, each in enumerate(solved) if not each.reached[best].any()), 0)
+        evidence = solved[level].explain(best) or (at_most("elbow_branches_needed", 2, 1),)
+        stage = max(level - (len(solved) - len(self.names)), 0)
+        if level < len(solved) - len(self.names):
+            evidence = tuple(replace(each, name=f"over_the_object_{each.name}") for each in evidence)
+        return GrabRejected(name=self.query.estimate.name, stage=self.names[stage], check="ik", evidence=evidence)
+
+    def overlap(self) -> GrabRejected | None:
+        """Pads and object meet over some height; of a ball, the part around its equator counts."""
+        half = self.half_height_m / 2 if self.query.estimate.shape == "ball" else self.half_height_m
+        middle, tool = float(self.query.estimate.position_m[2]), float(self.centre[2])
+        shared = min(middle + half, tool + _PAD_ABOVE_M) - max(middle - half, tool - _PAD_BELOW_M)
+        return self._rejected("grasp", "pad_overlap", at_least("pad_overlap", shared, OVERLAP_M, "m"))
+
+    def top_m(self) -> float:
+        return float(self.query.estimate.position_m[2]) + self.half_height_m
+
+    def blocked(self, stage: StageName, path: Path, around: tuple[Estimate, ...]) -> GrabRejected | None:
+        """The limits a path breaks, or what the robot meets on it."""
+        name, world = self.query.estimate.name, self.query.world
+        over = check_path(path, self.query.robot)
+        if over is not None:
+            return GrabRejected(name=name, stage=stage, check="limits", evidence=over.evidence)
+        world.place(around)
+        hit = world.first_collision(world.samples(path.positions))
+        return None if hit is None else GrabRejected(name=name, stage=stage, check="collision", evidence=hit.evidence)
+
+    def room(self, jaws: Jaws) -> GrabRejected | None:
+        """Both open jaws clear the object itself on the way down."""
+        beside = self.offset_m - self.half_width_m
+        if self.query.estimate.shape == "ball":
+            centre = FIXED_TIP_M[2] + self.offset_m
+            left = float(ball_room_m(np.array([jaws.open_rad]), self._along_centre_m(), centre)[0]) - self.half_width_m
+        else:
+            left = float(clear_gap_m(jaws.open_rad, self._along_top_m())) - self.half_width_m - self.offset_m
+        evidence = (at_least("fixed_jaw_room", beside, 0.0, "m"), at_least("moving_jaw_room", left, ROOM_M, "m"))
+        return self._rejected("grasp", "open_clearance", *evidence)
+
+
+def lowest_finger_m() -> float:
+    """How far below the tool point the fingers reach at the most: the moving one swings a little deeper."""
+    along, _ = moving_finger_m(np.linspace(-0.17, 1.2, 138))
+    return float(max(along.max(), TIP_M)) - FIXED_TIP_M[0]
+
+
+def _radii_m(bounds: Envelope, tips: Array) -> Array:
+    return np.hypot(tips[:, 0] - bounds.axis_m[0], tips[:, 1] - bounds.axis_m[1])
+
+
+def _beyond(values: Array, span: tuple[float, float]) -> Array:
+    """How far outside of a span."""
+    return np.maximum(np.maximum(span[0] - values, values - span[1]), 0.0)
+
+
+def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) -> GrabPlan | GrabRejected:
+    """Opening, approach and descent, each checked against limits and collisions as a whole."""
+    robot, around = query.robot, (query.estimate, *query.others)
+    # How near the fingers come to the object itself is a choice, which `room` has judged; what is left of it here are
+    # real collisions.
+    slim = replace(query.estimate, half_extents_m=query.estimate.half_extents_m - _SLIM_M)
+    opening = jaw_move(robot, query.start, grasp.open_rad, speed_rad_s=1.5)
+    refused = case.blocked(case.names[0], opening, around)
+    if refused is not None:
+        return refused
+    downs = _descents(query, case, grasp, branch)
+    if isinstance(downs, GrabRejected):
+        return downs
+    for name, down in downs:
+        refused = case.blocked(name, down, (slim, *query.others))
+        if refused is not None:
+            return refused
+    travel = _travel(case, at_rest(opening.end), downs[0][1].positions[0], around)
+    if isinstance(travel, GrabRejected):
+        return travel
+    # What leads from over the object to the first stage belongs to it.
+    first = travel
+    if len(downs) > len(case.names) or len(case.names) == 1:
+        first, downs = join(travel, downs[0][1]), downs[1:]
+    stages = [Staged(name=case.names[0], joints_rad=first.end, path=first)]
+    stages += [Staged(name=name, joints_rad=down.end, path=down) for name, down in downs]
+    tip = case.tips_m(case.centre[None], np.array([grasp.yaw_rad]))[0]
+    tcp = tip if query.variables.tcp == "fixed_tip" else case.centre[:2]
+    return GrabPlan(
+        name=query.estimate.name,
+        yaw_rad=grasp.yaw_rad,
+        branch=branch,
+        width_m=jaws.width_m,
+        tcp_m=(float(tcp[0]), float(tcp[1]), float(case.centre[2])),
+        open_gap_m=jaws.open_gap_m,
+        close_gap_m=jaws.close_gap_m,
+        open_rad=jaws.open_rad,
+        close_rad=jaws.close_rad,
+        opening=opening,
+        stages=tuple(stages),
+        grasp=grasp,
+    )
+
+
+def _descents(query: GrabQuery, case: Case, grasp: Grasp, branch: int) -> list[tuple[StageName, Path]] | GrabRejected:
+    """Straight down: from over the object to the first stage, where that is lower, and from there to the grasp."""
+    points = [case.centre + above * _UP for above in case.levels_m()]
+    names = (case.names[:1] + case.names)[-len(points) + 1 :]
+    straight, speed = (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD), query.reach.descend_speed_m_s
+    ways = [
+        Line(name, top, bottom, straight, speed)
+        for name, (top, bottom) in zip(names, itertools.pairwise(points), strict=True)
+    ]
+    found = Lines(query.robot, query.reach, grasp, branch).plan(*ways)
+    if isinstance(found, GraspRejected):
+        return GrabRejected(name=query.estimate.name, stage=case.names[0], check="ik", evidence=found.evidence)
+    for upper, lower in itertools.pairwise(found):
+        lower.positions[0] = upper.end
+    return list(zip(names, found, strict=True))
+
+
+def _travel(case: Case, start: Command, ready: Array, around: tuple[Estimate, ...]) -> Path | GrabRejected:
+    """To over the object: straight in joint space, or by drawing the arm in first."""
+    robot, speed = case.query.robot, case.query.reach.travel_speed
+    direct = joint_move(robot, start, ready, speed=speed)
+    refused = case.blocked(case.names[0], direct, around)
+    if refused is None:
+        return direct
+    here, there = robot.home.copy(), robot.home.copy()
+    here[0], there[0] = start.position[0], ready[0]
+    here[-2:], there[-2:] = start.position[-2:], ready[-2:]
+    path = joint_move(robot, start, here, speed=speed)
+    for target in (there, ready):
+        path = join(path, joint_move(robot, at_rest(path.end), target, speed=speed))
+    return path if case.blocked(case.names[0], path, around) is None else refused

@@ -1,0 +1,79 @@
+"""What has happened in a session's lane since its scene was reset, as a snapshot shows it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.events import Blind, Event, See
+from graspline.evidence import Evidence
+from graspline.execution.happenings import Applied, Ended, Entered, Finished, Happening
+from graspline.live.snapshot import HISTORY, HistoryEntry
+from graspline.machine.machine import Machine
+from graspline.machine.table import Retry
+
+Array = NDArray[np.float64]
+
+
+class Chronicle:
+    """An observer that keeps the newest of everything."""
+
+    def __init__(self, machine: Machine, qpos: Callable[[], Array]) -> None:
+        self._machine, self._qpos = machine, qpos
+        self.clear()
+
+    def clear(self) -> None:
+        """A new scene: nothing has happened yet."""
+        self.state, self.since_s = "", 0.0
+        self.evidence: Evidence = ()
+        self.retries: dict[str, int] = {}
+        self.blind: dict[str, Array | None] = {}
+        self._history: deque[HistoryEntry] = deque(maxlen=HISTORY)
+        # As snapshots have it: made anew only when something changes.
+        self.history: tuple[HistoryEntry, ...] = ()
+
+    def begin(self) -> None:
+        """The machine begins, with all of its budgets."""
+        self.retries = dict(self._machine.budgets)
+
+    def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
+        match happening:
+            case Entered():
+                self.state, self.since_s = happening.state, time_s
+            case Ended():
+                self._ended(time_s, happening)
+            case Applied():
+                self._applied(happening.event)
+            case Finished():
+                self.state = ""
+            case _:
+                pass
+
+    def _ended(self, time_s: float, ended: Ended) -> None:
+        self.evidence = ended.evidence
+        if ended.then.startswith("end: ") and "." not in ended.state:
+            self.state = ""
+        self._history.append(HistoryEntry(t_s=time_s, state=ended.state, outcome=ended.outcome, then=ended.then))
+        self.history = tuple(self._history)
+        budget = _budget(self._machine, ended)
+        if budget in self.retries:
+            self.retries = {**self.retries, budget: self.retries[budget] - 1}
+
+    def _applied(self, event: Event) -> None:
+        match event:
+            case Blind():
+                shown = None if event.kind == "black" else self._qpos()
+                self.blind = {**self.blind, event.camera: shown}
+            case See():
+                self.blind = {}
+            case _:
+                pass
+
+
+def _budget(machine: Machine, ended: Ended) -> str:
+    """Which of the machine's own budgets an outcome has spent; empty if none."""
+    transition = machine.table.get(ended.state, {}).get(ended.outcome)
+    return transition.budget if isinstance(transition, Retry) and ended.then == transition.to else ""

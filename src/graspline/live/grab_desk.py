@@ -1,0 +1,230 @@
+"""The desk of `grab`: choose an object, see whether and why it can be taken, and send the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import numpy as np
+
+from graspline.errors import InputError, nearest
+from graspline.execution.happenings import Noticed
+from graspline.execution.requests import Announce, Motion, Reply, solved
+from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRejected, GrabVariables, jaws_for
+from graspline.grasping.nearest import plan_grab
+from graspline.live.commands import Done, Refused, Result
+from graspline.live.desk import Play
+from graspline.live.sightings import listed
+from graspline.live.snapshot import ObjectListed, Plain
+from graspline.machine.machine import Result as MachineResult
+from graspline.motion.joint_moves import jaw_move
+from graspline.parameters import load
+from graspline.perception.estimates import Estimate
+from graspline.robots.so101 import SO101
+from graspline.scenes.block_table import KINDS
+from graspline.tasks.grab.layout import collision_world
+from graspline.tasks.grab.parameters import Grab
+from graspline.tasks.grab.states import Spot, move
+from graspline.tasks.grab.task import build_machine, inputs
+from graspline.tasks.stages.sight import Eye, resting
+
+# How fast the jaw moves for a person.
+_JAW_RAD_S = 1.5
+_NOTHING_SELECTED = "no object is selected; select one of the list first"
+
+
+class GrabDesk:
+    """Objects as last seen, one of them selected, and the variables it is taken with.
+
+    Every object-aware command looks again before it plans: what was shoved since the list was made is taken where it
+    is, and what is gone is said to be.
+    """
+
+    def __init__(self, parameters: Grab, random: np.random.Generator) -> None:
+        self._parameters, self._random = parameters, random
+        self._machine = build_machine(parameters)
+        self._variables = parameters.grasp
+        self._seen: tuple[Estimate, ...] = ()
+        self._objects: tuple[ObjectListed, ...] = ()
+        self._selected = ""
+        self._eye = Eye(
+            perception=parameters.perception, random=random, shapes={each.name: each.shape for each in KINDS}
+        )
+
+    @property
+    def selected(self) -> str:
+        return self._selected
+
+    @property
+    def variables(self) -> Mapping[str, Plain]:
+        return self._variables.model_dump()
+
+    @property
+    def objects(self) -> tuple[ObjectListed, ...]:
+        return self._objects
+
+    @property
+    def believed(self) -> tuple[Estimate, ...]:
+        return self._seen
+
+    def forget(self) -> None:
+        self._seen, self._objects, self._selected = (), (), ""
+
+    def select(self, name: str) -> Result:
+        names = [each.name for each in self._objects]
+        if not names:
+            return Refused(reason="no objects are listed; refresh first")
+        if name not in names:
+            return Refused(reason=f"no object {name!r} on the table; {nearest(name, names)}")
+        self._selected = name
+        return Done(text=f"{name} selected", data={"selected": name})
+
+    def set_variables(self, values: Mapping[str, Plain]) -> Result:
+        try:
+            self._variables = load(GrabVariables, {**self._variables.model_dump(), **values})
+        except InputError as error:
+            return Refused(reason="; ".join(error.problems))
+        return Done(text=", ".join(f"{name} = {value}" for name, value in values.items()), data=dict(values))
+
+    def refresh(self, last: Reply) -> Play:
+        before = self._selected
+        yield from self._look()
+        gone = f"; {before} is gone" if before != self._selected else ""
+        names = [each.name for each in self._objects]
+        return Done(text=f"{len(names)} objects{gone}", data={"objects": names})
+
+    def check(self, last: Reply) -> Play:
+        found = yield from self._planned(last)
+        return found if isinstance(found, Refused) else Done(text=f"{found.name} can be grabbed", data=_told(found))
+
+    def preview(self, last: Reply) -> Play:
+        found = yield from self._planned(last)
+        return found if isinstance(found, Refused) else Done(text=f"{found.name}: preview", data=_told(found))
+
+    def move(self, last: Reply) -> Play:
+        found = yield from self._planned(last)
+        if isinstance(found, Refused):
+            return found
+        ended = yield from move(found, self._parameters.close)
+        if ended.name == "arrived":
+            return Done(text=f"at {found.name}", data=_told(found))
+        return Refused(reason=f"{found.name}: something is in the way", evidence=ended.evidence)
+
+    def pick(self, last: Reply, place_m: tuple[float, float] | None) -> Play:
+        target = yield from self._target()
+        if isinstance(target, Refused):
+            return target
+        name = target.name
+        given = inputs(self._parameters, self._random, name, Spot(place_m=place_m), self._variables)
+        result, rejection = yield from _heard(self._machine.run(SO101, last, given))
+        yield from self._look()
+        if result.outcome in self._machine.successes:
+            return Done(text=f"{name} was picked and put down", data={"verdict": result.outcome})
+        data = {"verdict": result.outcome}
+        if rejection is None:
+            return Refused(reason=f"{name}: {result.outcome}", evidence=result.evidence, data=data)
+        facts = rejection.facts
+        hint = f"; nearest that passes: {facts['nearest']}" if facts.get("nearest") else ""
+        measured = "; ".join(str(each) for each in rejection.evidence)
+        return Refused(
+            reason=f"{name}: {facts['check']} at {facts['stage']}: {measured}{hint}",
+            evidence=rejection.evidence,
+            data={**data, "stage": facts["stage"], "check": facts["check"]},
+        )
+
+    def open(self, last: Reply) -> Play:
+        return self._move_jaw(last, "open")
+
+    def close(self, last: Reply) -> Play:
+        return self._move_jaw(last, "close")
+
+    def _look(self) -> Generator[Any, Any, None]:
+        """See everything on the table; a selected thing that is no longer there is no longer selected."""
+        survey = yield from self._eye.survey()
+        self._seen = survey
+        self._objects = tuple(listed(each) for each in survey)
+        if self._selected not in [each.name for each in survey]:
+            self._selected = ""
+
+    def _target(self) -> Generator[Any, Any, Estimate | Refused]:
+        """The selected object as it is now."""
+        selected = self._selected
+        if not selected:
+            return Refused(reason=_NOTHING_SELECTED)
+        yield from self._look()
+        if not self._selected:
+            return Refused(reason=f"{selected} is no longer on the table")
+        return next(each for each in self._seen if each.name == selected)
+
+    def _planned(self, last: Reply) -> Generator[Any, Any, GrabPlan | Refused]:
+        target = yield from self._target()
+        if isinstance(target, Refused):
+            return target
+        query = GrabQuery(
+            robot=SO101,
+            world=collision_world(),
+            estimate=resting(target),
+            start=last.command,
+            variables=self._variables,
+            others=tuple(each for each in self._seen if each.name != target.name),
+            reach=self._parameters.reach,
+        )
+        found = yield from solved(plan_grab, query)
+        return _refusal(found) if isinstance(found, GrabRejected) else found
+
+    def _move_jaw(self, last: Reply, way: str) -> Play:
+        target = yield from self._target()
+        if isinstance(target, Refused):
+            return target
+        jaws = jaws_for(SO101, resting(target), self._variables)
+        if isinstance(jaws, GrabRejected):
+            return _refusal(jaws)
+        angle = jaws.open_rad if way == "open" else jaws.close_rad
+        gap_m = jaws.open_gap_m if way == "open" else jaws.close_gap_m
+        # No guard: what is between the jaws is squeezed, as a negative clearance asks for.
+        reply = yield Motion(f"grasp_{way}", jaw_move(SO101, last.command, angle, speed_rad_s=_JAW_RAD_S))
+        measured = float(reply.readings.joints[SO101.jaw])
+        data = {"asked_rad": angle, "asked_gap_m": gap_m, "jaw_rad": measured}
+        data["gap_m"] = float(SO101.jaw_law.gap_m(measured))
+        return Done(text=f"jaw {way} for {target.name}: {1000 * gap_m:.1f} mm", data=data)
+
+
+def _told(plan: GrabPlan) -> dict[str, Any]:
+    """A plan as plain values."""
+    return {
+        "object": plan.name,
+        "yaw_rad": plan.yaw_rad,
+        "tcp_m": list(plan.tcp_m),
+        "width_m": plan.width_m,
+        "open_gap_m": plan.open_gap_m,
+        "close_gap_m": plan.close_gap_m,
+        "stages": [{"name": each.name, "joints_rad": each.joints_rad.tolist()} for each in plan.stages],
+    }
+
+
+def _refusal(rejected: GrabRejected) -> Refused:
+    data: dict[str, Any] = {"object": rejected.name, "stage": rejected.stage, "check": rejected.check}
+    if rejected.nearest is not None:
+        found = rejected.nearest
+        data["nearest"] = {
+            "position_m": list(found.position_m),
+            "yaw_rad": found.yaw_rad,
+            "distance_m": found.distance_m,
+            "turn_rad": found.turn_rad,
+            "approach_height_m": found.approach_height_m,
+        }
+    return Refused(reason=str(rejected), evidence=rejected.evidence, data=data)
+
+
+def _heard(play: Generator[Any, Any, MachineResult]) -> Generator[Any, Any, tuple[MachineResult, Noticed | None]]:
+    """Pass requests up and replies down; returns what the machine returned, and what it rejected the order for."""
+    answer: Reply | None = None
+    rejection: Noticed | None = None
+    while True:
+        try:
+            request = play.send(answer)
+        except StopIteration as stop:
+            return stop.value, rejection
+        if isinstance(request, Announce) and isinstance(request.happening, Noticed):
+            rejection = request.happening if request.happening.what == "rejected" else rejection
+        answer = yield request

@@ -1,0 +1,147 @@
+"""Moves a person asks for, planned and checked as a whole before anything moves."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence
+from graspline.live.commands import Refused
+from graspline.live.reach import REACHES, Reach, TcpConvention, ToolPose
+from graspline.motion.joint_moves import join, joint_move
+from graspline.motion.lines import scaled_paths
+from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.perception.estimates import Estimate
+from graspline.planning.collision import Collision, CollisionWorld
+from graspline.scenes.scene import Scene
+
+Array = NDArray[np.float64]
+
+# Share of the joints' speed limits, and the fingertips' peak speed on a straight way up.
+_SPEED = 0.5
+_RISE_M_S = 0.12
+# Where the straight way between two postures is not free, the hand first rises by one of these.
+_RISES_M = (0.05, 0.1)
+# Joints of a pose found again belong to the posture it was taken from if they agree to this.
+_SAME_RAD = 1e-4
+
+
+class Mover:
+    """Plans moves of one arm through a scene as it is believed to be. Pure: the same question has the same answer."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._robot = scene.robot
+        self._reach: Reach | None = REACHES.get(scene.robot.name)
+        # The second is for a hand that stands closer to something than one would plan to go.
+        self._worlds = CollisionWorld(scene), CollisionWorld(scene, 0.0)
+        self._owners = {geom: name for name, geoms in scene.surfaces.items() for geom in geoms}
+
+    def to_joints(self, believed: tuple[Estimate, ...], start: Command, target: Array) -> Path | Refused:
+        """To rest at these joint angles (nu,), straight or after rising."""
+        return self._best(believed, start, [target])
+
+    def to_tool(
+        self, believed: tuple[Estimate, ...], start: Command, wanted: ToolPose, tcp: TcpConvention
+    ) -> Path | Refused:
+        """To rest with the tool centre point at this pose, jaw as it is."""
+        robot, reach = self._robot, self._reach
+        if reach is None:
+            return Refused(reason=f"{robot.name} has no closed form to reach a pose with; jog its joints instead")
+        gap_m = float(robot.jaw_law.gap_m(start.position[robot.jaw]))
+        tool_m = reach.tool_m(tcp, gap_m)
+        joints, reached = reach.solve([wanted], tool_m)
+        if not reached.any():
+            evidence = reach.explain(wanted, tool_m)
+            return Refused(reason=f"out of reach: {_shown(evidence)}", evidence=evidence)
+        targets = np.repeat(start.position[None], int(reached.sum()), axis=0)
+        targets[:, robot.arm] = joints[reached]
+        # The nearest posture first.
+        order = np.argsort(np.abs(targets - start.position).max(axis=1), kind="stable")
+        return self._best(believed, start, [targets[index] for index in order])
+
+    def _best(self, believed: tuple[Estimate, ...], start: Command, targets: list[Array]) -> Path | Refused:
+        """The first target that a free path leads to; a refusal is that of the first target, gone to straight."""
+        world = self._world(believed, start)
+        if isinstance(world, Collision):
+            return Refused(
+                reason=f"the arm touches something where it stands ({world}); jog it clear first",
+                evidence=world.evidence,
+            )
+        refused: Refused | None = None
+        for target in targets:
+            for path in self._ways(start, target):
+                broken = check_path(path, self._robot)
+                if broken is not None:
+                    refused = refused or Refused(reason=f"beyond limits: {broken}", evidence=broken.evidence)
+                    continue
+                met = world.first_collision(world.samples(path.positions))
+                if met is None:
+                    return path
+                refused = refused or Refused(reason=f"not free: {met}", evidence=met.evidence)
+        assert refused is not None
+        return refused
+
+    def _ways(self, start: Command, target: Array) -> list[Path]:
+        """Straight there, and by way of a place above where the hand is."""
+        robot = self._robot
+        ways = [joint_move(robot, start, target, speed=_SPEED)]
+        for rise_m in _RISES_M:
+            up = self._rise(start, rise_m)
+            if up is not None:
+                ways.append(join(up, joint_move(robot, at_rest(up.end), target, speed=_SPEED)))
+        return ways
+
+    def _rise(self, start: Command, rise_m: float) -> Path | None:
+        """Straight up with the hand as it is turned; None where the arm cannot."""
+        robot, reach = self._robot, self._reach
+        if reach is None:
+            return None
+        tool_m = reach.tool_m("fixed_tip", 0.0)
+        now = reach.pose(start.position, tool_m)
+        joints, _ = reach.solve([now], tool_m)
+        apart = np.abs(joints[0] - start.position[robot.arm]).max(axis=1)
+        branch = int(np.argmin(apart))
+        if apart[branch] > _SAME_RAD:
+            return None
+        missed = False
+
+        def joints_at(_: NDArray[np.intp], progress: Array) -> Array:
+            nonlocal missed
+            up = np.array([0.0, 0.0, rise_m])
+            poses = [dataclasses.replace(now, position_m=now.position_m + share * up) for share in progress]
+            solved, reached = reach.solve(poses, tool_m)
+            missed |= not reached[:, branch].all()
+            rows = np.repeat(start.position[None], len(progress), axis=0)
+            rows[:, robot.arm] = solved[:, branch]
+            return rows
+
+        (path,) = scaled_paths(robot, joints_at, [rise_m], [_RISE_M_S])
+        if missed:
+            return None
+        path.positions[0] = start.position
+        return path
+
+    def _world(self, believed: tuple[Estimate, ...], start: Command) -> CollisionWorld | Collision:
+        """Everything the hand does not touch already, for what it holds goes along; or what it cannot get away from."""
+        world, tight = self._worlds
+        here = start.position[None]
+        left = believed
+        while True:
+            world.place(left)
+            met = world.first_collision(here)
+            owner = "" if met is None else self._owners.get(met.touched, "")
+            fewer = tuple(each for each in left if each.name != owner)
+            if len(fewer) == len(left):
+                break
+            left = fewer
+        if met is None:
+            return world
+        tight.place(left)
+        met = tight.first_collision(here)
+        return tight if met is None else met
+
+
+def _shown(evidence: Evidence) -> str:
+    return "; ".join(str(each) for each in evidence)

@@ -1,0 +1,341 @@
+"""The driver of a lane that a person drives: it holds until it is given an order, and plays one after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.episodes.mishaps import PRESS_N
+from graspline.evidence import Evidence, at_least, at_most, failures
+from graspline.execution.drivers import jog
+from graspline.execution.requests import Motion, Reply, solved
+from graspline.live.commands import (
+    ArmCommand,
+    CheckReachable,
+    CloseRange,
+    DeskCommand,
+    Done,
+    GraspClose,
+    GraspOpen,
+    Home,
+    JawCommand,
+    Jog,
+    MoveJaw,
+    MoveToGrab,
+    MoveTool,
+    OpenRange,
+    Pick,
+    Preview,
+    Refresh,
+    Refused,
+    Ticket,
+    Zero,
+)
+from graspline.live.desk import Desk, Play
+from graspline.live.moves import Mover
+from graspline.live.reach import TcpConvention, ToolPose
+from graspline.live.sightings import listed, see_by_truth
+from graspline.live.snapshot import ObjectListed
+from graspline.motion.guards import TrackingError
+from graspline.motion.joint_moves import hold, jaw_move
+from graspline.motion.path import Command, Path
+from graspline.perception.estimates import Estimate
+from graspline.robots.robot import Robot
+from graspline.scenes.scene import Scene
+
+Array = NDArray[np.float64]
+
+# How fast the jaw moves for a person.
+_JAW_RAD_S = 1.5
+# Numbers that went through degrees and back may be off by this.
+_ROUNDING_RAD = 1e-6
+NO_DESK = "this task has no grasp pipeline; its objects cannot be selected or grasped one by one"
+
+
+@dataclass(slots=True, eq=False)
+class Order:
+    """A command on its way, and who waits for it."""
+
+    command: Any
+    ticket: Ticket = field(default_factory=Ticket)
+
+    @property
+    def name(self) -> str:
+        """For people: MoveToGrab is "move to grab"."""
+        words = type(self.command).__name__
+        return "".join(f" {each.lower()}" if each.isupper() else each for each in words).strip()
+
+
+class Operator:
+    """Gives a lane a driver that takes orders, in the session's thread."""
+
+    def __init__(self, scene: Scene, *, desk: Desk | None, sees_truth: bool) -> None:
+        self._scene, self._robot, self._desk = scene, scene.robot, desk
+        self._sees_truth = sees_truth and desk is None
+        self._mover = Mover(scene)
+        self._believed: tuple[Estimate, ...] = ()
+        self._objects: tuple[ObjectListed, ...] = ()
+        self._order: Order | None = None
+        self._leaving = False
+
+    @property
+    def activity(self) -> Literal["idle", "jogging", "moving"]:
+        if self._order is None:
+            return "idle"
+        return "jogging" if isinstance(self._order.command, Jog) else "moving"
+
+    @property
+    def objects(self) -> tuple[ObjectListed, ...]:
+        return self._objects if self._desk is None else self._desk.objects
+
+    @property
+    def tcp(self) -> TcpConvention:
+        """The convention in force."""
+        chosen = None if self._desk is None else self._desk.variables.get("tcp")
+        return "between" if chosen == "between" else "fixed_tip"
+
+    # What the session calls
+
+    def take(self, order: Order) -> None:
+        """Accept an order, or refuse it at once. A jog gives way to anything, everything else must be stopped first."""
+        if self.activity == "moving":
+            assert self._order is not None
+            order.ticket.settle(Refused(reason=f"busy: {self._order.name}; stop it first"))
+            return
+        refused = self._refusal(order.command)
+        if refused is not None:
+            order.ticket.settle(refused)
+            return
+        self._order = order
+        if isinstance(order.command, Jog):
+            order.ticket.settle(Done())
+
+    def leave(self) -> None:
+        """Have the driver brake and return."""
+        self._leaving = True
+
+    def drop(self, why: Refused) -> None:
+        """The driver is gone: refuse what it was at."""
+        order, self._order = self._order, None
+        if order is not None:
+            order.ticket.settle(why)
+
+    def forget(self) -> None:
+        """The scene was reset."""
+        self._believed, self._objects = (), ()
+        if self._desk is not None:
+            self._desk.forget()
+
+    # The driver
+
+    def drive(self, first: Reply) -> Generator[Any, Any, None]:
+        """A driver for the lane, from where it stands."""
+        self._leaving = False
+        # Where the task's estimator can be asked by anybody, the objects are known from the beginning.
+        _, reply = yield from _tracked(self._looked(first), first)
+        still = self._still(reply.command)
+        while not self._leaving:
+            order = self._order
+            if order is None:
+                if reply.command.velocity.any() or not np.array_equal(still.path.end, reply.command.position):
+                    still = self._still(reply.command)
+                reply = yield still
+            elif isinstance(order.command, Jog):
+                reply = yield from jog(self._robot, reply, self._wish)
+                if self._order is not None and isinstance(self._order.command, Jog):
+                    self._order = None
+            else:
+                if reply.command.velocity.any():
+                    reply = yield self._still(reply.command)
+                result, reply = yield from _tracked(self._play(order.command, reply), reply)
+                self._order = None
+                order.ticket.settle(result)
+
+    def _still(self, command: Command) -> Motion:
+        return Motion("hold", hold(self._robot, command, self._robot.dt_s))
+
+    def _wish(self, reply: Reply) -> Array | None:
+        """Where the sliders stand; None once the arm is there, or something else is wanted."""
+        if self._leaving or self._order is None or not isinstance(self._order.command, Jog):
+            return None
+        wanted = np.clip(self._order.command.joints_rad, self._robot.limits.lower, self._robot.limits.upper)
+        there = np.array_equal(wanted, reply.command.position) and not reply.command.velocity.any()
+        return None if there else wanted
+
+    def _play(self, command: ArmCommand | DeskCommand, last: Reply) -> Play:
+        match command:
+            case Home():
+                return self._go("home", last, self._keeping_hold(last, self._robot.home))
+            case Zero():
+                return self._go("zero", last, self._keeping_hold(last, np.zeros(len(self._robot.joints))))
+            case MoveTool():
+                return self._move_tool(command, last)
+            case MoveJaw() | OpenRange() | CloseRange():
+                return self._move_jaw(jaw_angle(self._robot, command), last)
+            case Refresh() if self._desk is None:
+                return self._refresh(last)
+        assert self._desk is not None
+        match command:
+            case Refresh():
+                return self._desk.refresh(last)
+            case CheckReachable():
+                return self._desk.check(last)
+            case Preview():
+                return self._desk.preview(last)
+            case MoveToGrab():
+                return self._desk.move(last)
+            case Pick():
+                return self._desk.pick(last, command.place_m)
+            case GraspOpen():
+                return self._desk.open(last)
+            case GraspClose():
+                return self._desk.close(last)
+            case _:
+                raise TypeError(f"no way to play {command!r}")
+
+    def _refusal(self, command: ArmCommand | DeskCommand) -> Refused | None:
+        """What can be refused without planning."""
+        match command:
+            case Jog():
+                return _jog_refusal(self._robot, command)
+            case MoveJaw() | OpenRange() | CloseRange():
+                return _jaw_refusal(self._robot, command)
+            case MoveTool():
+                numbers = (*command.position_m, command.pitch_rad, command.yaw_rad or 0.0)
+                if len(command.position_m) != 3 or not all(math.isfinite(each) for each in numbers):
+                    return Refused(reason=f"not a pose: {command}")
+                return None
+            case Home() | Zero():
+                return None
+            case Refresh() if self._desk is None:
+                if self._sees_truth:
+                    return None
+                return Refused(reason="this task sees through a camera, which only its own states know how to read")
+            case _:
+                return Refused(reason=NO_DESK) if self._desk is None else None
+
+    # Commands at work
+
+    def _go(self, name: str, last: Reply, target: Array) -> Play:
+        believed = yield from self._looked(last)
+        found = yield from solved(self._mover.to_joints, believed, last.command, target)
+        return (yield from _played(name, found))
+
+    def _keeping_hold(self, last: Reply, target: Array) -> Array:
+        """The same with the jaw as it is, if something is in the hand: what is held is not dropped on the way."""
+        if min(last.readings.pad_forces_n()) < PRESS_N:
+            return target
+        jaw = self._robot.jaw
+        return np.concatenate([target[:jaw], last.command.position[jaw:]])
+
+    def _move_tool(self, command: MoveTool, last: Reply) -> Play:
+        believed = yield from self._looked(last)
+        wanted = ToolPose(
+            position_m=np.array(command.position_m, float), pitch_rad=command.pitch_rad, yaw_rad=command.yaw_rad
+        )
+        found = yield from solved(self._mover.to_tool, believed, last.command, wanted, self.tcp)
+        return (yield from _played("move_tool", found))
+
+    def _move_jaw(self, angle_rad: float, last: Reply) -> Play:
+        reply = yield Motion("jaw", jaw_move(self._robot, last.command, angle_rad, speed_rad_s=_JAW_RAD_S))
+        measured = float(reply.readings.joints[self._robot.jaw])
+        gap_m = float(self._robot.jaw_law.gap_m(measured))
+        return Done(text=f"jaw at {gap_m * 1000:.1f} mm", data={"jaw_rad": measured, "gap_m": gap_m})
+
+    def _refresh(self, last: Reply) -> Play:
+        yield from self._looked(last)
+        names = [each.name for each in self._objects]
+        return Done(text=f"{len(names)} objects", data={"objects": names})
+
+    def _looked(self, last: Reply) -> Generator[Any, Any, tuple[Estimate, ...]]:
+        """Look again where that can be done, and say what is believed."""
+        if self._desk is not None:
+            yield from self._desk.refresh(last)
+            return self._desk.believed
+        if self._sees_truth:
+            self._believed = yield from see_by_truth(self._scene)
+            names = self._scene.object_names
+            self._objects = tuple(listed(each) for each in self._believed if each.name in names)
+        return self._believed
+
+
+def jaw_angle(robot: Robot, command: JawCommand) -> float:
+    """Where a command wants the jaw."""
+    match command:
+        case OpenRange():
+            return command.upper_rad
+        case CloseRange():
+            return command.lower_rad
+        case MoveJaw(full="open"):
+            return float(robot.limits.upper[robot.jaw])
+        case MoveJaw(full="close"):
+            return float(robot.limits.lower[robot.jaw])
+        case MoveJaw(gap_m=gap_m) if gap_m is not None:
+            return float(robot.jaw_law.angle_rad(gap_m))
+        case _:
+            assert command.rad is not None
+            return command.rad
+
+
+def _jaw_refusal(robot: Robot, command: JawCommand) -> Refused | None:
+    if isinstance(command, MoveJaw):
+        named = [each for each in (command.full, command.gap_m, command.rad) if each is not None]
+        if len(named) != 1 or command.full not in (None, "open", "close"):
+            return Refused(reason="a jaw goes fully open or closed, to a gap, or to an angle: exactly one of them")
+        if command.gap_m is not None:
+            widest_m = float(robot.jaw_law.gaps_m[-1])
+            return _outside(
+                "gap", (at_least("gap", command.gap_m, 0.0, "m"), at_most("gap", command.gap_m, widest_m, "m"))
+            )
+    lower, upper = float(robot.limits.lower[robot.jaw]), float(robot.limits.upper[robot.jaw])
+    angle = jaw_angle(robot, command)
+    name = robot.joints[robot.jaw]
+    return _outside(
+        name,
+        (at_least(name, angle, lower - _ROUNDING_RAD, "rad"), at_most(name, angle, upper + _ROUNDING_RAD, "rad")),
+    )
+
+
+def _jog_refusal(robot: Robot, command: Jog) -> Refused | None:
+    if len(command.joints_rad) != len(robot.joints):
+        return Refused(reason=f"{robot.name} has {len(robot.joints)} joints, got {len(command.joints_rad)} angles")
+    lower, upper = robot.limits.lower - _ROUNDING_RAD, robot.limits.upper + _ROUNDING_RAD
+    evidence: list[Any] = []
+    for index, (name, angle) in enumerate(zip(robot.joints, command.joints_rad, strict=True)):
+        evidence += [at_least(name, angle, lower[index], "rad"), at_most(name, angle, upper[index], "rad")]
+    return _outside("joints", tuple(evidence))
+
+
+def _outside(what: str, evidence: Evidence) -> Refused | None:
+    """A refusal if anything is outside its range; what is not a number is."""
+    broken = failures(evidence)
+    if not broken:
+        return None
+    return Refused(reason=f"{what} out of range: " + "; ".join(str(each) for each in broken), evidence=broken)
+
+
+def _played(name: str, found: Path | Refused) -> Play:
+    """Play what was planned, unless something is in the way after all."""
+    if isinstance(found, Refused):
+        return found
+    ended = yield Motion(name, found, guards=(TrackingError(),))
+    if ended.by == "completed":
+        return Done(text=f"{name.replace('_', ' ')}: there", data={"joints_rad": ended.readings.joints.tolist()})
+    return Refused(reason=f"{name.replace('_', ' ')}: something is in the way", evidence=ended.evidence)
+
+
+def _tracked(play: Generator[Any, Any, Any], last: Reply) -> Generator[Any, Any, tuple[Any, Reply]]:
+    """Pass requests up and replies down; returns what the play returned, and the last reply."""
+    answer: Reply | None = None
+    while True:
+        try:
+            request = play.send(answer)
+        except StopIteration as stop:
+            return stop.value, last
+        answer = yield request
+        last = answer or last

@@ -1,0 +1,245 @@
+"""Putting a held thing down on the table, upright: across, down, open and away, checked before it is played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from graspline.evidence import Evidence, at_least, at_most, failures
+from graspline.grasping.candidates import Grasp, GraspRejected
+from graspline.grasping.straight import Line, Lines, ReachParameters
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward, solve
+from graspline.motion.joint_moves import jaw_move, join
+from graspline.motion.lines import scaled_paths
+from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.parameters import Parameters
+from graspline.perception.estimates import Estimate
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+
+Array = NDArray[np.float64]
+
+# Turns of the hand relative to the arm that are tried at the new place; a little is less than much.
+_TURNS_RAD = np.radians([0, 15, -15, 30, -30, 50, -50, 75, -75, 100, -100, 130, -130, 160, -160])
+
+
+class SetDownParameters(Parameters):
+    """How a held thing is put down."""
+
+    speed_m_s: float = Field(default=0.2, ge=0.02, le=0.5, description="peak speed of the carried thing")
+    lower_speed_m_s: float = Field(default=0.08, ge=0.01, le=0.3, description="peak speed on the way down")
+    gap_m: float = Field(default=0.001, ge=0, le=0.01, description="gap under the thing when the jaws open")
+    clearance_m: float = Field(default=0.006, ge=0, le=0.05, description="how far a carried thing keeps from others")
+    back_off_m: float = Field(
+        default=0.002, ge=0, le=0.01, description="how far the fixed jaw leaves the thing's side before the hand rises"
+    )
+    open_speed_rad_s: float = Field(default=1.0, ge=0.1, le=3, description="jaw speed while letting go")
+    rise_m: float = Field(default=0.05, ge=0.02, le=0.15, description="how far the open hand rises at the most")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """A thing in the hand: its centre in the gripper frame, how far it reaches around that, and its half height."""
+
+    name: str
+    tool_m: tuple[float, float, float]
+    spread_m: float
+    half_height_m: float
+    grasp: Grasp
+    branch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDownQuery:
+    """What a way to put something down depends on."""
+
+    robot: Robot
+    world: CollisionWorld
+    carried: Carried
+    start: Command
+    spot_m: tuple[float, float]
+    others: tuple[Estimate, ...]
+    reach: ReachParameters
+    settings: SetDownParameters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDown:
+    """The whole way."""
+
+    transport: Path
+    lower: Path
+    opening: Path
+    withdraw: Path
+
+
+def plan_set_down(query: SetDownQuery) -> SetDown | GraspRejected:
+    """A way for the least turn of the hand that passes every check, or why there is none."""
+    refused: GraspRejected | None = None
+    for turn in _TURNS_RAD:
+        found = _with_turn(query, float(turn))
+        if isinstance(found, SetDown):
+            return found
+        refused = refused or found
+    assert refused is not None
+    return refused
+
+
+def _with_turn(query: SetDownQuery, turn: float) -> SetDown | GraspRejected:
+    robot, carried, settings = query.robot, query.carried, query.settings
+    tool = np.array(carried.tool_m)
+    joints = query.start.position[robot.arm]
+    points, rotations = forward(joints[None], tool)
+    here, heading = points[0], float(np.arctan2(rotations[0, 1, 2], rotations[0, 0, 2]))
+    a = np.array([*_polar(here), here[2], float(joints[1:4].sum()), heading - _polar(here)[0]])
+    low = np.array([*query.spot_m, carried.half_height_m + settings.gap_m])
+    azimuth, radius = _polar(low)
+    b = np.array([azimuth, radius, here[2], STRAIGHT_DOWN_RAD, a[4] + turn])
+    across = _arc(query, tool, a, b)
+    if isinstance(across, GraspRejected):
+        return across
+    across.positions[0] = query.start.position
+    above = np.array([low[0], low[1], here[2]])
+    yaw = azimuth + float(b[4])
+    held = _grasp_at(carried.grasp, carried.tool_m, yaw, float(query.start.position[robot.jaw]))
+    down = Lines(robot, query.reach, held, carried.branch).plan(
+        Line("place", above, low, (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD), settings.lower_speed_m_s)
+    )
+    if isinstance(down, GraspRejected):
+        return down
+    lower = down[0]
+    lower.positions[0] = across.end
+    opening = jaw_move(robot, at_rest(lower.end), carried.grasp.open_rad, speed_rad_s=settings.open_speed_rad_s)
+    away = _away(query, low, yaw)
+    if isinstance(away, GraspRejected):
+        return away
+    away.positions[0] = opening.end
+    for path, loaded in ((across, True), (lower, True), (opening, False), (away, False)):
+        broken = _blocked(query, path, tool, loaded)
+        if broken is not None:
+            return broken
+    return SetDown(transport=across, lower=lower, opening=opening, withdraw=away)
+
+
+def _polar(point: Array) -> tuple[float, float]:
+    x, y = float(point[0]) - PAN_X_M, float(point[1])
+    return float(np.arctan2(y, x)), float(np.hypot(x, y))
+
+
+def _grasp_at(grasp: Grasp, tool_m: tuple[float, float, float], yaw_rad: float, jaw_rad: float) -> Grasp:
+    return Grasp(
+        label=grasp.label,
+        quarter=grasp.quarter,
+        yaw_rad=yaw_rad,
+        tool_m=tool_m,
+        width_m=grasp.width_m,
+        open_rad=jaw_rad,
+        standoff_m=grasp.standoff_m,
+        seat_m=grasp.seat_m,
+        touch_rad=grasp.touch_rad,
+        round=grasp.round,
+    )
+
+
+class _Unreached(Exception):
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+
+
+def _arc(query: SetDownQuery, tool: Array, a: Array, b: Array) -> Path | GraspRejected:
+    """Steadily in polar coordinates (azimuth, radius, height, pitch, turn) from one pose of the hand to the other."""
+    robot, branch, way = query.robot, query.carried.branch, b - a
+    jaw = float(query.start.position[robot.jaw])
+
+    def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
+        azimuth, radius, height, pitch, turn = (a + progress[:, None] * way).T
+        points = np.stack([PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth), height], axis=-1)
+        solved = solve(points, pitch, azimuth + turn, tool, query.reach.joint_margin_rad / 2, backwards=False)
+        missed = np.flatnonzero(~solved.reached[:, branch])
+        if len(missed):
+            raise _Unreached(solved.explain(int(missed[0]), slice(branch, branch + 1)))
+        joints = np.empty((len(progress), len(robot.joints)))
+        joints[:, robot.arm], joints[:, robot.jaw] = solved.joints_rad[:, branch], jaw
+        return joints
+
+    length = float(np.hypot(max(a[1], b[1]) * way[0], np.hypot(way[1], way[2]))) + 0.02 * abs(float(way[4]))
+    try:
+        return scaled_paths(robot, joints_at, [max(length, 1e-3)], [query.settings.speed_m_s])[0]
+    except _Unreached as unreached:
+        return GraspRejected(label=query.carried.name, stage="place", check="reach", evidence=unreached.evidence)
+
+
+def _away(query: SetDownQuery, low: Array, yaw: float) -> Path | GraspRejected:
+    """Off the thing's side and straight up, as far as the arm goes."""
+    carried, settings = query.carried, query.settings
+    off = low - settings.back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
+    open_hand = _grasp_at(carried.grasp, carried.tool_m, yaw, carried.grasp.open_rad)
+    lines = Lines(query.robot, query.reach, open_hand, carried.branch)
+    straight = (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD)
+    found: list[Path] | GraspRejected | None = None
+    for rise in (settings.rise_m, 0.75 * settings.rise_m, 0.5 * settings.rise_m):
+        up = off + np.array([0.0, 0.0, rise])
+        found = lines.plan(Line("place", low, off, straight, 0.03), Line("place", off, up, straight, 0.15))
+        if not isinstance(found, GraspRejected):
+            sideways, rising = found
+            rising.positions[0] = sideways.end
+            return join(sideways, rising)
+    assert isinstance(found, GraspRejected)
+    return found
+
+
+def _blocked(query: SetDownQuery, path: Path, tool: Array, loaded: bool) -> GraspRejected | None:
+    name = query.carried.name
+    over = check_path(path, query.robot)
+    if over is not None:
+        return GraspRejected(label=name, stage="place", check="limits", evidence=over.evidence)
+    samples = query.world.samples(path.positions)
+    bumped = _held_clearance(query, samples, tool) if loaded else ()
+    if bumped:
+        return GraspRejected(label=name, stage="place", check="collision", evidence=bumped)
+    query.world.place(query.others)
+    hit = query.world.first_collision(samples)
+    return None if hit is None else GraspRejected(label=name, stage="place", check="collision", evidence=hit.evidence)
+
+
+def _held_clearance(query: SetDownQuery, samples: Array, tool: Array) -> Evidence:
+    """What a thing in the hand, taken as an upright cylinder around it, comes too close to."""
+    carried = query.carried
+    centre, _ = forward(samples, tool)
+    found = []
+    for other in query.others:
+        lifted = centre.copy()
+        # Of two things that stand, only the part of the way counts on which they are at the same height.
+        top = float(other.position_m[2] + other.half_extents_m[2])
+        beside = lifted[:, 2] - carried.half_height_m < top + query.settings.clearance_m
+        apart = other.distance_m(np.column_stack([lifted[:, :2], np.full(len(lifted), other.position_m[2])]))
+        if apart is None or not beside.any():
+            continue
+        gap = float(apart[beside].min()) - carried.spread_m
+        found.append(at_least(f"held_to_{other.name}", gap, query.settings.clearance_m, "m"))
+    return failures(tuple(found))
+
+
+def resting_evidence(
+    position_m: Array,
+    up: float,
+    speed_m_s: float,
+    spot_m: tuple[float, float],
+    half_height_m: float,
+    limits: tuple[float, float, float, float],
+) -> Evidence:
+    """How far from its spot a thing is, how high above the table, how far it leans, how fast it is; with the limits.
+
+    `up` is the height component of its upright axis.
+    """
+    off_m, height_m, lean_rad, speed_limit_m_s = limits
+    apart = float(np.hypot(position_m[0] - spot_m[0], position_m[1] - spot_m[1]))
+    return (
+        at_most("off_spot", apart, off_m, "m"),
+        at_most("off_table", abs(float(position_m[2]) - half_height_m), height_m, "m"),
+        at_most("lean", float(np.arccos(np.clip(abs(up), -1, 1))), lean_rad, "rad"),
+        at_most("speed", speed_m_s, speed_limit_m_s, "m/s"),
+    )

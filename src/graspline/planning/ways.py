@@ -1,0 +1,52 @@
+"""A way to an arm pose that touches nothing: straight in joint space, or around."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.motion.joint_moves import join, joint_move
+from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.perception.estimates import Estimate
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+
+Array = NDArray[np.float64]
+
+
+def free_way(
+    robot: Robot,
+    world: CollisionWorld,
+    start: Command,
+    target: Array,
+    around: tuple[Estimate, ...],
+    *,
+    speed: float = 0.5,
+) -> Path | None:
+    """A checked way to an arm pose, the jaws as they are: straight, or by drawing the arm in or raising it first."""
+    goal = np.append(target[robot.arm], start.position[robot.jaw])
+    drawn, raised = goal.copy(), start.position.copy()
+    drawn[0] = start.position[0]
+    # Lifting the shoulder takes the hand up and in, whatever it is above of.
+    raised[1] = max(float(raised[1]) - 0.35, float(robot.limits.lower[1]) + 0.05)
+    for stops in ((goal,), (drawn, goal), (raised, goal), (raised, drawn, goal)):
+        path = joint_move(robot, start, stops[0], speed=speed)
+        for stop in stops[1:]:
+            path = join(path, joint_move(robot, at_rest(path.end), stop, speed=speed))
+        if check_path(path, robot) is None and not _hits(world, path, around, start):
+            return path
+    return None
+
+
+def _hits(world: CollisionWorld, path: Path, around: tuple[Estimate, ...], start: Command) -> bool:
+    """Whether the way touches anything but what the hand touches already where it stands."""
+    world.place(around)
+    if world.first_collision(start.position[None]) is not None:
+        # Touching something from the start: it may be the very thing that was let go.
+        world.place(tuple(each for each in around if not _beside(world, each, start)))
+    return world.first_collision(world.samples(path.positions)) is not None
+
+
+def _beside(world: CollisionWorld, thing: Estimate, start: Command) -> bool:
+    world.place((thing,))
+    return world.first_collision(start.position[None]) is not None

@@ -1,0 +1,117 @@
+"""Blocks, cans and fruit on a table around an SO-101, each with a name, a colour and a size of its own."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
+from graspline.scenes.distractors import parked_m
+from graspline.scenes.furniture import SURFACE_SOLREF, add_front_camera, add_light, add_table
+from graspline.scenes.scene import Array, Lying, ObjectShape, Scene, SceneObject, add_truth_sensors, new_spec
+from graspline.scenes.variation import Variation, ball_of, box_of, cylinder_of, friction_of
+
+# Toy blocks are built from studs of this pitch, and this high.
+STUD_M = 0.016
+BLOCK_HEIGHT_M = 0.024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One thing of the pool as it is made; an episode may scale it."""
+
+    name: str
+    shape: ObjectShape
+    size_m: tuple[float, float, float]
+    density_kg_m3: float
+    rgb: tuple[float, float, float]
+
+    @property
+    def half_extents_m(self) -> tuple[float, float, float]:
+        x, y, z = self.size_m
+        return x / 2, y / 2, z / 2
+
+    def mass_kg(self, scale: float) -> float:
+        """What it weighs when it is scaled so much."""
+        x, y, z = self.size_m
+        filled = {"box": 1.0, "cylinder": np.pi / 4, "ball": np.pi / 6}[self.shape]
+        return float(self.density_kg_m3 * filled * x * y * z * scale**3)
+
+
+def _block(name: str, studs: tuple[int, int], rgb: tuple[float, float, float]) -> Kind:
+    size = (studs[1] * STUD_M, studs[0] * STUD_M, BLOCK_HEIGHT_M)
+    return Kind(name=name, shape="box", size_m=size, density_kg_m3=900, rgb=rgb)
+
+
+KINDS = (
+    _block("blue_2x4", (2, 4), (0.10, 0.30, 0.80)),
+    _block("red_2x2", (2, 2), (0.80, 0.10, 0.12)),
+    _block("green_2x3", (2, 3), (0.10, 0.55, 0.20)),
+    _block("yellow_1x4", (1, 4), (0.95, 0.80, 0.08)),
+    Kind(name="white_can", shape="cylinder", size_m=(0.036, 0.036, 0.05), density_kg_m3=700, rgb=(0.9, 0.9, 0.9)),
+    Kind(name="purple_can", shape="cylinder", size_m=(0.026, 0.026, 0.04), density_kg_m3=900, rgb=(0.5, 0.2, 0.6)),
+    Kind(name="orange_1", shape="ball", size_m=(0.056, 0.056, 0.056), density_kg_m3=950, rgb=(0.96, 0.49, 0.07)),
+)
+_GEOMS = {
+    "box": mujoco.mjtGeom.mjGEOM_BOX,
+    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    "ball": mujoco.mjtGeom.mjGEOM_SPHERE,
+}
+_EDITS = {"box": box_of, "cylinder": cylinder_of, "ball": ball_of}
+
+
+def kind_of(name: str) -> Kind:
+    return next(each for each in KINDS if each.name == name)
+
+
+@functools.cache
+def block_table() -> Scene:
+    """The compiled scene; lanes say which of the pool lie on the table, how large and where."""
+    spec = new_spec()
+    add_table(spec)
+    add_light(spec)
+    add_front_camera(spec)
+    SO101.add_to(spec)
+    for kind in KINDS:
+        _add(spec, kind)
+    add_truth_sensors(spec, tuple(each.name for each in KINDS))
+    objects = tuple(SceneObject(name=each.name, half_extents_m=each.half_extents_m, shape=each.shape) for each in KINDS)
+    return Scene(name="block_table", robot=SO101, model=spec.compile(), objects=objects)
+
+
+def _add(spec: mujoco.MjSpec, kind: Kind) -> None:
+    x, y, z = kind.half_extents_m
+    body = spec.worldbody.add_body(name=kind.name, pos=(0.25, 0, z))
+    body.add_freejoint(name=kind.name)
+    body.add_geom(
+        name=kind.name,
+        type=_GEOMS[kind.shape],
+        size=(x, z, 0) if kind.shape == "cylinder" else (x, y, z),
+        mass=kind.mass_kg(1.0),
+        rgba=(*kind.rgb, 1),
+        # Fruit rolls to a halt; a can on its foot does not turn by itself.
+        friction=(0.8, 0.005, 0.0008 if kind.shape == "ball" else 0.0002),
+        condim=6 if kind.shape == "ball" else 4,
+        solref=SURFACE_SOLREF,
+    )
+
+
+def blocks_variation(things: Mapping[str, Lying], pad_friction: float, described: Mapping[str, float]) -> Variation:
+    """These things with their sizes and masses, and jaw pads of this sliding friction."""
+    edits = friction_of(PAD_GEOMS, (pad_friction, PAD_FRICTION[1], PAD_FRICTION[2]))
+    for name, thing in things.items():
+        edits += _EDITS[kind_of(name).shape](name, thing.half_extents_m, thing.mass_kg)
+    return Variation(edits=edits, described={"pad_friction": pad_friction, **described})
+
+
+def blocks_start(things: Mapping[str, Lying]) -> Array:
+    """A start state: the robot at home, these things on the table, the rest of the pool parked far away."""
+    poses = {}
+    for number, kind in enumerate(KINDS):
+        parked = np.array([*parked_m(number), kind.half_extents_m[2]]), np.array([1.0, 0, 0, 0])
+        poses[kind.name] = things[kind.name].pose if kind.name in things else parked
+    return block_table().start(poses)

@@ -1,0 +1,73 @@
+"""Everything that decides a `grab` episode besides its seed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from graspline.grasping.grab import GrabVariables
+from graspline.grasping.straight import ReachParameters
+from graspline.parameters import Parameters, Range
+from graspline.perception.estimates import Perception
+from graspline.placement.set_down import SetDownParameters
+from graspline.scenes.randomization import Randomization
+from graspline.tasks.stages.carry import HoldParameters
+from graspline.tasks.stages.grasp import CloseParameters
+
+
+class ThingsParameters(Parameters):
+    """What lies on the table, and where."""
+
+    count: Range = Field(default=Range(1, 4), ge=1, le=7, description="how many things lie on the table")
+    scale: Range = Field(default=Range(0.9, 1.1), ge=0.6, le=1.25, description="size of each, over how it is made")
+    pad_friction: Range = Field(default=Range(0.9, 1.2), ge=0.3, le=2.0, description="sliding friction of the jaw pads")
+    radius_m: Range = Field(default=Range(0.09, 0.30), ge=0, le=0.5, description="distance from the pan axis")
+    azimuth_rad: Range = Field(default=Range(-1.7, 1.7), ge=-3.2, le=3.2, description="direction from the pan axis")
+    apart_m: float = Field(default=0.02, ge=0.002, le=0.2, description="how far things lie apart at least")
+
+
+class OrderParameters(Parameters):
+    """What the arm is told to do."""
+
+    target: str = Field(default="", description="name of the thing to grab; empty takes any of those on the table")
+    place: Literal["back", "random", "either"] = Field(
+        default="either", description="where it is put: back where it lay, at a random point in reach, or either"
+    )
+    variables: Literal["random", "given"] = Field(
+        default="random", description="whether `grasp` is drawn anew for each episode or taken as it is given"
+    )
+
+
+class GrabGoal(Parameters):
+    """When the task is done."""
+
+    off_spot_m: float = Field(default=0.015, gt=0, le=0.1, description="how far from its spot the thing may rest")
+    off_table_m: float = Field(default=0.004, gt=0, le=0.02, description="how far above or below its resting height")
+    lean_rad: float = Field(default=0.1, gt=0, le=0.5, description="how far it may lean")
+    speed_m_s: float = Field(default=0.02, gt=0, le=1, description="how fast it may still move")
+    hand_away_m: float = Field(default=0.03, gt=0, le=0.2, description="how far the hand has to be from it")
+    sightings: int = Field(default=4, ge=2, le=60, description="sightings, 0.05 s apart, of the final check")
+
+
+class GrabRetries(Parameters):
+    """How often the task tries again."""
+
+    grasps: int = Field(default=2, ge=0, le=10, description="grasps after the first")
+
+
+class Grab(Parameters):
+    """Everything that decides a `grab` episode besides its seed."""
+
+    things: ThingsParameters = ThingsParameters()
+    order: OrderParameters = OrderParameters()
+    grasp: GrabVariables = GrabVariables()
+    perception: Perception = Perception()
+    reach: ReachParameters = ReachParameters(lift_m=0.05)
+    close: CloseParameters = CloseParameters()
+    hold: HoldParameters = HoldParameters(still_s=0.5)
+    put: SetDownParameters = SetDownParameters()
+    goal: GrabGoal = GrabGoal()
+    retries: GrabRetries = GrabRetries()
+    state_limit_s: float = Field(default=15.0, gt=0, le=60, description="time limit of every state")
+    randomize: Randomization = Randomization()

@@ -1,0 +1,126 @@
+"""The whole pick of one thing, planned before anything moves: grab, lift, and a way to put it down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence
+from graspline.grasping.candidates import GraspRejected
+from graspline.grasping.grab import Check, GrabPlan, GrabQuery, GrabRejected
+from graspline.grasping.nearest import plan_grab
+from graspline.grasping.straight import Line, Lines, ReachParameters
+from graspline.grasping.topdown import GraspPlan
+from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD
+from graspline.motion.path import at_rest
+from graspline.perception.estimates import Estimate
+from graspline.placement.set_down import Carried, SetDown, SetDownParameters, SetDownQuery, plan_set_down
+from graspline.robots.so101 import FIXED_TIP_M
+
+Array = NDArray[np.float64]
+
+# Lifts that are tried, over the one that is asked for.
+_LIFTS = (1.0, 0.8, 0.6, 0.45)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PickPlan:
+    """A grab, the motions that follow it, and how far it is lifted."""
+
+    grab: GrabPlan
+    # The same grasp as the stages that all tasks share know it.
+    plan: GraspPlan
+    reach: ReachParameters
+    carried: Carried
+
+
+def plan_pick(query: GrabQuery, spot_m: tuple[float, float], settings: SetDownParameters) -> PickPlan | GrabRejected:
+    """The grab, and if it passes its lift and a way to the spot; all of it checked."""
+    grab = plan_grab(query)
+    if isinstance(grab, GrabRejected):
+        return grab
+    name, straight = query.estimate.name, (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD)
+    lines = Lines(query.robot, query.reach, grab.grasp, grab.branch)
+    heading = np.array([np.cos(grab.yaw_rad), np.sin(grab.yaw_rad), 0.0])
+    centre = _tool_point(query, grab)
+    seated, found, lift_m = centre + grab.grasp.seat_m * heading, None, 0.0
+    for share in _LIFTS:
+        lift_m = share * query.reach.lift_m
+        up = np.array([0.0, 0.0, lift_m])
+        found = lines.plan(
+            Line("descend", centre + up, centre, straight, query.reach.descend_speed_m_s),
+            Line("seat", centre, seated, straight, query.reach.seat_speed_m_s),
+            Line("lift", centre, centre + up, straight, query.reach.lift_speed_m_s),
+            Line("lift", seated, seated + up, straight, query.reach.lift_speed_m_s),
+        )
+        if not isinstance(found, GraspRejected):
+            break
+    assert found is not None
+    if isinstance(found, GraspRejected):
+        return GrabRejected(name=name, stage="lift", check="ik", evidence=found.evidence)
+    descend, seat, lift, seated_lift = found
+    seat.positions[0] = grab.final.joints_rad
+    plan = GraspPlan(
+        grasp=grab.grasp,
+        pitch_rad=STRAIGHT_DOWN_RAD,
+        top_pitch_rad=STRAIGHT_DOWN_RAD,
+        branch=grab.branch,
+        approach=grab.stages[0].path,
+        posture=None,
+        descend=descend,
+        seat=seat,
+        lift=lift,
+    )
+    reach = query.reach.model_copy(update={"lift_m": lift_m})
+    carried = carried_by(query.estimate, grab, float(centre[2]))
+    held_rad = grab.grasp.touch_rad
+    for lifted in (lift, seated_lift):
+        top = np.append(lifted.end[query.robot.arm], held_rad)
+        down = plan_set_down(
+            SetDownQuery(
+                robot=query.robot,
+                world=query.world,
+                carried=carried,
+                start=at_rest(top),
+                spot_m=spot_m,
+                others=query.others,
+                reach=reach,
+                settings=settings,
+            )
+        )
+        if not isinstance(down, SetDown):
+            return GrabRejected(name=name, stage="place", check=_check_of(down), evidence=down.evidence)
+    return PickPlan(grab=grab, plan=plan, reach=reach, carried=carried)
+
+
+def _check_of(refused: GraspRejected) -> Check:
+    return "ik" if refused.check == "reach" else "limits" if refused.check == "limits" else "collision"
+
+
+def _tool_point(query: GrabQuery, grab: GrabPlan) -> Array:
+    """The point of the object that the hand is planned with, at the grasp's height."""
+    height = query.variables.object_z_m or float(query.estimate.position_m[2])
+    return np.array([query.estimate.position_m[0], query.estimate.position_m[1], height])
+
+
+def carried_by(estimate: Estimate, grab: GrabPlan, tool_height_m: float) -> Carried:
+    """The thing as it will sit in the closed hand, against the fixed jaw."""
+    up = int(np.argmax(np.abs(estimate.rotation[2]))) if estimate.shape != "ball" else 2
+    half_height = float(estimate.half_extents_m[up])
+    sides = [float(half) for axis, half in enumerate(estimate.half_extents_m) if axis != up]
+    along = FIXED_TIP_M[0] + tool_height_m - float(estimate.position_m[2])
+    return Carried(
+        name=estimate.name,
+        tool_m=(along, FIXED_TIP_M[1], FIXED_TIP_M[2] + grab.width_m / 2),
+        spread_m=float(np.hypot(sides[0], sides[1])) if estimate.shape == "box" else max(sides),
+        half_height_m=half_height,
+        grasp=grab.grasp,
+        branch=grab.branch,
+    )
+
+
+def told(rejected: GrabRejected) -> Evidence:
+    """What a rejection measured, each under the stage and check it belongs to."""
+    return tuple(replace(each, name=f"{rejected.stage}.{rejected.check}.{each.name}") for each in rejected.evidence)

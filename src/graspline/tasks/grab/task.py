@@ -1,0 +1,172 @@
+"""The machine of `grab`, what it is given, and how its end is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graspline.errors import InputError, one_of
+from graspline.evidence import Evidence
+from graspline.grasping.grab import GrabVariables
+from graspline.grasping.straight import ReachParameters
+from graspline.machine.machine import Machine
+from graspline.machine.table import End, Retry, Transition
+from graspline.placement.set_down import SetDownParameters, resting_evidence
+from graspline.planning.collision import CollisionWorld
+from graspline.scenes.block_table import KINDS, block_table, kind_of
+from graspline.scenes.scene import ObjectShape
+from graspline.spatial.rotations import matrix_from_quaternion
+from graspline.tasks.claims import in_hand
+from graspline.tasks.grab.layout import collision_world, ordered, probe, sample
+from graspline.tasks.grab.parameters import Grab, GrabGoal
+from graspline.tasks.grab.states import Spot, check, confirm, goal_limits, hand_away, leave, look, move, put_down
+from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
+from graspline.tasks.stages.grasp import CloseParameters, back_off, close, seat
+from graspline.tasks.stages.sight import Eye
+from graspline.tasks.task import Claim, Draw, Snapshot, Task
+
+HELD_CLAIMS = {
+    ("close", "closed"): Claim(name="held", asserted=True),
+    ("lift", "lifted"): Claim(name="held", asserted=True),
+    ("hold", "held"): Claim(name="held", asserted=True),
+    ("close", "missed"): Claim(name="held", asserted=False),
+    ("lift", "dropped"): Claim(name="held", asserted=False),
+    ("hold", "dropped"): Claim(name="held", asserted=False),
+    ("put_down", "dropped"): Claim(name="held", asserted=False),
+}
+
+
+def build_machine(parameters: Grab) -> Machine:
+    """States and table; a rejected order ends before anything has moved."""
+
+    def again(otherwise: str, to: str = "back_off") -> Retry:
+        return Retry(to=to, budget="grasps", otherwise=End(otherwise))
+
+    lost = {"dropped": again("dropped"), "slipped": again("slipped")}
+    table: dict[str, dict[str, Transition]] = {
+        "look": {"seen": "check", "lost": End("target_not_found")},
+        "check": {"planned": "move", "rejected": End("rejected")},
+        "move": {"arrived": "seat", "blocked": again("blocked", "leave")},
+        "seat": {"seated": "close"},
+        "close": {"closed": "lift", "missed": again("missed")},
+        "lift": {"lifted": "hold", **lost, "blocked": again("blocked")},
+        "hold": {"held": "put_down", **lost},
+        "put_down": {
+            "put": "return_home",
+            "dropped": again("dropped", "leave"),
+            "slipped": again("slipped", "leave"),
+            "blocked": again("blocked", "leave"),
+            "no_way": again("no_way"),
+        },
+        "return_home": {"home": "confirm", "stranded": End("stranded")},
+        "confirm": {"confirmed": End("success"), "refuted": again("not_verified", "leave")},
+        "back_off": {"ready": "leave"},
+        "leave": {"home": "look", "stranded": End("stranded")},
+    }
+    return Machine(
+        name="grab",
+        start="look",
+        states={
+            "look": look,
+            "check": check,
+            "move": move,
+            "seat": seat,
+            "close": close,
+            "lift": lift,
+            "hold": hold_still,
+            "put_down": put_down,
+            "return_home": leave,
+            "confirm": confirm,
+            "back_off": back_off,
+            "leave": leave,
+        },
+        table={state: {**row, "timed_out": End("timed_out")} for state, row in table.items()},
+        inputs={
+            "eye": Eye,
+            "world": CollisionWorld,
+            "target": str,
+            "spot": Spot,
+            "variables": GrabVariables,
+            "reach": ReachParameters,
+            "close": CloseParameters,
+            "keep": HoldParameters,
+            "put": SetDownParameters,
+            "goal": GrabGoal,
+        },
+        budgets={"grasps": parameters.retries.grasps},
+        limits_s=dict.fromkeys(table, parameters.state_limit_s),
+    )
+
+
+def given(parameters: Grab, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+    """The machine's inputs for one episode: the order that was drawn."""
+    target, spot, variables = ordered(parameters, draw)
+    return inputs(parameters, random, target, Spot(place_m=spot), variables)
+
+
+def inputs(
+    parameters: Grab, random: np.random.Generator, target: str, spot: Spot, variables: GrabVariables
+) -> Mapping[str, Any]:
+    """The machine's inputs for any order."""
+    shapes: dict[str, ObjectShape] = {each.name: each.shape for each in KINDS}
+    return {
+        "eye": Eye(perception=parameters.perception, random=random, shapes=shapes),
+        "world": collision_world(),
+        "target": target,
+        "spot": spot,
+        "variables": variables,
+        "reach": parameters.reach,
+        "close": parameters.close,
+        "keep": parameters.hold,
+        "put": parameters.put,
+        "goal": parameters.goal,
+    }
+
+
+def judge(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
+    """The goal by truth: the thing rests upright at its spot, and the hand is away."""
+    target, spot, _ = ordered(parameters, draw)
+    thing = truth.objects[target]
+    rotation = matrix_from_quaternion(thing.quaternion)
+    ball = kind_of(target).shape == "ball"
+    axis = 2 if ball else int(np.argmax(np.abs(rotation[2])))
+    up = 1.0 if ball else float(rotation[2, axis])
+    limits = goal_limits(parameters.goal)
+    resting = resting_evidence(thing.position_m, up, thing.speed_m_s, spot, float(thing.half_extents_m[axis]), limits)
+    return (*resting, hand_away(truth.tool_m, thing.position_m, parameters.goal))
+
+
+def check_claim(parameters: Grab, claim: str, about: str, truth: Snapshot) -> Evidence:
+    """Whether it really is in the hand: between the pads, both of which press."""
+    return in_hand(truth, about)
+
+
+def problems(parameters: Grab) -> list[str]:
+    """A target that there is not."""
+    try:
+        if parameters.order.target:
+            one_of(parameters.order.target, [each.name for each in KINDS], "order.target")
+    except InputError as error:
+        return [str(error)]
+    return []
+
+
+GRAB = Task(
+    name="grab",
+    summary="SO-101 takes a chosen block, can or fruit straight from above as it is told to, and puts it down again",
+    sentence="Pick up the chosen object and put it down at its spot.",
+    parameters=Grab,
+    scene=lambda parameters: block_table(),
+    sample=sample,
+    probe=probe,
+    machine=build_machine,
+    given=given,
+    judge=judge,
+    claims=HELD_CLAIMS,
+    check_claim=check_claim,
+    uses_truth=lambda parameters: parameters.perception.source == "truth",
+    problems=problems,
+    randomization=lambda parameters: parameters.randomize,
+)

@@ -1,0 +1,62 @@
+"""What a rejected grab advises is a pose that really passes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from graspline.grasping.grab import GrabPlan, GrabRejected, attempt
+from graspline.grasping.nearest import plan_grab
+
+from .things import asked, thing
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "variables"),
+    [
+        ("red_2x2", (0.36, 0.0), {}),
+        ("red_2x2", (0.24, 0.0), {"object_z_m": 0.004}),
+        ("red_2x2", (0.24, 0.0), {"object_z_m": 0.03}),
+        ("red_2x2", (0.24, 0.0), {"approach_height_m": 0.12}),
+        ("white_can", (0.33, 0.1), {}),
+        ("orange_1", (0.29, 0.0), {"approach_height_m": 0.06}),
+    ],
+)
+def test_the_nearest_pose_passes(name: str, place: tuple[float, float], variables: dict[str, float]) -> None:
+    block = thing(name, *place, yaw=0.2)
+    found = plan_grab(asked(block, **variables))
+    assert isinstance(found, GrabRejected)
+    near = found.nearest
+    assert near is not None
+    assert "nearest that passes" in str(found)
+    there = thing(name, near.position_m[0], near.position_m[1], yaw=near.yaw_rad)
+    again = {**variables, "approach_height_m": near.approach_height_m}
+    if near.position_m[2] != pytest.approx(there.position_m[2]) or "object_z_m" in again:
+        again["object_z_m"] = near.position_m[2]
+    assert isinstance(attempt(asked(there, **again)), GrabPlan)
+
+
+def test_a_neighbour_is_not_advised_to_be_moved_into() -> None:
+    block = thing("red_2x2", 0.36, 0.0)
+    free = plan_grab(asked(block))
+    assert isinstance(free, GrabRejected)
+    assert free.nearest is not None
+    blocker = replace(thing("orange_1"), position_m=np.array([*free.nearest.position_m[:2], 0.028]))
+    found = plan_grab(asked(block, blocker))
+    assert isinstance(found, GrabRejected)
+    if found.nearest is not None:
+        apart = np.hypot(*(np.array(found.nearest.position_m[:2]) - blocker.position_m[:2]))
+        assert apart > 0.028 + 0.016
+
+
+@pytest.mark.parametrize("variables", [{"cross_axis": True}, {"tcp_offset": False}])
+def test_what_no_pose_can_mend_advises_none(variables: dict[str, bool]) -> None:
+    found = plan_grab(asked(thing("blue_2x4"), **variables))
+    assert isinstance(found, GrabRejected)
+    assert found.nearest is None
+
+
+def test_a_grab_that_passes_is_planned() -> None:
+    assert isinstance(plan_grab(asked(thing())), GrabPlan)

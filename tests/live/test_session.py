@@ -1,0 +1,284 @@
+"""The session's threads: commands in, snapshots out, and nobody who can hang or kill it unnoticed."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.scenario import Scenario
+from graspline.errors import InputError
+from graspline.execution.requests import Reply, solved
+from graspline.live.commands import Done, Home, Jog, Record, Refused, ResetScene, RunTask, Select, StrikeFault, Zero
+from graspline.live.conductor import Conductor
+from graspline.live.session import Session
+from graspline.live.snapshot import Snapshot
+from graspline.machine.outcome import Outcome, Stage
+from graspline.robots.so101 import SO101
+from graspline.tasks.lift_cube import LIFT_CUBE
+
+from .benches import AWAY, PARAMETERS, PlainDesk, task_of
+
+# Nothing here takes so long; a machine that is very busy may.
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def fast() -> Iterator[Session]:
+    with Session(LIFT_CUBE, PARAMETERS, 3, pace=math.inf) as session:
+        yield session
+
+
+@pytest.fixture
+def live() -> Iterator[Session]:
+    with Session(LIFT_CUBE, PARAMETERS, 3) as session:
+        yield session
+
+
+def until(session: Session, reached: Callable[[Snapshot], bool]) -> Snapshot:
+    snapshot, end_s = session.snapshot, time.monotonic() + PATIENCE_S
+    while not reached(snapshot):
+        assert time.monotonic() < end_s, snapshot.as_dict()
+        snapshot = session.wait(snapshot.number, 1.0)
+    return snapshot
+
+
+# Bits and time
+
+
+def test_a_task_played_in_real_threads_has_the_bits_of_a_run(fast: Session) -> None:
+    (episode,) = run_scenarios([Scenario(task=LIFT_CUBE, parameters=PARAMETERS, seed=5)])
+    fast.submit(Jog(tuple(AWAY)))
+    result = fast.submit(RunTask(5)).result(PATIENCE_S)
+    assert isinstance(result, Done)
+    assert result.data["state_hash"] == episode.state_hash
+    assert fast.snapshot.verdict == "success"
+
+
+def test_physics_keeps_pace_with_the_clock_and_shows_every_tick(live: Session) -> None:
+    first = live.wait(0, PATIENCE_S)
+    time.sleep(1.0)
+    last = live.snapshot
+    # Generous: the machine may be busy with other tests.
+    assert 0.5 < last.time_s - first.time_s < 1.5
+    assert (last.number - first.number) >= 30 * (last.time_s - first.time_s)
+
+
+def test_snapshots_are_numbered_without_gaps_and_a_slow_reader_gets_the_newest(live: Session) -> None:
+    numbers = [live.wait(0, PATIENCE_S).number]
+    for _ in range(5):
+        numbers.append(live.wait(numbers[-1], PATIENCE_S).number)
+    assert numbers == sorted(set(numbers))
+    time.sleep(0.3)
+    assert live.snapshot.number > numbers[-1] + 5
+
+
+def test_waiting_for_what_does_not_come_ends(live: Session) -> None:
+    snapshot = live.wait(10**9, 0.05)
+    assert snapshot.number < 10**9
+
+
+# Stop
+
+
+def test_stop_comes_to_hold_soon(live: Session) -> None:
+    order = live.submit(Zero())
+    until(live, lambda each: each.mode == "moving" and each.doing == "zero")
+    time.sleep(0.3)
+    called_s = time.monotonic()
+    assert isinstance(live.stop().result(PATIENCE_S), Done)
+    # The bound is 0.25 s; here it must only not wait for the move, which takes seconds.
+    assert time.monotonic() - called_s < 1.0
+    assert order.result(PATIENCE_S) == Refused(reason="stopped")
+    held = until(live, lambda each: each.mode == "idle")
+    assert np.abs(held.command_rad - SO101.home).max() > 0.05
+    assert np.abs(held.command_rad).max() > 0.05
+
+
+def test_stop_does_not_wait_behind_commands(live: Session) -> None:
+    tickets = [live.submit(command) for command in (Zero(), Home(), ResetScene(4), RunTask(5))]
+    assert isinstance(live.stop().result(PATIENCE_S), Done)
+    results = [ticket.result(PATIENCE_S) for ticket in tickets]
+    assert all(isinstance(each, Refused) for each in results)
+    assert until(live, lambda each: each.mode == "idle").seed == 3
+
+
+def test_stop_does_not_wait_for_a_plan() -> None:
+    planning, release = threading.Event(), threading.Event()
+
+    def ponder() -> str:
+        planning.set()
+        release.wait(PATIENCE_S)
+        return "a plan"
+
+    def thinking(last: Reply) -> Stage[Literal["done"]]:
+        yield from solved(ponder)
+        return Outcome("done")
+
+    with Session(task_of(thinking), PARAMETERS, 3) as session:
+        order = session.submit(RunTask(5))
+        assert planning.wait(PATIENCE_S)
+        seen = until(session, lambda each: each.doing == "planning")
+        waited = session.wait(seen.number, PATIENCE_S)
+        # The clock of the simulation waits.
+        assert waited.time_s == seen.time_s
+        assert waited.number > seen.number
+        assert isinstance(session.stop().result(5.0), Done)
+        assert isinstance(order.result(5.0), Refused)
+        assert until(session, lambda each: each.mode == "idle").verdict == "interrupted"
+        # What was given up is still at it; who plans next waits for it, and can be stopped, too.
+        again = session.submit(Home())
+        assert isinstance(session.stop().result(5.0), Done)
+        assert isinstance(again.result(5.0), Refused)
+        release.set()
+        assert isinstance(session.submit(Home()).result(PATIENCE_S), Done)
+
+
+def test_a_plan_that_takes_long_changes_no_bits_and_is_caught_up_with() -> None:
+    delay_s = [0.0]
+
+    def ponder() -> None:
+        time.sleep(delay_s[0])
+
+    def thinking(last: Reply) -> Stage[Literal["done"]]:
+        yield from solved(ponder)
+        return Outcome("done")
+
+    hashes = []
+    with Session(task_of(thinking), PARAMETERS, 3) as session:
+        for delay_s[0] in (0.0, 0.3):
+            result = session.submit(RunTask(5)).result(PATIENCE_S)
+            hashes.append(result.data["state_hash"])
+        assert session.snapshot.behind_s > 0.1
+        assert until(session, lambda each: each.behind_s < 0.02).behind_s < 0.02
+    assert hashes[0] == hashes[1]
+
+
+# Ends
+
+
+def test_closing_brakes_the_arm_and_refuses_what_is_open() -> None:
+    session = Session(LIFT_CUBE, PARAMETERS, 3)
+    session.start()
+    order = session.submit(RunTask(5))
+    until(session, lambda each: each.state == "approach")
+    time.sleep(0.3)
+    session.close()
+    result = order.result(0)
+    assert isinstance(result, Refused)
+    assert session.snapshot.mode == "idle"
+    assert session.snapshot.verdict == "interrupted"
+    assert session.submit(Home()).result(0) == Refused(reason="the session is closed")
+    assert session.stop().result(0) == Refused(reason="the session is closed")
+    session.close()
+
+
+def test_a_session_that_never_began_can_be_closed() -> None:
+    session = Session(LIFT_CUBE, PARAMETERS, 3)
+    ticket = session.submit(Home())
+    session.close()
+    assert ticket.result(0) == Refused(reason="the session is closed")
+
+
+def test_a_session_that_dies_says_why_and_refuses_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks: list[int] = []
+    tick = Conductor.tick
+
+    def dying(self: Conductor) -> None:
+        ticks.append(1)
+        if len(ticks) > 20:
+            raise ZeroDivisionError("the world ended")
+        tick(self)
+
+    monkeypatch.setattr(Conductor, "tick", dying)
+    with Session(LIFT_CUBE, PARAMETERS, 3, pace=math.inf) as session:
+        order = session.submit(Zero())
+        why = "the session has died, restart it: ZeroDivisionError: the world ended"
+        assert order.result(PATIENCE_S) == Refused(reason=why)
+        snapshot = until(session, lambda each: each.message == why)
+        assert session.wait(snapshot.number, 60.0).message == why
+        assert session.submit(Home()).result(0) == Refused(reason=why)
+        assert session.stop().result(0) == Refused(reason=why)
+
+
+def test_a_command_that_makes_no_sense_is_refused_and_kills_nobody(fast: Session) -> None:
+    nonsense: Any = "up a bit"
+    result = fast.submit(nonsense).result(PATIENCE_S)
+    assert isinstance(result, Refused)
+    assert isinstance(fast.submit(StrikeFault("shove")).result(PATIENCE_S), Done)
+
+
+def test_parameters_that_cannot_be_are_refused_where_the_session_is_made() -> None:
+    impossible = PARAMETERS.model_copy(
+        update={"cube": PARAMETERS.cube.model_copy(update={"radius_m": type(PARAMETERS.cube.radius_m)(0.55, 0.6)})}
+    )
+    with pytest.raises(InputError, match="radius_m"):
+        Session(LIFT_CUBE, impossible, 3)
+
+
+# Around it
+
+
+def test_recorded_episodes_are_handed_over_elsewhere_and_slowness_there_slows_nothing() -> None:
+    release, handed = threading.Event(), list[tuple[Episode, str]]()
+
+    def write(episode: Episode) -> None:
+        release.wait(PATIENCE_S)
+        handed.append((episode, threading.current_thread().name))
+
+    with Session(LIFT_CUBE, PARAMETERS, 3, pace=math.inf, on_episode=write) as session:
+        session.submit(Record(on=True)).result(PATIENCE_S)
+        for seed in (5, 6):
+            assert isinstance(session.submit(RunTask(seed)).result(PATIENCE_S), Done)
+        assert handed == []
+        release.set()
+    # Closing waits until they are written.
+    assert [episode.scenario.seed for episode, _ in handed] == [5, 6]
+    assert all(name.startswith("graspline-scribe") for _, name in handed)
+
+
+def test_an_episode_that_cannot_be_written_is_a_message() -> None:
+    def write(episode: Episode) -> None:
+        raise OSError("no space left")
+
+    with Session(LIFT_CUBE, PARAMETERS, 3, pace=math.inf, on_episode=write) as session:
+        session.submit(Record(on=True)).result(PATIENCE_S)
+        session.submit(RunTask(5)).result(PATIENCE_S)
+        until(session, lambda each: "could not be recorded: OSError: no space left" in each.message)
+
+
+def test_the_operator_is_shown(fast: Session) -> None:
+    assert fast.lease.take("ann")
+    until(fast, lambda each: each.operator == "ann")
+    fast.lease.release("ann")
+    until(fast, lambda each: each.operator == "")
+
+
+def test_pictures_are_of_a_recent_snapshot(live: Session) -> None:
+    assert set(live.cameras) == {"front", "wrist"}
+    before = live.wait(0, PATIENCE_S).number
+    number, jpeg = live.picture("front", 64, 48, timeout_s=PATIENCE_S)
+    assert before <= number <= live.snapshot.number
+    assert jpeg.startswith(b"\xff\xd8")
+    later, _ = live.picture("front", 64, 48, newer_than=number, timeout_s=PATIENCE_S)
+    assert later > number
+
+
+def test_a_desk_is_worked_at_in_the_session_s_thread() -> None:
+    names: list[str] = []
+
+    class Watched(PlainDesk):
+        def select(self, name: str) -> Any:
+            names.append(threading.current_thread().name)
+            return super().select(name)
+
+    with Session(LIFT_CUBE, PARAMETERS, 3, pace=math.inf, desk=Watched()) as session:
+        session.submit(Select("cube")).result(PATIENCE_S)
+        assert session.snapshot.selected == "cube"
+    assert names == ["graspline-session"]

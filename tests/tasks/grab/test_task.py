@@ -1,0 +1,137 @@
+"""`grab`: orders that are carried out, orders that are refused before anything moves, and the goal by truth."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.scenario import Scenario
+from graspline.errors import InputError
+from graspline.evidence import passes
+from graspline.grasping.grab import GrabVariables
+from graspline.parameters import build
+from graspline.scenes.block_table import KINDS, block_table, kind_of
+from graspline.tasks.grab.layout import as_numbers, certified, ordered, probe, sample
+from graspline.tasks.grab.parameters import Grab
+from graspline.tasks.grab.task import GRAB
+from graspline.tasks.scatter import lying_at
+from graspline.tasks.task import Draw
+
+
+def grab(**assignments: Any) -> Grab:
+    return build(Grab, assignments=[f"{key.replace('__', '.')}={value}" for key, value in assignments.items()])
+
+
+def episodes(seeds: range, lanes: int = 8, faults: tuple[str, ...] = (), **assignments: Any) -> list[Episode]:
+    parameters = grab(**assignments)
+    scenarios = [Scenario(task=GRAB, parameters=parameters, seed=seed, faults=faults) for seed in seeds]
+    return sorted(run_scenarios(scenarios, lanes=lanes), key=lambda each: each.scenario.seed)
+
+
+@functools.cache
+def drawn_episodes() -> tuple[Episode, ...]:
+    return tuple(episodes(range(40, 72)))
+
+
+def test_every_accepted_order_is_carried_out() -> None:
+    accepted = [each for each in drawn_episodes() if each.verdict != "rejected"]
+    assert len(accepted) >= 12
+    assert [each.verdict for each in accepted] == ["success"] * len(accepted)
+    assert not any(each.false_success for each in accepted)
+
+
+def test_a_rejected_order_moves_nothing_and_says_why() -> None:
+    rejected = [each for each in drawn_episodes() if each.verdict == "rejected"]
+    assert len(rejected) >= 4
+    for each in rejected:
+        assert each.log.ticks == 1
+        assert np.ptp(each.log.positions, axis=0).max() == 0.0
+        stage, check, _ = each.evidence[0].name.split(".", 2)
+        assert stage in ("approach", "grasp", "lift", "place")
+        assert check
+        assert not passes(each.evidence)
+
+
+def test_the_same_order_gives_the_same_bits_whatever_the_lanes() -> None:
+    alone = episodes(range(40, 46), lanes=1)
+    assert [each.state_hash for each in alone] == [each.state_hash for each in drawn_episodes()[:6]]
+
+
+@pytest.mark.parametrize("name", [each.name for each in KINDS])
+def test_each_thing_of_the_pool_can_be_moved(name: str) -> None:
+    (episode,) = episodes(range(900, 901), order__target=name, order__variables="given", things__count="[1, 1]")
+    assert episode.verdict == "success"
+    assert episode.targets == (name,)
+
+
+def test_a_thing_is_put_where_it_was_told_to() -> None:
+    parameters = grab(order__place="random", order__variables="given", things__count="[2, 2]")
+    (episode,) = run_scenarios([Scenario(task=GRAB, parameters=parameters, seed=7)])
+    target, spot, _ = ordered(parameters, episode.draw)
+    there = episode.truth["objects"][target]["position_m"]
+    assert episode.verdict == "success"
+    assert np.hypot(there[0] - spot[0], there[1] - spot[1]) < parameters.goal.off_spot_m
+    assert np.hypot(there[0] - episode.truth["objects"][target]["start_position_m"][0], 0) > 0.01
+
+
+def test_a_thing_that_is_taken_away_is_missed() -> None:
+    (episode,) = episodes(range(900, 901), faults=("remove@move+0.5",), order__variables="given", things__count="[1, 1]")
+    assert episode.verdict in ("target_not_found", "missed")
+    assert not episode.succeeded
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["drop@lift+0.3", "drop@put_down+0.8", "shove@move+1.0"])
+def test_what_is_dropped_or_shoved_is_taken_again_or_named(fault: str) -> None:
+    found = episodes(range(300, 312), faults=(fault,), order__variables="given", things__count="[1, 2]")
+    assert not any(each.false_success for each in found)
+    assert not any(each.verdict in ("crashed", "hung") for each in found)
+    assert sum(each.succeeded for each in found) >= 8
+
+
+def test_an_unknown_target_is_refused_with_the_known_ones() -> None:
+    (problem,) = GRAB.problems(grab(order__target="blue_2x5"))
+    assert "blue_2x4" in problem
+
+
+def test_a_table_without_room_is_refused() -> None:
+    with pytest.raises(InputError, match="things"):
+        sample(grab(things__radius_m="[0.4, 0.45]", things__count="[1, 1]"), np.random.default_rng(0))
+
+
+def test_variables_survive_being_drawn() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(10):
+        draw = sample(Grab(), random)
+        name, spot, variables = ordered(Grab(), draw)
+        assert name in block_table().object_names
+        assert np.hypot(*spot) < 0.45
+        assert as_numbers(variables) == {key: draw.variation.described[key] for key in as_numbers(GrabVariables())}
+
+
+def test_the_target_lies_in_the_certified_region() -> None:
+    random = np.random.default_rng(9)
+    for _ in range(5):
+        draw = sample(Grab(), random)
+        name, _, _ = ordered(Grab(), draw)
+        at = block_table().joint_address(name)
+        x, y, z = draw.start[at : at + 3]
+        yaw = 2 * np.arctan2(draw.start[at + 6], draw.start[at + 3])
+        half = np.array(kind_of(name).half_extents_m) * z / kind_of(name).half_extents_m[2]
+        assert certified(Grab(), lying_at(name, x, y, half, kind_of(name).shape, yaw))
+
+
+def test_probes_are_certified_or_say_why_not() -> None:
+    random = np.random.default_rng(1)
+    probes = [probe(Grab(), random) for _ in range(60)]
+    assert 0 < sum(each.certified for each in probes) < 60
+
+
+def test_a_draw_without_an_order_is_a_bug() -> None:
+    bare = Draw(start=np.zeros(0), variation=drawn_episodes()[0].draw.variation.__class__(), refused=0)
+    with pytest.raises(KeyError):
+        ordered(Grab(), bare)
