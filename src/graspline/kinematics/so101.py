@@ -109,9 +109,10 @@ def solve(
     Solutions keep `margin_rad` from the joint limits. Without `backwards` only the two branches that face the target
     are solved.
     """
-    position = np.atleast_2d(np.asarray(position_m, float))
+    position = np.asarray(position_m, float)
+    position = position if position.ndim == 2 else position[None]
     count = len(position)
-    pitch = _rows(pitch_rad, count)
+    pitch = np.asarray(pitch_rad, float)
     tool = np.asarray(tool_m, float)
     sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
     # In the plane seen from above, points and headings are complex numbers. Headings are (ways, N): facing the target,
@@ -129,19 +130,21 @@ def solve(
         roll, _ = _roll_of(yaw * np.conj(heading), sin_pitch)
     ahead = target * np.conj(heading)
     aside = across * np.conj(roll)
-    reach = GRIPPER_M + along
-    wrist_r = ahead.real - reach * cos_pitch - aside.real * sin_pitch - LIFT_RADIUS_M
-    wrist_z = position[:, 2] + reach * sin_pitch - aside.real * cos_pitch - LIFT_HEIGHT_M
+    reach, offset = GRIPPER_M + along, aside.real
+    wrist_r = ahead.real - offset * sin_pitch - (reach * cos_pitch + LIFT_RADIUS_M)
+    wrist_z = (position[:, 2] + (reach * sin_pitch - LIFT_HEIGHT_M)) - offset * cos_pitch
     joints, ring = _two_links(wrist_r, wrist_z, pitch)
     joints[..., 0] = -np.arctan2(heading.imag, heading.real)[:, None]
     joints[..., 4] = (ROLL_OFFSET_RAD - np.arctan2(roll.imag, roll.real))[:, None]
-    joints[..., 1:] = wrap(joints[..., 1:])
+    # Only what needs it, which is rare: each row gets the same bits in any company.
+    beyond = np.abs(joints) > np.pi
+    if some(beyond):
+        joints[beyond] = wrap(joints[beyond])
     # A target nearer to the pan axis than the tool's own sideways offset does not close.
-    closure = np.abs(ahead.imag - aside.imag)
-    np.maximum(ring, closure, out=ring, where=closure > TOLERANCE_M)
+    np.maximum(ring, np.abs(ahead.imag - aside.imag) - TOLERANCE_M, out=ring)
     excess = np.empty((ways, 2, count, 6))
     excess[..., 0] = ring[:, None]
-    excess[..., 1:] = np.abs(joints - _MIDDLE) - (_HALF - margin_rad)
+    excess[..., 1:] = np.abs(joints - _MIDDLE) - (_HALF - margin_rad if margin_rad else _HALF)
     return Solutions(
         joints_rad=joints.reshape(2 * ways, count, 5).transpose(1, 0, 2),
         excess=excess.reshape(2 * ways, count, 6).transpose(1, 0, 2),
@@ -168,7 +171,7 @@ def _coupled_heading(
     axis = target - yaw * across
     heading = axis / (np.abs(axis) + _TINY) * _FRONT_AND_BACK[:ways]
     tilted = pitch != STRAIGHT_DOWN_RAD
-    if not some(tilted):
+    if not (some(tilted) if pitch.ndim else tilted):
         return heading
     for _ in range(_NEWTON_STEPS):
         relative = yaw * np.conj(heading)
@@ -191,7 +194,8 @@ def _roll_of(relative_yaw: Complex, sin_pitch: Array) -> tuple[Complex, Array]:
 
     Also how long the jaws' axis looks in that plane.
     """
-    roll = relative_yaw.real - 1j * (relative_yaw.imag * sin_pitch)
+    roll: Complex = np.conj(relative_yaw)
+    roll.imag *= sin_pitch
     size = np.abs(roll) + _TINY
     return roll / size, size
 
@@ -204,8 +208,11 @@ def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:
     # Rounding can push a cosine a hair outside [-1, 1], where arccos is nan; outside the ring it is clipped too,
     # and the branch is refused by `ring`.
     square = distance * distance
-    bend = np.arccos(((square - a * a - b * b) / (2 * a * b)).clip(-1, 1))
-    spread = np.arccos(((square + a * a - b * b) / (2 * a * np.maximum(distance, 1e-9))).clip(-1, 1))
+    cosines = np.empty((2, *distance.shape))
+    np.divide(square - (a * a + b * b), 2 * a * b, out=cosines[0])
+    np.divide(square + (a * a - b * b), np.maximum(distance, 1e-9) * (2 * a), out=cosines[1])
+    # Twice as fast as `clip` on arrays this small.
+    bend, spread = np.arccos(np.minimum(np.maximum(cosines, -1.0), 1.0))
     upper = np.arctan2(z, r)[:, None] + _ELBOW_UP * spread[:, None]
     lower = upper - _ELBOW_UP * bend[:, None]
     joints = np.empty((*upper.shape, 5))
