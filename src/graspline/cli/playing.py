@@ -45,6 +45,8 @@ class Told:
     def __init__(self, episode: Episode) -> None:
         self.verdict, self.succeeded, self.retries = episode.verdict, episode.succeeded, episode.retries
         self.sim_time_s, self.refused, self.error = episode.sim_time_s, episode.draw.refused, episode.error
+        # A machine that turned down what was asked of it has not failed at it; having moved first, it has.
+        self.declined = episode.verdict in episode.scenario.task.declines and not episode.retries
         self.false_success, self.seed = episode.false_success, episode.scenario.seed
 
 
@@ -77,11 +79,14 @@ def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
     """A few lines on standard error; with --json nothing else may be on standard output."""
     say = (lambda line: print(line, file=sys.stderr)) if report.as_json else print
     finished = [each for each in played if each.verdict != INTERRUPTED]
-    if finished:
-        count = len(finished)
-        say(f"succeeded {rate_text(sum(each.succeeded for each in finished), count)}")
+    accepted = [each for each in finished if not each.declined]
+    if len(accepted) < len(finished):
+        say(f"orders accepted {len(accepted)} of {len(finished)}; of these")
+    if accepted:
+        count = len(accepted)
+        say(f"succeeded {rate_text(sum(each.succeeded for each in accepted), count)}")
         if report.by_machine:
-            first = sum(each.succeeded and each.retries == 0 for each in finished)
+            first = sum(each.succeeded and each.retries == 0 for each in accepted)
             say(f"without a retry {rate_text(first, count)}")
     for verdict, number in collections.Counter(each.verdict for each in played if not each.succeeded).most_common():
         say(f"  {verdict}: {number} ({_seeds([each.seed for each in played if each.verdict == verdict])})")
@@ -120,5 +125,6 @@ def _exit_code(played: list[Told], *, interrupted: bool, require_success: float 
         return 5
     if any(each.verdict == POLICY_ERROR for each in played):
         return 2
-    share = sum(each.succeeded for each in played) / max(len(played), 1)
+    accepted = [each for each in played if not each.declined]
+    share = sum(each.succeeded for each in accepted) / max(len(accepted), 1)
     return 1 if require_success is not None and share < require_success else 0

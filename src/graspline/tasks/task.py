@@ -110,6 +110,8 @@ class Task(Generic[P]):
     claims: Mapping[tuple[str, str], Claim]
     check_claim: Callable[[P, str, str, Snapshot], Evidence]
     uses_truth: Callable[[P], bool]
+    # Verdicts of episodes whose order was turned down before anything moved.
+    declines: frozenset[str] = frozenset()
     # The object every episode is about; empty where that differs.
     target: str = ""
     # What cannot work about parameters that are each valid by themselves, one line for each problem.

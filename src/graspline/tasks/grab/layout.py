@@ -55,8 +55,10 @@ def sample(parameters: Grab, random: np.random.Generator) -> Draw:
     """
     things, order = parameters.things, parameters.order
     names = _names(parameters, random)
-    for refused in range(MAX_DRAWS):
-        placed = _scatter(parameters, names, random)
+    refused = 0
+    for _ in range(MAX_DRAWS):
+        placed, outside = _scatter(parameters, names, random)
+        refused += outside
         if placed is None:
             continue
         target = placed[0]
@@ -91,21 +93,22 @@ def _names(parameters: Grab, random: np.random.Generator) -> list[str]:
     return names[:count]
 
 
-def _scatter(parameters: Grab, names: list[str], random: np.random.Generator) -> list[Estimate] | None:
+def _scatter(parameters: Grab, names: list[str], random: np.random.Generator) -> tuple[list[Estimate] | None, int]:
+    """The target in the certified region and the others beside it; and how often the target lay outside."""
     placed: list[Estimate] = []
+    outside = 0
     for name in names:
-        found = next(
-            (
-                each
-                for each in (_draw_thing(parameters, kind_of(name), random) for _ in range(60))
-                if lies_free(each, placed, parameters.things.apart_m) and (placed or certified(parameters, each))
-            ),
-            None,
-        )
-        if found is None:
-            return None
-        placed.append(found)
-    return placed
+        for _ in range(60):
+            thing = _draw_thing(parameters, kind_of(name), random)
+            if not lies_free(thing, placed, parameters.things.apart_m):
+                continue
+            if placed or certified(parameters, thing):
+                placed.append(thing)
+                break
+            outside += 1
+        else:
+            return None, outside
+    return placed, outside
 
 
 def _draw_thing(parameters: Grab, kind: Kind, random: np.random.Generator) -> Estimate:

@@ -167,6 +167,7 @@ GRAB = Task(
     claims=HELD_CLAIMS,
     check_claim=check_claim,
     uses_truth=lambda parameters: parameters.perception.source == "truth",
+    declines=frozenset({"rejected"}),
     problems=problems,
     randomization=lambda parameters: parameters.randomize,
 )

@@ -1,0 +1,126 @@
+"""Putting something down: a way that is checked whole, ends where asked, and keeps clear of what stands around."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from grasping.things import asked, thing, world
+from graspline.evidence import passes
+from graspline.grasping.candidates import GraspRejected
+from graspline.grasping.grab import GrabPlan, attempt
+from graspline.kinematics.so101 import forward
+from graspline.motion.path import at_rest, check_path
+from graspline.perception.estimates import Estimate
+from graspline.placement.set_down import (
+    Carried,
+    SetDown,
+    SetDownParameters,
+    SetDownQuery,
+    plan_set_down,
+    resting_evidence,
+)
+from graspline.robots.so101 import FIXED_TIP_M, SO101
+
+Array = NDArray[np.float64]
+
+
+def carrying(spot: tuple[float, float], *others: Estimate) -> SetDownQuery:
+    """A red block raised by four centimetres in front of the arm."""
+    plan = attempt(asked(thing("red_2x2"), approach_height_m=0.04))
+    assert isinstance(plan, GrabPlan)
+    start = plan.stages[0].joints_rad.copy()
+    start[5] = plan.grasp.touch_rad
+    carried = Carried(
+        name="red_2x2",
+        tool_m=(FIXED_TIP_M[0], FIXED_TIP_M[1], FIXED_TIP_M[2] + 0.016),
+        spread_m=0.0227,
+        half_height_m=0.012,
+        grasp=plan.grasp,
+        branch=plan.branch,
+    )
+    return SetDownQuery(
+        robot=SO101,
+        world=world(),
+        carried=carried,
+        start=at_rest(start),
+        spot_m=spot,
+        others=others,
+        reach=asked(thing()).reach,
+        settings=SetDownParameters(),
+    )
+
+
+def held_at(query: SetDownQuery, joints: Array) -> Array:
+    return forward(joints[None], np.array(query.carried.tool_m))[0][0]
+
+
+def planned(query: SetDownQuery) -> SetDown:
+    found = plan_set_down(query)
+    assert isinstance(found, SetDown), str(found)
+    return found
+
+
+@pytest.mark.parametrize("spot", [(0.24, 0.0), (0.20, 0.12), (0.12, -0.17)])
+def test_it_stands_at_its_spot_when_the_jaws_open(spot: tuple[float, float]) -> None:
+    query = carrying(spot)
+    way = planned(query)
+    assert held_at(query, way.lower.end) == pytest.approx([*spot, 0.012 + query.settings.gap_m], abs=1e-4)
+
+
+def test_every_part_starts_where_the_last_one_ended_and_keeps_limits() -> None:
+    query = carrying((0.2, 0.12))
+    way, at = planned(query), query.start.position
+    for path in (way.transport, way.lower, way.opening, way.withdraw):
+        assert path.positions[0] == pytest.approx(at, abs=1e-6)
+        assert check_path(path, SO101) is None
+        at = path.end
+
+
+def test_it_is_carried_level_and_the_hand_rises_in_the_end() -> None:
+    query = carrying((0.12, -0.17))
+    way = planned(query)
+    heights = np.array([held_at(query, row)[2] for row in way.transport.positions])
+    assert np.ptp(heights) < 1e-6
+    assert held_at(query, way.withdraw.end)[2] > held_at(query, way.lower.end)[2] + 0.02
+
+
+def test_a_spot_out_of_reach_is_refused() -> None:
+    found = plan_set_down(carrying((0.42, 0.0)))
+    assert isinstance(found, GraspRejected)
+    assert (found.stage, found.check) == ("place", "reach")
+
+
+def test_a_spot_that_is_taken_is_refused() -> None:
+    found = plan_set_down(carrying((0.2, 0.12), thing("blue_2x4", 0.2, 0.13)))
+    assert isinstance(found, GraspRejected)
+    assert found.check == "collision"
+
+
+def test_something_tall_on_the_way_is_refused_and_something_low_is_passed_over() -> None:
+    tall = replace(thing("white_can", 0.235, 0.08), half_extents_m=np.array([0.018, 0.018, 0.045]))
+    tall = replace(tall, position_m=np.array([0.235, 0.08, 0.045]))
+    assert isinstance(plan_set_down(carrying((0.17, 0.17), tall)), GraspRejected)
+    planned(carrying((0.17, 0.17), thing("yellow_1x4", 0.235, 0.08)))
+
+
+@pytest.mark.parametrize(
+    ("position", "up", "speed", "rests"),
+    [
+        ((0.2, 0.1, 0.012), 1.0, 0.0, True),
+        ((0.2, 0.12, 0.012), 1.0, 0.0, False),
+        ((0.2, 0.1, 0.02), 1.0, 0.0, False),
+        ((0.2, 0.1, 0.012), 0.9, 0.0, False),
+        ((0.2, 0.1, 0.012), -1.0, 0.0, True),
+        ((0.2, 0.1, 0.012), 1.0, 0.1, False),
+        ((np.nan, 0.1, 0.012), 1.0, 0.0, False),
+    ],
+)
+def test_resting_is_at_the_spot_on_the_table_upright_and_still(
+    position: tuple[float, float, float], up: float, speed: float, rests: bool
+) -> None:
+    limits = (0.015, 0.004, 0.1, 0.02)
+    assert passes(resting_evidence(np.array(position), up, speed, (0.2, 0.1), 0.012, limits)) is rests
