@@ -19,6 +19,7 @@ from graspline.cli import (
     replay,
     report,
     run,
+    serve,
 )
 from graspline.version import VERSION
 
@@ -42,6 +43,7 @@ app.command("region")(inspect.region)
 app.command("workspace")(arms.workspace)
 app.command("jaw")(arms.jaw)
 app.command("run")(run.run)
+app.command("serve")(serve.serve)
 app.command("generate")(generate.command)
 app.command("eval")(evaluate.evaluate)
 app.command("report")(report.report)

@@ -45,9 +45,7 @@ class Told:
     def __init__(self, episode: Episode) -> None:
         self.verdict, self.succeeded, self.retries = episode.verdict, episode.succeeded, episode.retries
         self.sim_time_s, self.refused, self.error = episode.sim_time_s, episode.draw.refused, episode.error
-        # A machine that turned down what was asked of it has not failed at it; having moved first, it has.
-        self.declined = episode.verdict in episode.scenario.task.declines and not episode.retries
-        self.false_success, self.seed = episode.false_success, episode.scenario.seed
+        self.declined, self.false_success, self.seed = episode.declined, episode.false_success, episode.scenario.seed
 
 
 def play(report: Report, episodes: Callable[[Callable[[], bool]], Iterator[Episode]]) -> int:

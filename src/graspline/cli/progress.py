@@ -87,11 +87,12 @@ class Progress:
 class RunProgress(Progress):
     """Of episodes; shows the success rate with its interval."""
 
-    succeeded = 0
+    succeeded = accepted = 0
 
     def add(self, episode: Episode) -> None:
         self.succeeded += episode.succeeded
-        self.advance(success_text(self.succeeded, self.done + 1))
+        self.accepted += not episode.declined
+        self.advance(success_text(self.succeeded, self.accepted) if self.accepted else "")
 
 
 @contextmanager

@@ -77,6 +77,11 @@ class Episode:
     error: str = ""
 
     @property
+    def declined(self) -> bool:
+        """Whether the order was turned down before anything moved, which is no failure at it."""
+        return self.verdict in self.scenario.task.declines and not self.retries
+
+    @property
     def false_success(self) -> bool:
         """Claimed, but not so by the simulator: the worst thing that can happen."""
         return self.succeeded and not passes(self.goal_by_truth)

@@ -110,10 +110,11 @@ class _Counts:
         return (self.taken or {}).get((state, outcome, then), 0)
 
 
-def svg(machine: Machine, taken: Taken | None = None) -> str:
+def svg(machine: Machine, taken: Taken | None = None, current: str = "") -> str:
     """States from top to bottom in the order of the table; beside each, where its other outcomes lead.
 
-    With counts, every arrow carries its own and what was never entered or taken is pale.
+    With counts, every arrow carries its own and what was never entered or taken is pale. The `current` state stands
+    out.
     """
     states, counts = list(machine.states), _Counts(taken)
     below = zip(states, [*states[1:], None], strict=True)
@@ -140,7 +141,8 @@ def svg(machine: Machine, taken: Taken | None = None) -> str:
             else:
                 side.append((outcome, transition))
                 longest = max(longest, len(_side_words(counts, state, outcome, transition)))
-        parts += _faded(_box(y, state, nested=isinstance(machine.states[state], Machine)), counts.entered(state))
+        box = _box(y, state, nested=isinstance(machine.states[state], Machine), current=state == current)
+        parts += _faded(box, counts.entered(state))
         parts += _side(machine, counts, state, y, side)
     height = place[states[-1]] + _BOX_H + _GAP
     width = max(720, _LEFT + _BOX_W + 50 + round(_CHARACTER_W * longest))
@@ -185,10 +187,11 @@ def _places(lines: dict[str, int]) -> dict[str, int]:
     return place
 
 
-def _box(y: int, state: str, nested: bool) -> list[str]:
+def _box(y: int, state: str, nested: bool, current: bool) -> list[str]:
     stroke = "#2b5d8a" if not nested else "#8a5d2b"
+    fill = "#ffc53d" if current else "#eef4fa"
     return [
-        f"<rect x='{_LEFT}' y='{y}' width='{_BOX_W}' height='{_BOX_H}' rx='8' fill='#eef4fa' stroke='{stroke}'/>",
+        f"<rect x='{_LEFT}' y='{y}' width='{_BOX_W}' height='{_BOX_H}' rx='8' fill='{fill}' stroke='{stroke}'/>",
         _text(_LEFT + _BOX_W / 2, y + _BOX_H / 2 + 5, state, size=14, anchor="middle"),
     ]
 
