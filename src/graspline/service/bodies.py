@@ -1,0 +1,113 @@
+"""What calls may carry: every number bounded and finite, every word short, nothing unknown."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+
+
+def _whole(value: object) -> object:
+    """In JSON 3.0 is an integer, too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# Strict, for `false` is no number and 1 is no answer.
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1000.0, le=1000.0)]
+Word = Annotated[str, Field(min_length=1, max_length=64)]
+Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1), BeforeValidator(_whole)]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Nothing(Body):
+    """No parameters."""
+
+
+class JogBody(Body):
+    joints_rad: Annotated[tuple[Number, ...], Field(min_length=1, max_length=16)]
+
+
+class MoveToolBody(Body):
+    position_m: tuple[Number, Number, Number]
+    pitch_rad: Number
+    yaw_rad: Number | None = None
+
+
+class FullJaw(Body):
+    """To an end of the jaw's range."""
+
+    full: Literal["open", "close"]
+
+
+class JawGap(Body):
+    """To a gap between the fingertips."""
+
+    gap_m: Number
+
+
+class JawAngle(Body):
+    rad: Number
+
+
+class SeedBody(Body):
+    seed: Seed | None = None
+
+
+class FaultBody(Body):
+    name: Word
+
+
+class RecordBody(Body):
+    on: StrictBool
+
+
+class AnswerBody(Body):
+    text: Word
+
+
+class PickBody(Body):
+    place_m: tuple[Number, Number] | None = None
+
+
+class NameBody(Body):
+    name: Word
+
+
+class TargetBody(Body):
+    """The object to select; without it, the parameter of that name."""
+
+    ik_target: Word | None = None
+
+
+class OpenClearanceBody(Body):
+    jaw_open_clearance_mm: Number | None = None
+
+
+class CloseClearanceBody(Body):
+    jaw_close_clearance_mm: Number | None = None
+
+
+class TcpClearanceBody(Body):
+    tcp_clearance_mm: Number | None = None
+
+
+class UpperBody(Body):
+    range_upper_rad: Number | None = None
+
+
+class LowerBody(Body):
+    range_lower_rad: Number | None = None
+
+
+class WordValue(Body):
+    value: Word
+
+
+class NumberValue(Body):
+    value: Number
+
+
+Variables = Annotated[dict[Word, StrictBool | Number | Annotated[str, Field(max_length=64)]], Field(max_length=32)]

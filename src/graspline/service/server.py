@@ -1,0 +1,113 @@
+"""An ASGI application on a socket, in a thread of its own, until it is closed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from graspline.errors import EnvironmentProblem
+from graspline.service.door import address
+from graspline.service.guard import Application
+
+START_S = 10.0
+# How long answers that are under way may take once the server closes.
+LEAVE_S = 3
+MESSAGE_BYTES = 65_536
+CONNECTIONS = 400
+
+
+class Sockets(WebSocketsSansIOProtocol):
+    """WebSockets that can be given up: uvicorn would wait for a client that reads no more to take what it was sent."""
+
+    async def run_asgi(self) -> None:
+        await super().run_asgi()
+        if not self.writable.is_set():
+            self.transport.abort()
+
+
+@dataclass(slots=True)
+class Served:
+    """A running server; `close` ends it, and so does leaving its `with` block."""
+
+    host: str
+    port: int
+    _server: uvicorn.Server
+    _thread: threading.Thread
+
+    @property
+    def address(self) -> str:
+        return address(self.host, self.port)
+
+    def close(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(LEAVE_S + 2.0)
+        self._server.force_exit = True
+        self._thread.join(LEAVE_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def serve(app: Application, host: str = "127.0.0.1", port: int = 0) -> Served:
+    """Serve until closed; port 0 is any free one. Answers as soon as requests are taken."""
+    listener = bind(host, port)
+    config = uvicorn.Config(
+        app,
+        ws=Sockets,
+        ws_max_size=MESSAGE_BYTES,
+        # Snapshots change every time; deflating each for each of fifty sockets would cost more than it saves here.
+        ws_per_message_deflate=False,
+        # Addresses of sockets, tokens included, would be logged as information.
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        # A header may not say who a client is: rates are counted by address.
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_graceful_shutdown=LEAVE_S,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listener],), name="service", daemon=True)
+    served = Served(host, listener.getsockname()[1], server, thread)
+    thread.start()
+    _wait_until_started(served)
+    return served
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; a port that is taken, or a host that is not ours, is a problem of this machine."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends at once only where the protocol is spelled out; else answers wait 40 ms for an acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise EnvironmentProblem(
+            f"cannot listen on {address(host, port)}: {error.strerror}; another port may be free (0 takes any)"
+        ) from None
+    return listener
+
+
+def _wait_until_started(served: Served) -> None:
+    # uvicorn tells nobody when it has started; it sets a flag.
+    waited = threading.Event()
+    for _ in range(int(START_S / 0.01)):
+        if served._server.started or not served._thread.is_alive():
+            break
+        waited.wait(0.01)
+    if not served._server.started:
+        served.close()
+        raise EnvironmentProblem(f"the server on {served.address} did not start within {START_S:g} s")

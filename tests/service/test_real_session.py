@@ -1,0 +1,170 @@
+"""The service on a real simulation: it moves, it stops, it shows, it plays a task."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+
+from graspline.live.desks import desk_for
+from graspline.live.session import Session
+from graspline.service.answers import State
+from graspline.service.app import guarded_app
+from graspline.service.bench import Bench
+from graspline.service.door import Door
+from graspline.service.server import Served, serve
+from graspline.tasks.catalogue import find_task
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[Served, dict[str, str]]]:
+    task, door = find_task("lift-cube"), Door()
+    session = Session(task, task.parameters(), 3)
+    with session, serve(guarded_app(Bench(session=lambda: session), door)) as running:
+        yield running, {"Authorization": f"Bearer {door.token}"}
+
+
+@pytest.fixture(scope="module")
+def grab() -> Iterator[httpx.Client]:
+    """A client of `grab`, whose desk knows objects and variables."""
+    task, door = find_task("grab"), Door()
+    parameters = task.parameters()
+    session = Session(task, parameters, 0, desk=desk_for(task.name, parameters, 0))
+    headers = {"Authorization": f"Bearer {door.token}"}
+    with (
+        session,
+        serve(guarded_app(Bench(session=lambda: session), door)) as running,
+        httpx.Client(base_url=f"{running.address}/so_arm101_control_gui", headers=headers, timeout=120) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def http(served: tuple[Served, dict[str, str]]) -> Iterator[httpx.Client]:
+    running, headers = served
+    with httpx.Client(base_url=running.address, headers=headers, timeout=60) as client:
+        yield client
+        client.post("/stop")
+
+
+def test_the_state_fits_its_description(http: httpx.Client) -> None:
+    state = http.get("/state").json()
+    assert State.model_validate(state).task == "lift-cube"
+    assert set(state) == set(State.model_fields)
+
+
+def test_the_arm_goes_where_it_is_told(http: httpx.Client) -> None:
+    assert http.post("/home").json()["success"]
+    home = http.get("/state").json()
+    assert http.post("/so_arm101_control_gui/gripper_open").json()["success"]
+    opened = http.get("/state").json()
+    assert opened["jaw_gap_m"] > home["jaw_gap_m"] + 0.02
+    assert http.post("/so_arm101_control_gui/grasp_reset").json()["success"]
+    pose = http.post("/so_arm101_control_gui/get_tcp_pose").json()
+    assert pose["position_m"] == pytest.approx(home["tcp"]["position_m"], abs=2e-3)
+
+
+def test_stop_in_the_middle_of_a_motion_holds_and_answers_who_waited(http: httpx.Client) -> None:
+    http.post("/home")
+    answers: list[dict[str, object]] = []
+    joints = http.get("/state").json()["joints_rad"]
+    far = [joints[0] + 1.2, *joints[1:]]
+    assert http.post("/jog", json={"joints_rad": far}).json()["success"]
+    time.sleep(0.4)
+    stopped = http.post("/stop")
+    assert stopped.json()["success"], stopped.text
+    held = http.get("/state").json()
+    time.sleep(0.3)
+    still = http.get("/state").json()
+    assert (still["mode"], still["command_rad"]) == ("idle", held["command_rad"])
+    assert 0.02 < held["joints_rad"][0] - joints[0] < 1.15
+    headers = dict(http.headers)
+    zero = threading.Thread(
+        target=lambda: answers.append(httpx.post(f"{http.base_url}/zero", headers=headers, timeout=60).json())
+    )
+    zero.start()
+    time.sleep(0.4)
+    assert http.post("/stop").json()["success"]
+    zero.join(5)
+    assert answers[0]["success"] is False
+
+
+def test_what_the_task_does_not_offer_is_refused_with_a_reason(http: httpx.Client) -> None:
+    for path in ("/pick", "/preview", "/grasp/check", "/so_arm101_control_gui/grasp_move"):
+        answer = http.post(path).json()
+        assert answer["success"] is False
+        assert answer["message"]
+    out_of_reach = http.post("/move_tool", json={"position_m": [2.0, 0, 0.1], "pitch_rad": 1.57}).json()
+    assert out_of_reach["success"] is False
+    assert out_of_reach["message"]
+    assert http.post("/fault", json={"name": "nonsense"}).json()["success"] is False
+    assert http.put("/variables", json={"nonsense": 1.0}).json()["success"] is False
+
+
+def test_a_task_is_played_and_its_transitions_are_told(
+    http: httpx.Client, served: tuple[Served, dict[str, str]]
+) -> None:
+    running, headers = served
+
+    async def played() -> list[dict[str, object]]:
+        url = f"ws://127.0.0.1:{running.port}/ws/evidence"
+        async with connect(url, additional_headers=headers) as client:
+            await asyncio.sleep(0.2)
+            assert http.post("/run", json={"seed": 5}).json()["success"]
+            told = []
+            async with asyncio.timeout(60):
+                while True:
+                    told.append(json.loads(await client.recv()))
+                    if http.get("/state").json()["verdict"]:
+                        return told
+
+    told = asyncio.run(played())
+    state = http.get("/state").json()
+    assert [each["state"] for each in told] == [each["state"] for each in state["history"]][-len(told) :]
+    assert state["verdict"] == "success"
+    assert any(each["evidence"] for each in told)
+
+
+def test_pictures_are_jpeg(http: httpx.Client, served: tuple[Served, dict[str, str]]) -> None:
+    running, headers = served
+    camera = http.get("/cameras").json()[0]
+    picture = http.get(f"/camera/{camera}.jpg", params={"size": "160x120"})
+    assert picture.content.startswith(b"\xff\xd8")
+
+    async def watched() -> list[bytes | str]:
+        url = f"ws://127.0.0.1:{running.port}/ws/camera/{camera}?size=160x120"
+        async with connect(url, additional_headers=headers) as client:
+            return [await client.recv() for _ in range(3)]
+
+    assert all(isinstance(each, bytes) and each.startswith(b"\xff\xd8") for each in asyncio.run(watched()))
+
+
+def test_the_examples_of_the_old_services_work_on_a_real_grab(grab: httpx.Client) -> None:
+    assert "no object is selected" in grab.post("/gripper_close_for_object").json()["message"]
+    seen = grab.post("/grasp_refresh").json()["objects"]
+    answers = {}
+    for name in seen:
+        assert grab.put("/parameters/ik_target", json={"value": name}).json()["success"]
+        assert grab.post("/grasp_select").json()["success"]
+        answers[name] = grab.post("/check_grasp_reachable").json()
+    for refused in (each for each in answers.values() if not each["success"]):
+        assert refused["check"]
+        assert refused["stage"] in ("approach", "grasp")
+        assert refused["measured"] is not None
+        assert refused["limit"] is not None
+    reachable = next(name for name, each in answers.items() if each["success"])
+    assert grab.post("/grasp_select", json={"ik_target": reachable}).json()["success"]
+    assert grab.post("/gripper_open_for_object").json()["success"]
+    assert grab.post("/grasp_move").json()["success"]
+    assert grab.put("/parameters/jaw_close_clearance_mm", json={"value": -1.0}).json()["success"]
+    assert grab.post("/set_jaw_close_clearance").json()["success"]
+    assert grab.post("/gripper_close_for_object").json()["success"]
+    assert grab.post("/grasp_reset").json()["success"]

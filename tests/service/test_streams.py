@@ -1,0 +1,121 @@
+"""Sockets that show: the newest state, every transition, pictures; and clients that do not read."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import socket
+import time
+
+from websockets.asyncio.client import connect
+
+from graspline.live.snapshot import HistoryEntry
+from graspline.service.answers import State
+from graspline.service.streams import Stream, transitions
+
+from .conftest import Place
+from .stand_in import JPEG, first_snapshot
+from .test_guard import status_of_socket
+
+
+def test_states_come_thirty_times_a_second_and_are_whole(place: Place) -> None:
+    async def watched() -> list[dict[str, object]]:
+        async with connect(place.ws("/ws/state"), additional_headers=place.bearer) as client:
+            return [json.loads(await client.recv()) for _ in range(31)]
+
+    states = asyncio.run(watched())
+    State.model_validate(states[0])
+    numbers = [int(str(each["number"])) for each in states]
+    assert numbers == sorted(set(numbers))
+    # Snapshots come at 60 Hz here; of two, one is sent.
+    assert 1.5 <= (numbers[-1] - numbers[0]) / 30 <= 3.0
+
+
+def test_every_transition_is_sent_with_its_evidence(place: Place) -> None:
+    async def watched() -> list[dict[str, object]]:
+        async with connect(place.ws("/ws/evidence"), additional_headers=place.bearer) as client:
+            await asyncio.sleep(0.2)
+            for name in ("approach", "close", "lift"):
+                place.session.end_state(name, "reached", "next")
+                await asyncio.sleep(0.1)
+            return [json.loads(await client.recv()) for _ in range(3)]
+
+    sent = asyncio.run(watched())
+    assert [each["state"] for each in sent] == ["approach", "close", "lift"]
+    assert all(each["evidence"][0]["name"] == "gap" for each in sent)  # type: ignore[index]
+
+
+def test_transitions_between_two_snapshots_are_all_found() -> None:
+    entries = [HistoryEntry(t_s=float(t), state="s", outcome="o", then="n") for t in range(6)]
+    none = first_snapshot()
+    some = dataclasses.replace(none, history=tuple(entries[:3]))
+    more = dataclasses.replace(none, history=tuple(entries[2:6]))
+    anew = dataclasses.replace(none, history=tuple(entries[5:]))
+    assert [entry for entry, _ in transitions(none, some)] == entries[:3]
+    assert [entry for entry, _ in transitions(some, more)] == entries[3:6]
+    assert transitions(more, more) == []
+    assert [entry for entry, _ in transitions(some, anew)] == entries[5:]
+
+
+def test_pictures_are_drawn_once_for_all_who_watch(place: Place) -> None:
+    async def watch() -> int:
+        async with connect(place.ws("/ws/camera/front"), additional_headers=place.bearer) as client:
+            for _ in range(10):
+                assert await client.recv() == JPEG
+        return 10
+
+    async def watched() -> int:
+        return sum(await asyncio.gather(*(watch() for _ in range(4))))
+
+    assert asyncio.run(watched()) == 40
+    assert place.session.drawn <= 14
+
+
+def test_an_unknown_camera_is_refused_before_the_socket_opens(place: Place) -> None:
+    assert status_of_socket(place, "/ws/camera/back", place.bearer) == 404
+    assert status_of_socket(place, "/ws/nothing", place.bearer) in (403, 404)
+
+
+def test_a_client_that_does_not_read_is_dropped_and_slows_nobody(place: Place) -> None:
+    # A state large enough to fill the buffers of both ends soon.
+    place.session.padding = "x" * 400_000
+    request = (
+        f"GET /ws/state HTTP/1.1\r\nHost: 127.0.0.1:{place.port}\r\nAuthorization: Bearer {place.door.token}\r\n"
+        "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    with socket.socket() as idle:
+        idle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        idle.connect(("127.0.0.1", place.port))
+        idle.sendall(request.encode())
+
+        async def watched() -> float:
+            async with connect(place.ws("/ws/state"), additional_headers=place.bearer, max_size=None) as client:
+                began = time.monotonic()
+                for _ in range(90):
+                    await client.recv()
+                return time.monotonic() - began
+
+        assert asyncio.run(watched()) < 10.0
+        place.session.padding = ""
+        # The server has given it up: once what lies in the buffers is read, the connection is reset.
+        idle.settimeout(5)
+        try:
+            while idle.recv(1_000_000):
+                pass
+        except ConnectionResetError:
+            pass
+
+
+def test_a_mailbox_keeps_the_newest_or_is_given_up() -> None:
+    async def boxes() -> tuple[object, object]:
+        newest: Stream[str] = Stream(1)
+        every: Stream[str] = Stream(3)
+        with newest.mailbox() as one, every.mailbox() as three:
+            for number in range(5):
+                newest.publish(str(number))
+                every.publish(str(number))
+            return one.get_nowait(), three.get_nowait()
+
+    assert asyncio.run(boxes()) == ("4", None)
