@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -19,7 +17,6 @@ from graspline.live.commands import (
     Pick,
     Preview,
     Refresh,
-    Refused,
     ResetScene,
     Select,
     SetVariables,
@@ -164,9 +161,3 @@ def test_a_reset_forgets_what_was_seen_and_home_works_from_anywhere() -> None:
     np.testing.assert_allclose(at_desk.snapshot.command_rad, SO101.home)
     at_desk.done(ResetScene(4))
     assert at_desk.snapshot.selected == ""
-
-
-def test_a_desk_says_no_with_a_value() -> None:
-    refused = bench().refused(SetVariables({"object_z_m": -1.0}))
-    assert dataclasses.is_dataclass(refused)
-    assert isinstance(refused, Refused)

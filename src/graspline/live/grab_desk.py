@@ -21,12 +21,12 @@ from graspline.motion.joint_moves import jaw_move
 from graspline.parameters import load
 from graspline.perception.estimates import Estimate
 from graspline.robots.so101 import SO101
-from graspline.scenes.block_table import KINDS
 from graspline.tasks.grab.layout import collision_world
 from graspline.tasks.grab.parameters import Grab
+from graspline.tasks.grab.sight import make_eye
 from graspline.tasks.grab.states import Spot, move
 from graspline.tasks.grab.task import build_machine, inputs
-from graspline.tasks.stages.sight import Eye, resting
+from graspline.tasks.stages.sight import resting
 
 # How fast the jaw moves for a person.
 _JAW_RAD_S = 1.5
@@ -47,9 +47,7 @@ class GrabDesk:
         self._seen: tuple[Estimate, ...] = ()
         self._objects: tuple[ObjectListed, ...] = ()
         self._selected = ""
-        self._eye = Eye(
-            perception=parameters.perception, random=random, shapes={each.name: each.shape for each in KINDS}
-        )
+        self._eye = make_eye(parameters.perception, random)
 
     @property
     def selected(self) -> str:
@@ -69,6 +67,7 @@ class GrabDesk:
 
     def forget(self) -> None:
         self._seen, self._objects, self._selected = (), (), ""
+        self._eye = make_eye(self._parameters.perception, self._random)
 
     def select(self, name: str) -> Result:
         names = [each.name for each in self._objects]

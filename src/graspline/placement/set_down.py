@@ -10,6 +10,7 @@ from pydantic import Field
 
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.grasping.candidates import Grasp, GraspRejected
+from graspline.grasping.grab import lowest_finger_m
 from graspline.grasping.straight import Line, Lines, ReachParameters
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward, solve
 from graspline.motion.joint_moves import jaw_move, join
@@ -19,9 +20,12 @@ from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
+from graspline.robots.so101 import FIXED_TIP_M
 
 Array = NDArray[np.float64]
 
+# How far over the thing the open fingers rise at least.
+_OVER_M = 0.004
 # Turns of the hand relative to the arm that are tried at the new place; a little is less than much.
 _TURNS_RAD = np.radians([0, 15, -15, 30, -30, 50, -50, 75, -75, 100, -100, 130, -130, 160, -160])
 
@@ -37,7 +41,12 @@ class SetDownParameters(Parameters):
         default=0.002, ge=0, le=0.01, description="how far the fixed jaw leaves the thing's side before the hand rises"
     )
     open_speed_rad_s: float = Field(default=1.0, ge=0.1, le=3, description="jaw speed while letting go")
-    rise_m: float = Field(default=0.05, ge=0.02, le=0.15, description="how far the open hand rises at the most")
+    rise_m: float = Field(
+        default=0.05,
+        ge=0.02,
+        le=0.15,
+        description="how far the open hand rises; more where it takes that to clear the thing",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +189,10 @@ def _away(query: SetDownQuery, low: Array, yaw: float) -> Path | GraspRejected:
     lines = Lines(query.robot, query.reach, open_hand, carried.branch)
     straight = (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD)
     found: list[Path] | GraspRejected | None = None
-    for rise in (settings.rise_m, 0.75 * settings.rise_m, 0.5 * settings.rise_m):
+    # Only from over it the hand can go anywhere.
+    tool = float(low[2]) + carried.tool_m[0] - FIXED_TIP_M[0]
+    over = float(low[2]) + carried.half_height_m + lowest_finger_m() + _OVER_M - tool
+    for rise in (max(settings.rise_m, over), over):
         up = off + np.array([0.0, 0.0, rise])
         found = lines.plan(Line("place", low, off, straight, 0.03), Line("place", off, up, straight, 0.15))
         if not isinstance(found, GraspRejected):

@@ -16,8 +16,8 @@ from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_shift
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
-from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
-from graspline.motion.joint_moves import brake, jaw_move
+from graspline.motion.guards import ForceAbove, OnePadTouches, TrackingError
+from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import CONTINUITY, Path
 from graspline.planning.collision import CollisionWorld
@@ -33,13 +33,9 @@ from graspline.tasks.oranges.layout import nearest_first
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import FruitEye
 from graspline.tasks.oranges.targets import chosen
-from graspline.tasks.stages.grasp import Hold
+from graspline.tasks.stages.grasp import Hold, touch_both
 
 Array = NDArray[np.float64]
-
-# How far, and how often, the fixed jaw is brought up to a fruit that only the other one touches.
-_FOLLOW_M = 0.006
-_FOLLOW_TIMES = 4
 
 
 def idle(
@@ -166,28 +162,10 @@ def grasp(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Liter
     if ended.command.velocity.any():
         ended = yield Motion("brake", brake(robot, ended.command))
     shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
-    both, moving = BothPadsTouch(force_n=close.touch_n), OnePadTouches(pad="moving", force_n=close.touch_n, for_s=0.1)
-    for _ in range(_FOLLOW_TIMES):
-        path = jaw_move(robot, ended.command, shut, speed_rad_s=close.speed_rad_s)
-        ended = yield Motion("close", path, guards=(both, moving))
-        if ended.by is both:
-            touch_rad = float(ended.readings.joints[robot.jaw])
-            path = jaw_move(robot, ended.command, touch_rad - close.squeeze_rad, speed_rad_s=close.speed_rad_s)
-            ended = yield Motion("squeeze", path)
-            if min(ended.readings.pad_forces_n()) >= close.touch_n:
-                return Outcome("closed", ended.evidence)
-        elif ended.by is not moving:
-            return Outcome("missed", ended.evidence, about=job.target)
-        # The fruit stands off the fixed jaw and would jam between the other one and the table: bring the hand up to it.
-        if ended.command.velocity.any():
-            ended = yield Motion("brake", brake(robot, ended.command))
-        path = yield from solved(plan_shift, robot, job.pick, ended.command, _FOLLOW_M, settings.reach)
-        if isinstance(path, GraspRejected):
-            return Outcome("missed", path.evidence, about=job.target)
-        ended = yield Motion("follow", path, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
-        if ended.command.velocity.any():
-            ended = yield Motion("brake", brake(robot, ended.command))
-    return Outcome("missed", ended.evidence, about=job.target)
+    touched = yield from touch_both(ended, robot, job.pick, close, settings.reach, shut)
+    if isinstance(touched, Reply):
+        return Outcome("closed", touched.evidence)
+    return Outcome("missed", touched, about=job.target)
 
 
 def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:

@@ -1,0 +1,101 @@
+"""Episodes that were played live: the last few in memory, and all of them in a dataset where one is wanted."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from graspline.datasets.recording import recording_of
+from graspline.datasets.settings import settings_of
+from graspline.datasets.store import Dataset
+from graspline.datasets.work import Drawing, draw, is_kept
+from graspline.datasets.writer import Writer, open_writer
+from graspline.episodes.run import Episode
+from graspline.episodes.views import DEFAULT_VIEWS, parse_views
+from graspline.errors import InputError
+from graspline.live.commands import ReplayEpisode
+from graspline.parameters import Parameters
+from graspline.rendering.choose import gl_problem
+from graspline.tasks.task import Task
+
+_MOST = 20
+
+
+class Archive:
+    """Where a session's episodes go. `keep` is called in one thread, the rest from any."""
+
+    def __init__(self, writer: Writer | None) -> None:
+        self._writer = writer
+        self._lock = threading.Lock()
+        self._episodes: OrderedDict[str, ReplayEpisode] = OrderedDict()
+        self._kept = 0
+
+    @property
+    def place(self) -> str:
+        """What people call the dataset; empty if there is none."""
+        return "" if self._writer is None else self._writer.root.name
+
+    def keep(self, episode: Episode) -> None:
+        """Remember an episode, and write it."""
+        scenario = episode.scenario
+        self._kept += 1
+        name = f"{self._kept:03d} {scenario.task.name}, seed {scenario.seed}: {episode.verdict}"
+        with self._lock:
+            self._episodes[name] = ReplayEpisode(episode.log, name, episode.state_hash)
+            while len(self._episodes) > _MOST:
+                self._episodes.popitem(last=False)
+        if self._writer is not None:
+            self._write(self._writer, episode)
+
+    def known(self, task: str) -> Mapping[str, Callable[[], ReplayEpisode]]:
+        """Episodes of a task that can be replayed, by name."""
+        with self._lock:
+            recent = {name: partial(_same, each) for name, each in self._episodes.items() if f" {task}," in name}
+        if self._writer is None or self._writer.settings.task != task or not self._writer.committed:
+            return recent
+        dataset = Dataset.open(self._writer.root)
+        kept = {
+            f"{self.place} {row['episode_index']}, seed {row['seed']}: {row['verdict']}": partial(_read, dataset, row)
+            for row in dataset.rows[-_MOST:]
+        }
+        return {**kept, **recent}
+
+    @staticmethod
+    def _write(writer: Writer, episode: Episode) -> None:
+        scenario = episode.scenario
+        if scenario.task.name != writer.settings.task:
+            raise InputError(f"{writer.root.name} holds {writer.settings.task}, not {scenario.task.name}")
+        recording = recording_of(episode, scenario.task.machine(scenario.parameters))
+        if not is_kept(recording, writer.settings):
+            raise InputError(f"{recording.verdict} is no demonstration")
+        if writer.committed and any(row["seed"] == scenario.seed for row in Dataset.open(writer.root).rows):
+            raise InputError(f"{writer.root.name} has an episode of seed {scenario.seed} already; run another seed")
+        drawn = draw(Drawing(settings=writer.settings, recording=recording))
+        writer.commit(drawn.recording, drawn.values, drawn.films)
+
+
+def _same(episode: ReplayEpisode) -> ReplayEpisode:
+    return episode
+
+
+def _read(dataset: Dataset, row: Mapping[str, object]) -> ReplayEpisode:
+    return ReplayEpisode(dataset.log(row).log, f"episode {row['episode_index']}", str(row["state_hash"]))
+
+
+@contextmanager
+def open_archive(task: Task[Any], parameters: Parameters, seed: int, folder: Path | None) -> Iterator[Archive]:
+    """An archive that writes a dataset into a folder, or none."""
+    if folder is None:
+        yield Archive(None)
+        return
+    views = parse_views(DEFAULT_VIEWS, task.scene(parameters).cameras)
+    settings = settings_of(
+        task, parameters, seed=seed, views=views, keep="all", renderer="rays" if gl_problem() else "gl"
+    )
+    with open_writer(folder, settings, task.sentence) as writer:
+        yield Archive(writer)

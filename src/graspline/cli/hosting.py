@@ -1,0 +1,127 @@
+"""One session with its two front doors, the page and the HTTP interface, on one guarded address."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from graspline.cli.archive import Archive
+from graspline.episodes.faults import FAULTS
+from graspline.errors import GrasplineError
+from graspline.live.commands import Done, Record, Refresh, Refused, ReplayEpisode, Result
+from graspline.live.desks import desk_for
+from graspline.live.session import Session
+from graspline.machine.machine import Machine
+from graspline.panel.overlay import with_overlay
+from graspline.panel.panel import Panel
+from graspline.parameters import Parameters
+from graspline.service.app import guarded_app
+from graspline.service.bench import Bench
+from graspline.service.door import Door
+from graspline.service.server import serve
+from graspline.service.viser_front import open_viser
+from graspline.tasks.catalogue import TASKS, find_task
+from graspline.tasks.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """Where to listen, and how else that is called."""
+
+    host: str
+    port: int
+    addresses: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """What is running; `address` opens the page."""
+
+    address: str
+    panel: Panel
+    house: House
+
+
+class House:
+    """The session of now; another task means another session."""
+
+    def __init__(self, task: Task[Any], parameters: Parameters, seed: int, archive: Archive) -> None:
+        self._archive, self._lock = archive, threading.Lock()
+        self._task, self._parameters = task, parameters
+        self.session = self._begin(task, parameters, seed)
+
+    @property
+    def machine(self) -> Machine:
+        return self._task.machine(self._parameters)
+
+    @property
+    def tasks(self) -> Mapping[str, str]:
+        """What the robot of this scene can do."""
+        robot = self.session.scene.robot.name
+        return {name: task.summary for name, task in TASKS.items() if task.scene(task.parameters()).robot.name == robot}
+
+    def episodes(self) -> Mapping[str, Callable[[], ReplayEpisode]]:
+        return self._archive.known(self._task.name)
+
+    def change_task(self, name: str) -> Result:
+        """Close the session, the arm braking, and open one of another task; whoever drove goes on to drive."""
+        with self._lock:
+            before, driver = self.session, self.session.lease.holder
+            try:
+                task = find_task(name)
+                parameters = self._parameters if task is self._task else task.parameters()
+                session = self._begin(task, parameters, before.snapshot.seed)
+            except GrasplineError as error:
+                return Refused(reason=str(error))
+            if driver:
+                session.lease.take(driver)
+            self._task, self._parameters, self.session = task, parameters, session
+            before.close()
+        return Done(text=f"{name} with seed {session.snapshot.seed}")
+
+    def close(self) -> None:
+        self.session.close()
+
+    def _begin(self, task: Task[Any], parameters: Parameters, seed: int) -> Session:
+        desk = desk_for(task.name, parameters, seed)
+        session = Session(task, parameters, seed, desk=desk, on_episode=self._keep)
+        session.start()
+        if not self._archive.place:
+            # Nothing is written; the last episodes are remembered, so that they can be replayed.
+            session.submit(Record(True, "memory"))
+        if desk is not None:
+            session.submit(Refresh())
+        return session
+
+    def _keep(self, episode: Any) -> None:
+        self._archive.keep(episode)
+
+
+@contextmanager
+def hosted(task: Task[Any], parameters: Parameters, seed: int, archive: Archive, way: Way) -> Iterator[Hosted]:
+    """Everything up and answering; closed in the end, the arm first."""
+    with ExitStack() as stack:
+        front = open_viser()
+        stack.callback(front.close)
+        front.files["/"] = with_overlay(front.files["/"])
+        house = House(task, parameters, seed, archive)
+        stack.callback(house.close)
+        bench = Bench(
+            session=lambda: house.session,
+            tasks=house.tasks,
+            change_task=house.change_task,
+            faults={name: kind.about for name, kind in FAULTS.items()},
+            episodes=house.episodes,
+            recording=archive.place,
+        )
+        door = Door(addresses=way.addresses)
+        panel = Panel(front.server, bench, lambda: house.machine)
+        served = stack.enter_context(serve(guarded_app(bench, door, front=front), way.host, way.port))
+        panel.start()
+        stack.callback(panel.close)
+        # Pages take their time to close; the arm does not wait for them.
+        stack.callback(lambda: house.session.stop())
+        yield Hosted(f"{served.address}/?token={door.token}", panel, house)

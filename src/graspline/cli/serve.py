@@ -1,0 +1,99 @@
+"""`graspline serve`: a page in the browser and an HTTP interface to one running simulation."""
+
+from __future__ import annotations
+
+import sys
+import time
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graspline.cli.archive import open_archive
+from graspline.cli.interrupts import stopping
+from graspline.cli.options import Config, Randomize, Settings, TaskName, task_and_parameters
+from graspline.errors import EnvironmentProblem, InputError, Interrupted
+
+if TYPE_CHECKING:
+    from graspline.cli.hosting import Hosted
+
+_EXTRA = ("fastapi", "starlette", "uvicorn", "websockets", "viser", "trimesh")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_ANY = ("0.0.0.0", "::", "")
+
+
+def serve(
+    task: TaskName,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, metavar="S", help="Seed of the first scene.")] = 0,
+    config: Config = None,
+    settings: Settings = None,
+    randomize: Randomize = None,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; others than this machine's own are opened up.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 takes any that is free.")] = 8765,
+    address: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:PORT", help="How the page is called from elsewhere, by a forwarded port."),
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    record: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A dataset that episodes can be recorded into.")
+    ] = None,
+) -> None:
+    """Serve a task: browser panel and HTTP interface.
+
+    Prints one address with a token; whoever has it can drive the arm. Listens on this machine only, unless --host says
+    otherwise. Ctrl-C ends it: the arm brakes and holds.
+
+    \b
+    Examples:
+      graspline serve grab
+      graspline serve grab --seed 7 --open
+      graspline serve oranges --port 9000 --record out/live
+    """
+    found, parameters = task_and_parameters(
+        task, config, settings, lambda _: _check_host(host, port, address), randomize=randomize
+    )
+    try:
+        from graspline.cli.hosting import Way, hosted
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _EXTRA:
+            raise
+        raise EnvironmentProblem(f"serve needs {error.name}: pip install 'graspline[serve]'") from None
+    names = list(address or ())
+    if host not in _LOOPBACK and host not in _ANY:
+        names.append(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    with (
+        open_archive(found, parameters, seed, record) as archive,
+        stopping() as asked,
+        hosted(found, parameters, seed, archive, Way(host=host, port=port, addresses=frozenset(names))) as running,
+    ):
+        _tell(running, host, found.name)
+        if open_page:
+            webbrowser.open(running.address)
+        while not asked():
+            time.sleep(0.05)
+    raise Interrupted("interrupted; the arm holds, the session is closed")
+
+
+def _tell(running: Hosted, host: str, task: str) -> None:
+    print(running.address, flush=True)
+    print(f"serving {task}; Ctrl-C ends it", file=sys.stderr)
+    if host not in _LOOPBACK:
+        print(f"listening on {host}: whoever has this address with its token can drive the arm", file=sys.stderr)
+
+
+def _check_host(host: str, port: int, addresses: list[str] | None) -> None:
+    problems = []
+    if host in _ANY and not addresses:
+        problems.append(f"--host {host or repr(host)}: name one address, or say with --address how the page is called")
+    if host not in _LOOPBACK and port == 0:
+        problems.append(f"--port 0: with --host {host} a port has to be named")
+    for each in addresses or ():
+        name, _, number = each.rpartition(":")
+        if not name or not number.isdecimal() or "/" in name:
+            problems.append(f"--address {each!r}: expected NAME:PORT, such as robot.local:8765")
+    if problems:
+        raise InputError(problems)

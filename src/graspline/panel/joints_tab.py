@@ -1,0 +1,102 @@
+"""The Joints tab: sliders that the arm follows, a pose for its tool, the jaw's full range, and where everything is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graspline.live.commands import Home, Jog, MoveJaw, MoveTool, Zero
+from graspline.live.pace import now_s
+from graspline.live.reach import REACHES
+from graspline.live.snapshot import Snapshot
+from graspline.panel import words
+from graspline.panel.controls import Controls, Text, by_person
+from graspline.robots.robot import Robot
+
+# Sliders that a person has in hand are not moved by us until this long after the last change.
+_IN_HAND_S = 0.6
+_STEP_DEG = 0.1
+
+
+class JointsTab:
+    """One client's Joints tab."""
+
+    def __init__(self, controls: Controls, robot: Robot) -> None:
+        self._controls, self._robot = controls, robot
+        self._touched_s = -np.inf
+        self._followed = np.degrees(robot.home)
+        gui, give = controls.gui, controls.give
+        with gui.add_folder("Joints (°)"):
+            self._sliders = [self._slider(index) for index in range(len(robot.joints))]
+        controls.buttons(
+            "Jaw, full range",
+            {"Open": lambda: give(MoveJaw(full="open")), "Close": lambda: give(MoveJaw(full="close"))},
+        )
+        controls.buttons("Arm", {"Home": lambda: give(Home()), "Zero": lambda: give(Zero())}, "Gripper down; all zero")
+        if robot.name in REACHES:
+            with gui.add_folder("Tool target"):
+                self._target()
+        with gui.add_folder("Where it is"):
+            self._readouts = Text(gui)
+
+    def show(self, snapshot: Snapshot) -> None:
+        self._readouts.show(words.readouts(snapshot))
+        if now_s() - self._touched_s < _IN_HAND_S:
+            return
+        # They follow the arm when it moves, and at no other time: a person's change is not overwritten.
+        angles = np.degrees(snapshot.command_rad)
+        for index in np.flatnonzero(np.abs(angles - self._followed) >= _STEP_DEG / 2):
+            slider = self._sliders[index]
+            slider.value = round(float(np.clip(angles[index], slider.min, slider.max)), 1)
+            self._followed[index] = angles[index]
+
+    def _slider(self, index: int) -> Any:
+        robot = self._robot
+        low, high = np.degrees([robot.limits.lower[index], robot.limits.upper[index]])
+        slider = self._controls.gui.add_slider(
+            robot.joints[index],
+            min=float(np.ceil(low * 10) / 10),
+            max=float(np.floor(high * 10) / 10),
+            step=_STEP_DEG,
+            initial_value=round(float(np.degrees(robot.home[index])), 1),
+        )
+        slider.on_update(by_person(lambda: self._jog(index)))
+        return self._controls.hold(slider)
+
+    def _jog(self, index: int) -> None:
+        """Go where this slider stands; the other joints stay where they are going."""
+        now = self._controls.helm.session.snapshot
+        # Sliders show tenths of a degree; a joint that nobody touched keeps its exact angle.
+        angles = np.array([np.radians(each.value) for each in self._sliders])
+        fresh = now_s() - self._touched_s >= _IN_HAND_S
+        goal = np.where(np.arange(len(angles)) == index, angles, now.command_rad if fresh else angles)
+        self._touched_s = now_s()
+        self._controls.give(Jog(tuple(float(each) for each in goal)))
+
+    def _target(self) -> None:
+        controls, gui = self._controls, self._controls.gui
+        position = controls.hold(gui.add_vector3("x, y, z (mm)", (200.0, 0.0, 80.0), step=1.0))
+
+        def angle(label: str, value: float, hint: str) -> Any:
+            return controls.hold(gui.add_number(label, value, min=-180.0, max=180.0, step=1.0, hint=hint))
+
+        pitch = angle("Pitch (°)", 90.0, "90 is straight down, 0 straight ahead")
+        yaw = angle("Yaw (°)", 0.0, "The heading in which the jaw opens")
+        free = controls.hold(gui.add_checkbox("Any yaw", False))
+
+        def go() -> None:
+            x, y, z = (each / 1000 for each in position.value)
+            turned = None if free.value else float(np.radians(yaw.value))
+            controls.give(MoveTool((x, y, z), float(np.radians(pitch.value)), turned))
+
+        def here() -> None:
+            snapshot = controls.helm.session.snapshot
+            reach = REACHES[self._robot.name]
+            tcp = "between" if snapshot.variables.get("tcp") == "between" else "fixed_tip"
+            now = reach.pose(snapshot.command_rad, reach.tool_m(tcp, snapshot.jaw_gap_m))
+            position.value = tuple(round(1000 * float(each), 1) for each in now.position_m)
+            pitch.value = round(float(np.degrees(now.pitch_rad)), 1)
+            yaw.value = round(float(np.degrees(now.yaw_rad or 0.0)), 1)
+
+        controls.buttons("Tool", {"Copy pose": here, "Move there": go})

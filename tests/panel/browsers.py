@@ -1,0 +1,131 @@
+"""A real browser at a real page: what a person would do, in words."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graspline.cli.archive import open_archive
+from graspline.cli.hosting import Hosted, Way, hosted
+from graspline.live.session import Session
+from graspline.live.snapshot import Snapshot
+from graspline.parameters import Parameters
+from graspline.tasks.catalogue import find_task
+
+playwright = pytest.importorskip("playwright.sync_api", reason="panel tests need playwright: pip install playwright")
+CHROMIUM = Path("/usr/bin/chromium")
+# WebGL without a graphics card; composing the page that way too would be twenty times slower.
+_ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-gpu", "--enable-unsafe-swiftshader")
+PATIENCE_S = 40.0
+# The field of view and the size the page begins with, for clicks into the scene.
+_FOV_RAD, _SIZE = np.radians(75.0), {"width": 1240, "height": 760}
+
+
+@contextmanager
+def serving(task: str, parameters: Parameters, seed: int, record: Path | None = None) -> Iterator[Hosted]:
+    """Everything that `graspline serve` starts, in this process."""
+    found = find_task(task)
+    way = Way(host="127.0.0.1", port=0, addresses=frozenset())
+    with (
+        open_archive(found, parameters, seed, record) as archive,
+        hosted(found, parameters, seed, archive, way) as running,
+    ):
+        yield running
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    if not CHROMIUM.exists():
+        pytest.skip("panel tests need a browser: apt install chromium")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, headless=True, args=list(_ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+class Visitor:
+    """One page, and the session behind it."""
+
+    def __init__(self, browser: Any, running: Hosted) -> None:
+        self._running = running
+        # Each with cookies of its own.
+        self._context = browser.new_context(viewport=_SIZE)
+        self.page = self._context.new_page()
+        self.page.set_default_timeout(PATIENCE_S * 1000)
+        self.page.goto(running.address)
+        self.text("Home").first.wait_for()
+
+    @property
+    def session(self) -> Session:
+        return self._running.house.session
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self.session.snapshot
+
+    def leave(self) -> None:
+        self._context.close()
+
+    def text(self, words: str) -> Any:
+        return self.page.get_by_text(words, exact=True)
+
+    def tab(self, name: str) -> None:
+        self.page.get_by_role("tab", name=name).click()
+
+    def press(self, name: str, nth: int = 0) -> None:
+        self.page.get_by_role("button", name=name, exact=True).nth(nth).click()
+
+    def ready(self, name: str) -> Callable[[], None]:
+        """A press at the moment of the call: no waiting until a page that is drawn slowly has settled."""
+        button = self.page.get_by_role("button", name=name, exact=True).first.element_handle()
+        return lambda: button.evaluate("button => { button.focus(); button.click(); }")
+
+    def choose(self, label: str, option: str) -> None:
+        self._field(label).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+
+    def type(self, label: str, value: float) -> None:
+        field = self._field(label)
+        field.fill(f"{value:g}")
+        field.press("Enter")
+
+    def check(self, label: str, on: bool) -> None:
+        self._field(label).set_checked(on, force=True)
+
+    def _field(self, label: str) -> Any:
+        named = self.page.locator("label").filter(has_text=re.compile(f"^{re.escape(label)}$"))
+        return self.page.locator(f"[id='{named.first.get_attribute('for')}']")
+
+    def shown(self, mark: str) -> str:
+        """The words of a piece of the page."""
+        return self.page.locator(f"[data-{mark}]").first.inner_text()
+
+    def until(self, happened: Callable[[], bool], what: str = "it") -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not happened():
+            assert time.monotonic() < deadline, f"{what} did not happen; {self.snapshot.as_dict()}"
+            # The page goes on meanwhile.
+            self.page.wait_for_timeout(30)
+
+    def idle(self) -> None:
+        self.until(lambda: self.snapshot.mode == "idle", "coming to rest")
+
+    def click_scene(self, point_m: np.ndarray) -> None:
+        """Click at a point of the world, as the camera stands at first."""
+        eye, at = np.array([0.55, -0.45, 0.42]), np.array([0.16, 0.0, 0.08])
+        ahead = (at - eye) / np.linalg.norm(at - eye)
+        right = np.cross(ahead, [0.0, 0.0, 1.0])
+        right /= np.linalg.norm(right)
+        apart = point_m - eye
+        box = self.page.locator("canvas").first.bounding_box()
+        scale = box["height"] / 2 / np.tan(_FOV_RAD / 2) / (apart @ ahead)
+        x = box["x"] + box["width"] / 2 + scale * (apart @ right)
+        y = box["y"] + box["height"] / 2 - scale * (apart @ np.cross(right, ahead))
+        self.page.mouse.click(x, y)

@@ -1,0 +1,226 @@
+"""The real page in a real browser, against the real simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graspline.cli.hosting import Hosted
+from graspline.live.commands import Home, ResetScene
+from graspline.parameters import build
+from graspline.tasks.grab.parameters import Grab
+
+from .browsers import Visitor, chromium, serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+# In the scene of seed 2 all but the can can be grabbed.
+NEAR, FAR, SEED = "blue_2x4", "purple_can", 2
+PARAMETERS = build(
+    Grab, None, ["things.count=[4,4]", f"order.target={NEAR}", "order.place=back", "order.variables=given"]
+)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Hosted]:
+    with serving("grab", PARAMETERS, SEED) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def one_page(browser: Any, running: Hosted) -> Iterator[Visitor]:
+    visitor = Visitor(browser, running)
+    yield visitor
+    visitor.leave()
+
+
+@pytest.fixture
+def visitor(one_page: Visitor) -> Visitor:
+    """The page in front of a fresh scene, with every variable at its default."""
+    session = one_page.session
+    session.stop().result(5)
+    session.submit(ResetScene(SEED)).result(20)
+    one_page.until(lambda: len(one_page.snapshot.objects) == 4, "the list of objects")
+    one_page.tab("Grasp")
+    return one_page
+
+
+def test_an_object_is_chosen_previewed_and_grabbed_and_is_where_the_page_says(visitor: Visitor) -> None:
+    visitor.choose("Object", NEAR)
+    visitor.until(lambda: "reachable" in visitor.shown("reach") and "not" not in visitor.shown("reach"), "the check")
+    assert visitor.snapshot.selected == NEAR
+    before = visitor.snapshot.command_rad
+    visitor.press("Preview")
+    ghosts = visitor._running.panel._world._ghosts
+    visitor.until(lambda: all(frames[""].visible for frames in ghosts.values()), "two ghosts")
+    assert np.array_equal(visitor.snapshot.command_rad, before)
+    visitor.press("Move to Grab")
+    visitor.until(lambda: visitor.snapshot.message == f"at {NEAR}", "arriving")
+    ghost = ghosts["grasp"]["gripper"]
+    np.testing.assert_allclose(visitor.snapshot.gripper.position_m, ghost.position, atol=2e-3)
+    visitor.tab("Joints")
+    x, y, z = 1000 * visitor.snapshot.tcp.position_m
+    visitor.until(lambda: f"x {x:.1f} y {y:.1f} z {z:.1f} mm" in visitor.shown("pose='TCP'"), "the readout")
+    drawn = visitor._running.panel._world._bodies["gripper"].position
+    np.testing.assert_allclose(drawn, visitor.snapshot.gripper.position_m, atol=1e-3)
+
+
+def test_an_unreachable_object_says_why_and_the_arm_stays(visitor: Visitor) -> None:
+    visitor.choose("Object", FAR)
+    visitor.until(lambda: "not reachable" in visitor.shown("reach"), "the reason")
+    words = visitor.shown("reach")
+    assert "ik at approach" in words
+    assert "nearest that passes" in words
+    before = visitor.snapshot.command_rad
+    visitor.press("Move to Grab")
+    visitor.until(lambda: "move to grab: purple_can: ik at approach" in visitor.shown("message"), "the refusal")
+    assert np.array_equal(visitor.snapshot.command_rad, before)
+
+
+def test_clicks_in_the_scene_select_objects_and_set_the_point_to_put_them(visitor: Visitor) -> None:
+    red = next(each for each in visitor.snapshot.objects if each.name == "red_2x2")
+    visitor.click_scene(red.position_m + np.array([0, 0, red.size_m[2] / 2]))
+    visitor.until(lambda: visitor.snapshot.selected == "red_2x2", "selecting by a click")
+    visitor.click_scene(np.array([0.30, 0.05, 0.0]))
+    place = visitor._field("Place")
+    visitor.until(lambda: place.input_value() == "at the point below", "the point")
+    page = visitor._running.panel._pages
+    spot_m = next(iter(page.values()))._grasp.spot_m  # type: ignore[union-attr]
+    assert spot_m is not None
+    np.testing.assert_allclose(spot_m, [0.30, 0.05], atol=0.01)
+    visitor.choose("Place", "back where it lay")
+
+
+@pytest.mark.parametrize("by", ["mouse", "Escape", "Space"])
+def test_stop_works_in_the_middle_by_mouse_and_by_key(visitor: Visitor, by: str) -> None:
+    visitor.choose("Object", NEAR)
+    box = visitor.page.locator("#graspline-stop").bounding_box()
+    visitor.ready("Move to Grab")()
+    visitor.until(lambda: visitor.snapshot.mode == "moving" and visitor.snapshot.doing == "approach", "moving")
+    if by == "mouse":
+        visitor.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    else:
+        visitor.page.keyboard.press(by)
+    visitor.until(lambda: "move to grab: stopped" in visitor.shown("message"), "the answer")
+    held = visitor.snapshot.command_rad
+    visitor.page.wait_for_timeout(300)
+    assert visitor.snapshot.mode == "idle"
+    assert np.array_equal(visitor.snapshot.command_rad, held)
+
+
+def test_every_variable_can_be_changed(visitor: Visitor) -> None:
+    lengths = {
+        "TCP clearance": ("tcp_clearance_m", 2.5),
+        "Open clearance": ("open_clearance_m", 7),
+        "Close clearance": ("close_clearance_m", -1),
+        "Object Z": ("object_z_m", 14),
+        "Approach height": ("approach_height_m", 30),
+    }
+    for label, (name, value) in lengths.items():
+        visitor.type(label, value)
+        visitor.until(lambda name=name, value=value: visitor.snapshot.variables[name] == value / 1000, label)
+    visitor.check("Cross-axis", True)
+    visitor.check("TCP offset", False)
+    visitor.choose("TCP is", "between")
+    visitor.until(lambda: visitor.snapshot.variables["tcp"] == "between", "the convention")
+    visitor.until(lambda: visitor.snapshot.variables["cross_axis"] is True, "cross-axis")
+    visitor.until(lambda: visitor.snapshot.variables["tcp_offset"] is False, "the offset")
+    assert set(visitor.snapshot.variables) == {name for name, _ in lengths.values()} | {
+        "cross_axis",
+        "tcp_offset",
+        "tcp",
+    }
+    for label, value in zip(lengths, (1, 5, 0, 0, 50), strict=True):
+        visitor.type(label, value)
+    visitor.check("Cross-axis", False)
+    visitor.check("TCP offset", True)
+    visitor.choose("TCP is", "fixed_tip")
+    visitor.until(lambda: visitor.snapshot.variables == PARAMETERS.grasp.model_dump(), "the defaults")
+
+
+def test_a_range_opens_and_closes_the_jaw(visitor: Visitor) -> None:
+    visitor.type("Upper (°)", 45)
+    visitor.type("Lower (°)", 10)
+    visitor.press("Open")
+    visitor.until(lambda: abs(np.degrees(visitor.snapshot.command_rad[-1]) - 45) < 1e-6, "opening")
+    visitor.idle()
+    visitor.press("Close")
+    visitor.until(lambda: abs(np.degrees(visitor.snapshot.command_rad[-1]) - 10) < 1e-6, "closing")
+
+
+def test_a_slider_jogs_its_joint_alone(visitor: Visitor) -> None:
+    visitor.tab("Joints")
+    before = visitor.snapshot.command_rad
+    field = visitor.page.locator("input[type=text]:visible").first
+    field.fill("20")
+    field.press("Enter")
+    visitor.until(lambda: abs(np.degrees(visitor.snapshot.command_rad[0]) - 20) < 1e-6, "the jog")
+    assert np.array_equal(visitor.snapshot.command_rad[1:], before[1:])
+
+
+def test_a_task_runs_and_recovers_from_a_fault_and_the_page_tells(visitor: Visitor) -> None:
+    visitor.tab("Task")
+    drop = visitor.ready("drop")
+    visitor.press("Run")
+    visitor.until(lambda: visitor.snapshot.state == "hold", "holding")
+    drop()
+    visitor.until(lambda: visitor.page.locator("[data-diagram='back_off']").count() > 0, "the diagram of a recovery")
+    visitor.until(lambda: visitor.snapshot.verdict != "", "the end")
+    visitor.until(lambda: visitor.shown("verdict") == visitor.snapshot.verdict, "the verdict")
+    assert visitor.snapshot.verdict == "success"
+    outcomes = {(each.state, each.outcome) for each in visitor.snapshot.history}
+    assert outcomes & {("lift", "dropped"), ("lift", "slipped"), ("hold", "dropped")}
+    assert "confirmed" in visitor.shown("history")
+    assert "grasps 1" in visitor.shown("retries")
+
+
+def test_a_second_page_watches_and_can_stop_but_not_drive(visitor: Visitor, browser: Any, running: Hosted) -> None:
+    visitor.press("Take control")
+    other = Visitor(browser, running)
+    try:
+        holder = visitor.snapshot.operator or visitor.session.lease.holder
+        other.until(lambda: f"{holder} is the operator" in other.shown("lease"), "who drives")
+        for name in ("Move to Grab", "Pick", "Refresh", "Grasp Open", "Home"):
+            assert other.page.get_by_role("button", name=name, exact=True).first.is_disabled(), name
+        visitor.choose("Object", NEAR)
+        visitor.ready("Pick")()
+        visitor.until(lambda: visitor.snapshot.state == "move", "moving")
+        other.page.keyboard.press("Escape")
+        visitor.until(lambda: "stopped" in visitor.snapshot.message, "the stop")
+        visitor.press("Release")
+        other.until(lambda: other.page.get_by_role("button", name="Pick", exact=True).is_enabled(), "a free lease")
+    finally:
+        other.leave()
+
+
+def test_a_browser_that_is_closed_in_the_middle_leaves_an_arm_that_holds(browser: Any, running: Hosted) -> None:
+    session = running.house.session
+    session.stop().result(5)
+    session.submit(ResetScene(SEED)).result(20)
+    for helm in [helm for _, helm in running.panel._clients.values()]:
+        helm.release()
+    leaving = Visitor(browser, running)
+    leaving.choose("Object", NEAR)
+    leaving.press("Move to Grab")
+    leaving.until(lambda: leaving.snapshot.mode == "moving" and leaving.snapshot.doing == "approach", "moving")
+    driver = session.lease.holder
+    leaving.leave()
+    numbers = session.snapshot.number
+    while session.snapshot.mode != "idle":
+        numbers = session.wait(numbers, 1.0).number
+    held = session.snapshot.command_rad
+    assert session.wait(session.snapshot.number + 10, 1.0).mode == "idle"
+    assert np.array_equal(session.snapshot.command_rad, held)
+    assert session.snapshot.message == "move to grab: stopped"
+    assert driver.startswith("panel-")
+    assert session.lease.holder == ""
+    session.submit(Home()).result(20)
