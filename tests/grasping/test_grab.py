@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -203,3 +205,13 @@ def test_a_plan_starts_here_keeps_limits_and_ends_with_the_object_between_the_ja
     assert rotation[0, :, 0] == pytest.approx([0.0, 0.0, -1.0], abs=1e-6)
     to = block.position_m[:2] - point[0, :2]
     assert to == pytest.approx((found.width_m / 2 + clearance) * rotation[0, :2, 2], abs=1e-6)
+
+
+def test_the_fixed_jaw_keeps_off_an_object_by_what_is_not_known_of_its_place() -> None:
+    sure = thing("red_2x2")
+    assert isinstance(attempt(asked(sure, tcp_clearance_m=0.001)), GrabPlan)
+    unsure = replace(sure, position_sigma_m=0.001)
+    refused = rejected(attempt(asked(unsure, tcp_clearance_m=0.001)))
+    assert (refused.check, refused.evidence[0].name) == ("open_clearance", "fixed_jaw_room")
+    assert refused.evidence[0].limit == pytest.approx(0.0015)
+    assert isinstance(attempt(asked(unsure, tcp_clearance_m=0.002)), GrabPlan)

@@ -48,7 +48,7 @@ from graspline.tasks.lift_cube import (
 )
 from graspline.tasks.lift_cube import given as inputs_of
 from graspline.tasks.scatter import lying_at
-from graspline.tasks.stages.sight import Eye
+from graspline.tasks.stages.sight import TruthEye
 from graspline.tasks.task import Draw, Witness
 
 from .replies import completed, play, readings, reply, saw
@@ -173,7 +173,7 @@ def verifying(perception: Perception | None = None, goal: GoalParameters = GOAL)
         yaw_sigma_rad=0.0,
         time_s=0.0,
     )
-    eye = Eye(perception=perception or Perception(), random=np.random.default_rng(1))
+    eye = TruthEye(perception=perception or Perception(), random=np.random.default_rng(1))
     last = reply(command=at_rest(HOME), sensed=gripping())
     return verify(last, SO101, eye, CUBE, estimate, goal)
 

@@ -240,7 +240,8 @@ def check_verdict(audit: Audit, episode: Episode) -> None:
     audit.episodes += 1
     audit.faulty += bool(episode.scenario.faults)
     audit.struck += any(not strike.missed for strike in episode.strikes)
-    if episode.verdict in SILENT:
+    # Who turns an order down says nothing of where the thing lies, which may be where it was to go.
+    if episode.verdict in SILENT or episode.declined:
         audit.silent[episode.verdict] = audit.silent.get(episode.verdict, 0) + 1
         return
     mistake = audit.tally(EPISODE).add(asserted=episode.succeeded, true=passes(episode.goal_by_truth))

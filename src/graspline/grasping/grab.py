@@ -41,6 +41,8 @@ GROUND_M = 0.001
 # The least height on which pads and object meet, and the least room between open jaws and object.
 OVERLAP_M = 0.005
 ROOM_M = 0.0005
+# A jaw that comes down beside an object keeps off it by so many standard deviations of where the object is.
+_SURE = 1.5
 # Jaws that are wider open than this when they touch press a box down and out rather than hold it.
 STEEPEST_TOUCH_RAD = 0.5
 # How far over the object the fingers come to it, whatever the first stage.
@@ -408,7 +410,10 @@ class Case:
             left = float(ball_room_m(np.array([jaws.open_rad]), self._along_centre_m(), centre)[0]) - self.half_width_m
         else:
             left = float(clear_gap_m(jaws.open_rad, self._along_top_m())) - self.half_width_m - self.offset_m
-        evidence = (at_least("fixed_jaw_room", beside, 0.0, "m"), at_least("moving_jaw_room", left, ROOM_M, "m"))
+        evidence = (
+            at_least("fixed_jaw_room", beside, _SURE * self.query.estimate.position_sigma_m, "m"),
+            at_least("moving_jaw_room", left, ROOM_M, "m"),
+        )
         return self._rejected("grasp", "open_clearance", *evidence)
 
 

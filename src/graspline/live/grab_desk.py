@@ -114,7 +114,7 @@ class GrabDesk:
         if isinstance(target, Refused):
             return target
         name = target.name
-        given = inputs(self._parameters, self._random, name, Spot(place_m=place_m), self._variables)
+        given = inputs(self._parameters, self._eye, name, Spot(place_m=place_m), self._variables)
         result, rejection = yield from _heard(self._machine.run(SO101, last, given))
         yield from self._look()
         if result.outcome in self._machine.successes:

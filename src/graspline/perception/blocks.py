@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.perception.colours import shows_scenery
 from graspline.perception.outlines import Array, Lens, on_table
+from graspline.perception.settling import Settled, Settling, settle
 from graspline.rendering.picture import Pixels
 
 # Half extents before looking, and how far from them a block may be.
@@ -28,11 +29,11 @@ _TO_EDGE_PX = 0.45
 # 0.44 times the stated sigma.
 _EDGE_SIGMA_PX = 1.0
 _SIGMA_FLOOR_M = 0.0005
-_ROUNDS = 6
+# Every edge counts in each round.
+_ROUNDS_PX = (np.inf,) * 6
 _SIGNS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (0, 2)], float)
 # One step of each parameter (x, y, heading, half extents) by which slopes are taken.
-_STEPS = np.diag([1e-4, 1e-4, 5e-3, 1e-4, 1e-4, 1e-4])
-_PROBES = np.concatenate([np.zeros((1, 6)), _STEPS])
+_STEPS = np.array([1e-4, 1e-4, 5e-3, 1e-4, 1e-4, 1e-4])
 # Around a tip of the outline this far away it is looked whether something stands before it: that many of 16 places.
 _BESIDE_PX, _BESIDE_LEAST = 4.0, 4
 _RING = np.stack([np.cos(np.arange(16) * (np.pi / 8)), np.sin(np.arange(16) * (np.pi / 8))], axis=1)
@@ -90,26 +91,19 @@ def _fit_box(lens: Lens, hues: Pixels, mask: Pixels, blob: NDArray[np.int32]) ->
     if seen.sum() < _LEAST_DIRECTIONS:
         return None
     middle = lens.on_level(lens.rays(tips.mean(axis=0)), _HALF_M)
-    believed = np.array([middle[0], middle[1], 0.0, _HALF_M, _HALF_M, _HALF_M])
-    doubt = np.array([1.0, 1.0, 10.0, _HALF_SIGMA_M, _HALF_SIGMA_M, _HALF_SIGMA_M])
-    prior = np.diag((_EDGE_SIGMA_PX / doubt) ** 2)
+    settling = Settling(
+        believed=np.array([middle[0], middle[1], 0.0, _HALF_M, _HALF_M, _HALF_M]),
+        doubt=np.array([1.0, 1.0, 10.0, _HALF_SIGMA_M, _HALF_SIGMA_M, _HALF_SIGMA_M]),
+        steps=_STEPS,
+        low=np.array([-np.inf, -np.inf, -np.inf, 0.005, 0.005, 0.005]),
+        high=np.array([np.inf, np.inf, np.inf, 0.08, 0.08, 0.08]),
+        edge_sigma_px=_EDGE_SIGMA_PX,
+    )
     observed = reach.max(axis=0) + _TO_EDGE_PX
-    headings = believed + np.outer(np.arange(9) * (np.pi / 18), np.eye(6)[2])
+    headings = settling.believed + np.outer(np.arange(9) * (np.pi / 18), np.eye(6)[2])
     misfits = np.abs(_reaches(lens, headings, directions) - observed)[:, seen].sum(axis=1)
-    box = headings[int(np.argmin(misfits))]
-    normal, misses = prior, np.zeros(1)
-    for _ in range(_ROUNDS):
-        reaches = _reaches(lens, box + _PROBES, directions)
-        misses = reaches[0] - observed
-        # Where something hides the block it reaches at least as far as it is seen to.
-        counts = seen | (misses < 0)
-        misses = misses[counts]
-        slopes = ((reaches[1:] - reaches[0])[:, counts] / np.diag(_STEPS)[:, None]).T
-        normal = slopes.T @ slopes + prior
-        change = np.linalg.solve(normal, slopes.T @ misses + prior @ (box - believed))
-        box = box - np.clip(change, -np.abs(doubt) / 2, np.abs(doubt) / 2)
-        box[3:] = np.clip(box[3:], 0.005, 0.08)
-    return _as_fit(box, normal, misses)
+    start = headings[int(np.argmin(misfits))]
+    return _as_fit(settle(lambda boxes: _reaches(lens, boxes, directions), observed, seen, settling, start, _ROUNDS_PX))
 
 
 def _beside_others(hues: Pixels, mask: Pixels, tips: Array) -> NDArray[np.bool_]:
@@ -122,10 +116,11 @@ def _beside_others(hues: Pixels, mask: Pixels, tips: Array) -> NDArray[np.bool_]
     return other.reshape(len(tips), -1).sum(axis=1) >= _BESIDE_LEAST
 
 
-def _as_fit(box: Array, normal: Array, misses: Array) -> BlockFit:
+def _as_fit(fit: Settled) -> BlockFit:
+    box = fit.parameters
     # A box that does not fit, such as two blocks in one blob, is as much less certain.
-    scale = max(1.0, float(np.sqrt(np.mean(misses**2))) / _EDGE_SIGMA_PX)
-    variance = np.diag(np.linalg.inv(normal))[:2].mean() * (_EDGE_SIGMA_PX * scale) ** 2
+    scale = max(1.0, fit.misfit_px / _EDGE_SIGMA_PX)
+    variance = np.diag(np.linalg.inv(fit.normal))[:2].mean() * (_EDGE_SIGMA_PX * scale) ** 2
     # A quarter turn changes nothing but which side is which.
     quarter = round(box[2] / (np.pi / 2))
     half = box[[4, 3, 5]] if quarter % 2 else box[3:]

@@ -38,7 +38,7 @@ from graspline.tasks.claims import in_hand
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
-from graspline.tasks.stages.sight import Eye, look
+from graspline.tasks.stages.sight import Eye, TruthEye, look
 from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task, Witness
 
 Array = NDArray[np.float64]
@@ -229,7 +229,7 @@ def build_machine(parameters: LiftCube) -> Machine:
 def given(parameters: LiftCube, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {
-        "eye": Eye(perception=parameters.perception, random=random),
+        "eye": TruthEye(perception=parameters.perception, random=random),
         "world": collision_world(),
         "target": CUBE,
         "tried": (),

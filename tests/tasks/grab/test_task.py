@@ -79,7 +79,9 @@ def test_a_thing_is_put_where_it_was_told_to() -> None:
 
 
 def test_a_thing_that_is_taken_away_is_missed() -> None:
-    (episode,) = episodes(range(900, 901), faults=("remove@move+0.5",), order__variables="given", things__count="[1, 1]")
+    (episode,) = episodes(
+        range(900, 901), faults=("remove@move+0.5",), order__variables="given", things__count="[1, 1]"
+    )
     assert episode.verdict in ("target_not_found", "missed")
     assert not episode.succeeded
 
@@ -135,3 +137,19 @@ def test_a_draw_without_an_order_is_a_bug() -> None:
     bare = Draw(start=np.zeros(0), variation=drawn_episodes()[0].draw.variation.__class__(), refused=0)
     with pytest.raises(KeyError):
         ordered(Grab(), bare)
+
+
+@pytest.mark.slow
+def test_with_pictures_alone_orders_are_carried_out_and_nothing_is_claimed_falsely() -> None:
+    played = episodes(range(40, 54), perception__source="camera")
+    accepted = [each for each in played if each.verdict != "rejected"]
+    assert len(accepted) >= 6
+    assert [each.verdict for each in accepted] == ["success"] * len(accepted)
+    assert not any(each.false_success for each in played)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["drop@lift+0.2", "shove@move", "blackout@confirm", "remove@put_down"])
+def test_with_pictures_alone_no_mishap_is_taken_for_success(fault: str) -> None:
+    played = episodes(range(40, 44), faults=(fault,), perception__source="camera", order__variables="given")
+    assert not any(each.false_success or each.error for each in played)

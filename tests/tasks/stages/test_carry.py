@@ -18,7 +18,7 @@ from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.stages.carry import HoldParameters, hold_guards, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, Hold
-from graspline.tasks.stages.sight import Eye
+from graspline.tasks.stages.sight import TruthEye
 
 from ..replies import completed, cut, play, reply
 
@@ -26,8 +26,8 @@ CLOSE, KEEP, REACH = CloseParameters(), HoldParameters(), ReachParameters()
 WAYS_TO_FAIL = [(HoldLost, "dropped"), (Slipped, "slipped"), (LeftBehind, "slipped"), (TrackingError, "blocked")]
 
 
-def eye(perception: Perception | None = None) -> Eye:
-    return Eye(perception=perception or Perception(), random=np.random.default_rng(1))
+def eye(perception: Perception | None = None) -> TruthEye:
+    return TruthEye(perception=perception or Perception(), random=np.random.default_rng(1))
 
 
 def hold(sigma_m: float = 0.0) -> Hold:

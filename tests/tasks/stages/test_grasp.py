@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from graspline.execution.requests import Look, Motion, Solve
 from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
+from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
 from graspline.motion.path import at_rest, check_path
@@ -18,7 +21,7 @@ from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, LOWER, SO101
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
-from graspline.tasks.stages.sight import Eye
+from graspline.tasks.stages.sight import TruthEye
 
 from ..replies import assert_continuous, completed, cut, play, play_through, readings, reply, saw
 
@@ -29,8 +32,8 @@ ON_CUBE_RAD = float(SO101.jaw_law.angle_rad(WIDTH_M))
 IN_HAND_M = np.array([0.24, 0.05, 0.016])
 
 
-def eye() -> Eye:
-    return Eye(perception=Perception(), random=np.random.default_rng(1))
+def eye() -> TruthEye:
+    return TruthEye(perception=Perception(), random=np.random.default_rng(1))
 
 
 class TestPlan:
@@ -117,7 +120,9 @@ class TestSeat:
 
 class TestClose:
     def stage(self, grasp_plan: GraspPlan):
-        return close(reply(command=at_rest(grasp_plan.seat.end)), SO101, eye(), CUBE, grasp_plan, CLOSE)
+        return close(
+            reply(command=at_rest(grasp_plan.seat.end)), SO101, eye(), CUBE, grasp_plan, CLOSE, ReachParameters()
+        )
 
     def touching(self):
         """Both pads touch as the jaws come together on the cube."""
@@ -134,7 +139,9 @@ class TestClose:
         assert motion.path.end[5] == LOWER[5]
         np.testing.assert_array_equal(motion.path.positions[:, :5] - grasp_plan.seat.end[:5], 0)
         assert np.abs(motion.path.velocities[:, 5]).max() <= CLOSE.speed_rad_s
-        assert motion.guards == (BothPadsTouch(force_n=CLOSE.touch_n),)
+        both, moving = motion.guards
+        assert both == BothPadsTouch(force_n=CLOSE.touch_n)
+        assert moving == OnePadTouches(pad="moving", force_n=CLOSE.touch_n, for_s=0.1)
 
     def test_jaws_that_shut_on_nothing_have_missed(self, grasp_plan: GraspPlan) -> None:
         requests, outcome = play(self.stage(grasp_plan), completed())
@@ -192,10 +199,32 @@ class TestClose:
     def test_a_hold_without_force_or_of_another_width_is_a_miss(
         self, grasp_plan: GraspPlan, fixed_n: float, moving_n: float, jaw_rad: float, failed: str
     ) -> None:
-        hold = completed(fixed_n, moving_n, jaw_rad=jaw_rad)
-        _, outcome = play(self.stage(grasp_plan), self.touching(), hold, hold, saw(IN_HAND_M))
+        squeezed, hold = completed(3.0, 3.0, jaw_rad=jaw_rad), completed(fixed_n, moving_n, jaw_rad=jaw_rad)
+        _, outcome = play(self.stage(grasp_plan), self.touching(), squeezed, hold, saw(IN_HAND_M))
         assert outcome.name == "missed"
         assert [each.name for each in outcome.evidence if not each.passed] == [failed]
+
+    def test_what_only_the_moving_jaw_touches_is_followed_by_the_hand(self, grasp_plan: GraspPlan) -> None:
+        """Pushed on, it would jam between that jaw and the table."""
+        stage = self.stage(grasp_plan)
+        closing = next(stage)
+        assert isinstance(closing, Motion)
+        answer: Any = cut(OnePadTouches, 20, moving_n=0.5)(closing)
+        names, followed = [], None
+        for _ in range(4):
+            request = stage.send(answer)
+            if isinstance(request, Solve):
+                answer = reply(command=answer.command, value=request.function(*request.arguments))
+                continue
+            assert isinstance(request, Motion)
+            names.append(request.name)
+            if request.name == "follow":
+                followed = request.path
+            answer = completed(0.5, 0.5)(request)
+        assert names == ["brake", "follow", "close"]
+        assert followed is not None
+        ends, _ = forward(followed.positions[[0, -1]], np.zeros(3))
+        assert 0.004 < np.linalg.norm(ends[1] - ends[0]) < 0.008
 
     def test_an_object_that_is_gone_is_a_miss(self, grasp_plan: GraspPlan) -> None:
         hold = completed(3.0, 3.0, jaw_rad=ON_CUBE_RAD)

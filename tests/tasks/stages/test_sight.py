@@ -9,15 +9,15 @@ from graspline.execution.requests import Look
 from graspline.machine.outcome import Gives, Outcome
 from graspline.perception.estimates import Perception
 from graspline.scenes.cube_table import CUBE
-from graspline.tasks.stages.sight import SIGHT_M, Eye, Sighted, look
+from graspline.tasks.stages.sight import SIGHT_M, Sighted, TruthEye, look
 
 from ..replies import play, saw
 
 NOISY = Perception(position_sigma_m=0.003, yaw_sigma_rad=0.1)
 
 
-def eye(perception: Perception | None = None, seed: int = 1) -> Eye:
-    return Eye(perception=perception or Perception(), random=np.random.default_rng(seed))
+def eye(perception: Perception | None = None, seed: int = 1) -> TruthEye:
+    return TruthEye(perception=perception or Perception(), random=np.random.default_rng(seed))
 
 
 def test_a_look_asks_the_estimator_once() -> None:

@@ -9,7 +9,7 @@ from pydantic import Field
 from graspline.grasping.grab import GrabVariables
 from graspline.grasping.straight import ReachParameters
 from graspline.parameters import Parameters, Range
-from graspline.perception.estimates import Perception
+from graspline.perception.estimates import Noise
 from graspline.placement.set_down import SetDownParameters
 from graspline.scenes.randomization import Randomization
 from graspline.tasks.stages.carry import HoldParameters
@@ -39,6 +39,19 @@ class OrderParameters(Parameters):
     )
 
 
+class GrabPerception(Noise):
+    """How the task sees what lies on the table."""
+
+    source: Literal["truth", "camera"] = Field(
+        default="truth", description="estimator: truth reads the simulator's poses, camera the front picture"
+    )
+    width: int = Field(default=640, ge=320, le=1280, description="width of the pictures looked at")
+    height: int = Field(default=480, ge=240, le=960, description="height of the pictures looked at")
+    camera_watch_hz: float = Field(
+        default=4.0, gt=0, le=30, description="how often a held thing is looked at with the camera"
+    )
+
+
 class GrabGoal(Parameters):
     """When the task is done."""
 
@@ -62,7 +75,7 @@ class Grab(Parameters):
     things: ThingsParameters = ThingsParameters()
     order: OrderParameters = OrderParameters()
     grasp: GrabVariables = GrabVariables()
-    perception: Perception = Perception()
+    perception: GrabPerception = GrabPerception()
     reach: ReachParameters = ReachParameters(lift_m=0.05)
     close: CloseParameters = CloseParameters()
     hold: HoldParameters = HoldParameters(still_s=0.5)

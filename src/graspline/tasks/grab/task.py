@@ -16,11 +16,11 @@ from graspline.machine.table import End, Retry, Transition
 from graspline.placement.set_down import SetDownParameters, resting_evidence
 from graspline.planning.collision import CollisionWorld
 from graspline.scenes.block_table import KINDS, block_table, kind_of
-from graspline.scenes.scene import ObjectShape
 from graspline.spatial.rotations import matrix_from_quaternion
 from graspline.tasks.claims import in_hand
 from graspline.tasks.grab.layout import collision_world, ordered, probe, sample
 from graspline.tasks.grab.parameters import Grab, GrabGoal
+from graspline.tasks.grab.sight import make_eye
 from graspline.tasks.grab.states import Spot, check, confirm, goal_limits, hand_away, leave, look, move, put_down
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, back_off, close, seat
@@ -103,16 +103,13 @@ def build_machine(parameters: Grab) -> Machine:
 def given(parameters: Grab, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode: the order that was drawn."""
     target, spot, variables = ordered(parameters, draw)
-    return inputs(parameters, random, target, Spot(place_m=spot), variables)
+    return inputs(parameters, make_eye(parameters.perception, random), target, Spot(place_m=spot), variables)
 
 
-def inputs(
-    parameters: Grab, random: np.random.Generator, target: str, spot: Spot, variables: GrabVariables
-) -> Mapping[str, Any]:
+def inputs(parameters: Grab, eye: Eye, target: str, spot: Spot, variables: GrabVariables) -> Mapping[str, Any]:
     """The machine's inputs for any order."""
-    shapes: dict[str, ObjectShape] = {each.name: each.shape for each in KINDS}
     return {
-        "eye": Eye(perception=parameters.perception, random=random, shapes=shapes),
+        "eye": eye,
         "world": collision_world(),
         "target": target,
         "spot": spot,

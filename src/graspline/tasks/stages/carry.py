@@ -60,7 +60,7 @@ def lift(
     if isinstance(path, GraspRejected):
         return Outcome("blocked", path.evidence)
     ended = yield Motion("lift", path, guards=hold_guards(hold, close, keep), watch=eye.watch(target))
-    return _outcome("lifted", ended)
+    return _outcome("lifted", ended, target)
 
 
 def hold_still(
@@ -72,7 +72,7 @@ def hold_still(
     lost, slipped, *_ = hold_guards(hold, close, keep)
     guards = (lost, slipped)
     ended = yield Motion("hold", path, guards=guards, watch=eye.watch(target))
-    return _outcome("held", ended)
+    return _outcome("held", ended, target)
 
 
 def hold_guards(hold: Hold, close: CloseParameters, keep: HoldParameters) -> tuple[Guard, ...]:
@@ -106,13 +106,13 @@ def _triple(vector: Array) -> tuple[float, float, float]:
     return float(vector[0]), float(vector[1]), float(vector[2])
 
 
-def _outcome(good: Any, ended: Reply) -> Outcome[Any]:
+def _outcome(good: Any, ended: Reply, target: str) -> Outcome[Any]:
     match ended.by:
         case "completed":
-            return Outcome(good, ended.evidence)
+            return Outcome(good, ended.evidence, about=target)
         case HoldLost():
-            return Outcome("dropped", ended.evidence)
+            return Outcome("dropped", ended.evidence, about=target)
         case TrackingError():
-            return Outcome("blocked", ended.evidence)
+            return Outcome("blocked", ended.evidence, about=target)
         case _:
-            return Outcome("slipped", ended.evidence)
+            return Outcome("slipped", ended.evidence, about=target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from graspline.evidence import at_least, at_most, passes
-from graspline.execution.requests import Motion, Reply, solved
+from graspline.evidence import Evidence, at_least, at_most, passes
+from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.straight import ReachParameters
-from graspline.grasping.topdown import GraspPlan, plan_grasp, reversed_path
+from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift, reversed_path
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
@@ -25,6 +26,10 @@ from graspline.robots.robot import Robot
 from graspline.tasks.stages.sight import Eye
 
 Array = NDArray[np.float64]
+
+# How far, and how often, the fixed jaw is brought up to something that only the other one touches.
+_FOLLOW_M = 0.006
+_FOLLOW_TIMES = 4
 
 
 class CloseParameters(Parameters):
@@ -111,31 +116,61 @@ def seat(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters) -> 
     return Outcome("seated", ended.evidence)
 
 
+def touch_both(
+    last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters, reach: ReachParameters, shut_rad: float
+) -> Generator[Request, Reply, Reply | Evidence]:
+    """Close gradually until both pads touch, and squeeze a little more; or what was felt when that came to nothing."""
+    both, moving = BothPadsTouch(force_n=close.touch_n), OnePadTouches(pad="moving", force_n=close.touch_n, for_s=0.1)
+    ended = last
+    for _ in range(_FOLLOW_TIMES):
+        path = jaw_move(robot, ended.command, shut_rad, speed_rad_s=close.speed_rad_s)
+        ended = yield Motion("close", path, guards=(both, moving))
+        if ended.by is both:
+            touch_rad = float(ended.readings.joints[robot.jaw])
+            path = jaw_move(robot, ended.command, touch_rad - close.squeeze_rad, speed_rad_s=close.speed_rad_s)
+            ended = yield Motion("squeeze", path)
+            if min(ended.readings.pad_forces_n()) >= close.touch_n:
+                return ended
+        elif ended.by is not moving:
+            return ended.evidence
+        # It stands off the fixed jaw and would jam between the other one and the table: bring the hand up to it.
+        if ended.command.velocity.any():
+            ended = yield Motion("brake", brake(robot, ended.command))
+        path = yield from solved(plan_shift, robot, plan, ended.command, _FOLLOW_M, reach)
+        if isinstance(path, GraspRejected):
+            return path.evidence
+        ended = yield Motion("follow", path, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
+        if ended.command.velocity.any():
+            ended = yield Motion("brake", brake(robot, ended.command))
+    return ended.evidence
+
+
 def close(
-    last: Reply, robot: Robot, eye: Eye, target: str, plan: GraspPlan, close: CloseParameters
+    last: Reply,
+    robot: Robot,
+    eye: Eye,
+    target: str,
+    plan: GraspPlan,
+    close: CloseParameters,
+    reach: ReachParameters,
 ) -> Producing[Gives[Literal["closed"], Held] | Outcome[Literal["missed"]]]:
     """Close gradually until both pads touch, then squeeze a little more and check that something is held."""
-    shut = float(robot.limits.lower[robot.jaw])
-    path = jaw_move(robot, last.command, shut, speed_rad_s=close.speed_rad_s)
-    ended = yield Motion("close", path, guards=(BothPadsTouch(force_n=close.touch_n),))
-    if ended.by == "completed":
-        return Outcome("missed", ended.evidence)
-    touch_rad = float(ended.readings.joints[robot.jaw])
-    path = jaw_move(robot, ended.command, touch_rad - close.squeeze_rad, speed_rad_s=close.speed_rad_s)
-    ended = yield Motion("squeeze", path)
-    ended = yield Motion("settle", still(robot, ended.command, close.settle_s))
+    touched = yield from touch_both(last, robot, plan, close, reach, float(robot.limits.lower[robot.jaw]))
+    if not isinstance(touched, Reply):
+        return Outcome("missed", touched, about=target)
+    ended = yield Motion("settle", still(robot, touched.command, close.settle_s))
     jaw_rad = float(ended.readings.joints[robot.jaw])
     gap_error_m = abs(float(robot.jaw_law.gap_m(jaw_rad)) - plan.grasp.width_m)
     evidence = (
         at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), close.lost_n, "N"),
         at_most("gap_off_width", gap_error_m, close.width_tolerance_m, "m"),
     )
-    seen = yield from eye.see(target)
+    seen = yield from eye.see_gripped(target)
     if not passes(evidence) or seen is None:
-        return Outcome("missed", evidence)
+        return Outcome("missed", evidence, about=target)
     least_gap_m = plan.grasp.width_m - close.width_tolerance_m
     least_jaw_rad = float(robot.jaw_law.angle_rad(max(least_gap_m, 0.0)))
-    return Gives("closed", Held(hold=_hold(least_jaw_rad, ended, seen)), evidence)
+    return Gives("closed", Held(hold=_hold(least_jaw_rad, ended, seen)), evidence, about=target)
 
 
 def _hold(least_jaw_rad: float, reply: Reply, seen: Estimate) -> Hold:

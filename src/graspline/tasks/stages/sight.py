@@ -4,36 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Literal, Protocol, cast
 
 import numpy as np
 
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
-from graspline.perception.estimates import Estimate, Perception, noisy
+from graspline.perception.estimates import Estimate, Noise, noisy
 from graspline.scenes.scene import ObjectShape
 
 # What is further away than this has left the table, or was taken away, and is not seen.
 SIGHT_M = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Eye:
-    """The scenario's estimator with the randomness of its noise."""
+class Eye(Protocol):
+    """The estimator that a scenario names."""
 
-    perception: Perception
+    def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+        """One sighting of an object, or None if it is not seen."""
+        ...
+
+    def see_gripped(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+        """The same with the jaws closed on it, which may hide it; None if it is not there."""
+        ...
+
+    def survey(self) -> Generator[Request, Reply, tuple[Estimate, ...]]:
+        """Everything on the table; what is hidden now is believed to be where it was last seen."""
+        ...
+
+    def watch(self, name: str) -> Watch:
+        """How guards follow an object that was gripped."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruthEye:
+    """Reads the simulator's poses, with the noise a scenario asks for."""
+
+    perception: Noise
     random: np.random.Generator
     # Shapes of objects that are not boxes.
     shapes: Mapping[str, ObjectShape] = field(default_factory=dict)
 
     def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
-        """One sighting of an object, or None if it is not there."""
         reply = yield Look(None)
         seen = cast(dict[str, ObjectSeen], reply.value).get(name)
         return None if seen is None else self._estimate(name, seen, reply.time_s)
 
+    def see_gripped(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+        return (yield from self.see(name))
+
     def survey(self) -> Generator[Request, Reply, tuple[Estimate, ...]]:
-        """One sighting of everything on the table."""
         reply = yield Look(None)
         found = (
             self._estimate(name, seen, reply.time_s) for name, seen in cast(dict[str, ObjectSeen], reply.value).items()
@@ -56,7 +77,6 @@ class Eye:
         return noisy(exact, self.perception, self.random)
 
     def watch(self, name: str) -> Watch:
-        """How guards follow an object with this estimator."""
         sigma_m, random = self.perception.position_sigma_m, self.random
         blur = (lambda exact: exact + random.normal(0.0, sigma_m, 3)) if sigma_m else None
         return Watch(target=name, blur=blur)

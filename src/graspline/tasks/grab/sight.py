@@ -1,0 +1,145 @@
+"""What `grab` believes of the things on its table, by the estimator its scenario names."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.execution.requests import Look, Reply, Request, Watch
+from graspline.perception.estimates import Estimate
+from graspline.perception.expected import Pose, is_hidden, see_near
+from graspline.perception.things import Thing, see_things
+from graspline.rendering.picture import Picture
+from graspline.scenes.block_table import KINDS, Kind, kind_of
+from graspline.tasks.grab.parameters import GrabPerception
+from graspline.tasks.stages.sight import Eye, TruthEye
+
+Array = NDArray[np.float64]
+
+# A gripped thing is not farther than this from where it was seen before the hand came.
+_SHOVED_M = 0.03
+# A thing that stands on the table looks as large as before, to within so many standard deviations and this share. One
+# that is still in the hand, 5 mm up, looks a hundredth larger.
+_SAME_SIZE_SIGMAS, _SAME_SIZE = 4.0, 0.005
+# Beside the fingers it is seen this well; behind them it may have been shoved by this much.
+_GRIPPED_SIGMA_M, _BEHIND_SIGMA_M = 0.0005, 0.0015
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grip:
+    """Where a thing sits in the hand: X_GO."""
+
+    position_m: Array
+    rotation: Array
+    half_extents_m: Array
+
+    @classmethod
+    def of(cls, thing: Estimate, reply: Reply) -> Grip:
+        turned = reply.readings.tool_rotation.T
+        return cls(
+            position_m=turned @ (thing.position_m - reply.readings.tool_position_m),
+            rotation=turned @ thing.rotation,
+            half_extents_m=thing.half_extents_m,
+        )
+
+    def at(self, tool_m: Array, rotation: Array) -> Pose:
+        """Where the thing is expected with the hand there."""
+        return Pose(
+            half_extents_m=self.half_extents_m,
+            position_m=tool_m + rotation @ self.position_m,
+            rotation=rotation @ self.rotation,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class CameraEye:
+    """Finds known things in the front camera's picture, and remembers where those were that are hidden now."""
+
+    perception: GrabPerception
+    kinds: tuple[Kind, ...] = KINDS
+    _known: dict[str, Estimate] = field(default_factory=dict)
+    # Of each thing how well its size is known, and the size: from where it was seen best.
+    _sizes: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _grips: dict[str, Grip] = field(default_factory=dict)
+
+    def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+        reply = yield self._look()
+        return self._find(reply, (kind_of(name),)).get(name)
+
+    def see_gripped(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+        reply = yield self._look()
+        before = self._known.get(name)
+        thing = self._find(reply, (kind_of(name),)).get(name)
+        if thing is not None:
+            near = before is None or np.linalg.norm(thing.position_m - before.position_m) <= _SHOVED_M
+            thing = replace(thing, position_sigma_m=max(thing.position_sigma_m, _GRIPPED_SIGMA_M)) if near else None
+        elif before is not None and self._may_be_at(reply, before):
+            thing = replace(before, position_sigma_m=_BEHIND_SIGMA_M, time_s=reply.time_s)
+        if thing is not None:
+            self._grips[name] = Grip.of(thing, reply)
+        return thing
+
+    def survey(self) -> Generator[Request, Reply, tuple[Estimate, ...]]:
+        reply = yield self._look()
+        seen = self._find(reply, self.kinds)
+        hidden = {name: each for name, each in self._known.items() if name not in seen}
+        # What is not where it was, and nowhere else, is gone.
+        self._known = seen | {name: each for name, each in hidden.items() if self._may_be_at(reply, each)}
+        return tuple(self._known[each.name] for each in self.kinds if each.name in self._known)
+
+    def watch(self, name: str) -> Watch:
+        kind, grip = kind_of(name), self._grips[name]
+
+        def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
+            return see_near(picture, kind, grip.at(tool_m, rotation))
+
+        return Watch(target=name, rate_hz=self.perception.camera_watch_hz, look=self._look(), track=track)
+
+    def _look(self) -> Look:
+        return Look("front", self.perception.width, self.perception.height)
+
+    def _find(self, reply: Reply, kinds: tuple[Kind, ...]) -> dict[str, Estimate]:
+        things = see_things(cast(Picture, reply.value), kinds)
+        seen = {each.name: _estimate_of(each, reply.time_s) for each in things if self._has_its_size(each)}
+        self._known |= seen
+        return seen
+
+    def _has_its_size(self, thing: Thing) -> bool:
+        """Whether it is as large as before; what is in the air looks like a larger one on the table behind it."""
+        seen = thing.scale_sigma, float(thing.half_extents_m[0])
+        sigma, half_m = self._sizes.get(thing.name, seen)
+        slack = _SAME_SIZE + _SAME_SIZE_SIGMAS * float(np.hypot(sigma, thing.scale_sigma))
+        if abs(seen[1] - half_m) > slack * half_m:
+            return False
+        self._sizes[thing.name] = min((sigma, half_m), seen)
+        return True
+
+    @staticmethod
+    def _may_be_at(reply: Reply, thing: Estimate) -> bool:
+        pose = Pose(half_extents_m=thing.half_extents_m, position_m=thing.position_m, rotation=thing.rotation)
+        return is_hidden(cast(Picture, reply.value), kind_of(thing.name), pose)
+
+
+def _estimate_of(thing: Thing, time_s: float) -> Estimate:
+    half = thing.yaw_rad / 2
+    return Estimate(
+        name=thing.name,
+        position_m=thing.position_m,
+        quaternion=np.array([np.cos(half), 0.0, 0.0, np.sin(half)]),
+        half_extents_m=thing.half_extents_m,
+        position_sigma_m=thing.position_sigma_m,
+        yaw_sigma_rad=thing.yaw_sigma_rad,
+        time_s=time_s,
+        shape=kind_of(thing.name).shape,
+    )
+
+
+def make_eye(perception: GrabPerception, random: np.random.Generator) -> Eye:
+    """The estimator the scenario names."""
+    if perception.source == "camera":
+        return CameraEye(perception=perception)
+    return TruthEye(perception=perception, random=random, shapes={each.name: each.shape for each in KINDS})
