@@ -77,7 +77,7 @@ def test_claims_are_checked_about_the_object_they_name() -> None:
         return TRUE
 
     audited(dataclasses.replace(LIFT_CUBE, check_claim=check), episodes=1)
-    assert asked == [("held", "")] * len(asked)
+    assert asked == [("held", "cube")] * len(asked)
     assert len(asked) == 4
 
 

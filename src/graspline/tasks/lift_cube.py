@@ -158,14 +158,14 @@ def verify(
             reply = yield Motion("verify", still(robot, reply.command, pause_s))
         seen = yield from eye.see(target)
         if seen is None:
-            return Outcome("refuted")
+            return Outcome("refuted", about=target)
         error_m = seen.position_sigma_m
         tool = pads_middle_m(robot, reply)
         window.append(Witness(object_m=seen.position_m, speed_m_s=np.nan, tool_m=tool, time_s=reply.time_s))
     evidence = raised_in_hand(tuple(window), float(estimate.position_m[2]), goal, error_m)
     objects = np.stack([each.object_m for each in window])
     evidence = (*evidence, speed_now(_times(tuple(window)), objects, goal.speed_m_s, error_m))
-    return Outcome("verified" if passes(evidence) else "refuted", evidence)
+    return Outcome("verified" if passes(evidence) else "refuted", evidence, about=target)
 
 
 def pads_middle_m(robot: Robot, reply: Reply) -> Array:
