@@ -25,10 +25,10 @@ import httpx
 import numpy as np
 from websockets.asyncio.client import connect
 
+from graspline.live.bench import Bench
 from graspline.live.commands import RunTask
 from graspline.live.session import Session
 from graspline.service.app import guarded_app
-from graspline.service.bench import Bench
 from graspline.service.door import Door
 from graspline.service.server import serve
 from graspline.tasks.catalogue import find_task

@@ -251,6 +251,8 @@ def test_an_episode_that_cannot_be_written_is_a_message() -> None:
         session.submit(Record(on=True)).result(PATIENCE_S)
         session.submit(RunTask(5)).result(PATIENCE_S)
         until(session, lambda each: "could not be recorded: OSError: no space left" in each.message)
+        # The session goes on.
+        assert isinstance(session.submit(RunTask(6)).result(PATIENCE_S), Done)
 
 
 def test_the_operator_is_shown(fast: Session) -> None:

@@ -148,6 +148,7 @@ def test_every_variable_can_be_changed(visitor: Visitor) -> None:
 
 
 def test_a_range_opens_and_closes_the_jaw(visitor: Visitor) -> None:
+    before = visitor.snapshot.command_rad[:-1]
     visitor.type("Upper (°)", 45)
     visitor.type("Lower (°)", 10)
     visitor.press("Open")
@@ -155,6 +156,7 @@ def test_a_range_opens_and_closes_the_jaw(visitor: Visitor) -> None:
     visitor.idle()
     visitor.press("Close")
     visitor.until(lambda: abs(np.degrees(visitor.snapshot.command_rad[-1]) - 10) < 1e-6, "closing")
+    assert np.array_equal(visitor.snapshot.command_rad[:-1], before)
 
 
 def test_a_slider_jogs_its_joint_alone(visitor: Visitor) -> None:

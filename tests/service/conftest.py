@@ -9,9 +9,9 @@ from typing import cast
 import httpx
 import pytest
 
+from graspline.live.bench import Bench
 from graspline.live.session import Session
 from graspline.service.app import guarded_app
-from graspline.service.bench import Bench
 from graspline.service.door import Door, address
 from graspline.service.server import Served, serve
 

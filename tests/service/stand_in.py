@@ -11,12 +11,12 @@ import numpy as np
 
 from graspline.evidence import at_least, at_most
 from graspline.live import commands
+from graspline.live.bench import Bench
 from graspline.live.commands import Command, Done, Refused, Result, Ticket
 from graspline.live.lease import Lease
 from graspline.live.session import Session
 from graspline.live.snapshot import HistoryEntry, ObjectListed, Pose, Snapshot
 from graspline.scenes.variation import Variation
-from graspline.service.bench import Bench
 
 JPEG = b"\xff\xd8 a picture \xff\xd9"
 OBJECT_AWARE = (

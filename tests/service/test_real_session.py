@@ -12,11 +12,11 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
+from graspline.live.bench import Bench
 from graspline.live.desks import desk_for
 from graspline.live.session import Session
 from graspline.service.answers import State
 from graspline.service.app import guarded_app
-from graspline.service.bench import Bench
 from graspline.service.door import Door
 from graspline.service.server import Served, serve
 from graspline.tasks.catalogue import find_task

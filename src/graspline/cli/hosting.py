@@ -11,6 +11,7 @@ from typing import Any
 from graspline.cli.archive import Archive
 from graspline.episodes.faults import FAULTS
 from graspline.errors import GrasplineError
+from graspline.live.bench import Bench
 from graspline.live.commands import Done, Record, Refresh, Refused, ReplayEpisode, Result
 from graspline.live.desks import desk_for
 from graspline.live.session import Session
@@ -19,7 +20,6 @@ from graspline.panel.overlay import with_overlay
 from graspline.panel.panel import Panel
 from graspline.parameters import Parameters
 from graspline.service.app import guarded_app
-from graspline.service.bench import Bench
 from graspline.service.door import Door
 from graspline.service.server import serve
 from graspline.service.viser_front import open_viser

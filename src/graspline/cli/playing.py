@@ -45,6 +45,8 @@ class Told:
     def __init__(self, episode: Episode) -> None:
         self.verdict, self.succeeded, self.retries = episode.verdict, episode.succeeded, episode.retries
         self.sim_time_s, self.refused, self.error = episode.sim_time_s, episode.draw.refused, episode.error
+        # Why an order was turned down: the measurement that failed.
+        self.why = episode.evidence[0] if episode.declined and episode.evidence else None
         self.declined, self.false_success, self.seed = episode.declined, episode.false_success, episode.scenario.seed
 
 
@@ -79,7 +81,7 @@ def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
     finished = [each for each in played if each.verdict != INTERRUPTED]
     accepted = [each for each in finished if not each.declined]
     if len(accepted) < len(finished):
-        say(f"orders accepted {len(accepted)} of {len(finished)}; of these")
+        say(f"orders accepted {len(accepted)} of {len(finished)}" + ("; of these" if accepted else ""))
     if accepted:
         count = len(accepted)
         say(f"succeeded {rate_text(sum(each.succeeded for each in accepted), count)}")
@@ -88,6 +90,7 @@ def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
             say(f"without a retry {rate_text(first, count)}")
     for verdict, number in collections.Counter(each.verdict for each in played if not each.succeeded).most_common():
         say(f"  {verdict}: {number} ({_seeds([each.seed for each in played if each.verdict == verdict])})")
+    _tell_why(played, say)
     if finished and report.by_machine:
         false = [str(each.seed) for each in finished if each.false_success]
         say(f"claims that the simulator contradicts: {len(false)}" + (f" (seeds {', '.join(false)})" if false else ""))
@@ -97,6 +100,16 @@ def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
         simulated = sum(each.sim_time_s for each in played)
         say(f"{simulated:.0f} s simulated in {wall_s:.1f} s, {len(finished) / wall_s:.1f} episodes per second")
     _tell_errors(played)
+
+
+def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:
+    """What orders were turned down for: the measurement of a single one, of many how often each."""
+    why = [each.why for each in played if each.why is not None]
+    if len(why) == 1:
+        say(f"    turned down for {why[0]}; --log info also tells the nearest order that would pass")
+    elif why:
+        counts = collections.Counter(each.name for each in why).most_common()
+        say("    turned down for " + ", ".join(f"{name} {number}" for name, number in counts))
 
 
 def _tell_errors(played: list[Told]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from graspline.live.bench import Bench
 from graspline.live.commands import Command, Ticket, refused
 from graspline.live.session import Session
-from graspline.panel.bench import Bench
 
 
 class Helm:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import viser
 
+from graspline.live.bench import Bench
 from graspline.live.commands import ResetScene
 from graspline.live.snapshot import Snapshot
 from graspline.machine.machine import Machine
 from graspline.panel import words
-from graspline.panel.bench import Bench
 from graspline.panel.board import Board
 from graspline.panel.controls import Controls, Text
 from graspline.panel.grasp_tab import GraspTab

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import viser
 
+from graspline.live.bench import Bench
 from graspline.live.pace import now_s
 from graspline.live.session import Session
 from graspline.machine.machine import Machine
-from graspline.panel.bench import Bench
 from graspline.panel.board import Board
 from graspline.panel.helm import Helm
 from graspline.panel.page import Page

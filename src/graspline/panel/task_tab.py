@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from graspline.episodes.faults import FAULTS, missing_in_scene
+from graspline.live.bench import Bench
 from graspline.live.commands import Answer, Record, ReplayEpisode, ResetScene, RunTask, StrikeFault
 from graspline.live.snapshot import Snapshot
 from graspline.machine.diagram import svg
 from graspline.machine.machine import Machine
 from graspline.panel import words
-from graspline.panel.bench import Bench
 from graspline.panel.controls import Choice, Controls, Synced, Text, by_person
 
 _SEEDS = 2**31 - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,7 +113,7 @@ def _with_turn(query: SetDownQuery, turn: float) -> SetDown | GraspRejected:
     across.positions[0] = query.start.position
     above = np.array([low[0], low[1], here[2]])
     yaw = azimuth + float(b[4])
-    held = _grasp_at(carried.grasp, carried.tool_m, yaw, float(query.start.position[robot.jaw]))
+    held = replace(carried.grasp, tool_m=carried.tool_m, yaw_rad=yaw, open_rad=float(query.start.position[robot.jaw]))
     down = Lines(robot, query.reach, held, carried.branch).plan(
         Line("place", above, low, (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD), settings.lower_speed_m_s)
     )
@@ -136,21 +136,6 @@ def _with_turn(query: SetDownQuery, turn: float) -> SetDown | GraspRejected:
 def _polar(point: Array) -> tuple[float, float]:
     x, y = float(point[0]) - PAN_X_M, float(point[1])
     return float(np.arctan2(y, x)), float(np.hypot(x, y))
-
-
-def _grasp_at(grasp: Grasp, tool_m: tuple[float, float, float], yaw_rad: float, jaw_rad: float) -> Grasp:
-    return Grasp(
-        label=grasp.label,
-        quarter=grasp.quarter,
-        yaw_rad=yaw_rad,
-        tool_m=tool_m,
-        width_m=grasp.width_m,
-        open_rad=jaw_rad,
-        standoff_m=grasp.standoff_m,
-        seat_m=grasp.seat_m,
-        touch_rad=grasp.touch_rad,
-        round=grasp.round,
-    )
 
 
 class _Unreached(Exception):
@@ -185,7 +170,7 @@ def _away(query: SetDownQuery, low: Array, yaw: float) -> Path | GraspRejected:
     """Off the thing's side and straight up, as far as the arm goes."""
     carried, settings = query.carried, query.settings
     off = low - settings.back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
-    open_hand = _grasp_at(carried.grasp, carried.tool_m, yaw, carried.grasp.open_rad)
+    open_hand = replace(carried.grasp, tool_m=carried.tool_m, yaw_rad=yaw)
     lines = Lines(query.robot, query.reach, open_hand, carried.branch)
     straight = (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD)
     found: list[Path] | GraspRejected | None = None

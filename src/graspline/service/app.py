@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from graspline.errors import InputError
+from graspline.live.bench import Bench
 from graspline.service.answers import Problem
-from graspline.service.bench import Bench
 from graspline.service.door import Door
 from graspline.service.films import DEFAULT_SIZE, Films, SizeQuery, camera_routes
 from graspline.service.guard import Guard, Limits

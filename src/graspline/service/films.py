@@ -12,8 +12,8 @@ from fastapi import APIRouter, Path, Query, Response, WebSocket
 from fastapi.responses import JSONResponse
 
 from graspline.errors import EnvironmentProblem
+from graspline.live.bench import Bench
 from graspline.service.answers import GUARDED, Problem, problems
-from graspline.service.bench import Bench
 from graspline.service.streams import Stream, empty_into
 
 # A renderer is kept for each size, so there are few of them.

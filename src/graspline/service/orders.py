@@ -10,10 +10,10 @@ from typing import Annotated
 from fastapi import Header, Query
 from fastapi.responses import JSONResponse
 
+from graspline.live.bench import Bench
 from graspline.live.commands import Command, Refused, Result, Ticket
 from graspline.live.lease import EXPIRY_S
 from graspline.service.answers import answer, under_way
-from graspline.service.bench import Bench
 
 # Who calls without saying who they are; all of them are one operator.
 NOBODY = "http"

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 from fastapi import WebSocket
 from starlette.websockets import WebSocketDisconnect
 
+from graspline.live.bench import Bench
 from graspline.live.snapshot import HistoryEntry, Snapshot, plain
-from graspline.service.bench import Bench
 
 STATES_HZ = 30.0
 # A client that takes longer to take one message is gone.
