@@ -114,6 +114,17 @@ class Visitor:
             # The page goes on meanwhile.
             self.page.wait_for_timeout(30)
 
+    @contextmanager
+    def slowly(self) -> Iterator[None]:
+        """The clock of the simulation at an eighth: what goes by in a second is still there for a slow page."""
+        pacer = self.session._pacer
+        period_s = pacer._period_s
+        pacer._period_s = 8 * period_s
+        try:
+            yield
+        finally:
+            pacer._period_s = period_s
+
     def idle(self) -> None:
         self.until(lambda: self.snapshot.mode == "idle", "coming to rest")
 

@@ -104,12 +104,14 @@ def test_clicks_in_the_scene_select_objects_and_set_the_point_to_put_them(visito
 def test_stop_works_in_the_middle_by_mouse_and_by_key(visitor: Visitor, by: str) -> None:
     visitor.choose("Object", NEAR)
     box = visitor.page.locator("#graspline-stop").bounding_box()
-    visitor.ready("Move to Grab")()
-    visitor.until(lambda: visitor.snapshot.mode == "moving" and visitor.snapshot.doing == "approach", "moving")
-    if by == "mouse":
-        visitor.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    else:
-        visitor.page.keyboard.press(by)
+    with visitor.slowly():
+        visitor.ready("Move to Grab")()
+        visitor.until(lambda: visitor.snapshot.mode == "moving" and visitor.snapshot.doing == "approach", "moving")
+        if by == "mouse":
+            visitor.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        else:
+            visitor.page.keyboard.press(by)
+        visitor.until(lambda: visitor.snapshot.mode == "idle", "stopping")
     visitor.until(lambda: "move to grab: stopped" in visitor.shown("message"), "the answer")
     held = visitor.snapshot.command_rad
     visitor.page.wait_for_timeout(300)
@@ -173,8 +175,11 @@ def test_a_task_runs_and_recovers_from_a_fault_and_the_page_tells(visitor: Visit
     visitor.tab("Task")
     drop = visitor.ready("drop")
     visitor.press("Run")
-    visitor.until(lambda: visitor.snapshot.state == "hold", "holding")
-    drop()
+    visitor.until(lambda: visitor.snapshot.state in ("lift", "hold"), "lifting")
+    with visitor.slowly():
+        visitor.until(lambda: visitor.snapshot.state == "hold", "holding")
+        drop()
+        visitor.until(lambda: visitor.snapshot.state != "hold", "the drop")
     visitor.until(lambda: visitor.snapshot.verdict != "", "the end")
     visitor.until(lambda: visitor.shown("verdict") == visitor.snapshot.verdict, "the verdict")
     assert visitor.snapshot.verdict == "success"
@@ -195,10 +200,11 @@ def test_a_second_page_watches_and_can_stop_but_not_drive(visitor: Visitor, brow
         for name in ("Move to Grab", "Pick", "Refresh", "Grasp Open", "Home"):
             assert other.page.get_by_role("button", name=name, exact=True).first.is_disabled(), name
         visitor.choose("Object", NEAR)
-        visitor.ready("Pick")()
-        visitor.until(lambda: visitor.snapshot.state == "move", "moving")
-        other.page.keyboard.press("Escape")
-        visitor.until(lambda: "stopped" in visitor.snapshot.message, "the stop")
+        with visitor.slowly():
+            visitor.ready("Pick")()
+            visitor.until(lambda: visitor.snapshot.state == "move", "moving")
+            other.page.keyboard.press("Escape")
+            visitor.until(lambda: "stopped" in visitor.snapshot.message, "the stop")
         visitor.press("Release")
         other.until(lambda: other.page.get_by_role("button", name="Pick", exact=True).is_enabled(), "a free lease")
     finally:
@@ -213,13 +219,14 @@ def test_a_browser_that_is_closed_in_the_middle_leaves_an_arm_that_holds(browser
         helm.release()
     leaving = Visitor(browser, running)
     leaving.choose("Object", NEAR)
-    leaving.press("Move to Grab")
-    leaving.until(lambda: leaving.snapshot.mode == "moving" and leaving.snapshot.doing == "approach", "moving")
-    driver = session.lease.holder
-    leaving.leave()
-    numbers = session.snapshot.number
-    while session.snapshot.mode != "idle":
-        numbers = session.wait(numbers, 1.0).number
+    with leaving.slowly():
+        leaving.press("Move to Grab")
+        leaving.until(lambda: leaving.snapshot.mode == "moving" and leaving.snapshot.doing == "approach", "moving")
+        driver = session.lease.holder
+        leaving.leave()
+        numbers = session.snapshot.number
+        while session.snapshot.mode != "idle":
+            numbers = session.wait(numbers, 1.0).number
     held = session.snapshot.command_rad
     assert session.wait(session.snapshot.number + 10, 1.0).mode == "idle"
     assert np.array_equal(session.snapshot.command_rad, held)
