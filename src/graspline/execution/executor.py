@@ -294,9 +294,10 @@ class Executor:
 
     def _see(self) -> NDArray[np.bool_] | None:
         """Look at what is watched; a lane that is about to be stopped need not see it."""
-        with contextlib.suppress(Preempted):
+        try:
             return self._sights.see(self._now)
-        return None
+        except Preempted:
+            return None
 
     def resume(self) -> dict[int, tuple[Finished, Track]]:
         """The second half: ask drivers whose request has ended what comes next; returns the lanes that are done."""

@@ -104,7 +104,8 @@ class GuardTables:
         self._control_hz = control_hz
         self._tables: dict[tuple[GuardKind, int], GuardTable] = {}
         self._busy: list[GuardTable] = []
-        self._comparing: list[GuardTable] = []
+        # By the tick within their cycle, whether guards that compare joints with the command are looked at.
+        self._compares = [False] * EVERY[TrackingError]
         self._feels = False
         self._of_lane: dict[int, list[GuardTable]] = {}
 
@@ -114,7 +115,7 @@ class GuardTables:
 
     def reads_command(self, now: int) -> bool:
         """Whether a guard that compares joints with the command is looked at on this tick."""
-        return any(table.due(now) for table in self._comparing)
+        return self._compares[now % len(self._compares)]
 
     def load(self, lane: int, guards: tuple[Guard, ...], watch_hz: float, began: int) -> None:
         """Replace the guards of a lane that began at this tick by those of its next motion."""
@@ -135,7 +136,8 @@ class GuardTables:
                 tables.append(table)
             self._of_lane[lane] = tables
         self._busy = [table for table in self._tables.values() if len(table)]
-        self._comparing = [table for table in self._busy if table.reads_command]
+        comparing = [table for table in self._busy if table.reads_command]
+        self._compares = [any(table.due(tick) for table in comparing) for tick in range(EVERY[TrackingError])]
         self._feels = any(table.feels for table in self._busy)
 
     def evaluate(self, rows: Rows, fresh: Flags | None, now: int) -> Flags | None:

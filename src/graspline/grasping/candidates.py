@@ -214,15 +214,37 @@ def ball_open_rad(radius_m: float, along_m: float, across_m: float, clearance_m:
 
 def ball_room_m(angles_rad: Array, along_m: float, across_m: float) -> Array:
     """Distance from a point between the jaws to the moving finger's inner face, at each of these angles."""
-    along, across = moving_finger_m(angles_rad)
-    corner = np.stack([along, across], axis=-1)
-    start, way = corner[:, :-1], corner[:, 1:] - corner[:, :-1]
-    to = np.array([along_m, across_m]) - start
-    share = np.clip(np.vecdot(to, way) / np.maximum(np.vecdot(way, way), 1e-12), 0, 1)
-    apart = to - share[..., None] * way
+    face = _every_face() if angles_rad is _ANGLES_RAD else _face_at(angles_rad)
+    to = np.array([along_m, across_m]) - face.start_m
+    share = np.clip(np.vecdot(to, face.way_m) / face.square_m2, 0, 1)
+    apart = to - share[..., None] * face.way_m
     nearest = np.sqrt(np.vecdot(apart, apart)).min(axis=-1)
     # Where the finger has not yet swung past the point, there is no room at all.
-    return np.where(across.min(axis=-1) > FIXED_FACE_M, nearest, 0.0)
+    return np.where(face.past, nearest, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MovingFace:
+    """The moving finger's inner face at each of some angles: where its pieces begin, their way and its square."""
+
+    start_m: Array
+    way_m: Array
+    square_m2: Array
+    # Whether all of it is beyond the fixed jaw's face.
+    past: NDArray[np.bool_]
+
+
+def _face_at(angles_rad: Array) -> _MovingFace:
+    along, across = moving_finger_m(angles_rad)
+    corner = np.stack([along, across], axis=-1)
+    way = corner[:, 1:] - corner[:, :-1]
+    square = np.maximum(np.vecdot(way, way), 1e-12)
+    return _MovingFace(start_m=corner[:, :-1], way_m=way, square_m2=square, past=across.min(axis=-1) > FIXED_FACE_M)
+
+
+@functools.cache
+def _every_face() -> _MovingFace:
+    return _face_at(_ANGLES_RAD)
 
 
 def in_order(grasps: list[Grasp], tried: tuple[str, ...]) -> list[Grasp]:

@@ -84,6 +84,8 @@ class Lines:
 
     def top_pitch(self, wanted: float, positions: Array) -> float | GraspRejected:
         """The pitch nearest to the wanted one that reaches all positions (n, 3): a held object turns least."""
+        if self._solve(positions, wanted).reached[:, self.branch].all():
+            return wanted
         count = len(positions)
         pitch = STRAIGHT_DOWN_RAD - np.arange(0.0, self.reach.max_tilt_rad + 1e-9, STEP_RAD)
         pitch = np.concatenate([[wanted], pitch[np.argsort(np.abs(pitch - wanted), kind="stable")]])

@@ -7,12 +7,13 @@ certified is exactly what is played.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import at_most
+from graspline.evidence import Evidence, at_most
 from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, ball_grasps, box_grasps, in_order
 from graspline.grasping.straight import STEP_RAD, Line, Lines, ReachParameters
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
@@ -88,21 +89,26 @@ def plan_grasp(
         others=others,
         posture_apart=posture_apart,
     )
-    refused: list[GraspRejected] = []
+    grasps = in_order(grasps, tried)
+    refused: list[GraspRejected | _Poses] = []
     leans = np.arange(0.0, reach.max_tilt_rad + 1e-9, STEP_RAD)
-    # Nearby, straight down alone will mostly do; far out it will not, and all tilts are solved at once.
+    # Nearby, straight down alone will mostly do; far out it will not.
     far = np.hypot(estimate.position_m[0] - PAN_X_M, estimate.position_m[1]) > _STRAIGHT_DOWN_M
     for tilts in (leans,) if far else (leans[:1], leans[1:]):
         if not len(tilts):
             continue
-        for grasp, pitch, branch, lean in _reached(query, in_order(grasps, tried), tilts, bool(tried), refused):
+        poses = _Poses(query, grasps, tilts)
+        if not poses.usable.any():
+            refused.append(poses)
+        for grasp, pitch, branch, lean in poses.best_first(keep_order=bool(tried)):
             if lean > _SQUARE_RAD and not grasp.round:
                 grasp = _leaning(grasp, lean, estimate, jaw)
             plan = _whole_plan(query, grasp, pitch, branch) if isinstance(grasp, Grasp) else grasp
             if isinstance(plan, GraspPlan):
                 return plan
             refused.append(plan)
-    return max(refused, key=lambda each: _CHECKS.index(each.check))
+    whys = [each.why() if isinstance(each, _Poses) else each for each in refused]
+    return max(whys, key=lambda each: _CHECKS.index(each.check))
 
 
 def _leaning(grasp: Grasp, lean: float, estimate: Estimate, jaw: JawParameters) -> Grasp | GraspRejected:
@@ -124,48 +130,63 @@ class _Query:
     posture_apart: bool
 
 
-def _reached(
-    query: _Query, grasps: list[Grasp], tilts: Array, keep_order: bool, refused: list[GraspRejected]
-) -> list[tuple[Grasp, float, int, float]]:
-    """Grasps whose two poses are reached and whose jaws are square to the faces: best first, few tilts of each.
+class _Poses:
+    """Which grasps' two poses are reached at which tilts, the jaws square to the faces; all are solved together."""
 
-    All candidates and tilts are solved together. If none is left, the reason of the best one joins `refused`.
-    """
-    which, tilt = np.tile(np.arange(len(grasps)), len(tilts)), np.repeat(tilts, len(grasps))
-    pitch, count = STRAIGHT_DOWN_RAD - tilt, len(which)
-    yaw = np.array([each.yaw_rad for each in grasps])[which]
-    tool = np.array([each.tool_m for each in grasps])[which]
-    standoff = np.array([each.standoff_m for each in grasps])[which]
-    centre = np.broadcast_to(query.estimate.position_m, (count, 3))
+    def __init__(self, query: _Query, grasps: list[Grasp], tilts: Array) -> None:
+        self._query, self._grasps = query, grasps
+        count = len(grasps) * len(tilts)
+        self._which, self._tilt = np.tile(np.arange(len(grasps)), len(tilts)), np.repeat(tilts, len(grasps))
+        self._pitch = STRAIGHT_DOWN_RAD - self._tilt
+        self._yaw = np.array([each.yaw_rad for each in grasps])[self._which]
+        self._tool = np.array([each.tool_m for each in grasps])[self._which]
+        self._standoff = np.array([each.standoff_m for each in grasps])[self._which]
+        self._every = np.arange(count)
+        self._at = self._solved(self._every, 0.0)
+        self._reached, self._lean = self._at.reached, jaw_lean(self._at.joints_rad[:, 0])
+        self._limit = np.array([_lean_limit(each, query.reach) for each in grasps])[self._which]
+        promising = np.flatnonzero(np.any(self._reached, axis=1) & (self._lean <= self._limit))
+        self.usable = np.zeros(count, np.bool_)
+        if len(promising):
+            self._reached[promising] &= self._solved(promising, self._standoff[promising, None]).reached
+            self.usable[promising] = np.any(self._reached[promising], axis=1)
 
-    def solved(rows: NDArray[np.intp], above: Array | float) -> Solutions:
-        points = centre[rows] + above * _back(centre[rows], pitch[rows])
-        return solve(points, pitch[rows], yaw[rows], tool[rows], query.reach.joint_margin_rad, backwards=False)
+    def _solved(self, rows: NDArray[np.intp], above: Array | float) -> Solutions:
+        pitch, centre = self._pitch[rows], np.broadcast_to(self._query.estimate.position_m, (len(rows), 3))
+        points = centre + above * _back(centre, pitch)
+        margin = self._query.reach.joint_margin_rad
+        return solve(points, pitch, self._yaw[rows], self._tool[rows], margin, backwards=False)
 
-    every = np.arange(count)
-    at = solved(every, 0.0)
-    reached, lean = at.reached, jaw_lean(at.joints_rad[:, 0])
-    limit = np.array([_lean_limit(each, query.reach) for each in grasps])[which]
-    promising = np.flatnonzero(np.any(reached, axis=1) & (lean <= limit))
-    usable = np.zeros(count, np.bool_)
-    if len(promising):
-        reached[promising] &= solved(promising, standoff[promising, None]).reached
-        usable[promising] = np.any(reached[promising], axis=1)
-    if not usable.any():
-        refused.append(_why(grasps, which, at, solved(every, standoff[:, None]), lean, limit))
-    order = every
-    if not keep_order:
-        # The least lean; then the least turn of the wrist, or leaning, the squarest jaws.
-        order = np.lexsort((np.where(tilt > 0, lean, np.abs(at.joints_rad[:, 0, 4])), tilt))
-    chosen: list[tuple[Grasp, float, int, float]] = []
-    taken: dict[int, float] = {}
-    for index in order[usable[order]].tolist():
-        candidate = int(which[index])
-        if tilt[index] - taken.get(candidate, -1.0) >= _NEXT_TILT_RAD:
-            taken[candidate] = float(tilt[index])
-            branch = int(np.argmax(reached[index]))
-            chosen.append((grasps[candidate], float(pitch[index]), branch, float(lean[index])))
-    return chosen
+    def best_first(self, *, keep_order: bool) -> Iterator[tuple[Grasp, float, int, float]]:
+        """Grasp, pitch, elbow and lean of the jaws; few tilts of each grasp."""
+        order, tilt = self._every, self._tilt
+        if not keep_order:
+            # The least lean; then the least turn of the wrist, or leaning, the squarest jaws.
+            order = np.lexsort((np.where(tilt > 0, self._lean, np.abs(self._at.joints_rad[:, 0, 4])), tilt))
+        taken: dict[int, float] = {}
+        for index in order[self.usable[order]].tolist():
+            candidate = int(self._which[index])
+            if tilt[index] - taken.get(candidate, -1.0) >= _NEXT_TILT_RAD:
+                taken[candidate] = float(tilt[index])
+                branch = int(np.argmax(self._reached[index]))
+                yield self._grasps[candidate], float(self._pitch[index]), branch, float(self._lean[index])
+
+    def why(self) -> GraspRejected:
+        """Why the candidate that came nearest cannot be used."""
+        at, above = self._at, self._solved(self._every, self._standoff[:, None])
+        poses = np.any(at.reached & above.reached, axis=1)
+        if poses.any():
+            index = int(np.argmin(np.where(poses, self._lean - self._limit, np.inf)))
+            evidence = (at_most("jaw_axis_off_face", self._lean[index], self._limit[index], "rad"),)
+            return self._refusal(index, "grasp", "jaw_alignment", evidence)
+        index = int(np.argmin(sum(np.maximum(each.excess, 0).sum(axis=-1).min(axis=-1) for each in (at, above))))
+        stage, solutions = ("grasp", at) if not at.reached[index].any() else ("above", above)
+        evidence = solutions.explain(index) or (at_most("elbow_branches_needed", 2, 1),)
+        return self._refusal(index, stage, "reach", evidence)
+
+    def _refusal(self, index: int, stage: str, check: str, evidence: Evidence) -> GraspRejected:
+        label = self._grasps[self._which[index]].label
+        return GraspRejected(label=label, stage=stage, check=check, evidence=evidence)
 
 
 def _lean_limit(grasp: Grasp, reach: ReachParameters) -> float:
@@ -180,26 +201,6 @@ def _back(position: Array, pitch: Array) -> Array:
     x, y = position[..., 0] - PAN_X_M, position[..., 1]
     level = np.cos(pitch) / np.maximum(np.hypot(x, y), 1e-9)
     return np.stack([-x * level, -y * level, np.sin(pitch)], axis=-1)
-
-
-def _why(
-    grasps: list[Grasp],
-    which: NDArray[np.intp],
-    at: Solutions,
-    above: Solutions,
-    lean: Array,
-    limit: Array,
-) -> GraspRejected:
-    """Why the candidate that came nearest cannot be used."""
-    poses = np.any(at.reached & above.reached, axis=1)
-    if poses.any():
-        index = int(np.argmin(np.where(poses, lean - limit, np.inf)))
-        evidence = (at_most("jaw_axis_off_face", lean[index], limit[index], "rad"),)
-        return GraspRejected(label=grasps[which[index]].label, stage="grasp", check="jaw_alignment", evidence=evidence)
-    index = int(np.argmin(sum(np.maximum(each.excess, 0).sum(axis=-1).min(axis=-1) for each in (at, above))))
-    stage, solutions = ("grasp", at) if not at.reached[index].any() else ("above", above)
-    evidence = solutions.explain(index) or (at_most("elbow_branches_needed", 2, 1),)
-    return GraspRejected(label=grasps[which[index]].label, stage=stage, check="reach", evidence=evidence)
 
 
 def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> GraspPlan | GraspRejected:

@@ -36,7 +36,8 @@ GRIPPER_M = OFFSETS_M["gripper"][0]
 STRAIGHT_DOWN_RAD = float(np.pi / 2)
 
 _ARM_LOWER, _ARM_UPPER = LOWER[:5], UPPER[:5]
-_MIDDLE, _HALF = (_ARM_UPPER + _ARM_LOWER) / 2, (_ARM_UPPER - _ARM_LOWER) / 2
+# (joints, ways, elbows, targets), as solutions are computed: calls over many targets are long runs.
+_MIDDLE, _HALF = ((_ARM_UPPER + sign * _ARM_LOWER)[:, None, None, None] / 2 for sign in (1, -1))
 # A solution is claimed only if the coupled pan angle closes to this.
 TOLERANCE_M = 1e-6
 _NEWTON_STEPS = 6
@@ -134,20 +135,20 @@ def solve(
     wrist_r = ahead.real - offset * sin_pitch - (reach * cos_pitch + LIFT_RADIUS_M)
     wrist_z = (position[:, 2] + (reach * sin_pitch - LIFT_HEIGHT_M)) - offset * cos_pitch
     joints, ring = _two_links(wrist_r, wrist_z, pitch)
-    joints[..., 0] = -np.arctan2(heading.imag, heading.real)[:, None]
-    joints[..., 4] = (ROLL_OFFSET_RAD - np.arctan2(roll.imag, roll.real))[:, None]
+    joints[0] = -np.arctan2(heading.imag, heading.real)[:, None]
+    joints[4] = (ROLL_OFFSET_RAD - np.arctan2(roll.imag, roll.real))[:, None]
     # Only what needs it, which is rare: each row gets the same bits in any company.
     beyond = np.abs(joints) > np.pi
     if some(beyond):
         joints[beyond] = wrap(joints[beyond])
     # A target nearer to the pan axis than the tool's own sideways offset does not close.
     np.maximum(ring, np.abs(ahead.imag - aside.imag) - TOLERANCE_M, out=ring)
-    excess = np.empty((ways, 2, count, 6))
-    excess[..., 0] = ring[:, None]
-    excess[..., 1:] = np.abs(joints - _MIDDLE) - (_HALF - margin_rad if margin_rad else _HALF)
+    excess = np.empty((6, ways, 2, count))
+    excess[0] = ring[:, None]
+    np.subtract(np.abs(joints - _MIDDLE), _HALF - margin_rad if margin_rad else _HALF, out=excess[1:])
     return Solutions(
-        joints_rad=joints.reshape(2 * ways, count, 5).transpose(1, 0, 2),
-        excess=excess.reshape(2 * ways, count, 6).transpose(1, 0, 2),
+        joints_rad=joints.reshape(5, 2 * ways, count).transpose(2, 1, 0),
+        excess=excess.reshape(6, 2 * ways, count).transpose(2, 1, 0),
     )
 
 
@@ -201,7 +202,7 @@ def _roll_of(relative_yaw: Complex, sin_pitch: Array) -> tuple[Complex, Array]:
 
 
 def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:
-    """Lift, elbow and wrist flex, (facing, elbow, N, 5), and how far the wrist lies outside the reachable ring."""
+    """Lift, elbow and wrist flex, (5, ways, elbows, N), and how far the wrist lies outside the reachable ring."""
     a, b = UPPER_LINK_M, LOWER_LINK_M
     distance = np.hypot(r, z)
     ring = np.maximum(distance - (a + b), abs(a - b) - distance)
@@ -215,10 +216,10 @@ def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:
     bend, spread = np.arccos(np.minimum(np.maximum(cosines, -1.0), 1.0))
     upper = np.arctan2(z, r)[:, None] + _ELBOW_UP * spread[:, None]
     lower = upper - _ELBOW_UP * bend[:, None]
-    joints = np.empty((*upper.shape, 5))
-    joints[..., 1] = UPPER_ELEVATION_RAD - upper
-    joints[..., 2] = (LOWER_ELEVATION_RAD - UPPER_ELEVATION_RAD) + upper - lower
-    joints[..., 3] = (pitch - LOWER_ELEVATION_RAD) + lower
+    joints = np.empty((5, *upper.shape))
+    np.subtract(UPPER_ELEVATION_RAD, upper, out=joints[1])
+    np.subtract((LOWER_ELEVATION_RAD - UPPER_ELEVATION_RAD) + upper, lower, out=joints[2])
+    np.add(pitch - LOWER_ELEVATION_RAD, lower, out=joints[3])
     return joints, ring
 
 

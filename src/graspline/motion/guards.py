@@ -48,7 +48,8 @@ class Rows:
 
     def feel(self) -> None:
         """Measure once for all guards how strong the forces on the pads are now."""
-        np.sqrt(np.vecdot(self.pad_force, self.pad_force), out=self.pad_force_n)
+        np.vecdot(self.pad_force, self.pad_force, out=self.pad_force_n)
+        np.sqrt(self.pad_force_n, out=self.pad_force_n)
 
 
 def _norm(rows: Array) -> Array:

@@ -258,23 +258,20 @@ class _Release:
 
         The least turn of the wrist comes first.
         """
-        upright = self._postures(np.zeros(1))
-        if isinstance(upright, list) and len(upright) == _POSTURES:
-            return upright
-        return self._postures(np.arange(0.0, self.query.carry.max_tilt_rad + 1e-9, _TILT_STEP_RAD))
-
-    def _postures(self, tilts: Array) -> list[Posture] | GraspRejected:
-        turn, tilt = (grid.ravel() for grid in np.meshgrid(_TURNS_RAD, tilts, indexing="ij"))
-        count = len(turn)
-        positions = np.concatenate([np.tile(self.target, (count, 1)), np.tile(self.above, (count, 1))])
+        tilts = np.arange(0.0, self.query.carry.max_tilt_rad + 1e-9, _TILT_STEP_RAD)
+        turn, tilt = np.repeat(_TURNS_RAD, len(tilts)), np.tile(tilts, len(_TURNS_RAD))
+        count, branch = len(turn), self.query.grip.branch
+        positions = np.repeat(np.stack([self.target, self.above]), count, axis=0)
         solved = self._solve(positions, np.tile(STRAIGHT_DOWN_RAD - tilt, 2), np.tile(self._azimuth + turn, 2))
-        branch = self.query.grip.branch
-        reached = solved.reached[:, branch].reshape(2, len(_TURNS_RAD), len(tilts)).all(axis=0)
+        at, above = solved.reached[:, branch].reshape(2, len(_TURNS_RAD), len(tilts))
+        reached = at & above
         if not reached.any():
             evidence = solved.explain(count, slice(branch, branch + 1)) or solved.explain(0, slice(branch, branch + 1))
             return GraspRejected(label=self.label, stage="lower", check="reach", evidence=evidence)
+        if np.count_nonzero(reached[:, 0]) >= _POSTURES:
+            reached = reached[:, :1]
         steepest = np.argmax(reached, axis=1)
-        roll = solved.joints_rad[count:, branch, 4].reshape(reached.shape)
+        roll = solved.joints_rad[count:, branch, 4].reshape(len(_TURNS_RAD), len(tilts))
         found = [
             (abs(roll[index, steepest[index]] - self.query.start.position[4]), index)
             for index in np.flatnonzero(np.any(reached, axis=1)).tolist()

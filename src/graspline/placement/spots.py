@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -82,10 +83,14 @@ def spots(
 
 def _dense_rings(farthest_m: float, aim_rad: float) -> Array:
     inward = (np.arange(_RINGS) / _RINGS) ** 2
-    angle = aim_rad + np.arange(_ANGLES) * (2 * np.pi / _ANGLES)
-    ring = np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-    around = (farthest_m * (1 - inward))[:, None, None] * ring
+    around = (farthest_m * (1 - inward))[:, None, None] * _dense_ring(aim_rad)
     return np.concatenate([np.zeros((1, 2)), around.reshape(-1, 2)])
+
+
+@functools.lru_cache(maxsize=64)
+def _dense_ring(aim_rad: float) -> Array:
+    angle = aim_rad + np.arange(_ANGLES) * (2 * np.pi / _ANGLES)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
 
 
 def _even_rings(farthest_m: float, aim_rad: float, tries: int) -> Array:
@@ -108,7 +113,7 @@ def _corners(farthest_m: float, aim_rad: float, lies_m: Array, apart: Array) -> 
     centre = np.concatenate([np.zeros((1, 2)), lies_m])
     spare = _SPARE_M[:, None] + HAIR_M
     radius = np.concatenate([farthest_m - spare, apart + spare], axis=1)
-    one, other = np.triu_indices(len(centre), 1)
+    one, other = _pairs(len(centre))
     between = centre[other] - centre[one]
     length = np.maximum(np.hypot(between[:, 0], between[:, 1]), HAIR_M)
     along = (length * length + radius[:, one] ** 2 - radius[:, other] ** 2) / (2 * length)
@@ -118,6 +123,13 @@ def _corners(farthest_m: float, aim_rad: float, lies_m: Array, apart: Array) -> 
     foot = centre[one] + along[..., None] * unit
     lone = centre + radius[..., None] * np.array([np.cos(aim_rad), np.sin(aim_rad)])
     return np.concatenate([foot + across * normal, foot - across * normal, lone], axis=1).reshape(-1, 2)
+
+
+@functools.cache
+def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Every two of so many."""
+    one, other = np.triu_indices(count, 1)
+    return one, other
 
 
 def _slack_m(place: Array, farthest_m: float, lies_m: Array, apart: Array) -> Array:

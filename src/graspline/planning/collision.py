@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least
 from graspline.perception.estimates import Estimate
 from graspline.scenes.scene import Scene
-from graspline.scenes.variation import ball_shape_of, box_shape_of, cylinder_shape_of, write_edits
+from graspline.scenes.variation import ball_shape_of, box_shape_of, cylinder_shape_of, numbers_of
 
 Array = NDArray[np.float64]
 
@@ -55,6 +55,11 @@ class CollisionWorld:
         self._is_robot = np.array([int(body) not in others for body in model.geom_bodyid])
         self._loose = {name: scene.joint_address(name) for name in loose}
         self._shapes = {each.name: _SHAPE_OF[each.shape] for each in scene.objects}
+        # What gives an object its size, as views into the model.
+        self._numbers = {
+            name: [numbers_of(model, edit.field, name).reshape(-1) for edit in shape(name, (0.0, 0.0, 0.0))]
+            for name, shape in self._shapes.items()
+        }
         model.geom_margin[~self._is_robot] = clearance_m
         # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
         model.geom_contype[~self._is_robot] = 0
@@ -86,22 +91,25 @@ class CollisionWorld:
         shape = self._shapes.get(estimate.name)
         x, y, z = (float(half) for half in estimate.half_extents_m)
         if shape is not None and self._sizes.get(estimate.name) != (x, y, z):
-            write_edits(self._model, shape(estimate.name, (x, y, z)))
+            for numbers, edit in zip(self._numbers[estimate.name], shape(estimate.name, (x, y, z)), strict=True):
+                numbers[:] = edit.values
             self._sizes[estimate.name] = (x, y, z)
 
     def samples(self, positions: Array) -> Array:
         """As many rows of a path's joint positions (T, nu) as need checking; the first and the last among them."""
         moved_m = np.abs(positions[1:] - positions[:-1]) @ self._levers_m
-        steps = np.floor(np.cumsum(moved_m) / _STEP_M)
+        steps = np.floor(moved_m.cumsum() / _STEP_M)
+        chosen = np.zeros(len(positions), bool)
         # The last row before each whole step is passed.
-        chosen = np.flatnonzero(steps[1:] != steps[:-1]) + 1
-        return positions[np.concatenate([[0], chosen, [len(positions) - 1]])]
+        np.not_equal(steps[1:], steps[:-1], out=chosen[1:-1])
+        chosen[[0, -1]] = True
+        return positions[chosen]
 
     def first_collision(self, positions: Array) -> Collision | None:
         """Check joint positions (T, nu) one after another; the first at which the robot touches anything."""
-        model, data = self._model, self._data
+        model, data, qpos = self._model, self._data, self._data.qpos
         for sample, joints in enumerate(positions):
-            data.qpos[self._joints] = joints
+            qpos[self._joints] = joints
             mujoco.mj_kinematics(model, data)
             mujoco.mj_collision(model, data)
             if data.ncon:

@@ -55,7 +55,7 @@ class Variation:
         for edit in reversed(self.edits):
             if (edit.field, edit.element) == (field, element):
                 return edit.values
-        numbers = _numbers(model, field, element)
+        numbers = numbers_of(model, field, element)
         return tuple((numbers[0] if field == "tex_rgb" else numbers).ravel().tolist())
 
     def scaled(self, model: mujoco.MjModel, field: str, element: str, factor: float) -> Edit:
@@ -87,7 +87,7 @@ def row_of(model: mujoco.MjModel, edit: Edit) -> int:
     return _KIND[edit.field.split("_", 1)[0]](model, edit.element)
 
 
-def _numbers(model: mujoco.MjModel, field: str, element: str) -> NDArray[Any]:
+def numbers_of(model: mujoco.MjModel, field: str, element: str) -> NDArray[Any]:
     """What an edit sets, as a view into the model.
 
     Besides rows of named elements there are the one light at the camera (`headlight_ambient` and the like) and
@@ -106,7 +106,7 @@ def _numbers(model: mujoco.MjModel, field: str, element: str) -> NDArray[Any]:
 def write_edits(model: mujoco.MjModel, edits: Iterable[Edit]) -> None:
     """Write edits into a model, leaving constants derived from them as they are."""
     for edit in edits:
-        numbers = _numbers(model, edit.field, edit.element)
+        numbers = numbers_of(model, edit.field, edit.element)
         numbers[...] = edit.values if edit.field == "tex_rgb" else np.reshape(edit.values, numbers.shape)
 
 
