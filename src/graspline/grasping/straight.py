@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from graspline.evidence import Evidence
 from graspline.grasping.candidates import Grasp, GraspRejected
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, Solutions, solve
 from graspline.motion.lines import scaled_paths
@@ -103,28 +105,66 @@ class Lines:
         ways = np.stack([line.end_m - line.start_m for line in lines])
         pitches = np.array([line.pitches_rad for line in lines])
 
-        def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
+        def solved_at(move: NDArray[np.intp], progress: Array) -> Solutions:
             pitch = pitches[move, 0] + progress * (pitches[move, 1] - pitches[move, 0])
-            solved = self._solve(starts[move] + progress[:, None] * ways[move], pitch)
-            missed = np.flatnonzero(~solved.reached[:, self.branch])
-            if len(missed):
-                this = slice(self.branch, self.branch + 1)
-                stage, evidence = lines[move[missed[0]]].stage, solved.explain(int(missed[0]), this)
-                raise _Unreached(GraspRejected(label=self.grasp.label, stage=stage, check="reach", evidence=evidence))
-            joints = np.empty((len(progress), len(self.robot.joints)))
-            joints[:, self.robot.arm] = solved.joints_rad[:, self.branch]
-            joints[:, self.robot.jaw] = self.grasp.open_rad
-            return joints
+            return self._solve(starts[move] + progress[:, None] * ways[move], pitch)
 
-        lengths = [float(np.linalg.norm(way)) for way in ways]
-        try:
-            return scaled_paths(self.robot, joints_at, lengths, [line.speed_m_s for line in lines])
-        except _Unreached as unreached:
-            return unreached.rejected
+        found = one_elbow(
+            self.robot,
+            self.branch,
+            solved_at,
+            jaws_rad=[self.grasp.open_rad] * len(lines),
+            lengths_m=[float(np.linalg.norm(way)) for way in ways],
+            speeds_m_s=[line.speed_m_s for line in lines],
+        )
+        if isinstance(found, Missed):
+            stage = lines[found.move].stage
+            return GraspRejected(label=self.grasp.label, stage=stage, check="reach", evidence=found.evidence)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """The first of some moves that cannot be reached, and why."""
+
+    move: int
+    evidence: Evidence
+
+
+def one_elbow(
+    robot: Robot,
+    branch: int,
+    solved_at: Callable[[NDArray[np.intp], Array], Solutions],
+    *,
+    jaws_rad: Sequence[float],
+    lengths_m: Sequence[float],
+    speeds_m_s: Sequence[float],
+) -> list[Path] | Missed:
+    """Several moves with this elbow, timed within limits; the jaw stays as it is given for each.
+
+    `solved_at(move, progress)` solves poses (n,) for the number of a move and progress in [0, 1].
+    """
+    jaws = np.array(jaws_rad)
+
+    def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
+        solved = solved_at(move, progress)
+        missed = np.flatnonzero(~solved.reached[:, branch])
+        if len(missed):
+            first = int(missed[0])
+            raise _Unreached(Missed(int(move[first]), solved.explain(first, slice(branch, branch + 1))))
+        joints = np.empty((len(progress), len(robot.joints)))
+        joints[:, robot.arm] = solved.joints_rad[:, branch]
+        joints[:, robot.jaw] = jaws[move]
+        return joints
+
+    try:
+        return scaled_paths(robot, joints_at, lengths_m, speeds_m_s)
+    except _Unreached as unreached:
+        return unreached.missed
 
 
 class _Unreached(Exception):
     """Leaves a time scaling whose path cannot be reached."""
 
-    def __init__(self, rejected: GraspRejected) -> None:
-        self.rejected = rejected
+    def __init__(self, missed: Missed) -> None:
+        self.missed = missed

@@ -14,9 +14,10 @@ from pydantic import Field
 
 from graspline.evidence import Evidence, at_least, failures
 from graspline.grasping.candidates import GraspRejected, ball_open_rad, ball_touch_rad
+from graspline.grasping.straight import Missed, one_elbow
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
 from graspline.motion.joint_moves import jaw_move, join
-from graspline.motion.lines import minimum_jerk, scaled_paths
+from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
@@ -237,13 +238,6 @@ def _azimuth(point: Array) -> float:
 def _polar(point: Array, pitch: float, turn: float) -> _Pose:
     radius = float(np.hypot(point[0] - PAN_X_M, point[1]))
     return _Pose(_azimuth(point), radius, float(point[2]), pitch, turn)
-
-
-class _Unreached(Exception):
-    """Leaves a time scaling whose path cannot be reached."""
-
-    def __init__(self, stage: str, evidence: Evidence) -> None:
-        self.stage, self.evidence = stage, evidence
 
 
 class _Release:
@@ -467,24 +461,17 @@ class _Release:
         jaws_rad: Sequence[float],
     ) -> list[Path] | GraspRejected:
         """Several moves in one solve, or the first sample that cannot be reached."""
-        robot, branch, jaws = self.query.robot, self.query.grip.branch, np.array(jaws_rad)
-
-        def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
-            solved = self._solve(*pose_at(move, progress))
-            missed = np.flatnonzero(~solved.reached[:, branch])
-            if len(missed):
-                raise _Unreached(
-                    stages[int(move[missed[0]])], solved.explain(int(missed[0]), slice(branch, branch + 1))
-                )
-            joints = np.empty((len(progress), len(robot.joints)))
-            joints[:, robot.arm] = solved.joints_rad[:, branch]
-            joints[:, robot.jaw] = jaws[move]
-            return joints
-
-        try:
-            return scaled_paths(robot, joints_at, [max(length, 1e-3) for length in lengths_m], speeds_m_s)
-        except _Unreached as unreached:
-            return GraspRejected(label=self.label, stage=unreached.stage, check="reach", evidence=unreached.evidence)
+        found = one_elbow(
+            self.query.robot,
+            self.query.grip.branch,
+            lambda move, progress: self._solve(*pose_at(move, progress)),
+            jaws_rad=jaws_rad,
+            lengths_m=[max(length, 1e-3) for length in lengths_m],
+            speeds_m_s=speeds_m_s,
+        )
+        if isinstance(found, Missed):
+            return GraspRejected(label=self.label, stage=stages[found.move], check="reach", evidence=found.evidence)
+        return found
 
     def _solve(self, position: Array, pitch: Array, yaw: Array) -> Solutions:
         tool = np.array(self.query.grip.centre_m)

@@ -11,10 +11,9 @@ from pydantic import Field
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.grasping.candidates import Grasp, GraspRejected
 from graspline.grasping.grab import lowest_finger_m
-from graspline.grasping.straight import Line, Lines, ReachParameters
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward, solve
+from graspline.grasping.straight import Line, Lines, Missed, ReachParameters, one_elbow
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
 from graspline.motion.joint_moves import jaw_move, join
-from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
@@ -138,32 +137,27 @@ def _polar(point: Array) -> tuple[float, float]:
     return float(np.arctan2(y, x)), float(np.hypot(x, y))
 
 
-class _Unreached(Exception):
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
-
-
 def _arc(query: SetDownQuery, tool: Array, a: Array, b: Array) -> Path | GraspRejected:
     """Steadily in polar coordinates (azimuth, radius, height, pitch, turn) from one pose of the hand to the other."""
-    robot, branch, way = query.robot, query.carried.branch, b - a
-    jaw = float(query.start.position[robot.jaw])
+    way = b - a
 
-    def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
+    def solved_at(move: NDArray[np.intp], progress: Array) -> Solutions:
         azimuth, radius, height, pitch, turn = (a + progress[:, None] * way).T
         points = np.stack([PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth), height], axis=-1)
-        solved = solve(points, pitch, azimuth + turn, tool, query.reach.joint_margin_rad / 2, backwards=False)
-        missed = np.flatnonzero(~solved.reached[:, branch])
-        if len(missed):
-            raise _Unreached(solved.explain(int(missed[0]), slice(branch, branch + 1)))
-        joints = np.empty((len(progress), len(robot.joints)))
-        joints[:, robot.arm], joints[:, robot.jaw] = solved.joints_rad[:, branch], jaw
-        return joints
+        return solve(points, pitch, azimuth + turn, tool, query.reach.joint_margin_rad / 2, backwards=False)
 
     length = float(np.hypot(max(a[1], b[1]) * way[0], np.hypot(way[1], way[2]))) + 0.02 * abs(float(way[4]))
-    try:
-        return scaled_paths(robot, joints_at, [max(length, 1e-3)], [query.settings.speed_m_s])[0]
-    except _Unreached as unreached:
-        return GraspRejected(label=query.carried.name, stage="place", check="reach", evidence=unreached.evidence)
+    found = one_elbow(
+        query.robot,
+        query.carried.branch,
+        solved_at,
+        jaws_rad=[float(query.start.position[query.robot.jaw])],
+        lengths_m=[max(length, 1e-3)],
+        speeds_m_s=[query.settings.speed_m_s],
+    )
+    if isinstance(found, Missed):
+        return GraspRejected(label=query.carried.name, stage="place", check="reach", evidence=found.evidence)
+    return found[0]
 
 
 def _away(query: SetDownQuery, low: Array, yaw: float) -> Path | GraspRejected:
