@@ -112,6 +112,7 @@ def test_a_rejected_plan_moves_nothing_and_names_stage_check_measurement_and_the
         assert refused.evidence
         assert not refused.evidence[0].passed
         assert "nearest that passes" in refused.reason
+        assert set(refused.data["nearest"]) >= {"position_m", "yaw_rad", "distance_m", "approach_height_m"}
     assert np.array_equal(at_desk.snapshot.command_rad, before)
 
 
@@ -134,6 +135,8 @@ def test_picking_puts_the_object_back_where_it_lay() -> None:
     assert isinstance(at_desk.do(Pick()), Done)
     np.testing.assert_allclose(placed(at_desk), before, atol=0.015)
     assert at_desk.snapshot.history[-1].state == "confirm"
+    # Each state keeps what it measured, not only the last.
+    assert {each.state for each in at_desk.snapshot.history if each.evidence} >= {"close", "confirm"}
     assert at_desk.snapshot.state == ""
 
 

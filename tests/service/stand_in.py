@@ -102,8 +102,9 @@ class StandIn:
             self._changed.notify_all()
 
     def end_state(self, state: str, outcome: str, then: str) -> None:
-        entry = HistoryEntry(t_s=self.snapshot.time_s, state=state, outcome=outcome, then=then)
-        self.show(history=(*self.snapshot.history, entry)[-200:], evidence=(at_least("gap", 0.02, 0.01, "m"),))
+        evidence = (at_least("gap", 0.02, 0.01, "m"),)
+        entry = HistoryEntry(t_s=self.snapshot.time_s, state=state, outcome=outcome, then=then, evidence=evidence)
+        self.show(history=(*self.snapshot.history, entry)[-200:], evidence=evidence)
 
     def wait(self, number: int, timeout_s: float) -> Snapshot:
         with self._changed:

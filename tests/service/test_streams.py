@@ -52,10 +52,10 @@ def test_transitions_between_two_snapshots_are_all_found() -> None:
     some = dataclasses.replace(none, history=tuple(entries[:3]))
     more = dataclasses.replace(none, history=tuple(entries[2:6]))
     anew = dataclasses.replace(none, history=tuple(entries[5:]))
-    assert [entry for entry, _ in transitions(none, some)] == entries[:3]
-    assert [entry for entry, _ in transitions(some, more)] == entries[3:6]
-    assert transitions(more, more) == []
-    assert [entry for entry, _ in transitions(some, anew)] == entries[5:]
+    assert transitions(none, some) == tuple(entries[:3])
+    assert transitions(some, more) == tuple(entries[3:6])
+    assert transitions(more, more) == ()
+    assert transitions(some, anew) == tuple(entries[5:])
 
 
 def test_pictures_are_drawn_once_for_all_who_watch(place: Place) -> None:

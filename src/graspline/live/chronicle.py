@@ -56,7 +56,9 @@ class Chronicle:
         self.evidence = ended.evidence
         if ended.then.startswith("end: ") and "." not in ended.state:
             self.state = ""
-        self._history.append(HistoryEntry(t_s=time_s, state=ended.state, outcome=ended.outcome, then=ended.then))
+        self._history.append(
+            HistoryEntry(t_s=time_s, state=ended.state, outcome=ended.outcome, then=ended.then, evidence=ended.evidence)
+        )
         self.history = tuple(self._history)
         budget = _budget(self._machine, ended)
         if budget in self.retries:

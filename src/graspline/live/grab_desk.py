@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Generator, Mapping
 from typing import Any
 
@@ -122,14 +123,8 @@ class GrabDesk:
         data = {"verdict": result.outcome}
         if rejection is None:
             return Refused(reason=f"{name}: {result.outcome}", evidence=result.evidence, data=data)
-        facts = rejection.facts
-        hint = f"; nearest that passes: {facts['nearest']}" if facts.get("nearest") else ""
-        measured = "; ".join(str(each) for each in rejection.evidence)
-        return Refused(
-            reason=f"{name}: {facts['check']} at {facts['stage']}: {measured}{hint}",
-            evidence=rejection.evidence,
-            data={**data, "stage": facts["stage"], "check": facts["check"]},
-        )
+        refused = _refusal(rejection)
+        return dataclasses.replace(refused, data={**refused.data, **data})
 
     def open(self, last: Reply) -> Play:
         return self._move_jaw(last, "open")
@@ -215,15 +210,16 @@ def _refusal(rejected: GrabRejected) -> Refused:
     return Refused(reason=str(rejected), evidence=rejected.evidence, data=data)
 
 
-def _heard(play: Generator[Any, Any, MachineResult]) -> Generator[Any, Any, tuple[MachineResult, Noticed | None]]:
+def _heard(play: Generator[Any, Any, MachineResult]) -> Generator[Any, Any, tuple[MachineResult, GrabRejected | None]]:
     """Pass requests up and replies down; returns what the machine returned, and what it rejected the order for."""
     answer: Reply | None = None
-    rejection: Noticed | None = None
+    rejection: GrabRejected | None = None
     while True:
         try:
             request = play.send(answer)
         except StopIteration as stop:
             return stop.value, rejection
         if isinstance(request, Announce) and isinstance(request.happening, Noticed):
-            rejection = request.happening if request.happening.what == "rejected" else rejection
+            why = request.happening.facts.get("why")
+            rejection = why if isinstance(why, GrabRejected) else rejection
         answer = yield request

@@ -36,14 +36,16 @@ class Pose:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
-    """A state that ended: when, which, how, and where that led."""
+    """A state that ended: when, which, how, where that led, and what it measured."""
 
     t_s: float
     state: str
     outcome: str
     then: str
+    evidence: Evidence = ()
 
     def as_dict(self) -> dict[str, Any]:
+        """Without the evidence, which would make every snapshot long."""
         return {"t_s": plain(self.t_s), "state": self.state, "outcome": self.outcome, "then": self.then}
 
 

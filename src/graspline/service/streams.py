@@ -134,7 +134,8 @@ class Watch:
                 # A session that has ended answers at once, and for ever.
                 self._over.wait(0.1)
                 continue
-            for entry, evidence in transitions(seen, newest):
+            for entry in transitions(seen, newest):
+                evidence = [plain(each.as_dict()) for each in entry.evidence]
                 self._publish(self.transitions, json.dumps({**entry.as_dict(), "evidence": evidence}))
             if self.states.watched:
                 self._publish(self.states, json.dumps(newest.as_dict()))
@@ -147,11 +148,10 @@ class Watch:
             self._loop.call_soon_threadsafe(stream.publish, item)
 
 
-def transitions(seen: Snapshot, newest: Snapshot) -> list[tuple[HistoryEntry, list[Any]]]:
-    """States that have ended in between, each with its evidence as far as the snapshot still tells it."""
+def transitions(seen: Snapshot, newest: Snapshot) -> tuple[HistoryEntry, ...]:
+    """States that have ended in between."""
     fresh = newest.history
     if seen.history and seen.history[-1] in newest.history:
         last = len(fresh) - 1 - fresh[::-1].index(seen.history[-1])
         fresh = fresh[last + 1 :]
-    evidence = [plain(each.as_dict()) for each in newest.evidence]
-    return [(entry, evidence if entry is fresh[-1] else []) for entry in fresh]
+    return fresh

@@ -106,9 +106,7 @@ def check(
     assert spot.place_m is not None
     found = yield from solved(plan_pick, query, spot.place_m, put)
     if isinstance(found, GrabRejected):
-        nearest = "" if found.nearest is None else str(found.nearest)
-        facts = {"stage": found.stage, "check": found.check, "nearest": nearest}
-        yield Announce(Noticed(what="rejected", about=estimate.name, facts=facts, evidence=found.evidence))
+        yield Announce(Noticed(what="rejected", about=estimate.name, facts={"why": found}))
         return Outcome("rejected", told(found), about=estimate.name)
     chosen = Chosen(grab=found.grab, plan=found.plan, reach=found.reach, carried=found.carried)
     return Gives("planned", chosen, about=estimate.name)

@@ -1,0 +1,95 @@
+"""The page of a task without a desk: what it leaves out, and episodes that are run, recorded and played again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graspline.cli.hosting import Hosted
+from graspline.datasets.store import Dataset
+from graspline.tasks.catalogue import find_task
+
+from .browsers import Visitor, chromium, serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+SEED = 3
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("recorded") / "episodes"
+
+
+@pytest.fixture(scope="module")
+def running(folder: Path) -> Iterator[Hosted]:
+    with serving("lift-cube", find_task("lift-cube").parameters(), SEED, record=folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def visitor(running: Hosted) -> Iterator[Visitor]:
+    with chromium() as browser:
+        visitor = Visitor(browser, running)
+        yield visitor
+        visitor.leave()
+
+
+def tabs(visitor: Visitor) -> list[str]:
+    return visitor.page.get_by_role("tab").all_inner_texts()
+
+
+def test_a_task_without_objects_to_choose_has_no_grasp_tab(visitor: Visitor) -> None:
+    assert tabs(visitor) == ["Joints", "Task"]
+
+
+def test_the_tool_goes_where_its_target_says(visitor: Visitor) -> None:
+    visitor.tab("Joints")
+    visitor.press("Copy pose")
+    before = visitor.snapshot.tcp.position_m
+    visitor.press("Move there")
+    visitor.until(lambda: "there" in visitor.snapshot.message, "the answer")
+    visitor.idle()
+    np.testing.assert_allclose(visitor.snapshot.tcp.position_m, before, atol=2e-3)
+
+
+def test_an_episode_is_recorded_and_played_again_to_the_same_bits(visitor: Visitor, folder: Path) -> None:
+    visitor.tab("Task")
+    visitor.check("Record", on=True)
+    visitor.until(lambda: visitor.snapshot.recording == folder.name, "recording")
+    visitor.press("Run")
+    visitor.until(lambda: visitor.snapshot.verdict == "success", "the end of the task")
+    visitor.check("Record", on=False)
+    visitor.until(lambda: visitor.snapshot.recording == "", "the end of recording")
+    visitor.until(lambda: (folder / "meta").exists() and len(Dataset.open(folder).rows) == 1, "the dataset")
+    visitor.until(lambda: len(visitor._running.house.episodes()) > 0, "the list")
+    visitor.press("List again")
+    visitor.press("Replay")
+    visitor.until(lambda: visitor.snapshot.mode == "replaying", "replaying")
+    visitor.until(lambda: visitor.snapshot.mode == "idle", "the end of the replay")
+    assert "same bits" in visitor.snapshot.message
+
+
+def test_what_only_a_reset_helps_offers_one(visitor: Visitor) -> None:
+    visitor.tab("Task")
+    button = visitor.page.get_by_role("button", name="Reset the scene", exact=True)
+    assert not button.is_visible()
+    strike = visitor.ready("nan-control")
+    visitor.press("Run")
+    visitor.until(lambda: visitor.snapshot.mode == "task" and visitor.snapshot.state != "", "the task")
+    strike()
+    visitor.until(lambda: visitor.snapshot.verdict == "physics_diverged", "the verdict")
+    button.click()
+    visitor.until(lambda: not visitor.snapshot.reset_required and visitor.snapshot.mode == "idle", "a fresh scene")
+    button.wait_for(state="hidden")
+
+
+def test_another_task_is_turned_to_with_its_own_tabs(visitor: Visitor) -> None:
+    visitor.tab("Task")
+    visitor.choose("Task", "grab")
+    visitor.until(lambda: visitor.snapshot.task == "grab", "the other task")
+    visitor.until(lambda: tabs(visitor) == ["Grasp", "Joints", "Task"], "its tabs")
+    visitor.until(lambda: "grab, seed" in visitor.shown("status"), "its status")
