@@ -69,6 +69,13 @@ class TestLift:
         assert result.name == outcome
         assert result.evidence
 
+    def test_a_hold_in_doubt_on_the_last_tick_is_made_sure_of(self, grasp_plan: GraspPlan) -> None:
+        doubted = reply(value=grasp_plan.lift), completed(3, 0)
+        (*_, again), result = play(self.stage(grasp_plan), *doubted, cut(HoldLost))
+        assert again.path.duration_s > HoldLost(least_jaw_rad=0, force_n=0).for_s
+        assert result.name == "dropped"
+        assert play(self.stage(grasp_plan), *doubted, completed(3, 3))[1].name == "lifted"
+
     def test_a_lift_that_cannot_be_planned_is_blocked(self, grasp_plan: GraspPlan) -> None:
         evidence = (at_most("wrist_flex", 1.8, 1.64, "rad"),)
         refused = GraspRejected(label="along", stage="lift", check="reach", evidence=evidence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any, Literal
 
 import numpy as np
@@ -60,6 +61,7 @@ def lift(
     if isinstance(path, GraspRejected):
         return Outcome("blocked", path.evidence)
     ended = yield Motion("lift", path, guards=hold_guards(hold, close, keep), watch=eye.watch(target))
+    ended = yield from _made_sure(ended, robot, hold, close)
     return _outcome("lifted", ended, target)
 
 
@@ -72,7 +74,16 @@ def hold_still(
     lost, slipped, *_ = hold_guards(hold, close, keep)
     guards = (lost, slipped)
     ended = yield Motion("hold", path, guards=guards, watch=eye.watch(target))
+    ended = yield from _made_sure(ended, robot, hold, close)
     return _outcome("held", ended, target)
+
+
+def _made_sure(ended: Reply, robot: Robot, hold: Hold, close: CloseParameters) -> Generator[Motion, Reply, Reply]:
+    """If the hold was in doubt on the very last tick, the end of a motion that came before the guard could tell."""
+    lost = HoldLost(least_jaw_rad=hold.least_jaw_rad, force_n=close.lost_n)
+    if ended.by == "completed" and min(ended.readings.pad_forces_n()) < close.lost_n:
+        ended = yield Motion("make_sure", still(robot, ended.command, 2 * lost.for_s), guards=(lost,))
+    return ended
 
 
 def hold_guards(hold: Hold, close: CloseParameters, keep: HoldParameters) -> tuple[Guard, ...]:
