@@ -26,6 +26,7 @@ def at(time_s: float, gap_m: float) -> Snapshot:
         tool_quaternion=np.array([1.0, 0, 0, 0]),
         jaw_gap_m=gap_m,
         pad_forces_n=(0.0, 0.0),
+        joints_rad=np.zeros(6),
         time_s=time_s,
     )
 

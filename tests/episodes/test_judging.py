@@ -37,6 +37,7 @@ def snapshot(*, raised_m: float = 0.06, aside_m: float = 0.0, speed_m_s: float =
         tool_quaternion=upright,
         jaw_gap_m=EDGE_M,
         pad_forces_n=(2.0, 2.0),
+        joints_rad=np.zeros(6),
         time_s=5.0,
     )
 

@@ -411,7 +411,8 @@ def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float) -> Snapsho
 
     readings, parts = engine.readings[lane], engine.layout.readings
     rotation = readings[parts["tool_axes"]].reshape(3, 3).T
-    gap = float(scene.robot.jaw_law.gap_m(readings[parts["joint_position"]][scene.robot.jaw]))
+    joints = readings[parts["joint_position"]].copy()
+    gap = float(scene.robot.jaw_law.gap_m(joints[scene.robot.jaw]))
     fixed, moving = (float(np.linalg.norm(readings[parts[f"{pad}_pad_force"]])) for pad in ("fixed", "moving"))
     return Snapshot(
         objects={name: thing(name, engine.half_extents_m(lane, name)) for name in scene.object_names},
@@ -423,6 +424,7 @@ def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float) -> Snapsho
         tool_quaternion=quaternion_from_matrix(rotation),
         jaw_gap_m=gap,
         pad_forces_n=(fixed, moving),
+        joints_rad=joints,
         time_s=time_s,
     )
 

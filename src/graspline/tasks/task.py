@@ -77,6 +77,8 @@ class Snapshot:
     jaw_gap_m: float
     # Force on the fixed and the moving pad.
     pad_forces_n: tuple[float, float]
+    # Every joint of the robot.
+    joints_rad: Array
     time_s: float
 
 

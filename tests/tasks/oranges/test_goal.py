@@ -43,6 +43,7 @@ def failed(
         tool_quaternion=np.array([1.0, 0, 0, 0]),
         jaw_gap_m=2 * RADIUS_M,
         pad_forces_n=(press_n, press_n),
+        joints_rad=np.zeros(6),
         time_s=20.0,
     )
     return [each.name for each in judge(SETTINGS, DRAW, truth) if not each.passed]

@@ -59,7 +59,7 @@ class GrabGoal(Parameters):
     off_table_m: float = Field(default=0.004, gt=0, le=0.02, description="how far above or below its resting height")
     lean_rad: float = Field(default=0.1, gt=0, le=0.5, description="how far it may lean")
     speed_m_s: float = Field(default=0.02, gt=0, le=1, description="how fast it may still move")
-    hand_away_m: float = Field(default=0.03, gt=0, le=0.2, description="how far the hand has to be from it")
+    off_home_rad: float = Field(default=0.05, gt=0, le=0.5, description="how far the arm's joints may be from home")
     sightings: int = Field(default=4, ge=2, le=60, description="sightings, 0.05 s apart, of the final check")
 
 

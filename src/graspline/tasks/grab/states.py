@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Measurement, at_least, passes
+from graspline.evidence import Measurement, at_least, at_most, passes
 from graspline.execution.happenings import Noticed, Targeted
 from graspline.execution.requests import Announce, Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected
@@ -236,7 +236,7 @@ def confirm(
         *resting_evidence(
             points.mean(axis=0), upright(window[-1]), speed, spot.place_m, half_height_m(estimate), limits
         ),
-        hand_away(reply.readings.tool_position_m, points[-1], goal),
+        at_home(robot, reply.readings.joints, goal),
         speed_now(times, points, goal.speed_m_s, sigma),
     )
     return Outcome("confirmed" if passes(evidence) else "refuted", evidence, about=target)
@@ -254,9 +254,10 @@ def goal_limits(
     )
 
 
-def hand_away(tool_m: Array, thing_m: Array, goal: GrabGoal) -> Measurement:
-    """How far the hand is from what it let go of."""
-    return at_least("hand_away", float(np.linalg.norm(tool_m - thing_m)), goal.hand_away_m, "m")
+def at_home(robot: Robot, joints_rad: Array, goal: GrabGoal) -> Measurement:
+    """How far the arm is from home, at its farthest joint."""
+    off = np.abs(joints_rad[robot.arm] - robot.home[robot.arm]).max()
+    return at_most("off_home", float(off), goal.off_home_rad, "rad")
 
 
 def upright(thing: Estimate) -> float:

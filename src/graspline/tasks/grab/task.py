@@ -15,13 +15,14 @@ from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
 from graspline.placement.set_down import SetDownParameters, resting_evidence
 from graspline.planning.collision import CollisionWorld
+from graspline.robots.so101 import SO101
 from graspline.scenes.block_table import KINDS, block_table, kind_of
 from graspline.spatial.rotations import matrix_from_quaternion
 from graspline.tasks.claims import in_hand
 from graspline.tasks.grab.layout import collision_world, ordered, probe, sample
 from graspline.tasks.grab.parameters import Grab, GrabGoal
 from graspline.tasks.grab.sight import make_eye
-from graspline.tasks.grab.states import Spot, check, confirm, goal_limits, hand_away, leave, look, move, put_down
+from graspline.tasks.grab.states import Spot, at_home, check, confirm, goal_limits, leave, look, move, put_down
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, back_off, close, seat
 from graspline.tasks.stages.sight import Eye
@@ -39,7 +40,7 @@ HELD_CLAIMS = {
 
 
 def build_machine(parameters: Grab) -> Machine:
-    """States and table; a rejected order ends before anything has moved."""
+    """States and table; what is rejected before anything moved has another name than what cannot be gone on with."""
 
     def again(otherwise: str, to: str = "back_off") -> Retry:
         return Retry(to=to, budget="grasps", otherwise=End(otherwise))
@@ -48,6 +49,8 @@ def build_machine(parameters: Grab) -> Machine:
     table: dict[str, dict[str, Transition]] = {
         "look": {"seen": "check", "lost": End("target_not_found")},
         "check": {"planned": "move", "rejected": End("rejected")},
+        "look_again": {"seen": "check_again", "lost": End("target_not_found")},
+        "check_again": {"planned": "move", "rejected": End("unreachable")},
         "move": {"arrived": "seat", "blocked": again("blocked", "leave")},
         "seat": {"seated": "close"},
         "close": {"closed": "lift", "missed": again("missed")},
@@ -63,7 +66,7 @@ def build_machine(parameters: Grab) -> Machine:
         "return_home": {"home": "confirm", "stranded": End("stranded")},
         "confirm": {"confirmed": End("success"), "refuted": again("not_verified", "leave")},
         "back_off": {"ready": "leave"},
-        "leave": {"home": "look", "stranded": End("stranded")},
+        "leave": {"home": "look_again", "stranded": End("stranded")},
     }
     return Machine(
         name="grab",
@@ -71,6 +74,8 @@ def build_machine(parameters: Grab) -> Machine:
         states={
             "look": look,
             "check": check,
+            "look_again": look,
+            "check_again": check,
             "move": move,
             "seat": seat,
             "close": close,
@@ -123,7 +128,7 @@ def inputs(parameters: Grab, eye: Eye, target: str, spot: Spot, variables: GrabV
 
 
 def judge(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
-    """The goal by truth: the thing rests upright at its spot, and the hand is away."""
+    """The goal by truth: the thing rests upright at its spot, and the arm is home."""
     target, spot, _ = ordered(parameters, draw)
     thing = truth.objects[target]
     rotation = matrix_from_quaternion(thing.quaternion)
@@ -132,7 +137,7 @@ def judge(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
     up = 1.0 if ball else float(rotation[2, axis])
     limits = goal_limits(parameters.goal)
     resting = resting_evidence(thing.position_m, up, thing.speed_m_s, spot, float(thing.half_extents_m[axis]), limits)
-    return (*resting, hand_away(truth.tool_m, thing.position_m, parameters.goal))
+    return (*resting, at_home(SO101, truth.joints_rad, parameters.goal))
 
 
 def check_claim(parameters: Grab, claim: str, about: str, truth: Snapshot) -> Evidence:
