@@ -49,8 +49,6 @@ def build_machine(parameters: Grab) -> Machine:
     table: dict[str, dict[str, Transition]] = {
         "look": {"seen": "check", "lost": End("target_not_found")},
         "check": {"planned": "move", "rejected": End("rejected")},
-        "look_again": {"seen": "check_again", "lost": End("target_not_found")},
-        "check_again": {"planned": "move", "rejected": End("unreachable")},
         "move": {"arrived": "seat", "blocked": again("blocked", "leave")},
         "seat": {"seated": "close"},
         "close": {"closed": "lift", "missed": again("missed")},
@@ -67,6 +65,8 @@ def build_machine(parameters: Grab) -> Machine:
         "confirm": {"confirmed": End("success"), "refuted": again("not_verified", "leave")},
         "back_off": {"ready": "leave"},
         "leave": {"home": "look_again", "stranded": End("stranded")},
+        "look_again": {"seen": "check_again", "lost": End("target_not_found")},
+        "check_again": {"planned": "move", "rejected": End("unreachable")},
     }
     return Machine(
         name="grab",
@@ -74,8 +74,6 @@ def build_machine(parameters: Grab) -> Machine:
         states={
             "look": look,
             "check": check,
-            "look_again": look,
-            "check_again": check,
             "move": move,
             "seat": seat,
             "close": close,
@@ -86,6 +84,8 @@ def build_machine(parameters: Grab) -> Machine:
             "confirm": confirm,
             "back_off": back_off,
             "leave": leave,
+            "look_again": look,
+            "check_again": check,
         },
         table={state: {**row, "timed_out": End("timed_out")} for state, row in table.items()},
         inputs={
