@@ -252,6 +252,23 @@ def test_where_straight_across_is_blocked_the_ball_is_drawn_back_first(world: Co
     assert plan.retreat is not None
 
 
+def test_a_plan_is_used_again_and_checked_again_where_something_has_moved(
+    world: CollisionWorld, pick: GraspPlan
+) -> None:
+    beside = ball(PLATE_XY[0] + 0.062, PLATE_XY[1], number=2)
+    spot = PLATE_XY[0] - 0.03, PLATE_XY[1]
+    asked = query(world, pick, beside)
+    before = planned(asked, spot)
+    hair = dataclasses.replace(beside, position_m=beside.position_m + 1e-5)
+    again = planned(dataclasses.replace(query(world, pick, hair), planned=before), spot)
+    np.testing.assert_array_equal(again.lower.positions, before.lower.positions)
+    np.testing.assert_array_equal(again.withdraw.positions, before.withdraw.positions)
+    rolled = dataclasses.replace(beside, position_m=np.array([*spot, beside.position_m[2]]) + [0.04, 0.0, 0.0])
+    found = plan_carry(dataclasses.replace(query(world, pick, rolled), planned=before), [spot])
+    assert isinstance(found, NoSpot)
+    assert found.refused[0].check == "collision"
+
+
 def test_a_hand_that_is_already_above_the_spot_does_not_travel(world: CollisionWorld, pick: GraspPlan) -> None:
     asked = query(world, pick)
     there = planned(asked).transport

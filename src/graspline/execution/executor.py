@@ -287,7 +287,7 @@ class Executor:
             done |= fired
         if diverged:
             done |= self.engine.diverged
-        self._ended = [lane for lane in np.flatnonzero(done).tolist() if lane in self._lanes]
+        self._ended = [lane for lane in done.nonzero()[0].tolist() if lane in self._lanes]
         if not self._ended:
             self._next_stop = int(self._reel.stop.min())
         return bool(self._ended)

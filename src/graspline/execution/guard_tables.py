@@ -27,6 +27,7 @@ class GuardTable:
         self.every = EVERY.get(kind, 1)
         self._phase = np.zeros((self.every, lanes), bool)
         self._in_phase = [0] * self.every
+        self._phase_of: dict[int, int] = {}
         self._parameters = np.full((lanes, width), np.nan)
         self._needed = np.ones(lanes, np.int64)
         self._held = np.zeros(lanes, np.int64)
@@ -40,8 +41,9 @@ class GuardTable:
 
     def put(self, lane: int, guard: Guard, rate_hz: float, began: int) -> None:
         self._guards[lane] = guard
-        self._phase[began % self.every, lane] = True
-        self._in_phase[began % self.every] += 1
+        phase = self._phase_of[lane] = began % self.every
+        self._phase[phase, lane] = True
+        self._in_phase[phase] += 1
         self._parameters[lane] = guard.parameters()
         self._needed[lane] = max(1, math.ceil(guard.for_s * rate_hz / self.every - 1e-9))
         self._held[lane] = 0
@@ -54,9 +56,9 @@ class GuardTable:
         if self._guards.pop(lane, None) is not None:
             self._parameters[lane] = np.nan
             self._held[lane] = 0
-            for phase in np.flatnonzero(self._phase[:, lane]).tolist():
-                self._phase[phase, lane] = False
-                self._in_phase[phase] -= 1
+            phase = self._phase_of.pop(lane)
+            self._phase[phase, lane] = False
+            self._in_phase[phase] -= 1
 
     def due(self, now: int) -> bool:
         """Whether any lane is looked at on this tick."""

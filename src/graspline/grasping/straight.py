@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 # Pitches that are tried are this far apart.
 STEP_RAD = np.radians(2.0)
+_FEW = 12
 
 
 class ReachParameters(Parameters):
@@ -86,18 +87,18 @@ class Lines:
 
     def top_pitch(self, wanted: float, positions: Array) -> float | GraspRejected:
         """The pitch nearest to the wanted one that reaches all positions (n, 3): a held object turns least."""
-        if self._solve(positions, wanted).reached[:, self.branch].all():
-            return wanted
         count = len(positions)
-        pitch = STRAIGHT_DOWN_RAD - np.arange(0.0, self.reach.max_tilt_rad + 1e-9, STEP_RAD)
-        pitch = np.concatenate([[wanted], pitch[np.argsort(np.abs(pitch - wanted), kind="stable")]])
-        solved = self._solve(np.tile(positions, (len(pitch), 1)), np.repeat(pitch, count))
-        reached = solved.reached[:, self.branch].reshape(len(pitch), count).all(axis=1)
-        if not reached.any():
-            missed = int(np.argmin(solved.reached[:count, self.branch]))
-            evidence = solved.explain(missed)
-            return GraspRejected(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
-        return float(pitch[int(np.argmax(reached))])
+        pitches = STRAIGHT_DOWN_RAD - np.arange(0.0, self.reach.max_tilt_rad + 1e-9, STEP_RAD)
+        pitches = np.concatenate([[wanted], pitches[np.argsort(np.abs(pitches - wanted), kind="stable")]])
+        # Mostly one of the first will do.
+        for pitch in (pitches[:_FEW], pitches[_FEW:]):
+            solved = self._solve(np.tile(positions, (len(pitch), 1)), np.repeat(pitch, count))
+            reached = solved.reached[:, self.branch].reshape(len(pitch), count).all(axis=1)
+            if reached.any():
+                return float(pitch[int(np.argmax(reached))])
+        solved = self._solve(positions, wanted)
+        evidence = solved.explain(int(np.argmin(solved.reached[:, self.branch])))
+        return GraspRejected(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
 
     def plan(self, *lines: Line) -> list[Path] | GraspRejected:
         """All lines in one solve, or the first sample of the first one that cannot be reached."""

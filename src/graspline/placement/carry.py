@@ -34,6 +34,8 @@ _TURNS_RAD = np.radians([90, -90, 70, -70, 110, -110, 50, -50, 130, -130, 30, -3
 _POSTURES = 6
 # A ball that sits this near to where a plan believed it is carried by that plan.
 _AS_PLANNED_M = 0.001
+# Obstacles that have moved by less are where a plan that keeps clear of them believed them.
+_UNMOVED_M = 0.0002
 
 
 class CarryParameters(Parameters):
@@ -101,6 +103,8 @@ class CarryPlan:
     open: Path
     # Sideways off the fruit, then back along the fingers.
     withdraw: Path
+    # What all of it was checked against.
+    obstacles: tuple[Estimate, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,6 +310,7 @@ class _Release:
             lower=lower,
             open=opening,
             withdraw=withdraw,
+            obstacles=self.query.obstacles,
         )
 
     def plan(self, posture: Posture, planned: CarryPlan | None = None) -> CarryPlan | GraspRejected:
@@ -333,6 +338,7 @@ class _Release:
                 lower=lower,
                 open=opening,
                 withdraw=withdraw,
+                obstacles=self.query.obstacles,
             )
         return refused[0]
 
@@ -426,20 +432,22 @@ class _Release:
         lower = replace(planned.lower, positions=planned.lower.positions.copy())
         lower.positions[:, self.query.robot.jaw] = self.query.grip.jaw_rad
         withdraw = replace(planned.withdraw, positions=planned.withdraw.positions.copy())
-        return self._checked(start, lower, withdraw)
+        return self._checked(start, lower, withdraw, clear=_unmoved(self.query.obstacles, planned.obstacles))
 
-    def _checked(self, start: Array, lower: Path, withdraw: Path) -> tuple[Path, Path, Path] | GraspRejected:
-        """Both ways joined by the opening of the jaws, if all of it passes every check."""
+    def _checked(
+        self, start: Array, lower: Path, withdraw: Path, *, clear: bool = False
+    ) -> tuple[Path, Path, Path] | GraspRejected:
+        """Both ways joined by the opening of the jaws, if all of it passes every check; `clear` ways touch nothing."""
         robot, carry = self.query.robot, self.query.carry
         lower.positions[0] = start
-        refusal = self._refusal("lower", lower, held=True)
+        refusal = self._refusal("lower", lower, held=True, clear=clear)
         if refusal is not None:
             return refusal
         opened = float(withdraw.end[robot.jaw])
         opening = jaw_move(robot, at_rest(lower.end), opened, speed_rad_s=carry.open_speed_rad_s)
         withdraw.positions[0] = opening.end
         for stage, path in (("release", opening), ("withdraw", withdraw)):
-            refusal = self._refusal(stage, path, held=False)
+            refusal = self._refusal(stage, path, held=False, clear=clear)
             if refusal is not None:
                 return refusal
         return lower, opening, withdraw
@@ -477,11 +485,13 @@ class _Release:
         tool = np.array(self.query.grip.centre_m)
         return solve(position, pitch, yaw, tool, self.query.margin_rad, backwards=False)
 
-    def _refusal(self, stage: str, path: Path, *, held: bool) -> GraspRejected | None:
+    def _refusal(self, stage: str, path: Path, *, held: bool, clear: bool = False) -> GraspRejected | None:
         query = self.query
         refused = check_path(path, query.robot)
         if refused is not None:
             return GraspRejected(label=self.label, stage=stage, check="limits", evidence=refused.evidence)
+        if clear:
+            return None
         samples = query.world.samples(path.positions)
         bumped = held_clearance(query, samples) if held else ()
         if bumped:
@@ -491,6 +501,22 @@ class _Release:
         if hit is not None:
             return GraspRejected(label=self.label, stage=stage, check="collision", evidence=hit.evidence)
         return None
+
+
+def _unmoved(now: tuple[Estimate, ...], before: tuple[Estimate, ...]) -> bool:
+    """Whether the same things are where they were, as large as they were and turned as they were."""
+    if [each.name for each in now] != [each.name for each in before]:
+        return False
+    return bool(np.abs(_rows(now) - _rows(before)).max(initial=0.0) <= _UNMOVED_M)
+
+
+def _rows(things: tuple[Estimate, ...]) -> Array:
+    """Position, size and turn of each, a turn in what it moves a thing of a decimetre by."""
+    rows = np.empty((len(things), 10))
+    for row, each in zip(rows, things, strict=True):
+        row[:3], row[3:6], row[6:] = each.position_m, each.half_extents_m, each.quaternion
+    rows[:, 6:] *= 0.1
+    return rows
 
 
 @functools.lru_cache(maxsize=512)
