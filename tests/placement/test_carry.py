@@ -263,7 +263,7 @@ def test_a_plan_is_used_again_and_checked_again_where_something_has_moved(
     again = planned(dataclasses.replace(query(world, pick, hair), planned=before), spot)
     np.testing.assert_array_equal(again.lower.positions, before.lower.positions)
     np.testing.assert_array_equal(again.withdraw.positions, before.withdraw.positions)
-    rolled = dataclasses.replace(beside, position_m=np.array([*spot, beside.position_m[2]]) + [0.04, 0.0, 0.0])
+    rolled = dataclasses.replace(beside, position_m=np.array([spot[0] + 0.04, spot[1], beside.position_m[2]]))
     found = plan_carry(dataclasses.replace(query(world, pick, rolled), planned=before), [spot])
     assert isinstance(found, NoSpot)
     assert found.refused[0].check == "collision"
