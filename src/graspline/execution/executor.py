@@ -126,6 +126,12 @@ class Executor:
         self._eyesight = eyesight or Eyesight(engine)
         self._sights = Sights(engine, self._eyesight, photograph)
         self._rows = self._guard_rows()
+        columns = engine.layout.truth
+        # Everything that can be seen, and where in the truth it stands.
+        self._seen = [
+            (name, columns[f"{name}.position"], columns[f"{name}.quaternion"], columns[f"{name}.velocity"])
+            for name in (*engine.scene.object_names, *engine.scene.place_names)
+        ]
         self._now = 0
         self._due: list[tuple[int, int, int, int, Callable[[], object]]] = []
         self._order = itertools.count()
@@ -447,17 +453,18 @@ class Executor:
             return self._photograph(lane, look)
         if not self._allow_truth:
             raise WiringError("this scenario does not name the truth estimator, so no state may look at truth")
-        truth, columns = self._eyesight.truth(lane), self.engine.layout.truth
+        truth = self._eyesight.truth(lane)
         if truth is None:
             return {}
+        truth = truth.copy()
         return {
             name: ObjectSeen(
-                position_m=truth[columns[f"{name}.position"]].copy(),
-                quaternion=truth[columns[f"{name}.quaternion"]].copy(),
-                velocity_m_s=truth[columns[f"{name}.velocity"]].copy(),
+                position_m=truth[position],
+                quaternion=truth[quaternion],
+                velocity_m_s=truth[velocity],
                 half_extents_m=self.engine.half_extents_m(lane, name),
             )
-            for name in (*self.engine.scene.object_names, *self.engine.scene.place_names)
+            for name, position, quaternion, velocity in self._seen
         }
 
     # Motions

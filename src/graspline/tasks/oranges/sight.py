@@ -96,7 +96,7 @@ class TruthEye:
         seen = {
             name: each
             for name, each in cast(dict[str, ObjectSeen], reply.value).items()
-            if np.linalg.norm(each.position_m) <= SIGHT_M
+            if each.position_m @ each.position_m <= SIGHT_M * SIGHT_M
         }
         things = {name: self._thing(name, each, reply.time_s) for name, each in seen.items() if name != PLATE}
         return Survey(things=things, plate=self._plate(seen.get(PLATE), reply.time_s), time_s=reply.time_s)
@@ -128,10 +128,10 @@ class TruthEye:
             return virtual_plate(self.settings.plate, time_s)
         if seen is None:
             return None
-        found = replace(self._thing(PLATE, seen, time_s), shape="plate")
+        found = self._thing(PLATE, seen, time_s)
         # It stands on the table: noise in height and heading says nothing.
         level = np.array([found.position_m[0], found.position_m[1], 0.0])
-        return replace(found, position_m=level, quaternion=_UPRIGHT)
+        return replace(found, shape="plate", position_m=level, quaternion=_UPRIGHT)
 
     @staticmethod
     def _exact(name: str, seen: ObjectSeen, time_s: float) -> Estimate:
