@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -115,15 +116,25 @@ class Visitor:
             self.page.wait_for_timeout(30)
 
     @contextmanager
-    def slowly(self) -> Iterator[None]:
-        """The clock of the simulation at an eighth: what goes by in a second is still there for a slow page."""
-        pacer = self.session._pacer
-        period_s = pacer._period_s
-        pacer._period_s = 8 * period_s
+    def slowly(self, when: Callable[[Snapshot], bool] = lambda snapshot: True) -> Iterator[None]:
+        """The clock of the simulation at an eighth from then on: what goes by in a second is there for a slow page."""
+        session, over = self.session, threading.Event()
+        period_s = session._pacer._period_s
+
+        def watch() -> None:
+            snapshot = session.snapshot
+            while not when(snapshot) and not over.is_set():
+                snapshot = session.wait(snapshot.number, 0.1)
+            session._pacer._period_s = 8 * period_s
+
+        watching = threading.Thread(target=watch)
+        watching.start()
         try:
             yield
         finally:
-            pacer._period_s = period_s
+            over.set()
+            watching.join()
+            session._pacer._period_s = period_s
 
     def idle(self) -> None:
         self.until(lambda: self.snapshot.mode == "idle", "coming to rest")

@@ -174,9 +174,8 @@ def test_a_slider_jogs_its_joint_alone(visitor: Visitor) -> None:
 def test_a_task_runs_and_recovers_from_a_fault_and_the_page_tells(visitor: Visitor) -> None:
     visitor.tab("Task")
     drop = visitor.ready("drop")
-    visitor.press("Run")
-    visitor.until(lambda: visitor.snapshot.state in ("lift", "hold"), "lifting")
-    with visitor.slowly():
+    with visitor.slowly(when=lambda snapshot: snapshot.state == "hold"):
+        visitor.press("Run")
         visitor.until(lambda: visitor.snapshot.state == "hold", "holding")
         drop()
         visitor.until(lambda: visitor.snapshot.state != "hold", "the drop")
