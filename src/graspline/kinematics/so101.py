@@ -49,6 +49,7 @@ _ALIGNED = np.complex128(1.0)
 _TINY = 1e-300
 _ELBOW_UP = np.array([[[1.0], [-1.0]]])
 _ELEVATIONS_RAD = np.array([[UPPER_ELEVATION_RAD], [LOWER_ELEVATION_RAD]])
+_FAR_M, _NEAR_M = UPPER_LINK_M + LOWER_LINK_M, abs(UPPER_LINK_M - LOWER_LINK_M)
 _GRIPPER = np.array([GRIPPER_M, 0.0, 0.0])
 
 
@@ -119,9 +120,10 @@ def solve(
     # In the plane seen from above, points and headings are complex numbers. Headings are (ways, N): facing the target,
     # and with the back to it.
     ways = 2 if backwards else 1
-    target = (position[:, 0] - PAN_X_M) + 1j * position[:, 1]
+    target = np.empty(count, np.complex128)
+    target.real, target.imag = position[:, 0] - PAN_X_M, position[:, 1]
     along, lateral, opening = tool[..., 0], tool[..., 1], tool[..., 2]
-    across = opening + 1j * lateral
+    across = opening + 1j * lateral if tool.ndim > 1 else complex(opening, lateral)
     if yaw_rad is None:
         heading = _free_heading(target, lateral)[:ways]
         roll = np.broadcast_to(_ALIGNED, (ways, count))
@@ -134,22 +136,23 @@ def solve(
     reach, offset = GRIPPER_M + along, aside.real
     wrist_r = ahead.real - offset * sin_pitch - (reach * cos_pitch + LIFT_RADIUS_M)
     wrist_z = (position[:, 2] + (reach * sin_pitch - LIFT_HEIGHT_M)) - offset * cos_pitch
-    joints, ring = _two_links(wrist_r, wrist_z, pitch)
+    # Five joints, and by how much six limits are missed.
+    found = np.empty((11, ways, 2, count))
+    joints, excess = found[:5], found[5:]
+    ring = _two_links(wrist_r, wrist_z, pitch, joints)
     joints[0] = -np.arctan2(heading.imag, heading.real)[:, None]
     joints[4] = (ROLL_OFFSET_RAD - np.arctan2(roll.imag, roll.real))[:, None]
     # Only what needs it, which is rare: each row gets the same bits in any company.
     beyond = np.abs(joints) > np.pi
     if some(beyond):
-        joints[beyond] = wrap(joints[beyond])
+        flat, over = joints.reshape(-1), beyond.reshape(-1).nonzero()[0]
+        flat[over] = wrap(flat[over])
     # A target nearer to the pan axis than the tool's own sideways offset does not close.
     np.maximum(ring, np.abs(ahead.imag - aside.imag) - TOLERANCE_M, out=ring)
-    excess = np.empty((6, ways, 2, count))
     excess[0] = ring[:, None]
     np.subtract(np.abs(joints - _MIDDLE), _HALF - margin_rad if margin_rad else _HALF, out=excess[1:])
-    return Solutions(
-        joints_rad=joints.reshape(5, 2 * ways, count).transpose(2, 1, 0),
-        excess=excess.reshape(6, 2 * ways, count).transpose(2, 1, 0),
-    )
+    rows = found.reshape(11, 2 * ways, count).transpose(2, 1, 0)
+    return Solutions(joints_rad=rows[..., :5], excess=rows[..., 5:])
 
 
 def _rows(values: Array | float, count: int) -> Array:
@@ -163,7 +166,7 @@ def _free_heading(target: Complex, lateral: Array) -> Complex:
 
 
 def _coupled_heading(
-    target: Complex, across: Complex, yaw: Complex, pitch: Array, sin_pitch: Array, ways: int
+    target: Complex, across: Complex | complex, yaw: Complex, pitch: Array, sin_pitch: Array, ways: int
 ) -> Complex:
     """Heading of the arm's plane for which the tool point meets the target with the jaws at this yaw.
 
@@ -201,11 +204,14 @@ def _roll_of(relative_yaw: Complex, sin_pitch: Array) -> tuple[Complex, Array]:
     return roll / size, size
 
 
-def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:
-    """Lift, elbow and wrist flex, (5, ways, elbows, N), and how far the wrist lies outside the reachable ring."""
+def _two_links(r: Array, z: Array, pitch: Array, joints: Array) -> Array:
+    """Put lift, elbow and wrist flex into `joints`, (5, ways, elbows, N).
+
+    Returns how far the wrist lies outside the reachable ring, (ways, N).
+    """
     a, b = UPPER_LINK_M, LOWER_LINK_M
     distance = np.hypot(r, z)
-    ring = np.maximum(distance - (a + b), abs(a - b) - distance)
+    ring = np.maximum(distance - _FAR_M, _NEAR_M - distance)
     # Rounding can push a cosine a hair outside [-1, 1], where arccos is nan; outside the ring it is clipped too,
     # and the branch is refused by `ring`.
     square = distance * distance
@@ -216,11 +222,10 @@ def _two_links(r: Array, z: Array, pitch: Array) -> tuple[Array, Array]:
     bend, spread = np.arccos(np.minimum(np.maximum(cosines, -1.0), 1.0))
     upper = np.arctan2(z, r)[:, None] + _ELBOW_UP * spread[:, None]
     lower = upper - _ELBOW_UP * bend[:, None]
-    joints = np.empty((5, *upper.shape))
     np.subtract(UPPER_ELEVATION_RAD, upper, out=joints[1])
     np.subtract((LOWER_ELEVATION_RAD - UPPER_ELEVATION_RAD) + upper, lower, out=joints[2])
     np.add(pitch - LOWER_ELEVATION_RAD, lower, out=joints[3])
-    return joints, ring
+    return ring
 
 
 def forward(joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
