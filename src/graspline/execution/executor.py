@@ -7,7 +7,6 @@ machine, a policy, a person's sliders, or a log.
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import itertools
 import traceback
@@ -39,6 +38,7 @@ from graspline.execution.requests import (
     Within,
 )
 from graspline.execution.sights import Sights
+from graspline.execution.solving import Crash, solve_all
 from graspline.execution.track import Track
 from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Rows
 from graspline.motion.joint_moves import hold
@@ -341,7 +341,7 @@ class Executor:
                 command = self._reel.command(lane, self._now)
                 if isinstance(value, Preempted):
                     self._part(lane, self._unwind(self._lanes[lane]), command)
-                elif isinstance(value, _Crash):
+                elif isinstance(value, Crash):
                     self._part(lane, Finished("crashed", error=value.error), command)
                 elif self._delays.solve_s > 0:
                     self._wait(lane, value, self._delays.solve_s, command)
@@ -572,40 +572,3 @@ def _vectors(columns: Array) -> Array:
     rows, stride = columns.strides
     shape = (len(columns), columns.shape[1] // 3, 3)
     return np.lib.stride_tricks.as_strided(columns, shape, (rows, 3 * stride, stride), writeable=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Crash:
-    """A computation that raised: it ends the lane that asked for it, and no other."""
-
-    error: str
-
-
-def solve_all(solves: list[Solve[Any]]) -> list[Any]:
-    """Answer every request, each function that can take many lanes at once in one call."""
-    values: list[Any] = [None] * len(solves)
-    groups: dict[Callable[..., Any], list[int]] = {}
-    for index, solve in enumerate(solves):
-        groups.setdefault(solve.function, []).append(index)
-    for function, members in groups.items():
-        arguments = [solves[index].arguments for index in members]
-        for index, value in zip(members, _answers(function, arguments), strict=True):
-            values[index] = value
-    return values
-
-
-def _answers(function: Callable[..., Any], arguments: list[tuple[object, ...]]) -> list[Any]:
-    many = getattr(function, "many", None)
-    if many is not None:
-        # If one of many spoils it for all, each is tried alone.
-        with contextlib.suppress(Exception):
-            together = list(many(arguments))
-            if len(together) == len(arguments):
-                return together
-    answers: list[Any] = []
-    for each in arguments:
-        try:
-            answers.append(function(*each))
-        except Exception:
-            answers.append(_Crash(traceback.format_exc()))
-    return answers

@@ -18,9 +18,9 @@ from graspline.episodes.log import EpisodeLog, log_of, state_hash
 from graspline.episodes.run import Episode, Studio
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError, nearest
-from graspline.execution.executor import solve_all
 from graspline.execution.happenings import Finished
 from graspline.execution.requests import Ask, Motion, Preempted, Reply, Solve
+from graspline.execution.solving import solve_all
 from graspline.execution.track import Track
 from graspline.live.chronicle import Chronicle
 from graspline.live.commands import (
