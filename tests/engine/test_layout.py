@@ -34,8 +34,7 @@ def test_signals_have_their_names_order_and_sizes() -> None:
         ("joint_load", 6),
         ("tool_position", 3),
         ("tool_axes", 9),
-        ("fixed_pad_force", 3),
-        ("moving_pad_force", 3),
+        ("pad_force", 6),
     ]
     assert list(layout.truth) == ["cube.position", "cube.quaternion", "cube.velocity"]
 

@@ -25,7 +25,7 @@ class Eye:
         self.engine.reset(0, cube_start(x_m=0.25, y_m=0.1, yaw_rad=0.0, edge_m=0.03), Variation())
         self.eyesight = Eyesight(self.engine)
         self.camera = Camera(self.engine, self.eyesight)
-        self.camera.variations[0] = Variation()
+        self.camera.begin(0, Variation())
 
     def look(self, camera: str = "front") -> Picture:
         return self.camera(0, Look(camera, 48, 36))

@@ -26,7 +26,7 @@ def test_an_angle_survives_the_way_through_its_gap(angle: float) -> None:
 
 
 def test_beyond_its_ends_a_jaw_law_stays_at_them() -> None:
-    law = JawLaw(angles_rad=np.array([0.0, 1.0]), gaps_m=np.array([0.01, 0.09]))
+    law = JawLaw(angles_rad=np.array([0.0, 1.0]), gaps_m=np.array([0.01, 0.09]), middles_m=np.zeros((2, 3)))
     assert float(law.gap_m(-1.0)) == 0.01
     assert float(law.gap_m(2.0)) == 0.09
     assert float(law.angle_rad(0.0)) == 0.0

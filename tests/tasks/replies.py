@@ -31,8 +31,7 @@ def readings(
 ) -> Readings:
     row = np.zeros(LAYOUT.readings_size)
     row[LAYOUT.readings["joint_position"]] = joints
-    row[LAYOUT.readings["fixed_pad_force"]] = (0.0, 0.0, fixed_n)
-    row[LAYOUT.readings["moving_pad_force"]] = (0.0, -moving_n, 0.0)
+    row[LAYOUT.readings["pad_force"]] = (0.0, 0.0, fixed_n, 0.0, -moving_n, 0.0)
     row[LAYOUT.readings["tool_position"]] = tool_m
     row[LAYOUT.readings["tool_axes"]] = (np.eye(3) if rotation is None else rotation).T.ravel()
     return Readings(row, LAYOUT)

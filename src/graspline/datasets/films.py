@@ -78,7 +78,7 @@ def _pictures(
         if shown is None:
             rgb = np.zeros((view.height, view.width, 3), np.uint8)
         else:
-            rgb = renderer.draw(states[shown], log.variation, view.camera).rgb
+            rgb = renderer.draw(states[shown], log.seen_at(shown - 1), view.camera).rgb
         yield numbered(rgb, number) if settings.numbered else rgb
 
 

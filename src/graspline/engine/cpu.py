@@ -77,7 +77,7 @@ class CpuEngine:
                 at = self.scene.joint_address(event.body)
                 self.qpos[lane, at : at + 7] = (*event.position_m, *event.quaternion)
                 dof = int(self.scene.model.joint(event.body).dofadr[0])
-                self._qvel[lane, dof : dof + 6] = 0
+                self._qvel[lane, dof : dof + 6] = (*event.velocity_m_s, 0.0, 0.0, 0.0)
             case CorruptControl():
                 self._corrupt.setdefault(lane, []).append(self.scene.model.actuator(event.joint).id)
             case Blind() | Misjudge() | See():

@@ -25,11 +25,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """An object appears somewhere at rest: fed by a belt, or taken away by a person."""
+    """An object appears somewhere, at rest or moving: fed by a belt, or taken away by a person."""
 
     body: str
     position_m: tuple[float, float, float]
     quaternion: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    velocity_m_s: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,7 @@ class Readings:
 
     @property
     def tool_position_m(self) -> Array:
-        """The fixed-jaw tip by the robot's own joints."""
+        """The tool by the robot's own joints: the fixed-jaw tip of an SO-101, the point between closed fingertips else."""
         return self["tool_position"]
 
     @property
@@ -72,5 +72,6 @@ class Readings:
         return self["tool_axes"].reshape(3, 3).T
 
     def pad_forces_n(self) -> tuple[float, float]:
-        """Force on the fixed and on the moving pad."""
-        return float(np.linalg.norm(self["fixed_pad_force"])), float(np.linalg.norm(self["moving_pad_force"]))
+        """Force on each pad: of an SO-101 on the fixed and on the moving one."""
+        first, second = np.linalg.norm(self["pad_force"].reshape(2, 3), axis=1)
+        return float(first), float(second)

@@ -124,7 +124,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
             draw.variation,
             still_ticks=0,
         )
-        self._camera.variations[0] = draw.variation
+        self._camera.begin(0, draw.variation)
         self._judge(self._episode)
         return self._observation(), self._info(self._episode)
 

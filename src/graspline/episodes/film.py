@@ -93,4 +93,4 @@ def _drawn(
     shown = shown_tick(log.events, tick, camera, control_hz)
     if shown is None:
         return np.zeros((renderer.height, renderer.width, 3), np.uint8)
-    return renderer.draw(log.states[shown], log.variation, camera, shadows=shadows).rgb
+    return renderer.draw(log.states[shown], log.seen_at(shown), camera, shadows=shadows).rgb

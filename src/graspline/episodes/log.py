@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.events import Event
+from graspline.engine.events import Change, Event
 from graspline.engine.protocol import Engine
 from graspline.execution.track import Track
 from graspline.motion.path import controls_of
@@ -34,6 +34,11 @@ class EpisodeLog:
     @property
     def ticks(self) -> int:
         return max(len(self.positions) - 1, 0)
+
+    def seen_at(self, tick: int) -> Variation:
+        """The variation as cameras have it after this tick: lights may have been changed."""
+        changes = (event for when, event in self.events if when <= tick and isinstance(event, Change))
+        return self.variation.seen_after(edit for change in changes for edit in change.edits)
 
 
 def log_of(track: Track) -> EpisodeLog:

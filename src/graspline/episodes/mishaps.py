@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
 from graspline.engine.protocol import Engine
-from graspline.robots.so101 import PAD_GEOMS
 from graspline.scenes.scene import ScenePlace
 from graspline.scenes.variation import Edit, Variation, friction_of
 
@@ -118,7 +117,7 @@ class Context:
 def pads_press(engine: Engine, lane: int) -> bool:
     """Whether both pads of a lane press on something."""
     readings, parts = engine.readings[lane], engine.layout.readings
-    return all(bool(np.linalg.norm(readings[parts[f"{pad}_pad_force"]]) >= PRESS_N) for pad in ("fixed", "moving"))
+    return bool(np.linalg.norm(readings[parts["pad_force"]].reshape(2, 3), axis=1).min() >= PRESS_N)
 
 
 # An event, or how to find it when its time has come; and how many seconds after the strike that is.
@@ -128,11 +127,12 @@ Timed = tuple[float, Deed]
 
 def drop(context: Context) -> list[Timed]:
     """The pads lose their grip for a moment, and something tugs at the object."""
+    pads = context.engine.scene.robot.pads
     before = tuple(
-        Edit(field="geom_friction", element=geom, values=context.number("geom_friction", geom)) for geom in PAD_GEOMS
+        Edit(field="geom_friction", element=geom, values=context.number("geom_friction", geom)) for geom in pads
     )
     return [
-        (0.0, Change(edits=friction_of(PAD_GEOMS, _OILED))),
+        (0.0, Change(edits=friction_of(pads, _OILED))),
         (0.0, Push(body=context.target, force_n=(0.0, 0.0, -_DROP_N))),
         (_OILED_S, Push(body=context.target, force_n=(0.0, 0.0, 0.0))),
         (_OILED_S, Change(edits=before)),

@@ -21,13 +21,14 @@ from graspline.errors import WiringError
 from graspline.evidence import Evidence, passes
 from graspline.execution.executor import Executor
 from graspline.execution.eyesight import Eyesight
-from graspline.execution.happenings import Ended, Entered, Finished, Happening, Observer, Targeted
+from graspline.execution.happenings import Applied, Ended, Entered, Finished, Happening, Observer, Targeted
 from graspline.execution.requests import Ask, Driver, Reply, Solve
 from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
 from graspline.rendering.picture import Picture
 from graspline.scenes.scene import Scene
-from graspline.spatial.rotations import quaternion_from_matrix
+from graspline.scenes.variation import Variation
+from graspline.spatial.rotations import quaternion_from_matrix, rotate
 from graspline.tasks.task import Draw, Snapshot, Thing
 
 Array = NDArray[np.float64]
@@ -210,7 +211,7 @@ class Studio:
             record_states=record_states,
         )
         self.faults = FaultInjector(self.executor)
-        self.executor.observers.append(self.faults)
+        self.executor.observers += [self.faults, self._show]
 
     def begin(
         self, lane: int, scenario: Scenario, draw: Draw, player: Machine | Pilot, faults: tuple[Fault, ...] = ()
@@ -247,7 +248,7 @@ class Studio:
         self._diary.clear(lane)
         if "target" in given:
             self._diary.targeted[lane][str(given["target"])] = None
-        self._camera.variations[lane] = draw.variation
+        self._camera.begin(lane, draw.variation)
         self.faults.arm(lane, faults, context)
         return given
 
@@ -290,6 +291,14 @@ class Studio:
     def targets(self, lane: int) -> tuple[str, ...]:
         """Objects the task has turned to, in the order of the first time."""
         return tuple(self._diary.targeted[lane])
+
+    def variation(self, lane: int) -> Variation:
+        """A lane's variation as its cameras have it now."""
+        return self._camera.variation(lane)
+
+    def _show(self, lane: int, time_s: float, happening: Happening) -> None:
+        if isinstance(happening, Applied):
+            self._camera.apply(lane, happening.event)
 
     def close(self) -> None:
         self._camera.close()
@@ -413,17 +422,17 @@ def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float) -> Snapsho
     rotation = readings[parts["tool_axes"]].reshape(3, 3).T
     joints = readings[parts["joint_position"]].copy()
     gap = float(scene.robot.jaw_law.gap_m(joints[scene.robot.jaw]))
-    fixed, moving = (float(np.linalg.norm(readings[parts[f"{pad}_pad_force"]])) for pad in ("fixed", "moving"))
+    first, second = np.linalg.norm(readings[parts["pad_force"]].reshape(2, 3), axis=1).tolist()
     return Snapshot(
         objects={name: thing(name, engine.half_extents_m(lane, name)) for name in scene.object_names},
         places={
             place.name: thing(place.name, np.array([place.radius_m, place.radius_m, place.floor_m / 2]))
             for place in scene.places
         },
-        tool_m=readings[parts["tool_position"]] + gap / 2 * rotation[:, 2],
+        tool_m=readings[parts["tool_position"]] + rotate(rotation, scene.robot.jaw_law.middle_m(joints[scene.robot.jaw])),
         tool_quaternion=quaternion_from_matrix(rotation),
         jaw_gap_m=gap,
-        pad_forces_n=(fixed, moving),
+        pad_forces_n=(first, second),
         joints_rad=joints,
         time_s=time_s,
     )

@@ -547,14 +547,11 @@ class Executor:
 
     def _guard_rows(self) -> Rows:
         readings, columns = self.engine.readings, self.engine.layout.readings
-        fixed, moving = columns["fixed_pad_force"], columns["moving_pad_force"]
-        if fixed.stop != moving.start:
-            raise WiringError("the two pad force sensors must be next to each other")
         return Rows(
             joint_position=readings[:, columns["joint_position"]],
             tool_position=readings[:, columns["tool_position"]],
             tool_axes=_vectors(readings[:, columns["tool_axes"]]),
-            pad_force=_vectors(readings[:, fixed.start : moving.stop]),
+            pad_force=_vectors(readings[:, columns["pad_force"]]),
             command=np.zeros((self.engine.count, len(self.robot.joints))),
             watched=self._sights.watched,
             spread=self._sights.spread,

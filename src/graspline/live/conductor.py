@@ -450,7 +450,7 @@ class Conductor:
             jaw_rad=readout.jaw_rad,
             pad_forces_n=readout.pad_forces_n,
             qpos=self._qpos,
-            variation=self._draw.variation,
+            variation=self._studio.variation(_LANE),
             blind=chronicle.blind,
             targets=self._studio.targets(_LANE),
             evidence=chronicle.evidence,

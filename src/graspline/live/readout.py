@@ -45,7 +45,7 @@ class Instruments:
         robot, joints = self._robot, readings.joints.copy()
         R_WT, p_WT = readings.tool_rotation, readings.tool_position_m.copy()
         gap_m = float(robot.jaw_law.gap_m(joints[robot.jaw]))
-        middle = p_WT + gap_m / 2 * R_WT[:, 2]
+        middle = p_WT + R_WT @ robot.jaw_law.middle_m(float(joints[robot.jaw]))
         R_WG = R_WT @ self._R_GT.T
         tool_turned, gripper_turned = quaternion_from_matrix(np.stack([R_WT, R_WG]))
         return Readout(

@@ -18,16 +18,24 @@ VISUAL_CONTYPE = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JawLaw:
-    """Gap between the fingertips against jaw angle, measured from the geometry; monotonic over the range."""
+    """Gap between the fingertips against jaw angle, measured from the geometry; monotonic over the range.
+
+    `middles_m`, (n, 3), is where the middle between the pads is in the tool frame.
+    """
 
     angles_rad: Array
     gaps_m: Array
+    middles_m: Array
 
     def gap_m(self, angle_rad: Array | float) -> Array:
         return np.asarray(np.interp(angle_rad, self.angles_rad, self.gaps_m))
 
     def angle_rad(self, gap_m: Array | float) -> Array:
         return np.asarray(np.interp(gap_m, self.gaps_m, self.angles_rad))
+
+    def middle_m(self, angle_rad: float) -> Array:
+        """(3,): the middle between the pads in the tool frame."""
+        return np.array([np.interp(angle_rad, self.angles_rad, column) for column in self.middles_m.T])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

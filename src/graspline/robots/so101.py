@@ -199,7 +199,10 @@ def clear_gap_m(jaw_rad: float | Array, from_m: float) -> Array:
 
 def _jaw_law() -> JawLaw:
     angles = np.linspace(LOWER[-1], 1.2, 276)
-    return JawLaw(angles_rad=angles, gaps_m=tip_gap_m(angles))
+    gaps = tip_gap_m(angles)
+    # The tool is the fixed fingertip, and the jaw opens along its z.
+    middles = np.stack([np.zeros_like(gaps), np.zeros_like(gaps), gaps / 2], axis=-1)
+    return JawLaw(angles_rad=angles, gaps_m=gaps, middles_m=middles)
 
 
 def link_frames() -> dict[str, tuple[Array, Array]]:
@@ -356,9 +359,9 @@ def _add_sensors(spec: mujoco.MjSpec) -> None:
         ("tool_axes/z", sens.mjSENS_FRAMEZAXIS),
     ):
         spec.add_sensor(name=f"reading/{reading}", type=kind, objtype=obj.mjOBJ_SITE, objname="tool")
-    for pad, body in (("fixed_pad", "fixed_pad"), ("moving_pad", "moving_jaw")):
+    for pad, body in (("fixed", "fixed_pad"), ("moving", "moving_jaw")):
         spec.add_sensor(
-            name=f"reading/{pad}_force",
+            name=f"reading/pad_force/{pad}",
             type=sens.mjSENS_CONTACT,
             objtype=obj.mjOBJ_BODY,
             objname=body,

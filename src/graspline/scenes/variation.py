@@ -8,7 +8,7 @@ notices is an edit like any other, which an engine leaves out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import mujoco
@@ -49,6 +49,11 @@ class Variation:
             described={**self.described, **other.described},
             latency_ticks=self.latency_ticks + other.latency_ticks,
         )
+
+    def seen_after(self, edits: Iterable[Edit]) -> Variation:
+        """As cameras have it once these changes have been made as well."""
+        seen = tuple(edit for edit in edits if edit.only_seen)
+        return replace(self, edits=self.edits + seen) if seen else self
 
     def values(self, model: mujoco.MjModel, field: str, element: str) -> tuple[float, ...]:
         """A number of the model (flattened) as this variation of it has it."""

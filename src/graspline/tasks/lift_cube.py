@@ -34,6 +34,7 @@ from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_varia
 from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
 from graspline.scenes.randomization import Randomization
 from graspline.scenes.scene import Lying, Scene
+from graspline.spatial.rotations import rotate
 from graspline.tasks.claims import in_hand
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
@@ -170,9 +171,8 @@ def verify(
 
 def pads_middle_m(robot: Robot, reply: Reply) -> Array:
     """The midpoint between the pads, from the robot's own joints."""
-    gap = float(robot.jaw_law.gap_m(reply.readings.joints[robot.jaw]))
-    opening = reply.readings.tool_rotation[:, 2]
-    return reply.readings.tool_position_m + gap / 2 * opening
+    middle_m = robot.jaw_law.middle_m(reply.readings.joints[robot.jaw])
+    return reply.readings.tool_position_m + rotate(reply.readings.tool_rotation, middle_m)
 
 
 def build_machine(parameters: LiftCube) -> Machine:
