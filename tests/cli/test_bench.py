@@ -44,10 +44,10 @@ def test_without_mink_its_figures_are_null(monkeypatch: pytest.MonkeyPatch) -> N
     answer = call("bench", "--json", "--episodes", "4")
     assert answer.code == 0
     named = figures(answer)
-    assert named.pop("mink_us") is None
-    assert named.pop("mink_share_solved") is None
+    for peer in ("mink_us", "mink_share_solved", "ur5e_mink_us", "ur5e_mink_share_solved"):
+        assert named.pop(peer) is None
     assert all(isinstance(value, float) for value in named.values())
-    assert named["ik_share_solved"] == 1.0
+    assert named["ik_share_solved"] == named["ur5e_ik_share_solved"] == 1.0
     assert {"lift_cube_64_lanes_cpu_over_raw", "oranges_32_lanes_cpu_over_raw"} <= set(named)
     assert "mink is not installed" in answer.err
 

@@ -7,6 +7,7 @@ import pytest
 
 from graspline.kinematics.jaw import SMALL_RAD, Opening, measure
 from graspline.robots.so101 import SO101
+from graspline.robots.ur5e import UR5E
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +45,11 @@ def test_a_line_serves_small_angles_only(opening: Opening) -> None:
     assert small.worst_m < 1e-3
     assert whole.worst_m > 0.01
     assert opening.tip_gap_m[np.argmin(np.abs(opening.angles_rad))] == pytest.approx(0.0158, abs=1e-4)
+
+
+def test_fingers_that_both_move_are_measured_between_each_other() -> None:
+    opening = measure(UR5E)
+    np.testing.assert_allclose(opening.tip_gap_m, UR5E.jaw_law.gap_m(opening.angles_rad), atol=1e-6)
+    np.testing.assert_allclose(opening.narrowest_m, opening.tip_gap_m, atol=1e-4)
+    np.testing.assert_allclose(opening.tip_back_m, 0.0, atol=1e-9)
+    assert opening.tip_gap_m[-1] == pytest.approx(0.085, abs=1e-6)

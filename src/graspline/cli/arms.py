@@ -20,7 +20,7 @@ from graspline.parameters.notation import printable
 from graspline.robots.catalogue import ROBOTS
 from graspline.robots.robot import Robot
 
-RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help="A robot, such as so101.")]
+RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help="A robot, such as so101 or ur5e.")]
 # Where the plan view is cut: about the middle of what lies on a table.
 _PLAN_HEIGHT_M = 0.02
 
@@ -42,6 +42,7 @@ def workspace(
     \b
     Examples:
       graspline workspace so101
+      graspline workspace ur5e
       graspline workspace so101 --samples 1000000 --out out/reach
     """
     arm = _arm(robot)
@@ -74,6 +75,7 @@ def jaw(
     \b
     Examples:
       graspline jaw so101
+      graspline jaw ur5e
       graspline jaw so101 --out out/jaw
     """
     found = _robot(robot)

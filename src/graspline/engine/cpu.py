@@ -18,7 +18,7 @@ from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjud
 from graspline.engine.layout import Layout, layout_of
 from graspline.engine.protocol import Saved
 from graspline.scenes.scene import Scene
-from graspline.scenes.variation import Edit, Variation, row_of
+from graspline.scenes.variation import Edit, Variation, numbers_of, row_of
 
 Array = NDArray[np.float64]
 
@@ -111,6 +111,11 @@ class CpuEngine:
         """Size of an object or place in this lane."""
         edit = self._edits[lane].get(("geom_size", name))
         return np.array(self.scene.half_extents_m(name) if edit is None else self.scene.extents_of(name, edit.values))
+
+    def number(self, lane: int, field: str, element: str) -> Array:
+        """What a model field of one element, flattened, is in this lane."""
+        edit = self._edits[lane].get((field, element))
+        return numbers_of(self.scene.model, field, element).ravel() if edit is None else np.array(edit.values)
 
     def state(self, lane: int) -> Array:
         """The full integration state of one lane, a copy."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +52,19 @@ class _Plot:
         self.parts.append(f"<text x='4' y='12'>{escape(y_name)}</text>")
 
     def cells(self, xs: Array, ys: Array, share: Array, step: float) -> None:
-        for column, row in zip(*np.nonzero(share), strict=True):
-            x, y = self.at(float(xs[column]) - step / 2, float(ys[row]) + step / 2)
-            width, height = step * self._scale[0], step * self._scale[1]
-            shade = 0.15 + 0.75 * float(share[column, row])
-            self.parts.append(
-                f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.2f}' height='{height:.2f}' fill='#1f6fc0' "
-                f"fill-opacity='{shade:.2f}'/>"
-            )
+        """Columns of one rectangle for each run of equal cells: a large arm has a hundred thousand of them."""
+        width = step * self._scale[0]
+        for column, shares in enumerate(share):
+            edges = np.flatnonzero(np.diff(shares, prepend=np.nan, append=np.nan))
+            for first, last in pairwise(edges):
+                if not shares[first]:
+                    continue
+                x, y = self.at(float(xs[column]) - step / 2, float(ys[last - 1]) + step / 2)
+                height, shade = (last - first) * step * self._scale[1], 0.15 + 0.75 * float(shares[first])
+                self.parts.append(
+                    f"<rect x='{x:.1f}' y='{y:.1f}' width='{width:.2f}' height='{height:.2f}' fill='#1f6fc0' "
+                    f"fill-opacity='{shade:.2f}'/>"
+                )
 
     def box(self, name: str, x: tuple[float, float], y: tuple[float, float]) -> None:
         (left, top), (right, bottom) = self.at(x[0], y[1]), self.at(x[1], y[0])
@@ -140,7 +146,7 @@ def opening_rows(opening: Opening) -> list[tuple[str, str, str, str]]:
     """The law every ten degrees, from the closed jaw on."""
     columns = opening.angles_rad, opening.tip_gap_m, opening.tip_back_m, opening.narrowest_m
     return [
-        (f"{np.rad2deg(angle):.0f}°", f"{1e3 * gap:.1f} mm", f"{1e3 * back:.1f} mm", f"{1e3 * narrow:.1f} mm")
+        (f"{np.rad2deg(angle):.0f}°", f"{1e3 * gap:z.1f} mm", f"{1e3 * back:z.1f} mm", f"{1e3 * narrow:.1f} mm")
         for angle, gap, back, narrow in zip(*(column[::10] for column in columns), strict=True)
     ]
 
@@ -151,7 +157,8 @@ def _row(name: str, bounds: Bounds) -> Sequence[str]:
 
 def _section(workspace: Workspace, raw: Bounds) -> str:
     low = min(workspace.general.height_m[0], 0.0)
-    plot = _Plot((0.0, 0.5), (low - 0.03, workspace.general.height_m[1] + 0.03), (1100, 1100))
+    far, high = workspace.general.radius_m[1], workspace.general.height_m[1]
+    plot = _Plot((0.0, far + 0.05), (low - 0.03, high + 0.03), (1100, 1100))
     plot.axes(0.05, 0.1, "radius from the first axis (m)", "height (m)")
     plot.dots("cloud", workspace.cloud_m)
     plot.cells(workspace.section.radii_m, workspace.section.heights_m, workspace.section.share, STEP_M)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,15 +18,21 @@ from graspline.episodes.log import EpisodeLog, log_of
 from graspline.episodes.scenario import Scenario
 from graspline.execution.executor import Executor
 from graspline.execution.requests import Motion, Reply
+from graspline.kinematics import ur5e
+from graspline.kinematics.iterative import IterativeSolver
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward, solve
+from graspline.kinematics.targets import Search, Solution, Target, ToolPoint
 from graspline.motion.guards import HoldLost
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import controls_of
 from graspline.parameters import build
+from graspline.robots.gripper_2f85 import HAND
 from graspline.robots.so101 import ARM_JOINTS, FIXED_TIP_M, LOWER, SO101, UPPER
+from graspline.robots.ur5e import UR5E
 from graspline.scenes.cube_table import cube_table
-from graspline.scenes.scene import Scene
+from graspline.scenes.scene import Scene, new_spec
 from graspline.scenes.variation import Variation
+from graspline.spatial.rotations import quaternion_from_matrix
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Draw, Task
 
@@ -53,6 +60,7 @@ def measure(episodes: int, say: Callable[[str], None] = lambda line: None) -> li
         lambda: _tick_cost(say),
         lambda: _crowd_cost(say),
         lambda: _kinematics(say),
+        lambda: _ur5e_kinematics(say),
     ):
         figures += part()
     return figures
@@ -330,6 +338,101 @@ def _mink(poses: Array, say: Callable[[str], None]) -> tuple[float | None, float
         configuration.update(goal)
         target = configuration.get_transform_frame_to_world("tool", "site")
         task.set_target(target)
+        configuration.update(home)
+        for _ in range(100):
+            velocity = mink.solve_ik(configuration, [task], 1.0, "daqp", damping=1e-6, limits=limits)
+            configuration.integrate_inplace(velocity, 1.0)
+            error = task.compute_error(configuration)
+            if np.linalg.norm(error[:3]) < 1e-4 and np.linalg.norm(error[3:]) < 1e-2:
+                solved += 1
+                break
+    return (time.process_time() - began) / len(poses) * 1e6, solved / len(poses)
+
+
+def _ur5e_kinematics(say: Callable[[str], None]) -> list[Figure]:
+    """All eight branches of random reachable poses, alone and in batches; Newton-Raphson and mink on the same ones."""
+    say("inverse kinematics of the UR5e")
+    random = np.random.default_rng(0)
+    joints, starts = random.uniform(-np.pi, np.pi, (2, 10_000, 6))
+    positions, rotations = ur5e.forward(joints)
+    solutions, spent = ur5e.solve(positions, rotations), []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        solutions = ur5e.solve(positions, rotations)
+        spent.append((time.process_time() - began) / len(positions) * 1e6)
+    reached = solutions.reached
+    there, turned = ur5e.forward(solutions.joints_rad)
+    error_m = np.abs(there - positions[:, None])[reached].max()
+    error = np.abs(turned - rotations[:, None])[reached].max()
+    alone_us = float(np.median([_ur5e_alone_us(positions[at::ROUNDS], rotations[at::ROUNDS]) for at in range(ROUNDS)]))
+    newton = _newton(positions[:1000], rotations[:1000], starts, restarts=0)
+    restarted = _newton(positions[:1000], rotations[:1000], starts, restarts=30)
+    peer_us, peer_share = _ur5e_mink(joints[:200], say)
+    values: list[tuple[str, float | None, str, str]] = [
+        ("ur5e_ik_us_alone", alone_us, "µs", "closed form, eight branches of one target per call"),
+        ("ur5e_ik_us_in_10000", float(np.median(spent)), "µs", "closed form, eight branches, per target in one call"),
+        ("ur5e_ik_share_solved", float(reached.any(axis=1).mean()), "", "of reachable poses, closed form"),
+        ("ur5e_ik_worst_error_um", float(error_m * 1e6), "µm", "of all branches that claim success"),
+        ("ur5e_ik_worst_turn_urad", float(error * 1e6), "µrad", "of all branches that claim success"),
+        ("ur5e_newton_us", newton[0], "µs", "Newton-Raphson from one random start, per target"),
+        ("ur5e_newton_share_solved", newton[1], "", "to 10 µm and 0.1 mrad"),
+        ("ur5e_newton_restarted_us", restarted[0], "µs", "Newton-Raphson with up to 30 more starts, per target"),
+        ("ur5e_newton_restarted_share_solved", restarted[1], "", "to 10 µm and 0.1 mrad"),
+        ("ur5e_mink_us", peer_us, "µs", "mink on the same poses, per target"),
+        ("ur5e_mink_share_solved", peer_share, "", "to 0.1 mm and 0.01 rad, from home"),
+    ]
+    return [Figure(name=name, value=value, unit=unit, meaning=meaning) for name, value, unit, meaning in values]
+
+
+def _ur5e_alone_us(positions: Array, rotations: Array) -> float:
+    count = 300
+    began = time.process_time()
+    for index in range(count):
+        ur5e.solve(positions[index : index + 1], rotations[index : index + 1])
+    return (time.process_time() - began) / count * 1e6
+
+
+def _ur5e_model() -> mujoco.MjModel:
+    spec = new_spec()
+    UR5E.add_to(spec)
+    return spec.compile()
+
+
+def _newton(positions: Array, rotations: Array, starts: Array, restarts: int) -> tuple[float, float]:
+    """CPU time per target, and the share of them that converged."""
+    tool = ToolPoint(body=HAND, offset_m=np.array([ur5e.TOOL_M, 0.0, 0.0]))
+    solver = IterativeSolver(_ur5e_model(), UR5E.joints[UR5E.arm], tool)
+    search = Search(damping=0.0, restarts=restarts)
+    targets = [
+        Target(position_m=position, quaternion=quaternion)
+        for position, quaternion in zip(positions, quaternion_from_matrix(rotations), strict=True)
+    ]
+    began = time.process_time()
+    found = [solver.solve(target, starts[at], random=at, search=search) for at, target in enumerate(targets)]
+    spent_us = (time.process_time() - began) / len(targets) * 1e6
+    return spent_us, sum(isinstance(each, Solution) for each in found) / len(targets)
+
+
+def _ur5e_mink(poses: Array, say: Callable[[str], None]) -> tuple[float | None, float | None]:
+    try:
+        import mink  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        say("mink is not installed (pip install mink); its figures are left out")
+        return None, None
+    model = _ur5e_model()
+    configuration = mink.Configuration(model)
+    task = mink.FrameTask(frame_name="tool", frame_type="site", position_cost=1.0, orientation_cost=0.1)
+    limits = [mink.ConfigurationLimit(model)]
+    home = np.array(model.qpos0)
+    for name, angle in zip(UR5E.joints, UR5E.home, strict=True):
+        home[model.joint(name).qposadr[0]] = angle
+    arm = [int(model.joint(name).qposadr[0]) for name in UR5E.joints[UR5E.arm]]
+    solved, began = 0, time.process_time()
+    for pose in poses:
+        goal = home.copy()
+        goal[arm] = pose
+        configuration.update(goal)
+        task.set_target(configuration.get_transform_frame_to_world("tool", "site"))
         configuration.update(home)
         for _ in range(100):
             velocity = mink.solve_ik(configuration, [task], 1.0, "daqp", damping=1e-6, limits=limits)

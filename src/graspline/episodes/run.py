@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.engine.actors import Account, Actor, World
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.camera import Camera
@@ -26,7 +27,7 @@ from graspline.execution.requests import Ask, Driver, Reply, Solve
 from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
 from graspline.rendering.picture import Picture
-from graspline.scenes.scene import Scene
+from graspline.scenes.scene import Bay, Scene
 from graspline.scenes.variation import Variation
 from graspline.spatial.rotations import quaternion_from_matrix, rotate
 from graspline.tasks.task import Draw, Snapshot, Thing
@@ -121,10 +122,12 @@ class Instant:
     engine: Engine
     lane: int
     time_s: float
+    # Who acts in that world, if anybody does.
+    actor: Actor | None = None
 
     def snapshot(self) -> Snapshot:
         """What the simulator knows now."""
-        return snapshot_of(self.engine, self.lane, self.draw, self.time_s)
+        return snapshot_of(self.engine, self.lane, self.draw, self.time_s, self.actor)
 
 
 class Onlooker(Protocol):
@@ -198,6 +201,7 @@ class Studio:
         """Who answers questions, computes and takes pictures can be chosen; see `Executor`."""
         self.engine = engine
         self._diary = _Diary(engine.count)
+        self._actors: dict[int, Actor | None] = {}
         eyesight = Eyesight(engine)
         self._camera = Camera(engine, eyesight, smooth=smooth)
         self.executor = Executor(
@@ -222,10 +226,14 @@ class Studio:
         def drive(reply: Reply) -> Driver:
             if isinstance(player, Machine):
                 return player.run(self.executor.robot, reply, given)
-            return player.drive(Instant(scenario=scenario, draw=draw, engine=self.engine, lane=lane, time_s=0.0), reply)
+            instant = Instant(
+                scenario=scenario, draw=draw, engine=self.engine, lane=lane, time_s=0.0, actor=self.actor(lane)
+            )
+            return player.drive(instant, reply)
 
         still_ticks = 1 if isinstance(player, Machine) else 0
         self.executor.start(lane, drive, draw.start, draw.variation, still_ticks=still_ticks)
+        self._let_act(lane)
 
     def enter(
         self, lane: int, scenario: Scenario, draw: Draw, make_driver: Callable[[Reply], Driver], *, logged: bool
@@ -233,16 +241,17 @@ class Studio:
         """Reset a lane to what was drawn, and let somebody drive from its first tick on who plays no scenario."""
         self._set(lane, scenario, draw, ())
         self.executor.start(lane, make_driver, draw.start, draw.variation, still_ticks=0, logged=logged)
+        self._let_act(lane)
 
     def _set(self, lane: int, scenario: Scenario, draw: Draw, faults: tuple[Fault, ...]) -> Mapping[str, Any]:
         """Make everything ready for a scenario; returns its machine's inputs."""
-        _, for_perception, for_faults, _ = scenario.random()
-        given = scenario.task.given(scenario.parameters, draw, for_perception)
+        random = scenario.random()
+        given = scenario.task.given(scenario.parameters, draw, random.perception)
         context = Context(
             engine=self.engine,
             lane=lane,
             variation=draw.variation,
-            random=for_faults,
+            random=random.faults,
             target=str(given.get("target", self.engine.scene.object_names[0])),
         )
         self._diary.clear(lane)
@@ -250,7 +259,21 @@ class Studio:
             self._diary.targeted[lane][str(given["target"])] = None
         self._camera.begin(lane, draw.variation)
         self.faults.arm(lane, faults, context)
+        self._actors[lane] = scenario.task.actor(scenario.parameters, draw, random.world)
         return given
+
+    def _let_act(self, lane: int) -> None:
+        """Let what acts in this lane's world act now, and again and again while its episode runs."""
+        actor = self._actors[lane]
+        if actor is not None:
+            world = World(engine=self.engine, lane=lane, time_s=self.executor.time_s(lane))
+            for event in actor.act(world):
+                self.executor.apply(lane, event)
+            self.executor.call(lane, actor.period_s, lambda: self._let_act(lane))
+
+    def actor(self, lane: int) -> Actor | None:
+        """Who acts in a lane's world, if anybody does."""
+        return self._actors[lane]
 
     def episode(
         self, lane: int, scenario: Scenario, draw: Draw, machine: Machine, how: Finished, track: Track
@@ -258,7 +281,7 @@ class Studio:
         """What has become of a scenario whose lane is done and stays as it ended."""
         engine, diary, sim_time_s = self.engine, self._diary, track.ticks * self.executor.robot.dt_s
         verdict, evidence, retries = _verdict(how, machine, diary.ended[lane])
-        log, snapshot = log_of(track), snapshot_of(engine, lane, draw, sim_time_s)
+        log, snapshot = log_of(track), snapshot_of(engine, lane, draw, sim_time_s, self.actor(lane))
         return Episode(
             scenario=scenario,
             draw=draw,
@@ -344,7 +367,10 @@ def run_scenarios(
     def tell_onlookers(lane: int, time_s: float, happening: Happening) -> None:
         scenario, draw = playing[lane]
         for onlooker in onlookers:
-            onlooker(Instant(scenario=scenario, draw=draw, engine=engine, lane=lane, time_s=time_s), happening)
+            instant = Instant(
+                scenario=scenario, draw=draw, engine=engine, lane=lane, time_s=time_s, actor=studio.actor(lane)
+            )
+            onlooker(instant, happening)
 
     if onlookers:
         executor.observers.append(tell_onlookers)
@@ -404,8 +430,8 @@ def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) 
     return names[how.how], (), retries
 
 
-def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float) -> Snapshot:
-    """What the simulator knows at this instant: objects, places and the tool."""
+def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float, actor: Actor | None = None) -> Snapshot:
+    """What the simulator, and who acts in it, know at this instant: objects, places and the tool."""
     scene, truth, columns = engine.scene, engine.truth[lane], engine.layout.truth
 
     def thing(name: str, half_extents_m: Array) -> Thing:
@@ -428,13 +454,15 @@ def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float) -> Snapsho
         places={
             place.name: thing(place.name, np.array([place.radius_m, place.radius_m, place.floor_m / 2]))
             for place in scene.places
-        },
+        }
+        | {bay.name: _standing(bay) for bay in scene.bays},
         tool_m=readings[parts["tool_position"]] + rotate(rotation, scene.robot.jaw_law.middle_m(joints[scene.robot.jaw])),
         tool_quaternion=quaternion_from_matrix(rotation),
         jaw_gap_m=gap,
         pad_forces_n=(first, second),
         joints_rad=joints,
         time_s=time_s,
+        accounts=() if actor is None else actor.accounts(World(engine=engine, lane=lane, time_s=time_s)),
     )
 
 
@@ -460,11 +488,42 @@ def truth_of(snapshot: Snapshot) -> dict[str, Any]:
             for name, thing in snapshot.objects.items()
         },
         "places": {
-            name: {**shared(thing), "radius_m": _float(float(thing.half_extents_m[0]))}
+            name: {
+                **shared(thing),
+                **(
+                    {"radius_m": _float(float(thing.half_extents_m[0]))}
+                    if thing.round
+                    else {"size_m": _floats(2 * thing.half_extents_m)}
+                ),
+            }
             for name, thing in snapshot.places.items()
         },
         "tool": tool,
+        **({"blocks": [_account(each) for each in snapshot.accounts]} if snapshot.accounts else {}),
     }
+
+
+def _account(account: Account) -> dict[str, Any]:
+    return {
+        "name": account.name,
+        "colour": account.colour,
+        "size_m": list(account.size_m),
+        "sent_s": account.sent_s,
+        "left_s": _float(account.left_s),
+        "where": account.where,
+    }
+
+
+def _standing(bay: Bay) -> Thing:
+    position = np.array(bay.position_m)
+    return Thing(
+        position_m=position,
+        start_position_m=position,
+        quaternion=np.array([1.0, 0.0, 0.0, 0.0]),
+        speed_m_s=0.0,
+        half_extents_m=np.array(bay.half_extents_m),
+        round=False,
+    )
 
 
 def _floats(values: Array) -> list[float | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
@@ -17,6 +17,16 @@ from graspline.version import VERSION
 SENSOR_STAGE = "last_substep"
 
 
+class Randomness(NamedTuple):
+    """For the scene, for perception, for faults, for what is randomised on top, and for what the world does by itself."""
+
+    scene: np.random.Generator
+    perception: np.random.Generator
+    faults: np.random.Generator
+    varied: np.random.Generator
+    world: np.random.Generator
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scenario:
     """One episode before it is played: task, parameters, seed and faults."""
@@ -26,17 +36,16 @@ class Scenario:
     seed: int
     faults: tuple[str, ...] = ()
 
-    def random(self) -> tuple[np.random.Generator, np.random.Generator, np.random.Generator, np.random.Generator]:
-        """Independent randomness for the scene, for perception, for faults and for what is randomised on top."""
-        scene, perception, faults, varied = map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(4))
-        return scene, perception, faults, varied
+    def random(self) -> Randomness:
+        """Independent randomness for everything that needs some."""
+        return Randomness(*map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(5)))
 
     def draw(self) -> Draw:
         """The random scene it starts from: what the task draws, randomised as its parameters say."""
-        for_scene, _, _, for_variation = self.random()
-        draw = self.task.sample(self.parameters, for_scene)
+        random = self.random()
+        draw = self.task.sample(self.parameters, random.scene)
         settings, scene = self.task.randomization(self.parameters), self.task.scene(self.parameters)
-        return replace(draw, variation=randomized(scene, draw.variation, settings, for_variation))
+        return replace(draw, variation=randomized(scene, draw.variation, settings, random.varied))
 
     def as_dict(self) -> dict[str, Value]:
         """Plain values, with the versions that the bits depend on."""

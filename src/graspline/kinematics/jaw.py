@@ -63,11 +63,12 @@ class _Hand:
         self._model, self._data = model, mujoco.MjData(model)
         joint = model.joint(robot.joints[robot.jaw])
         self._angle = int(joint.qposadr[0])
-        pads = [model.geom(name).id for name in robot.pads]
-        swings = [int(model.geom_bodyid[pad]) == int(joint.bodyid[0]) for pad in pads]
-        self._moving = [pad for pad, swung in zip(pads, swings, strict=True) if swung]
-        self._fixed = [pad for pad, swung in zip(pads, swings, strict=True) if not swung]
+        self._followers = _followers(model, joint.id)
         self._pose(robot.limits.lower[robot.jaw])
+        pads = [model.geom(name).id for name in robot.pads]
+        # Both fingers may move; the one that z points to is called the moving one.
+        self._moving = [pad for pad in pads if self._corners(pad)[:, 2].mean() > 0]
+        self._fixed = [pad for pad in pads if pad not in self._moving]
         self._tip, self._fixed_tip = self._farthest(self._moving), self._farthest(self._fixed)
         # The corners of the moving tip that face the fixed finger when the jaw is shut.
         self._facing = np.argsort(self._corners(self._tip)[:, 2], kind="stable")[:4]
@@ -86,7 +87,10 @@ class _Hand:
         return float(gap), float(back), float(min(ways))
 
     def _pose(self, angle_rad: float) -> None:
-        self._data.qpos[self._angle] = angle_rad
+        qpos, qpos0 = self._data.qpos, self._model.qpos0
+        qpos[self._angle] = angle_rad
+        for follower, law in self._followers:
+            qpos[follower] = qpos0[follower] + np.polynomial.polynomial.polyval(angle_rad - qpos0[self._angle], law)
         mujoco.mj_kinematics(self._model, self._data)
 
     def _farthest(self, pads: list[int]) -> int:
@@ -98,6 +102,15 @@ class _Hand:
         local = _CORNERS * self._model.geom_size[pad]
         world = data.geom_xpos[pad] + local @ data.geom_xmat[pad].reshape(3, 3).T
         return (world - tool.xpos) @ tool.xmat.reshape(3, 3)
+
+
+def _followers(model: mujoco.MjModel, jaw: int) -> list[tuple[int, Array]]:
+    """Where each joint that is geared to the jaw has its angle, and the polynomial that it follows."""
+    geared = (model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_obj2id == jaw)
+    return [
+        (int(model.jnt_qposadr[model.eq_obj1id[gear]]), np.array(model.eq_data[gear, :5]))
+        for gear in np.flatnonzero(geared)
+    ]
 
 
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))

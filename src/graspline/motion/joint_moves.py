@@ -87,6 +87,36 @@ def jaw_move(robot: Robot, start: Command, jaw_rad: float, *, speed_rad_s: float
     return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
 
 
+def with_jaw(
+    robot: Robot,
+    start: Command,
+    positions: Array,
+    velocities: Array,
+    jaw_rad: float,
+    *,
+    speed_rad_s: float,
+    wait: int = 0,
+) -> Path:
+    """A path of the arm, (T + 1, n) each, while the jaw goes to an angle, or as far as it gets, and stays there.
+
+    A jaw at rest may wait for so many ticks.
+    """
+    alone = jaw_move(robot, _only_jaw(robot, start), jaw_rad, speed_rad_s=speed_rad_s)
+    rows = np.clip(np.arange(len(positions)) - wait, 0, alone.ticks)
+    return Path(
+        positions=np.column_stack([positions, alone.positions[rows, robot.jaw]]),
+        velocities=np.column_stack([velocities, alone.velocities[rows, robot.jaw]]),
+        dt_s=robot.dt_s,
+    )
+
+
+def _only_jaw(robot: Robot, start: Command) -> Command:
+    """The same command with an arm at rest."""
+    velocity, acceleration = np.zeros_like(start.velocity), np.zeros_like(start.acceleration)
+    velocity[robot.jaw], acceleration[robot.jaw] = start.velocity[robot.jaw], start.acceleration[robot.jaw]
+    return Command(position=start.position, velocity=velocity, acceleration=acceleration)
+
+
 @functools.cache
 def _jaw_alone(robot: Robot) -> Robot:
     """The jaw as if it were all there is."""

@@ -45,6 +45,15 @@ class ScenePlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bay:
+    """Somewhere things are put that cannot move: the rectangle of a level surface, in W."""
+
+    name: str
+    position_m: tuple[float, float, float]
+    half_extents_m: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lying:
     """One thing of a start state: where its middle is on the table, its half extents, mass and heading."""
 
@@ -71,6 +80,7 @@ class Scene:
     model: mujoco.MjModel
     objects: tuple[SceneObject, ...]
     places: tuple[ScenePlace, ...] = ()
+    bays: tuple[Bay, ...] = ()
 
     @property
     def object_names(self) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from graspline.errors import InputError, nearest
 from graspline.tasks.grab.task import GRAB
 from graspline.tasks.lift_cube import LIFT_CUBE
 from graspline.tasks.oranges.task import ORANGES
+from graspline.tasks.sort.task import SORT
 from graspline.tasks.task import Task
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (LIFT_CUBE, ORANGES, GRAB)}
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (LIFT_CUBE, ORANGES, GRAB, SORT)}
 
 
 def find_task(name: str) -> Task[Any]:

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.engine.actors import Account, Actor
 from graspline.evidence import Evidence
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
@@ -61,8 +62,10 @@ class Thing:
     start_position_m: Array
     quaternion: Array
     speed_m_s: float
-    # An object's, or a round place's with its radius twice.
+    # A round place has its radius twice.
     half_extents_m: Array
+    # Of a place: whether it has a radius.
+    round: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,8 @@ class Snapshot:
     # Every joint of the robot.
     joints_rad: Array
     time_s: float
+    # What the world has sent since the start, where it sends anything.
+    accounts: tuple[Account, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,5 +125,7 @@ class Task(Generic[P]):
     problems: Callable[[P], list[str]] = lambda parameters: []
     # What varies from episode to episode besides what `sample` draws.
     randomization: Callable[[P], Randomization] = lambda parameters: Randomization()
+    # What acts in an episode's world by itself; its randomness is its own.
+    actor: Callable[[P, Draw, np.random.Generator], Actor | None] = lambda parameters, draw, random: None
     # The same parameters with everything in the scene that faults may need.
     equipped: Callable[[P], P] = lambda parameters: parameters

@@ -1,0 +1,90 @@
+"""Progress from 0 to 1 over time: jerk-limited by ruckig, or the cubic of one polynomial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import ruckig
+from numpy.typing import NDArray
+
+from graspline.motion.path import Command, Path
+from graspline.robots.robot import Robot
+
+Array = NDArray[np.float64]
+Scaling = Literal["ruckig", "cubic"]
+
+# Peaks of the cubic 3 s² - 2 s³ over a time of 1.
+CUBIC_SPEED, CUBIC_PUSH = 1.5, 6.0
+_ONE = ruckig.Ruckig(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """How fast progress may change: its first, second and third derivative."""
+
+    speed: float
+    push: float
+    jerk: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Progress:
+    """From 0 to 1, at rest at both ends."""
+
+    duration_s: float
+    # None for the cubic.
+    profile: ruckig.Trajectory | None = None
+
+    def at(self, times_s: Array) -> tuple[Array, Array]:
+        """Progress and its rate at these times, (T,) each; 0 before it begins and 1 after it has ended."""
+        times = np.clip(times_s, 0.0, self.duration_s)
+        if self.profile is None:
+            share = times / self.duration_s
+            return share * share * (3 - 2 * share), 6 * share * (1 - share) / self.duration_s
+        rows = np.array([self.profile.at_time(time)[:2] for time in times.tolist()])
+        progress, rate = rows[:, 0, 0], rows[:, 1, 0]
+        return np.clip(progress, 0.0, 1.0), rate
+
+    def when(self, progress: float) -> float:
+        """The time at which this much is done."""
+        if progress <= 0.0:
+            return 0.0
+        if progress >= 1.0:
+            return self.duration_s
+        if self.profile is not None:
+            found = self.profile.get_first_time_at_position(0, progress)
+            return self.duration_s if found is None else float(found)
+        # The root of 2 s³ - 3 s² + p in [0, 1].
+        return self.duration_s * float(0.5 - np.sin(np.arcsin(1 - 2 * progress) / 3))
+
+
+def soonest(rates: Rates, scaling: Scaling = "ruckig") -> Progress:
+    """The shortest progress that keeps these rates; the cubic's jerk is not bounded."""
+    if scaling == "cubic":
+        return Progress(duration_s=max(CUBIC_SPEED / rates.speed, (CUBIC_PUSH / rates.push) ** 0.5))
+    request = ruckig.InputParameter(1)
+    request.target_position = [1.0]
+    request.max_velocity, request.max_acceleration, request.max_jerk = [rates.speed], [rates.push], [rates.jerk]
+    profile = ruckig.Trajectory(1)
+    _ONE.calculate(request, profile)
+    return Progress(duration_s=profile.duration, profile=profile)
+
+
+def required_time_s(robot: Robot, start: Array, target: Array) -> float:
+    """What the slowest joint takes from rest to rest along the cubic, limited in velocity and acceleration, in whole
+    ticks."""
+    way, limits = np.abs(target - start), robot.limits
+    needed = np.maximum(CUBIC_SPEED * way / limits.velocity, np.sqrt(CUBIC_PUSH * way / limits.acceleration))
+    return max(1, int(np.ceil(float(needed.max()) * robot.control_hz - 1e-9))) * robot.dt_s
+
+
+def cubic_move(robot: Robot, start: Command, target: Array) -> Path:
+    """From rest to rest, all joints along the same cubic."""
+    ticks = round(required_time_s(robot, start.position, target) * robot.control_hz)
+    progress, rate = Progress(duration_s=ticks * robot.dt_s).at(np.arange(ticks + 1) * robot.dt_s)
+    way = target - start.position
+    positions = start.position + progress[:, None] * way
+    positions[-1] = target
+    return Path(positions=positions, velocities=rate[:, None] * way, dt_s=robot.dt_s)

@@ -1,0 +1,158 @@
+"""The belt's feeder: sends blocks by what the belt has travelled, takes away what has left, and keeps the books."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from graspline.engine.actors import Account, World
+from graspline.engine.events import Change, Event, Place
+from graspline.scenes.belt_line import (
+    BELT,
+    BELT_END_M,
+    BELT_HALF_WIDTH_M,
+    BELT_START_M,
+    BELT_X_M,
+    OUTPUT_END_M,
+    Size,
+    parked_m,
+    weight_of,
+)
+from graspline.scenes.scene import Scene
+from graspline.tasks.sort.parameters import BeltParameters
+
+# Where blocks appear, and where they have left: a hand's breadth before the belts end.
+SENT_M = BELT_START_M - 0.05
+GONE_M = BELT_END_M + 0.06
+_OUT_M = OUTPUT_END_M + 0.04
+# Lower than this a block has fallen off, farther away than this somebody has taken it.
+_FALLEN_M, _AWAY_M = -0.02, 2.0
+# What is higher than this above a belt is not on it.
+_ON_M = 0.06
+ON_BELT, HELD, MISSED, FALLEN, REMOVED = "on_belt", "held", "missed", "fallen", "removed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """One block of the pool."""
+
+    number: int
+    colour: str
+    size_m: Size
+
+
+def gap_m(belt: BeltParameters, random: np.random.Generator) -> float:
+    """From the middle of one block to that of the next, along the belt."""
+    mean = 1 / belt.density_per_m
+    if belt.spacing == "even":
+        return mean * (1 + random.uniform(-belt.jitter, belt.jitter))
+    return belt.least_gap_m + random.exponential(max(mean - belt.least_gap_m, 0.0))
+
+
+def place_across(belt: BeltParameters, random: np.random.Generator) -> tuple[float, float]:
+    """Where a block lies across the belt, and its heading."""
+    return BELT_X_M + random.uniform(-belt.lateral_m, belt.lateral_m), random.uniform(-np.pi, np.pi)
+
+
+@dataclass(slots=True, kw_only=True)
+class Feeder:
+    """One episode's; it begins with the blocks that lie on the belt, `first`, sent one after the other."""
+
+    belt: BeltParameters
+    scene: Scene
+    pool: Mapping[str, Made]
+    first: tuple[str, ...]
+    random: np.random.Generator
+    # How much the belt must have travelled for the next block to be sent.
+    next_m: float
+    period_s: float = 0.05
+    travelled_m: float = 0.0
+    _free: deque[str] = field(init=False)
+    _books: list[Account] = field(init=False)
+    # Where in the books each block now under way stands.
+    _under_way: dict[str, int] = field(init=False)
+    _last_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._books = [self._sent(name, 0.0) for name in self.first]
+        self._under_way = {name: index for index, name in enumerate(self.first)}
+        self._free = deque(name for name in self.pool if name not in self._under_way)
+
+    def act(self, world: World) -> Sequence[Event]:
+        speed = -float(world.number("geom_surfacevel", BELT)[1])
+        self.travelled_m += speed * (world.time_s - self._last_s)
+        self._last_s = world.time_s
+        events: list[Event] = []
+        for name, index in list(self._under_way.items()):
+            left = self._left(world, name)
+            if left:
+                self._books[index] = replace(self._books[index], left_s=world.time_s, where=left)
+                del self._under_way[name]
+                self._free.append(name)
+                events += self._parked(name)
+        while self.travelled_m >= self.next_m and len(self._books) < self.belt.blocks and self._free:
+            events += self._send(self._free.popleft(), world.time_s, speed)
+        return events
+
+    def accounts(self, world: World) -> tuple[Account, ...]:
+        books = list(self._books)
+        for name, index in self._under_way.items():
+            books[index] = replace(books[index], where=self._left(world, name) or self._where(world, name))
+        return tuple(books)
+
+    def _sent(self, name: str, time_s: float) -> Account:
+        made = self.pool[name]
+        return Account(
+            name=name, colour=made.colour, size_m=made.size_m, sent_s=time_s, left_s=float("nan"), where=ON_BELT
+        )
+
+    def _send(self, name: str, time_s: float, speed_m_s: float) -> list[Event]:
+        x, yaw = place_across(self.belt, self.random)
+        y = SENT_M - (self.travelled_m - self.next_m)
+        self.next_m += gap_m(self.belt, self.random)
+        self._under_way[name] = len(self._books)
+        self._books.append(self._sent(name, time_s))
+        return [
+            Change(edits=(weight_of(name, weightless=False),)),
+            Place(
+                body=name,
+                position_m=(x, y, self.pool[name].size_m[2] / 2),
+                quaternion=(float(np.cos(yaw / 2)), 0.0, 0.0, float(np.sin(yaw / 2))),
+                velocity_m_s=(0.0, -speed_m_s, 0.0),
+            ),
+        ]
+
+    def _parked(self, name: str) -> list[Event]:
+        return [
+            Change(edits=(weight_of(name, weightless=True),)),
+            Place(body=name, position_m=parked_m(self.pool[name].number)),
+        ]
+
+    def _left(self, world: World, name: str) -> str:
+        """Where a block has left by, nothing while it is under way."""
+        x, y, z = world.position_m(name)
+        if max(abs(x), abs(y)) > _AWAY_M:
+            return REMOVED
+        if z < _FALLEN_M:
+            return FALLEN
+        if abs(x - BELT_X_M) <= BELT_HALF_WIDTH_M and (y < GONE_M or y > BELT_START_M):
+            return MISSED
+        bay = self._bay(x, y, z)
+        return bay if bay and x < _OUT_M else ""
+
+    def _where(self, world: World, name: str) -> str:
+        x, y, z = world.position_m(name)
+        if z > _ON_M:
+            return HELD
+        return self._bay(x, y, z) or ON_BELT
+
+    def _bay(self, x: float, y: float, z: float) -> str:
+        for bay in self.scene.bays:
+            middle_x, middle_y, _ = bay.position_m
+            half_x, half_y, _ = bay.half_extents_m
+            if abs(x - middle_x) <= half_x and abs(y - middle_y) <= half_y and z <= _ON_M:
+                return bay.name
+        return ""

@@ -1,0 +1,103 @@
+"""Random lines: which blocks there are, and which of them lie on the belt when an episode begins."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graspline.robots.robot import Robot
+from graspline.robots.ur5e import ur5e
+from graspline.scenes.belt_line import (
+    OUTPUT_END_M,
+    OUTPUT_START_M,
+    PooledBlock,
+    belt_line,
+    block_name,
+    line_start,
+    line_variation,
+    mass_kg,
+)
+from graspline.scenes.scene import Lying, Scene
+from graspline.scenes.variation import Variation
+from graspline.tasks.sort.feeder import GONE_M, SENT_M, Feeder, Made, gap_m, place_across
+from graspline.tasks.sort.parameters import ACCEPTED, COLOURS, SIZES, UNRULED, Sort
+from graspline.tasks.task import Draw
+
+# The first block lies just upstream of what the arm reaches.
+_FIRST_M = 0.5
+_LEAST_POOL = 16
+
+
+def robot_of(parameters: Sort) -> Robot:
+    motion = parameters.motion
+    return ur5e(motion.velocity_rad_s, motion.acceleration_rad_s2, motion.jerk_rad_s3)
+
+
+def pool_size(parameters: Sort) -> int:
+    """Blocks enough for full belts: what lies on the input belt at once, what rides on the outputs, and some to spare."""
+    belt = parameters.belt
+    on_input = (SENT_M - GONE_M) * belt.density_per_m * 1.15
+    riding_s = (OUTPUT_START_M - OUTPUT_END_M) / belt.output_speed_m_s
+    on_output = riding_s * min(belt.density_per_m * belt.speed_m_s, 0.7)
+    spread = 8 if belt.spacing == "random" else 3
+    return max(_LEAST_POOL, int(np.ceil(on_input + on_output)) + spread)
+
+
+def scene_of(parameters: Sort) -> Scene:
+    return belt_line(robot_of(parameters), pool_size(parameters))
+
+
+def sample(parameters: Sort, random: np.random.Generator) -> Draw:
+    """Blocks of random colours and sizes, the belt covered with them from upstream down to where the arm begins."""
+    belt, scene = parameters.belt, scene_of(parameters)
+    blocks: dict[str, PooledBlock] = {}
+    y = _FIRST_M
+    for number in range(len(scene.objects)):
+        size = SIZES[int(random.integers(len(SIZES)))]
+        unruled = random.random() < parameters.blocks.unknown_share
+        names = UNRULED if unruled else ACCEPTED
+        rgb = COLOURS[names[int(random.integers(len(names)))]]
+        lying = None
+        if number < belt.blocks and y < SENT_M:
+            x, yaw = place_across(belt, random)
+            half = (size[0] / 2, size[1] / 2, size[2] / 2)
+            lying = Lying(x_m=x, y_m=y, half_extents_m=half, mass_kg=mass_kg(size), yaw_rad=yaw)
+            y += gap_m(belt, random)
+        blocks[block_name(number)] = PooledBlock(size_m=size, rgb=rgb, lying=lying)
+    variation = line_variation(
+        blocks,
+        belt_m_s=belt.speed_m_s,
+        output_m_s=belt.output_speed_m_s,
+        material=parameters.blocks.material,
+        described={"belt.next_m": y},
+    )
+    return Draw(start=line_start(scene, blocks), variation=variation, refused=0)
+
+
+def feeder(parameters: Sort, draw: Draw, random: np.random.Generator) -> Feeder:
+    """Who sends the rest of the blocks."""
+    scene = scene_of(parameters)
+    pool = {
+        name: Made(number=number, colour=_colour(draw.variation, name), size_m=_size(draw.variation, name))
+        for number, name in enumerate(scene.object_names)
+    }
+    lying = [name for name in pool if _lies(scene, draw, name)]
+    # The block that comes next would lie there, were the belt longer.
+    next_m = draw.variation.described["belt.next_m"] - SENT_M
+    return Feeder(
+        belt=parameters.belt, scene=scene, pool=pool, first=tuple(lying), random=random, next_m=max(next_m, 0.0)
+    )
+
+
+def _lies(scene: Scene, draw: Draw, name: str) -> bool:
+    return bool(abs(draw.start[scene.joint_address(name)]) < 2.0)
+
+
+def _colour(variation: Variation, name: str) -> str:
+    """What a block was painted with; what is randomised on top comes later."""
+    rgba = next(edit.values for edit in variation.edits if (edit.field, edit.element) == ("geom_rgba", name))
+    return next(colour for colour, rgb in COLOURS.items() if rgb == rgba[:3])
+
+
+def _size(variation: Variation, name: str) -> tuple[float, float, float]:
+    half = next(edit.values for edit in variation.edits if (edit.field, edit.element) == ("geom_size", name))
+    return 2 * half[0], 2 * half[1], 2 * half[2]

@@ -1,0 +1,116 @@
+"""What the states of `sort` hand to each other: beliefs about the belt, the catch in hand, and the tally."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, Measurement, at_least, at_most
+from graspline.motion.hops import Hop
+from graspline.motion.path import Path
+from graspline.perception.tracks import Track, Tracks
+from graspline.tasks.sort.hand import Grasp
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What has become of blocks, by what the task knows."""
+
+    # Colours that were seen in the right bin, in that order.
+    sorted: tuple[str, ...] = ()
+    # Causes of those that were not.
+    missed: tuple[str, ...] = ()
+    ignored: int = 0
+    # When grips were confirmed.
+    gripped_s: tuple[float, ...] = ()
+
+    @property
+    def settled(self) -> int:
+        return len(self.sorted) + len(self.missed) + self.ignored
+
+    def number_of(self, colour: str) -> int:
+        return self.sorted.count(colour)
+
+    @property
+    def picks_per_min(self) -> float:
+        """From the first grip to the last."""
+        span_s = self.gripped_s[-1] - self.gripped_s[0] if len(self.gripped_s) > 1 else 0.0
+        return 60 * (len(self.gripped_s) - 1) / span_s if span_s > 0 else 0.0
+
+    def evidence(self, blocks: int, share: float) -> Evidence:
+        """The whole account; what nobody saw is missed, too."""
+        wanted = blocks - self.ignored
+        unseen = max(wanted - len(self.sorted) - len(self.missed), 0)
+        causes = dict.fromkeys(self.missed, 0) | ({"unseen": unseen} if unseen else {})
+        for cause in self.missed:
+            causes[cause] += 1
+        return (
+            at_least("sorted_share", len(self.sorted) / wanted if wanted else 1.0, share),
+            _told("blocks", blocks),
+            _told("sorted", len(self.sorted)),
+            at_most("sorted_wrong", 0, 0),
+            *(_told(f"missed_{cause}", count) for cause, count in sorted(causes.items())),
+            _told("ignored", self.ignored),
+            _told("picks_per_min", self.picks_per_min, "1/min"),
+        )
+
+
+def _told(name: str, value: float, unit: str = "") -> Measurement:
+    """A number that is only reported."""
+    return at_least(name, value, 0.0, unit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """Beliefs and tally."""
+
+    tracks: Tracks
+    tally: Tally = field(default_factory=Tally)
+    # Why blocks could not be taken when they were last considered, by track.
+    refused: tuple[tuple[int, str], ...] = ()
+    # When a block that matters was last seen.
+    active_s: float = 0.0
+
+    def seeing(self, tracks: Tracks, time_s: float) -> Line:
+        seen = any(each.last_seen_s == time_s for each in tracks.alive)
+        return replace(self, tracks=tracks, active_s=time_s if seen else self.active_s)
+
+    def refusing(self, number: int, reason: str) -> Line:
+        others = tuple(each for each in self.refused if each[0] != number)
+        return replace(self, refused=(*others, (number, reason)))
+
+    def why(self, number: int) -> str:
+        return dict(self.refused).get(number, "late")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catch:
+    """A block that is being gone for, with the hop to it."""
+
+    track: Track
+    grasp: Grasp
+    hop: Hop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Going:
+    """A way through the air: to a block, or home where there is none. `path` is what is left of it."""
+
+    path: Path
+    begins_s: float
+    catch: Catch | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pending:
+    """A block that was let go over a bin and has not been seen there yet."""
+
+    colour: str
+    bin: str
+    # Where it was let go, and when.
+    point_m: Array
+    time_s: float

@@ -1,0 +1,125 @@
+"""The task `sort`: its machine, its goal, and what its outcomes claim."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graspline.evidence import Evidence, at_least, at_most
+from graspline.machine.machine import Machine
+from graspline.machine.table import End, Transition
+from graspline.planning.collision import CollisionWorld
+from graspline.robots.robot import Robot
+from graspline.scenes.belt_line import belt_line
+from graspline.tasks.claims import in_hand
+from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
+from graspline.tasks.sort.line import Line
+from graspline.tasks.sort.parameters import ACCEPTED, Sort
+from graspline.tasks.sort.sight import BeltEye, nothing_yet
+from graspline.tasks.sort.states import account, carry, check, choose, drop, grip, retreat, travel, watch
+from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
+
+CLAIMS = {
+    ("grip", "gripped"): Claim(name="held", asserted=True),
+    ("carry", "carried"): Claim(name="held", asserted=True),
+    ("check", "sorted"): Claim(name="sorted", asserted=True),
+}
+
+
+def build_machine(parameters: Sort) -> Machine:
+    """States and table."""
+    table: dict[str, dict[str, Transition]] = {
+        "watch": {"spotted": "travel", "finished": "account"},
+        "choose": {"planned": "check", "none": "check", "stuck": End("stuck")},
+        "check": {"sorted": "travel", "unseen": "travel", "blocked": "retreat"},
+        "travel": {"met": "grip", "came_home": "watch", "escaped": "retreat", "blocked": "retreat"},
+        "grip": {"gripped": "carry", "missed": "retreat"},
+        "carry": {"carried": "drop", "lost": "retreat", "blocked": "retreat"},
+        "drop": {"released": "choose", "stuck": "choose"},
+        "retreat": {"planned": "travel", "none": "travel", "stuck": End("stuck")},
+        "account": {"done": End("success"), "short": End("too_few_sorted")},
+    }
+    return Machine(
+        name="sort",
+        start="watch",
+        states={
+            "watch": watch,
+            "choose": choose,
+            "check": check,
+            "travel": travel,
+            "grip": grip,
+            "carry": carry,
+            "drop": drop,
+            "retreat": retreat,
+            "account": account,
+        },
+        table=table,
+        inputs={"eye": BeltEye, "world": CollisionWorld, "settings": Sort, "line": Line},
+    )
+
+
+def given(parameters: Sort, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+    """The machine's inputs for one episode."""
+    return {
+        "eye": BeltEye(camera=parameters.sight.camera),
+        "world": collision_world(robot_of(parameters)),
+        "settings": parameters,
+        "line": Line(tracks=nothing_yet(parameters)),
+    }
+
+
+@functools.cache
+def collision_world(robot: Robot) -> CollisionWorld:
+    return CollisionWorld(belt_line(robot, 0))
+
+
+def judge(parameters: Sort, draw: Draw, truth: Snapshot) -> Evidence:
+    """The goal by truth: enough blocks in the right bin, none in a wrong one."""
+    wanted = [each for each in truth.accounts if parameters.rules.bin_for(_known(each.colour)) is not None]
+    right = sum(each.where == parameters.rules.bin_for(_known(each.colour)) for each in wanted)
+    bins = [each for each in truth.accounts if each.where.startswith("bin_")]
+    wrong = sum(each.where != parameters.rules.bin_for(_known(each.colour)) for each in bins)
+    share = right / len(wanted) if wanted else 1.0
+    return (at_least("sorted_share", share, parameters.success_share), at_most("sorted_wrong", wrong, 0))
+
+
+def _known(colour: str) -> str:
+    """A colour as the task calls it."""
+    return colour if colour in ACCEPTED else "unknown"
+
+
+def check_claim(parameters: Sort, claim: str, about: str, truth: Snapshot) -> Evidence:
+    """A block is in the hand; or so many of a colour, the last of them just now, are in their bin."""
+    if claim == "held":
+        nearest = min(truth.objects, key=lambda name: float(np.linalg.norm(truth.objects[name].position_m - truth.tool_m)))
+        return in_hand(truth, nearest)
+    colour, _, number = about.partition(" ")
+    bin_name = parameters.rules.bin_for(colour)
+    there = sum(_known(each.colour) == colour and each.where == bin_name for each in truth.accounts)
+    return (at_least(f"{colour}_in_{bin_name}", there, int(number)),)
+
+
+def probe(parameters: Sort, random: np.random.Generator) -> Probe:
+    raise NotImplementedError
+
+
+SORT = Task(
+    name="sort",
+    summary="UR5e catches blocks off a moving belt by camera and puts each on the belt for its colour",
+    sentence="Sort the blocks by colour.",
+    parameters=Sort,
+    scene=scene_of,
+    sample=sample,
+    probe=probe,
+    machine=build_machine,
+    given=given,
+    judge=judge,
+    claims=CLAIMS,
+    check_claim=check_claim,
+    uses_truth=lambda parameters: False,
+    randomization=lambda parameters: parameters.randomize,
+    actor=feeder,
+)
