@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.perception.belt_blocks import BeltSurface, Catalogue
+from graspline.perception.footprints import gap_m
 from graspline.perception.palette import Paint, Rgb
 from graspline.rendering.picture import Picture
 from graspline.spatial.rotations import rotation_x, rotation_y, rotation_z
@@ -179,8 +180,8 @@ def _quaternion(rotation: Array) -> Array:
     return quaternion
 
 
-def laid_at_random(random: np.random.Generator, shot: Shot, count: int, gap_m: tuple[float, float]) -> list[Laid]:
-    """Blocks within the picture, the boundaries of any two at least the gap's first number apart."""
+def laid_at_random(random: np.random.Generator, shot: Shot, count: int, least_m: float) -> list[Laid]:
+    """Blocks about where the camera looks, any two at least so far apart."""
     reach = shot.height_m * 0.42
     laid: list[Laid] = []
     for _ in range(400):
@@ -193,29 +194,8 @@ def laid_at_random(random: np.random.Generator, shot: Shot, count: int, gap_m: t
             y_m=shot.y_m + random.uniform(-1, 1) * reach * 1.4,
             yaw_rad=random.uniform(-np.pi, np.pi),
         )
-        if all(gap_m[0] < gap_between(block, other) for other in laid):
+        if all(least_m < gap_m(block, other) for other in laid):
             laid.append(block)
         if len(laid) == count:
             break
     return laid
-
-
-def corners(block: Laid) -> Array:
-    """(4, 2): on the belt, in order."""
-    cosine, sine = np.cos(block.yaw_rad), np.sin(block.yaw_rad)
-    local = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * np.array(block.size_m[:2]) / 2
-    return np.array([block.x_m, block.y_m]) + local @ np.array([[cosine, sine], [-sine, cosine]])
-
-
-def gap_between(one: Laid, other: Laid) -> float:
-    """How far apart two blocks are along the axis that separates them best; less than 0 where they overlap."""
-    here, there = corners(one), corners(other)
-    best = -np.inf
-    for ring in (here, there):
-        along = np.roll(ring, -1, axis=0) - ring
-        along /= np.linalg.norm(along, axis=1)[:, None]
-        for normal in np.stack([along[:, 1], -along[:, 0]], axis=1):
-            best = max(
-                best, (there @ normal).min() - (here @ normal).max(), (here @ normal).min() - (there @ normal).max()
-            )
-    return float(best)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -92,22 +93,37 @@ def with_jaw(
     start: Command,
     positions: Array,
     velocities: Array,
-    jaw_rad: float,
+    phases: Sequence[tuple[int, float]],
     *,
     speed_rad_s: float,
-    wait: int = 0,
 ) -> Path:
-    """A path of the arm, (T + 1, n) each, while the jaw goes to an angle, or as far as it gets, and stays there.
+    """A path of the arm, (T + 1, n) each, while the jaw goes to one angle after the other, each from its tick on.
 
-    A jaw at rest may wait for so many ticks.
+    What it has not reached when the next one is due, or the path ends, it does not reach.
     """
-    alone = jaw_move(robot, _only_jaw(robot, start), jaw_rad, speed_rad_s=speed_rad_s)
-    rows = np.clip(np.arange(len(positions)) - wait, 0, alone.ticks)
+    jaw, command = robot.jaw, _only_jaw(robot, start)
+    angles, rates = np.full(len(positions), start.position[jaw]), np.zeros(len(positions))
+    for tick, angle in phases:
+        if 0 < tick < len(angles):
+            command = _jaw_at(robot, start, angles, rates, tick)
+        alone = jaw_move(robot, command, angle, speed_rad_s=speed_rad_s)
+        rows = np.minimum(np.arange(len(angles) - tick), alone.ticks)
+        angles[tick:], rates[tick:] = alone.positions[rows, jaw], alone.velocities[rows, jaw]
     return Path(
-        positions=np.column_stack([positions, alone.positions[rows, robot.jaw]]),
-        velocities=np.column_stack([velocities, alone.velocities[rows, robot.jaw]]),
+        positions=np.column_stack([positions, angles]),
+        velocities=np.column_stack([velocities, rates]),
         dt_s=robot.dt_s,
     )
+
+
+def _jaw_at(robot: Robot, start: Command, angles: Array, rates: Array, tick: int) -> Command:
+    """An arm at rest whose jaw moves as it does at this tick."""
+    position, velocity, acceleration = (np.zeros_like(start.position) for _ in range(3))
+    position[:], position[robot.jaw] = start.position, angles[tick]
+    velocity[robot.jaw] = rates[tick]
+    later = min(tick + 1, len(rates) - 1)
+    acceleration[robot.jaw] = (rates[later] - rates[tick - 1]) / (2 * robot.dt_s)
+    return Command(position=position, velocity=velocity, acceleration=acceleration)
 
 
 def _only_jaw(robot: Robot, start: Command) -> Command:

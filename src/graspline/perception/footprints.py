@@ -1,4 +1,4 @@
-"""How deep blocks that are seen on a belt stand in each other, which real ones do not: one of the two is seen wrongly."""
+"""How deep blocks seen on a belt stand in each other, which real ones do not: one of the two is seen wrongly."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def _drop_yaw(joints: Array, point_m: Array, grasp: Grasp) -> float:
 
 def leaving_bin(grasp: Grasp) -> tuple[Clearance, ...]:
     """How the open hand gets off a block that it has let go."""
-    return (Clearance(height_m=grasp.over_m, along_m=0.006, across_m=0.03),)
+    return (Clearance(height_m=grasp.over_m, along_m=0.008, across_m=0.1),)
 
 
 def is_high(robot: Robot, start: Command) -> bool:

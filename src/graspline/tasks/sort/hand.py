@@ -54,7 +54,7 @@ class Grasp:
         slack = max(grip.slack_m - 0.002 - 2 * sigma_m, 0.002)
         room = max(self.room_m, 0.002)
         return (
-            Clearance(height_m=self.over_m, along_m=slack, across_m=0.02),
+            Clearance(height_m=self.over_m, along_m=slack, across_m=0.1),
             Clearance(height_m=self.over_m + 0.01, along_m=room, across_m=room),
         )
 

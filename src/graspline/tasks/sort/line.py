@@ -64,12 +64,25 @@ def _told(name: str, value: float, unit: str = "") -> Measurement:
     return at_least(name, value, 0.0, unit)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pending:
+    """A block that was let go over a bin and has not been seen there yet."""
+
+    colour: str
+    bin: str
+    # Where it was let go, and when.
+    point_m: Array
+    time_s: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """Beliefs and tally."""
 
     tracks: Tracks
     tally: Tally = field(default_factory=Tally)
+    # Blocks that were let go over a bin and have not been seen there yet.
+    pending: tuple[Pending, ...] = ()
     # Why blocks could not be taken when they were last considered, by track.
     refused: tuple[tuple[int, str], ...] = ()
     # When a block that matters was last seen.
@@ -103,14 +116,3 @@ class Going:
     path: Path
     begins_s: float
     catch: Catch | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pending:
-    """A block that was let go over a bin and has not been seen there yet."""
-
-    colour: str
-    bin: str
-    # Where it was let go, and when.
-    point_m: Array
-    time_s: float

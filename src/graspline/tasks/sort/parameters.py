@@ -84,14 +84,14 @@ class MotionParameters(Parameters):
     acceleration_rad_s2: float = Field(default=15.0, ge=2, le=60, description="acceleration limit of every joint")
     jerk_rad_s3: float = Field(default=600.0, ge=50, le=5000, description="jerk limit of every joint")
     scaling: Scaling = Field(default="ruckig", description="jerk-limited, or the cubic of the seed, which is slower")
-    hop_m: float = Field(default=0.065, ge=0.05, le=0.2, description="how high the hand hops over the belts")
+    hop_m: float = Field(default=0.055, ge=0.045, le=0.2, description="how high the hand hops over the belts")
 
 
 class GripParameters(Parameters):
     """How blocks are taken, and when they count as taken."""
 
     slack_m: float = Field(default=0.010, ge=0.003, le=0.02, description="room between block and either pad before")
-    tip_m: float = Field(default=0.005, ge=0.002, le=0.015, description="how far fingertips stay above the belt")
+    tip_m: float = Field(default=0.014, ge=0.002, le=0.016, description="how far fingertips stay above the belt")
     squeeze_rad: float = Field(default=0.06, ge=0.01, le=0.3, description="how far the jaw is told to close beyond")
     touch_n: float = Field(default=3.0, gt=0, le=50, description="force on both pads that counts as touching")
     touch_s: float = Field(default=0.05, ge=0.0, le=0.5, description="for how long")

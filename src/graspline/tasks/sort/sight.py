@@ -76,6 +76,6 @@ class BeltEye:
         return see_blocks(picture, CATALOGUE, bin_surface(name))
 
 
-# Parts of the wrist camera's picture in which fingers may be, and what they hold.
-FINGERS_PX: Array = np.array([[60.0, 480.0], [150.0, 372.0], [490.0, 372.0], [580.0, 480.0]])
-HELD_PX: Array = np.array([[180.0, 480.0], [180.0, 270.0], [460.0, 270.0], [460.0, 480.0]])
+# Parts of the wrist camera's picture in which fingers may be, however wide, and what they hold.
+FINGERS_PX: Array = np.array([[-1.0, 480.0], [-1.0, 366.0], [640.0, 366.0], [640.0, 480.0]])
+HELD_PX: Array = np.array([[170.0, 480.0], [170.0, 260.0], [470.0, 260.0], [470.0, 480.0]])

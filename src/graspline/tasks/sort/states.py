@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import at_least, at_most, passes
+from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import BothPadsTouch, Guard, HoldLost, TrackingError
-from graspline.motion.hops import Clearance, NoHop, Ride
+from graspline.motion.hops import Clearance, Hop, NoHop, Ride
 from graspline.motion.joint_moves import brake, jaw_move, with_jaw
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import Command, Path, check_path
 from graspline.perception.tracks import Tracks, without
 from graspline.planning.collision import CollisionWorld
+from graspline.rendering.picture import Picture
 from graspline.robots.robot import Robot
 from graspline.tasks.sort.choice import (
     DOWNSTREAM_M,
@@ -54,6 +55,12 @@ _LEAST_QUIET_S, _MOST_QUIET_S = 8.0, 60.0
 _IN_BIN_M = 0.05
 # It counts once the hand is this far away.
 _LEFT_M = 0.09
+# Bins are looked at from above, whichever camera follows the belt.
+ABOVE = BeltEye(camera="overhead")
+# Fingers are clear of a block this far from it on either side, by their reference; they trail it a little.
+_FREE_M = 0.006
+# They begin to close this long before the hand has come down.
+_EARLY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,15 +80,9 @@ class Caught:
     caught: Catch
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
-    line: Line
-    pending: Pending
-
-
 def watch(
     last: Reply, robot: Robot, eye: BeltEye, world: CollisionWorld, settings: Sort, line: Line
-) -> Producing[Gives[Literal["spotted"], Spotted] | Gives[Literal["finished"], Watched]]:
+) -> Producing[Gives[Literal["spotted"], Spotted] | Gives[Literal["finished", "in_doubt"], Watched]]:
     """Look at the belt until there is a block to go for, or nothing more to come."""
     reply = last
     if reply.command.velocity.any():
@@ -89,6 +90,8 @@ def watch(
     while True:
         line, reply = yield from _look(eye, line, reply)
         line = _settled(line, settings, reply.time_s)
+        if line.pending:
+            return Gives("in_doubt", Watched(line=line))
         if _is_over(line, settings, reply.time_s):
             return Gives("finished", Watched(line=line))
         choice = yield from solved(
@@ -96,7 +99,11 @@ def watch(
         )
         line = _noted(line, choice)
         if choice.catch is not None:
-            going = _going(robot, reply, choice.catch, 0.0)
+            hop, phases = choice.catch.hop, _to_grip(robot, settings, choice.catch)
+            path = with_jaw(
+                robot, reply.command, hop.positions, hop.velocities, phases, speed_rad_s=_jaw_speed(robot)
+            )
+            going = Going(path=path, begins_s=reply.time_s, catch=choice.catch)
             return Gives("spotted", Spotted(line=line, going=going))
         reply = yield Motion("watch", still(robot, reply.command, 1 / settings.sight.rate_hz))
 
@@ -105,21 +112,27 @@ def choose(
     last: Reply, robot: Robot, world: CollisionWorld, settings: Sort, line: Line, caught: Catch
 ) -> Producing[Gives[Literal["planned", "none"], Spotted] | Outcome[Literal["stuck"]]]:
     """The next block, straight from where the hand is; or home, if there is none to go for."""
-    return (yield from _onward(last, robot, world, settings, line, leaving_bin(caught.grasp)))
+    return (yield from _onward(last, robot, world, settings, line, leaving_bin(caught.grasp), caught))
 
 
 def retreat(
     last: Reply, robot: Robot, world: CollisionWorld, settings: Sort, line: Line
 ) -> Producing[Gives[Literal["planned", "none"], Spotted] | Outcome[Literal["stuck"]]]:
     """Up and away from what went wrong, to another block or home."""
-    return (yield from _onward(last, robot, world, settings, line, LEAVING_ANYTHING))
+    return (yield from _onward(last, robot, world, settings, line, LEAVING_ANYTHING, None))
 
 
 def _onward(
-    last: Reply, robot: Robot, world: CollisionWorld, settings: Sort, line: Line, leaving: tuple[Clearance, ...]
+    last: Reply,
+    robot: Robot,
+    world: CollisionWorld,
+    settings: Sort,
+    line: Line,
+    leaving: tuple[Clearance, ...],
+    caught: Catch | None,
 ) -> Producing[Gives[Literal["planned", "none"], Spotted] | Outcome[Literal["stuck"]]]:
     reply = last
-    if reply.command.velocity.any():
+    if reply.command.velocity[robot.arm].any():
         reply = yield Motion("brake", brake(robot, reply.command))
     line = _settled(line, settings, reply.time_s)
     choice = yield from solved(
@@ -127,13 +140,19 @@ def _onward(
     )
     line = _noted(line, choice)
     over_m = max(each.height_m for each in leaving)
+    wide_rad = float(reply.command.position[robot.jaw]) if not caught else caught.grasp.open_rad
     if choice.catch is not None:
-        return Gives("planned", Spotted(line=line, going=_going(robot, reply, choice.catch, over_m)))
+        path = _leaving_with_jaw(
+            robot, reply.command, choice.catch.hop, wide_rad, over_m, _to_grip(robot, settings, choice.catch)
+        )
+        going = Going(path=path, begins_s=reply.time_s, catch=choice.catch)
+        return Gives("planned", Spotted(line=line, going=going))
     home = yield from solved(plan_home, robot, settings, reply.command, reply.time_s, leaving)
     if isinstance(home, NoHop):
         return Outcome("stuck")
-    jaw_rad = float(robot.home[robot.jaw])
-    path = _with_jaw(robot, reply.command, home.positions, home.velocities, jaw_rad, over_m=over_m)
+    path = _leaving_with_jaw(
+        robot, reply.command, home, wide_rad, over_m, ((0, float(robot.home[robot.jaw])),)
+    )
     return Gives("none", Spotted(line=line, going=Going(path=path, begins_s=reply.time_s, catch=None)))
 
 
@@ -168,7 +187,7 @@ def grip(
 ) -> Producing[Gives[Literal["gripped", "missed"], Watched]]:
     """Close while riding along with the block, and hold what is felt against its width."""
     grip, grasp, ride = settings.grip, caught.grasp, ride_of(caught.track, caught.grasp)
-    jaw_rad = float(robot.jaw_law.angle_rad(grasp.width_m)) - grip.squeeze_rad
+    jaw_rad = _gripped_rad(robot, settings, caught)
     closing = jaw_move(robot, _resting(last.command), jaw_rad, speed_rad_s=_jaw_speed(robot))
     path = _riding(robot, last, ride, grasp.rotation, closing.duration_s + grip.touch_s + 0.05, jaw_rad)
     line = replace(line, tracks=without(line.tracks, caught.track.number))
@@ -196,7 +215,7 @@ def carry(
     hop = yield from solved(plan_carry, robot, settings, last.command, last.time_s, grasp, bin_name)
     if isinstance(hop, NoHop):
         return Gives("blocked", Watched(line=line), about=colour)
-    jaw_rad = float(robot.jaw_law.angle_rad(grasp.width_m)) - grip.squeeze_rad
+    jaw_rad = _gripped_rad(robot, settings, caught)
     path = _with_jaw(robot, last.command, hop.positions, hop.velocities, jaw_rad)
     least_rad = float(robot.jaw_law.angle_rad(max(grasp.width_m - grip.width_m, 0.0)))
     guards: tuple[Guard, ...] = (HoldLost(least_jaw_rad=least_rad, force_n=grip.lost_n, for_s=0.03), _BLOCKED)
@@ -214,25 +233,27 @@ def carry(
 
 def drop(
     last: Reply, robot: Robot, settings: Sort, line: Line, caught: Catch
-) -> Producing[Gives[Literal["released", "stuck"], Released]]:
+) -> Producing[Gives[Literal["released", "stuck"], Watched]]:
     """Open, and feel that nothing is held any more."""
     grip, colour = settings.grip, caught.track.colour
     bin_name = settings.rules.bin_for(colour)
     assert bin_name is not None
-    jaw_rad = float(robot.jaw_law.angle_rad(caught.grasp.width_m + 2 * grip.slack_m))
-    ended = yield Motion("open", jaw_move(robot, last.command, jaw_rad, speed_rad_s=_jaw_speed(robot)))
+    opening = jaw_move(robot, last.command, caught.grasp.open_rad, speed_rad_s=_jaw_speed(robot))
+    # Fingers that are clear of the block may rise; they go on opening meanwhile.
+    free = opening.positions[:, robot.jaw] >= float(robot.jaw_law.angle_rad(caught.grasp.width_m + 2 * _FREE_M))
+    ended = yield Motion("open", _cut(opening, max(1, int(np.argmax(free))))[0])
     at = ended.readings.tool_position_m.copy()
     pending = Pending(colour=colour, bin=bin_name, point_m=at, time_s=ended.time_s)
+    line = replace(line, pending=(*line.pending, pending))
     evidence = (at_most("stronger_pad_force", max(ended.readings.pad_forces_n()), grip.lost_n, "N"),)
-    return Gives("released" if passes(evidence) else "stuck", Released(line=line, pending=pending), evidence)
+    return Gives("released" if passes(evidence) else "stuck", Watched(line=line), evidence, about=colour)
 
 
 def check(
-    last: Reply, robot: Robot, eye: BeltEye, settings: Sort, line: Line, going: Going, pending: Pending
+    last: Reply, robot: Robot, eye: BeltEye, settings: Sort, line: Line, going: Going
 ) -> Producing[Gives[Literal["sorted", "unseen", "blocked"], Spotted]]:
     """On the way, look back whether the block lies in its bin."""
     reply, step = last, max(1, round(robot.control_hz / settings.sight.rate_hz))
-    above = BeltEye(camera="overhead")
     while going.path.duration_s > _LAST_S + step * robot.dt_s:
         piece, rest = _cut(going.path, step)
         reply = yield Motion("travel", piece, guards=(_BLOCKED,))
@@ -240,20 +261,56 @@ def check(
         if reply.by != "completed":
             return Gives("blocked", Spotted(line=line, going=going), reply.evidence)
         line, reply = yield from _look(eye, line, reply)
-        if float(np.linalg.norm(reply.readings.tool_position_m - pending.point_m)) < _LEFT_M:
+        found = yield from _confirmed(line, settings, reply)
+        if found is not None:
+            line, evidence, about = found
+            return Gives("sorted", Spotted(line=line, going=going), evidence, about=about)
+    return Gives("unseen", Spotted(line=line, going=going))
+
+
+def recheck(
+    last: Reply, robot: Robot, settings: Sort, line: Line
+) -> Producing[Gives[Literal["sorted", "unseen"], Watched]]:
+    """With the arm out of the way, look once more for blocks that were not seen in their bins."""
+    found = yield from _confirmed(line, settings, last)
+    if found is not None:
+        line, evidence, about = found
+        return Gives("sorted", Watched(line=line), evidence, about=about)
+    tally = replace(line.tally, missed=(*line.tally.missed, *("not_confirmed" for _ in line.pending)))
+    return Gives("unseen", Watched(line=replace(line, tally=tally, pending=())))
+
+
+def _confirmed(
+    line: Line, settings: Sort, reply: Reply
+) -> Generator[Request, Reply, tuple[Line, Evidence, str] | None]:
+    """What is known once blocks are seen in their bins, and which they are; None if none is."""
+    tool = reply.readings.tool_position_m
+    left = [each for each in line.pending if float(np.linalg.norm(tool - each.point_m)) >= _LEFT_M]
+    if not left:
+        return None
+    picture = yield from ABOVE.picture()
+    evidence: Evidence = ()
+    about: list[str] = []
+    for pending in left:
+        apart = _off_m(picture, pending, settings, reply.time_s)
+        if apart is None:
             continue
-        picture = yield from above.picture()
-        for seen in above.in_bin(picture, pending.bin):
-            drift = settings.belt.output_speed_m_s * (reply.time_s - pending.time_s)
-            apart = float(np.hypot(seen.x_m - pending.point_m[0] + drift, seen.y_m - pending.point_m[1]))
-            if seen.colour == pending.colour and seen.whole and apart < _IN_BIN_M:
-                tally = replace(line.tally, sorted=(*line.tally.sorted, pending.colour))
-                evidence = (at_most("from_where_it_was_let_go", apart, _IN_BIN_M, "m"),)
-                about = f"{pending.colour} {tally.number_of(pending.colour)}"
-                line = replace(line, tally=tally)
-                return Gives("sorted", Spotted(line=line, going=going), evidence, about=about)
-    tally = replace(line.tally, missed=(*line.tally.missed, "not_confirmed"))
-    return Gives("unseen", Spotted(line=replace(line, tally=tally), going=going))
+        tally = replace(line.tally, sorted=(*line.tally.sorted, pending.colour))
+        line = replace(line, tally=tally, pending=tuple(each for each in line.pending if each is not pending))
+        evidence += (at_most("from_where_it_was_let_go", apart, _IN_BIN_M, "m"),)
+        about.append(f"{pending.colour} {tally.number_of(pending.colour)}")
+    return (line, evidence, ", ".join(about)) if about else None
+
+
+def _off_m(picture: Picture, pending: Pending, settings: Sort, time_s: float) -> float | None:
+    """How far from where it should be by now a block of this colour lies in the bin; None if none lies near."""
+    drift = settings.belt.output_speed_m_s * (time_s - pending.time_s)
+    off = [
+        float(np.hypot(seen.x_m - pending.point_m[0] + drift, seen.y_m - pending.point_m[1]))
+        for seen in ABOVE.in_bin(picture, pending.bin)
+        if seen.colour == pending.colour and seen.whole
+    ]
+    return min((each for each in off if each <= _IN_BIN_M), default=None)
 
 
 def account(line: Line, settings: Sort) -> Outcome[Literal["done", "short"]]:
@@ -300,21 +357,37 @@ def _is_over(line: Line, settings: Sort, time_s: float) -> bool:
     return time_s - line.active_s > quiet_s
 
 
-def _going(robot: Robot, reply: Reply, catch: Catch, over_m: float) -> Going:
-    hop = catch.hop
-    path = _with_jaw(robot, reply.command, hop.positions, hop.velocities, catch.grasp.open_rad, over_m=over_m)
-    return Going(path=path, begins_s=reply.time_s, catch=catch)
+def _to_grip(robot: Robot, settings: Sort, catch: Catch) -> tuple[tuple[int, float], ...]:
+    """Open for a block on the way to it, and begin to close a moment before the hand is there."""
+    ticks = len(catch.hop.positions) - 1
+    early = max(0, ticks - round(_EARLY_S * robot.control_hz))
+    return (0, catch.grasp.open_rad), (early, _gripped_rad(robot, settings, catch))
+
+
+def _gripped_rad(robot: Robot, settings: Sort, catch: Catch) -> float:
+    """What the jaw is told to hold a block with: less than its width."""
+    return float(robot.jaw_law.angle_rad(catch.grasp.width_m)) - settings.grip.squeeze_rad
 
 
 def _with_jaw(
-    robot: Robot, start: Command, positions: Array, velocities: Array, jaw_rad: float, *, over_m: float = 0.0
+    robot: Robot, start: Command, positions: Array, velocities: Array, jaw_rad: float
 ) -> Path:
-    """A way of the arm with the jaw going to an angle; where that is narrower, not before the hand has risen so far."""
-    wait = 0
-    if over_m and jaw_rad < start.position[robot.jaw] and not start.velocity[robot.jaw]:
-        heights = HAND.forward(positions)[0][:, 2]
-        wait = int(np.argmax(heights > heights[0] + over_m)) if heights.max() > heights[0] + over_m else len(heights)
-    return with_jaw(robot, start, positions, velocities, jaw_rad, speed_rad_s=_jaw_speed(robot), wait=wait)
+    """A way of the arm with the jaw going to an angle."""
+    return with_jaw(robot, start, positions, velocities, ((0, jaw_rad),), speed_rad_s=_jaw_speed(robot))
+
+
+def _leaving_with_jaw(
+    robot: Robot, start: Command, hop: Hop, wide_rad: float, over_m: float, phases: Sequence[tuple[int, float]]
+) -> Path:
+    """A way up from a block: the jaw opens wide until the hand has risen so far, then goes where the phases say."""
+    heights = HAND.forward(hop.positions)[0][:, 2]
+    above = heights > heights[0] + over_m
+    risen = int(np.argmax(above)) if above.any() else len(heights) - 1
+    later = [(max(tick, risen), angle) for tick, angle in phases]
+    wide = max(wide_rad, float(start.position[robot.jaw]))
+    return with_jaw(
+        robot, start, hop.positions, hop.velocities, ((0, wide), *later), speed_rad_s=_jaw_speed(robot)
+    )
 
 
 def _jaw_speed(robot: Robot) -> float:

@@ -19,26 +19,28 @@ from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
 from graspline.tasks.sort.line import Line
 from graspline.tasks.sort.parameters import ACCEPTED, Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
-from graspline.tasks.sort.states import account, carry, check, choose, drop, grip, retreat, travel, watch
+from graspline.tasks.sort.states import account, carry, check, choose, drop, grip, recheck, retreat, travel, watch
 from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
 
 CLAIMS = {
     ("grip", "gripped"): Claim(name="held", asserted=True),
     ("carry", "carried"): Claim(name="held", asserted=True),
     ("check", "sorted"): Claim(name="sorted", asserted=True),
+    ("recheck", "sorted"): Claim(name="sorted", asserted=True),
 }
 
 
 def build_machine(parameters: Sort) -> Machine:
     """States and table."""
     table: dict[str, dict[str, Transition]] = {
-        "watch": {"spotted": "travel", "finished": "account"},
+        "watch": {"spotted": "travel", "in_doubt": "recheck", "finished": "account"},
         "choose": {"planned": "check", "none": "check", "stuck": End("stuck")},
         "check": {"sorted": "travel", "unseen": "travel", "blocked": "retreat"},
         "travel": {"met": "grip", "came_home": "watch", "escaped": "retreat", "blocked": "retreat"},
         "grip": {"gripped": "carry", "missed": "retreat"},
         "carry": {"carried": "drop", "lost": "retreat", "blocked": "retreat"},
         "drop": {"released": "choose", "stuck": "choose"},
+        "recheck": {"sorted": "watch", "unseen": "watch"},
         "retreat": {"planned": "travel", "none": "travel", "stuck": End("stuck")},
         "account": {"done": End("success"), "short": End("too_few_sorted")},
     }
@@ -53,6 +55,7 @@ def build_machine(parameters: Sort) -> Machine:
             "grip": grip,
             "carry": carry,
             "drop": drop,
+            "recheck": recheck,
             "retreat": retreat,
             "account": account,
         },
@@ -96,10 +99,13 @@ def check_claim(parameters: Sort, claim: str, about: str, truth: Snapshot) -> Ev
     if claim == "held":
         nearest = min(truth.objects, key=lambda name: float(np.linalg.norm(truth.objects[name].position_m - truth.tool_m)))
         return in_hand(truth, nearest)
-    colour, _, number = about.partition(" ")
-    bin_name = parameters.rules.bin_for(colour)
-    there = sum(_known(each.colour) == colour and each.where == bin_name for each in truth.accounts)
-    return (at_least(f"{colour}_in_{bin_name}", there, int(number)),)
+    found: Evidence = ()
+    for each in about.split(", "):
+        colour, _, number = each.partition(" ")
+        bin_name = parameters.rules.bin_for(colour)
+        there = sum(_known(sent.colour) == colour and sent.where == bin_name for sent in truth.accounts)
+        found += (at_least(f"{colour}_in_{bin_name}", there, int(number)),)
+    return found
 
 
 def probe(parameters: Sort, random: np.random.Generator) -> Probe:
