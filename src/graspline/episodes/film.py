@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ Pixels = NDArray[np.uint8]
 _INSET = 0.3125
 _INSET_TOP = 0.085
 _EDGE_PX = 2
+# Pictures that a task's eyes are shown with are as large as those it looks at.
+_SEEN_PX = (640, 480)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +44,11 @@ def film(episode: Episode, scene: Scene, path: Path, *, fps: int = 30) -> str:
     kind = "rays" if gl_problem() else "gl"
     width, height, fps = (640, 480, fps) if kind == "gl" else (320, 240, min(fps, 5))
     ticks = range(0, len(episode.log.states), scene.robot.control_hz // fps)
-    with VideoWriter(path, width, height, fps) as video:
-        for frame in _frames(episode, scene, [_moment(episode, scene, tick, ticks) for tick in ticks], width, height):
+    moments = [_moment(episode, scene, tick, ticks) for tick in ticks]
+    annotator = episode.scenario.task.annotator
+    frames = (_frames if annotator is None else _side_by_side)(episode, scene, moments, width, height)
+    with VideoWriter(path, width if annotator is None else 2 * width, height, fps) as video:
+        for frame in frames:
             video.write(frame)
     return kind
 
@@ -60,7 +66,8 @@ def still_sheet(
     if moments is None:
         ticks = np.linspace(0, len(episode.log.states) - 1, count).astype(int).tolist()
         moments = [_moment(episode, scene, tick, ticks) for tick in ticks]
-    frames = list(_frames(episode, scene, moments, 320, 240))
+    annotator = episode.scenario.task.annotator
+    frames = list((_frames if annotator is None else _side_by_side)(episode, scene, moments, 320, 240))
     Image.fromarray(contact_sheet(frames, columns)).save(path, optimize=True)
 
 
@@ -84,6 +91,26 @@ def _frames(episode: Episode, scene: Scene, moments: Iterable[Moment], width: in
             picture[top : top + down + 2 * _EDGE_PX, : across + 2 * _EDGE_PX] = 0
             picture[top + _EDGE_PX : top + _EDGE_PX + down, _EDGE_PX : _EDGE_PX + across] = corner
             yield caption(picture, [moment.words])
+
+
+def _side_by_side(
+    episode: Episode, scene: Scene, moments: Iterable[Moment], width: int, height: int
+) -> Iterator[Pixels]:
+    """The scene, with the words above, and beside it the camera's picture with what the task makes of it."""
+    task, hz = episode.scenario.task, scene.robot.control_hz
+    assert task.annotator is not None
+    annotate = task.annotator(episode.scenario.parameters)
+    with open_renderer(scene, width, height) as front, open_renderer(scene, *_SEEN_PX) as seen:
+        for moment in moments:
+            picture = _drawn(episode.log, moment.tick, hz, front, "front", shadows=front.name == "gl").copy()
+            shown = shown_tick(episode.log.events, moment.tick, annotate.camera, hz)
+            state, variation = episode.log.states[shown or 0], episode.log.seen_at(shown or 0)
+            view = seen.draw(state, variation, annotate.camera)
+            if shown is None:
+                view = dataclasses.replace(view, rgb=np.zeros_like(view.rgb))
+            drawn = annotate(view, (moment.tick + 1) * scene.robot.dt_s)
+            beside = np.asarray(Image.fromarray(drawn).resize((width, height), Image.Resampling.BILINEAR))
+            yield np.concatenate([caption(picture, [moment.words]), beside], axis=1)
 
 
 def _drawn(

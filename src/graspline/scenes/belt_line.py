@@ -37,6 +37,12 @@ _BELT_THICK_M = 0.04
 _TABLE_M = -0.1
 _RUBBER = (0.17, 0.18, 0.19, 1)
 _FRAME = (0.62, 0.64, 0.66, 1)
+_SIGNS = {
+    "bin_red": (0.75, 0.16, 0.14, 1),
+    "bin_green": (0.18, 0.55, 0.26, 1),
+    "bin_blue": (0.16, 0.32, 0.72, 1),
+    "bin_reject": (0.45, 0.45, 0.45, 1),
+}
 _TABLE_RGBA = (0.72, 0.71, 0.68, 1)
 BELT_FRICTION = (0.7, 0.005, 0.0002)
 # Wood.
@@ -90,6 +96,10 @@ def belt_line(robot: Robot, pool: int) -> Scene:
     spec = new_spec()
     _add_furniture(spec)
     add_light(spec)
+    # The line is three times as long as a table: shadows need a finer map around it, and no speckles on its sides.
+    spec.visual.quality.shadowsize = 8192
+    spec.visual.map.shadowclip = 1.6
+    spec.stat.extent, spec.stat.center = 1.0, (0.3, 0.2, 0.1)
     _add_cameras(spec)
     robot.add_to(spec)
     for number in range(pool):
@@ -168,6 +178,10 @@ def _add_furniture(spec: mujoco.MjSpec) -> None:
     for name, y in OUTPUTS.items():
         along = (OUTPUT_START_M - OUTPUT_END_M) / 2
         _belt(spec, name, ((OUTPUT_START_M + OUTPUT_END_M) / 2, y), (along, OUTPUT_HALF_WIDTH_M))
+        # Below the belts, where no camera that looks for blocks takes them for one.
+        for end, x in (("in", OUTPUT_START_M), ("out", OUTPUT_END_M)):
+            low, high = (x - 0.008, y - 0.07, _TABLE_M + 0.015), (x + 0.008, y + 0.07, -0.048)
+            _box(spec, f"{name}_sign_{end}", low, high, _SIGNS[name], seen_only=True)
 
 
 def _belt(spec: mujoco.MjSpec, name: str, middle_m: tuple[float, float], half_m: tuple[float, float]) -> None:
@@ -188,9 +202,7 @@ def _belt(spec: mujoco.MjSpec, name: str, middle_m: tuple[float, float], half_m:
     _box(spec, f"{name}_frame", low, high, _FRAME, seen_only=True)
 
 
-def _box(
-    spec: mujoco.MjSpec, name: str, low: tuple, high: tuple, rgba: tuple, *, seen_only: bool = False
-) -> None:
+def _box(spec: mujoco.MjSpec, name: str, low: tuple, high: tuple, rgba: tuple, *, seen_only: bool = False) -> None:
     lower, upper = np.array(low), np.array(high)
     spec.worldbody.add_geom(
         name=name,
@@ -204,12 +216,18 @@ def _box(
 
 
 def _add_cameras(spec: mujoco.MjSpec) -> None:
-    """One that shows the whole line to people, and one above the belt that the task may use."""
-    eye, target = np.array([1.75, -1.15, 1.15]), np.array([0.3, 0.1, 0.05])
-    back = eye - target
-    right = np.array([-back[1], back[0], 0.0])
-    spec.worldbody.add_camera(name="front", pos=eye, xyaxes=(*right, *np.cross(back, right)), fovy=42.0)
+    """One that shows the whole line to people, one behind the robot that looks at the outputs past the arm, and one
+    above the belt."""
+    _add_camera(spec, "front", np.array([1.75, -1.15, 1.15]), np.array([0.3, 0.1, 0.05]), 42.0)
+    _add_camera(spec, "bins", np.array([-0.65, 0.0, 1.05]), np.array([0.10, 0.0, 0.0]), 45.0)
     # The picture's width runs along the belt, downstream to the right; fovy as on the wrist.
     spec.worldbody.add_camera(
         name="overhead", pos=(BELT_X_M, 0.15, 1.15), xyaxes=(0, -1, 0, 1, 0, 0), fovy=float(np.degrees(0.82))
     )
+
+
+def _add_camera(spec: mujoco.MjSpec, name: str, eye_m: Array, target_m: Array, fovy_deg: float) -> None:
+    """One that looks at a point, its picture upright."""
+    back = eye_m - target_m
+    right = np.array([-back[1], back[0], 0.0])
+    spec.worldbody.add_camera(name=name, pos=eye_m, xyaxes=(*right, *np.cross(back, right)), fovy=fovy_deg)

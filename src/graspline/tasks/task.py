@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from graspline.engine.actors import Account, Actor
 from graspline.evidence import Evidence
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
+from graspline.rendering.picture import Picture, Pixels
 from graspline.scenes.randomization import Randomization
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
@@ -87,6 +88,15 @@ class Snapshot:
     accounts: tuple[Account, ...] = ()
 
 
+class Annotator(Protocol):
+    """Draws into a camera's pictures, in the order of their times, what a task sees in them."""
+
+    @property
+    def camera(self) -> str: ...
+
+    def __call__(self, picture: Picture, time_s: float) -> Pixels: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """What a state says about one object by ending with an outcome: that something is so, or that it is not."""
@@ -125,7 +135,11 @@ class Task(Generic[P]):
     problems: Callable[[P], list[str]] = lambda parameters: []
     # What varies from episode to episode besides what `sample` draws.
     randomization: Callable[[P], Randomization] = lambda parameters: Randomization()
+    # Shows what the task makes of one camera's pictures, for films; made anew for each.
+    annotator: Callable[[P], Annotator] | None = None
     # What acts in an episode's world by itself; its randomness is its own.
     actor: Callable[[P, Draw, np.random.Generator], Actor | None] = lambda parameters, draw, random: None
     # The same parameters with everything in the scene that faults may need.
     equipped: Callable[[P], P] = lambda parameters: parameters
+    # Settings, as `--set` reads them, of an order with as little to do as a trial needs.
+    brief: tuple[str, ...] = ()

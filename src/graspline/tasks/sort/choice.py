@@ -15,15 +15,12 @@ from graspline.perception.tracks import Track, Tracks
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import OUTPUTS
-from graspline.tasks.sort.hand import HOME_YAW_RAD, Grasp, grasps_of, tool_height_m
-from graspline.tasks.sort.line import Catch
+from graspline.tasks.sort.hand import DOWNSTREAM_M, HOME_YAW_RAD, UPSTREAM_M, Grasp, grasps_of, tool_height_m
 from graspline.tasks.sort.parameters import Sort
 
 Array = NDArray[np.float64]
 
 HAND = Ur5eHand()
-# Blocks are met between these, along the belt.
-UPSTREAM_M, DOWNSTREAM_M = 0.42, -0.42
 # After a meeting it takes so long until the block is off the belt.
 _TAKING_S = 0.5
 # A block that comes into reach later than this is not waited for: there is time to look around.
@@ -32,10 +29,21 @@ _SOON_S = 0.9
 DROP_M = 0.26
 # How far over a bin the hand may be turned from home's heading, in which it leaves a block along its fingers.
 _DROP_TURN_RAD = 0.6
+# About how long a block takes to be gripped, and to be let go.
+_GRIP_S, _DROP_S = 0.14, 0.12
 # Above this height nothing on the belts is in the way of the hand.
 _HIGH_M = 0.2
 # How the hand gets away from where nobody knows what is between its fingers.
 LEAVING_ANYTHING = (Clearance(height_m=0.05, along_m=0.006, across_m=0.03),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catch:
+    """A block that is gone for, how it is taken, and the hop to it."""
+
+    track: Track
+    grasp: Grasp
+    hop: Hop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +65,53 @@ def plan_next(
 ) -> Choice:
     """The block to go for now."""
     refused: list[tuple[int, str]] = []
-    for track in downstream_first(tracks, settings):
+    catches: list[Catch] = []
+    line = downstream_first(tracks, settings)
+    ahead = settings.order.ahead if settings.order.rule == "planned" else 1
+    for track in line:
         found = plan_catch(robot, world, settings, start, now_s, tracks, track, leaving)
         if isinstance(found, Catch):
-            return Choice(catch=found, refused=tuple(refused))
-        refused.append((track.number, found))
-    return Choice(catch=None, refused=tuple(refused))
+            catches.append(found)
+        else:
+            refused.append((track.number, found))
+        if len(catches) == ahead:
+            break
+    if len(catches) > 1:
+        catches.sort(key=lambda each: _worth(each, line, settings), reverse=True)
+    return Choice(catch=catches[0] if catches else None, refused=tuple(refused))
+
+
+def _worth(catch: Catch, line: list[Track], settings: Sort) -> tuple[int, float]:
+    """How many blocks are caught if this one is first and the rest as they leave, and how soon that is done."""
+    at_rad, time_s = _bin_rad(catch.track, settings), catch.hop.ends_s + _GRIP_S
+    time_s += _flight_s(_pan_rad(catch.track, time_s) - at_rad) + _DROP_S
+    caught = 1
+    for track in line:
+        window = _window(track, time_s)
+        if track.number == catch.track.number or window is None:
+            continue
+        meets_s = max(time_s + _flight_s(_pan_rad(track, time_s) - at_rad), window[0])
+        if meets_s <= window[1]:
+            caught += 1
+            at_rad = _bin_rad(track, settings)
+            time_s = meets_s + _GRIP_S + _flight_s(_pan_rad(track, meets_s) - at_rad) + _DROP_S
+    return caught, -time_s
+
+
+def _pan_rad(track: Track, time_s: float) -> float:
+    x, y = track.at(time_s)
+    return float(np.arctan2(y, x))
+
+
+def _bin_rad(track: Track, settings: Sort) -> float:
+    name = settings.rules.bin_for(track.colour)
+    assert name is not None
+    return float(np.arctan2(OUTPUTS[name], DROP_M))
+
+
+def _flight_s(turn_rad: float) -> float:
+    """About how long a hop takes by which the arm turns so far, at default limits."""
+    return 0.45 + 0.3 * abs(turn_rad)
 
 
 def downstream_first(tracks: Tracks, settings: Sort) -> list[Track]:
@@ -131,7 +180,7 @@ def _hop_to(
     window: tuple[float, float],
     leaving: tuple[Clearance, ...],
 ) -> Hop | NoHop:
-    height = max(settings.motion.hop_m, grasp.over_m + 0.012)
+    height = max(settings.motion.hop_m, grasp.hop_m)
     return plan_hop(
         robot,
         HAND,
@@ -172,9 +221,7 @@ def plan_home(
     )
 
 
-def plan_carry(
-    robot: Robot, settings: Sort, start: Command, now_s: float, grasp: Grasp, bin_name: str
-) -> Hop | NoHop:
+def plan_carry(robot: Robot, settings: Sort, start: Command, now_s: float, grasp: Grasp, bin_name: str) -> Hop | NoHop:
     """From where a block was gripped to over its bin."""
     grip = settings.grip
     point = np.array([DROP_M, OUTPUTS[bin_name], tool_height_m(robot, grasp.width_m, grip.tip_m + grip.release_m)])
@@ -186,8 +233,8 @@ def plan_carry(
             now_s=now_s,
             target=Ride(point_m=point, velocity_m_s=np.zeros(3), time_s=now_s),
             rotation=straight_down(_drop_yaw(start.position[robot.arm], point, grasp))[0],
-            rise_m=max(settings.motion.hop_m, grasp.over_m + 0.012),
-            sink_m=settings.motion.hop_m,
+            rise_m=max(settings.motion.hop_m, grasp.hop_m),
+            sink_m=max(settings.motion.hop_m, grasp.hop_m),
             leaving=grasp.leaving(),
             landing=(Clearance(height_m=0.01, along_m=0.02, across_m=0.02),),
             scaling=settings.motion.scaling,

@@ -1,12 +1,17 @@
-"""The belt's feeder: sends blocks by what the belt has travelled, takes away what has left, and keeps the books."""
+"""The belt's feeder: sends blocks by what the belt has travelled, takes away what has left, and keeps the books.
+
+The books are kept by events alone: a block is given its weight when it is sent, and loses it when it has left. So the
+same books come from a log, where nobody acts any more.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graspline.engine.actors import Account, World
 from graspline.engine.events import Change, Event, Place
@@ -23,6 +28,8 @@ from graspline.scenes.belt_line import (
 )
 from graspline.scenes.scene import Scene
 from graspline.tasks.sort.parameters import BeltParameters
+
+Array = NDArray[np.float64]
 
 # Where blocks appear, and where they have left: a hand's breadth before the belts end.
 SENT_M = BELT_START_M - 0.05
@@ -86,21 +93,37 @@ class Feeder:
         self.travelled_m += speed * (world.time_s - self._last_s)
         self._last_s = world.time_s
         events: list[Event] = []
-        for name, index in list(self._under_way.items()):
-            left = self._left(world, name)
-            if left:
-                self._books[index] = replace(self._books[index], left_s=world.time_s, where=left)
-                del self._under_way[name]
-                self._free.append(name)
-                events += self._parked(name)
+
+        def happen(happening: list[Event]) -> None:
+            for event in happening:
+                self.note(event, world.time_s, world.position_m)
+            events.extend(happening)
+
+        for name in list(self._under_way):
+            if self._left(world.position_m(name)):
+                happen(self._parked(name))
         while self.travelled_m >= self.next_m and len(self._books) < self.belt.blocks and self._free:
-            events += self._send(self._free.popleft(), world.time_s, speed)
+            happen(self._send(self._free[0], speed))
         return events
+
+    def note(self, event: Event, time_s: float, position_m: Callable[[str], Array]) -> None:
+        """Enter an event into the books; `position_m` says where a block is right before it, in W."""
+        for edit in event.edits if isinstance(event, Change) else ():
+            name = edit.element
+            if edit == weight_of(name, weightless=False) and name in self._free:
+                self._free.remove(name)
+                self._under_way[name] = len(self._books)
+                self._books.append(self._sent(name, time_s))
+            elif edit == weight_of(name, weightless=True) and name in self._under_way:
+                index = self._under_way.pop(name)
+                self._books[index] = replace(self._books[index], left_s=time_s, where=self._left(position_m(name)))
+                self._free.append(name)
 
     def accounts(self, world: World) -> tuple[Account, ...]:
         books = list(self._books)
         for name, index in self._under_way.items():
-            books[index] = replace(books[index], where=self._left(world, name) or self._where(world, name))
+            at_m = world.position_m(name)
+            books[index] = replace(books[index], where=self._left(at_m) or self._where(at_m))
         return tuple(books)
 
     def _sent(self, name: str, time_s: float) -> Account:
@@ -109,12 +132,10 @@ class Feeder:
             name=name, colour=made.colour, size_m=made.size_m, sent_s=time_s, left_s=float("nan"), where=ON_BELT
         )
 
-    def _send(self, name: str, time_s: float, speed_m_s: float) -> list[Event]:
+    def _send(self, name: str, speed_m_s: float) -> list[Event]:
         x, yaw = place_across(self.belt, self.random)
         y = SENT_M - (self.travelled_m - self.next_m)
         self.next_m += gap_m(self.belt, self.random)
-        self._under_way[name] = len(self._books)
-        self._books.append(self._sent(name, time_s))
         return [
             Change(edits=(weight_of(name, weightless=False),)),
             Place(
@@ -131,9 +152,9 @@ class Feeder:
             Place(body=name, position_m=parked_m(self.pool[name].number)),
         ]
 
-    def _left(self, world: World, name: str) -> str:
-        """Where a block has left by, nothing while it is under way."""
-        x, y, z = world.position_m(name)
+    def _left(self, at_m: Array) -> str:
+        """Where a block that is there has left by, nothing while it is under way."""
+        x, y, z = at_m
         if max(abs(x), abs(y)) > _AWAY_M:
             return REMOVED
         if z < _FALLEN_M:
@@ -143,8 +164,8 @@ class Feeder:
         bay = self._bay(x, y, z)
         return bay if bay and x < _OUT_M else ""
 
-    def _where(self, world: World, name: str) -> str:
-        x, y, z = world.position_m(name)
+    def _where(self, at_m: Array) -> str:
+        x, y, z = at_m
         if z > _ON_M:
             return HELD
         return self._bay(x, y, z) or ON_BELT

@@ -14,10 +14,12 @@ from graspline.perception.tracks import Track
 from graspline.robots.gripper_2f85 import PAD_SIZE_M
 from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import Size
-from graspline.tasks.sort.parameters import GripParameters
+from graspline.tasks.sort.parameters import SIZES, GripParameters
 
 Array = NDArray[np.float64]
 
+# Blocks are met between these, along the belt.
+UPSTREAM_M, DOWNSTREAM_M = 0.42, -0.42
 # At home the hand closes along -y. It stays within a quarter turn of that, or wrist 3 would wind up.
 HOME_YAW_RAD = -np.pi / 2
 # What stands behind a pad's face, and half of how wide fingers are.
@@ -27,6 +29,11 @@ _FINGER_HALF_M = 0.014
 _ROOM_M = 0.002
 # Tips count as above a block from here on.
 _ABOVE_M = 0.004
+# What is to pass over a block is so much higher.
+_PAST_M = 0.006
+# Blocks may lie this near to the fingers without having been seen, and be as high as blocks are made.
+_UNSEEN_M = 0.03
+_TALLEST_M = max(size[2] for size in SIZES)
 # Farther than this nothing is beside anything.
 _BESIDE_M = 0.15
 
@@ -42,7 +49,9 @@ class Grasp:
     tool_m: float
     # From the tips to just above the block's top.
     over_m: float
-    # How far blocks beside it are from the fingers.
+    # How far tips are above the belt.
+    tip_m: float
+    # How far blocks beside it are from the fingers, seen or not.
     room_m: float
 
     @property
@@ -52,19 +61,22 @@ class Grasp:
     def landing(self, grip: GripParameters, sigma_m: float) -> tuple[Clearance, ...]:
         """How far beside the block the hand may be on its way down."""
         slack = max(grip.slack_m - 0.002 - 2 * sigma_m, 0.002)
-        room = max(self.room_m, 0.002)
-        return (
-            Clearance(height_m=self.over_m, along_m=slack, across_m=0.1),
-            Clearance(height_m=self.over_m + 0.01, along_m=room, across_m=room),
-        )
+        own = Clearance(height_m=self.over_m, along_m=slack, across_m=0.1)
+        return (own, *self._past_others(self.tip_m))
 
     def leaving(self) -> tuple[Clearance, ...]:
         """How far beside where it lay the hand may be with the block on its way up."""
+        return (Clearance(height_m=0.004, along_m=0.004, across_m=0.004), *self._past_others(0.0))
+
+    def _past_others(self, from_m: float) -> tuple[Clearance, ...]:
+        """What reaches down to `from_m` above the belt is beside other blocks until it is above them."""
         room = max(self.room_m, 0.002)
-        return (
-            Clearance(height_m=0.004, along_m=0.004, across_m=0.004),
-            Clearance(height_m=self.over_m + 0.01, along_m=room, across_m=room),
-        )
+        return (Clearance(height_m=_TALLEST_M - from_m + _PAST_M, along_m=room, across_m=room),)
+
+    @property
+    def hop_m(self) -> float:
+        """How high a hop that takes the block off must be."""
+        return _TALLEST_M + _PAST_M + 0.008
 
 
 def grasps_of(
@@ -85,7 +97,15 @@ def grasps_of(
             over = track.size_m[2] - grip.tip_m + _ABOVE_M
             angle = float(robot.jaw_law.angle_rad(gap))
             found.append(
-                Grasp(yaw_rad=yaw, width_m=width, open_rad=angle, tool_m=tool, over_m=over, room_m=room)
+                Grasp(
+                    yaw_rad=yaw,
+                    width_m=width,
+                    open_rad=angle,
+                    tool_m=tool,
+                    over_m=over,
+                    tip_m=grip.tip_m,
+                    room_m=room,
+                )
             )
     return tuple(sorted(found, key=lambda each: -min(each.room_m, 0.03)))
 
@@ -102,10 +122,10 @@ def _near_home(yaw_rad: float) -> float:
 
 
 def _room(track: Track, others: list[Track], time_s: float, yaw_rad: float, gap_m: float) -> float:
-    """How far from the open hand, around its block, the nearest other block is."""
+    """How far from the open hand, around its block, the nearest other block is; there may be one nobody has seen."""
     middle = np.array(track.at(time_s))
     half = (gap_m / 2 + _FINGER_THICK_M, _FINGER_HALF_M)
-    room = _BESIDE_M
+    room = _UNSEEN_M
     for other in others:
         apart = np.array(other.at(time_s)) - middle
         if np.hypot(*apart) > _BESIDE_M:
@@ -123,7 +143,7 @@ def _half(size_m: Size) -> tuple[float, float]:
 def separation_m(
     first: tuple[float, float], first_rad: float, second: tuple[float, float], second_rad: float, apart_m: Array
 ) -> float:
-    """How far two rectangles of these half sides and headings are from each other at least; less than 0 if they meet."""
+    """How far two rectangles of these half sides and headings are apart at least; less than 0 if they meet."""
     best = -np.inf
     for heading in (first_rad, first_rad + np.pi / 2, second_rad, second_rad + np.pi / 2):
         axis = np.array([np.cos(heading), np.sin(heading)])

@@ -33,7 +33,7 @@ def robot_of(parameters: Sort) -> Robot:
 
 
 def pool_size(parameters: Sort) -> int:
-    """Blocks enough for full belts: what lies on the input belt at once, what rides on the outputs, and some to spare."""
+    """Blocks enough for full belts: what lies on the input belt at once, what rides on outputs, and some to spare."""
     belt = parameters.belt
     on_input = (SENT_M - GONE_M) * belt.density_per_m * 1.15
     riding_s = (OUTPUT_START_M - OUTPUT_END_M) / belt.output_speed_m_s

@@ -8,12 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most
-from graspline.motion.hops import Hop
-from graspline.motion.path import Path
-from graspline.perception.tracks import Track, Tracks
-from graspline.tasks.sort.hand import Grasp
+from graspline.perception.tracks import Tracks, without
+from graspline.tasks.sort.hand import DOWNSTREAM_M, UPSTREAM_M
+from graspline.tasks.sort.parameters import Sort
 
 Array = NDArray[np.float64]
+
+# Blocks passed by this much are given up; a belt that runs backwards may bring them again. Those that were seen only
+# once may have been nothing.
+_PASSED_M, _RETURNED_M, _SEEN = 0.03, 0.5, 2
+# Of blocks in bins so many are remembered.
+_REMEMBERED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,38 +86,44 @@ class Line:
 
     tracks: Tracks
     tally: Tally = field(default_factory=Tally)
-    # Blocks that were let go over a bin and have not been seen there yet.
+    # Blocks that were let go over a bin and have not been seen there yet, and the last ones that have.
     pending: tuple[Pending, ...] = ()
+    placed: tuple[Pending, ...] = ()
     # Why blocks could not be taken when they were last considered, by track.
     refused: tuple[tuple[int, str], ...] = ()
-    # When a block that matters was last seen.
+    # When a block was last seen.
     active_s: float = 0.0
 
     def seeing(self, tracks: Tracks, time_s: float) -> Line:
+        """After a look, which may have shown blocks."""
         seen = any(each.last_seen_s == time_s for each in tracks.alive)
         return replace(self, tracks=tracks, active_s=time_s if seen else self.active_s)
 
-    def refusing(self, number: int, reason: str) -> Line:
-        others = tuple(each for each in self.refused if each[0] != number)
-        return replace(self, refused=(*others, (number, reason)))
+    def refusing(self, refused: tuple[tuple[int, str], ...]) -> Line:
+        """After these blocks could not be gone for, for these reasons."""
+        return replace(self, refused=tuple({**dict(self.refused), **dict(refused)}.items()))
 
-    def why(self, number: int) -> str:
-        return dict(self.refused).get(number, "late")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catch:
-    """A block that is being gone for, with the hop to it."""
-
-    track: Track
-    grasp: Grasp
-    hop: Hop
+    def confirming(self, let_go: Pending) -> Line:
+        """After a block was seen where it belongs."""
+        return replace(
+            self,
+            tally=replace(self.tally, sorted=(*self.tally.sorted, let_go.colour)),
+            pending=tuple(each for each in self.pending if each is not let_go),
+            placed=(*self.placed, let_go)[-_REMEMBERED:],
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Going:
-    """A way through the air: to a block, or home where there is none. `path` is what is left of it."""
-
-    path: Path
-    begins_s: float
-    catch: Catch | None
+def given_up(line: Line, settings: Sort, time_s: float) -> Line:
+    """Without blocks that have passed, each counted with the reason for which it was not taken."""
+    for track in line.tracks.alive:
+        downstream, (_, y) = -track.velocity_m_s[1] >= 0, track.at(time_s)
+        if not (y < DOWNSTREAM_M - _PASSED_M if downstream else y > UPSTREAM_M + _RETURNED_M):
+            continue
+        tally = line.tally
+        if track.sightings >= _SEEN and downstream:
+            if settings.rules.bin_for(track.colour) is None:
+                tally = replace(tally, ignored=tally.ignored + 1)
+            else:
+                tally = replace(tally, missed=(*tally.missed, dict(line.refused).get(track.number, "late")))
+        line = replace(line, tracks=without(line.tracks, track.number), tally=tally)
+    return line

@@ -17,10 +17,11 @@ from graspline.scenes.belt_line import (
     BELT_HALF_WIDTH_M,
     BELT_START_M,
     BELT_X_M,
+    OUTPUT_END_M,
     OUTPUT_HALF_WIDTH_M,
+    OUTPUT_START_M,
     OUTPUTS,
 )
-from graspline.scenes.belt_line import OUTPUT_END_M, OUTPUT_START_M
 from graspline.tasks.sort.parameters import CATALOGUE, Sort
 
 WIDTH_PX, HEIGHT_PX = 640, 480

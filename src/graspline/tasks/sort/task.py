@@ -15,11 +15,14 @@ from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import belt_line
 from graspline.tasks.claims import in_hand
+from graspline.tasks.sort.annotation import Annotator
+from graspline.tasks.sort.checking import account, check, recheck
+from graspline.tasks.sort.handling import carry, drop, grip
 from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
 from graspline.tasks.sort.line import Line
 from graspline.tasks.sort.parameters import ACCEPTED, Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
-from graspline.tasks.sort.states import account, carry, check, choose, drop, grip, recheck, retreat, travel, watch
+from graspline.tasks.sort.states import choose, retreat, travel, watch
 from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
 
 CLAIMS = {
@@ -97,7 +100,8 @@ def _known(colour: str) -> str:
 def check_claim(parameters: Sort, claim: str, about: str, truth: Snapshot) -> Evidence:
     """A block is in the hand; or so many of a colour, the last of them just now, are in their bin."""
     if claim == "held":
-        nearest = min(truth.objects, key=lambda name: float(np.linalg.norm(truth.objects[name].position_m - truth.tool_m)))
+        apart = {name: float(np.linalg.norm(each.position_m - truth.tool_m)) for name, each in truth.objects.items()}
+        nearest = min(apart, key=apart.__getitem__)
         return in_hand(truth, nearest)
     found: Evidence = ()
     for each in about.split(", "):
@@ -128,4 +132,7 @@ SORT = Task(
     uses_truth=lambda parameters: False,
     randomization=lambda parameters: parameters.randomize,
     actor=feeder,
+    annotator=Annotator,
+    # Six blocks, close to each other; whoever loses one of them and sorts the others has recovered.
+    brief=("belt.blocks=6", "belt.density_per_m=4", "success_share=0.8"),
 )

@@ -1,0 +1,85 @@
+"""Whether blocks are where they belong: `check`, `recheck`, `account`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from graspline.evidence import Evidence, at_most, passes
+from graspline.execution.requests import Motion, Reply, Request
+from graspline.machine.outcome import Gives, Outcome, Producing
+from graspline.perception.belt_blocks import BlockSeen
+from graspline.robots.robot import Robot
+from graspline.tasks.sort.line import Line, Pending
+from graspline.tasks.sort.parameters import Sort
+from graspline.tasks.sort.sight import BeltEye
+from graspline.tasks.sort.states import BLOCKED, LAST_S, Spotted, Watched, look, piece_ticks
+from graspline.tasks.sort.ways import Going, cut
+
+# Bins are looked at past the arm, whichever camera follows the belt.
+BINS = BeltEye(camera="bins")
+# A block in a bin is this near to where the output belt has carried it since it was let go. It counts once the hand is
+# this far away.
+_IN_BIN_M = 0.035
+_LEFT_M = 0.09
+
+
+def check(
+    last: Reply, robot: Robot, eye: BeltEye, settings: Sort, line: Line, going: Going
+) -> Producing[Gives[Literal["sorted", "unseen", "blocked"], Spotted]]:
+    """On the way, look back whether the block lies in its bin."""
+    while going.path.duration_s > LAST_S + piece_ticks(robot, settings) * robot.dt_s:
+        piece, rest = cut(going.path, piece_ticks(robot, settings))
+        reply = yield Motion("travel", piece, guards=(BLOCKED,))
+        going = replace(going, path=rest)
+        if reply.by != "completed":
+            return Gives("blocked", Spotted(line=line, going=going), reply.evidence)
+        line = yield from look(eye, line, reply)
+        line, evidence, about = yield from _confirmed(line, settings, reply)
+        if about:
+            return Gives("sorted", Spotted(line=line, going=going), evidence, about=about)
+    return Gives("unseen", Spotted(line=line, going=going))
+
+
+def recheck(last: Reply, settings: Sort, line: Line) -> Producing[Gives[Literal["sorted", "unseen"], Watched]]:
+    """With the arm out of the way, look once more for blocks that were not seen in their bins."""
+    line, evidence, about = yield from _confirmed(line, settings, last)
+    if about:
+        return Gives("sorted", Watched(line=line), evidence, about=about)
+    missed = (*line.tally.missed, *("not_confirmed" for _ in line.pending))
+    return Gives("unseen", Watched(line=replace(line, tally=replace(line.tally, missed=missed), pending=())))
+
+
+def account(line: Line, settings: Sort) -> Outcome[Literal["done", "short"]]:
+    """Hold what was sorted against what was sent."""
+    evidence = line.tally.evidence(settings.belt.blocks, settings.success_share)
+    return Outcome("done" if passes(evidence) else "short", evidence)
+
+
+def _confirmed(line: Line, settings: Sort, reply: Reply) -> Generator[Request, Reply, tuple[Line, Evidence, str]]:
+    """What is known after a look at the bins, and which blocks it showed for the first time."""
+    tool, evidence, about = reply.readings.tool_position_m, (), []
+    left = [each for each in line.pending if float(np.linalg.norm(tool - each.point_m)) >= _LEFT_M]
+    if not left:
+        return line, (), ""
+    picture = yield from BINS.picture()
+    for name in {each.bin: None for each in left}:
+        mine = [each for each in (*line.placed, *line.pending) if each.bin == name]
+        for seen in BINS.in_bin(picture, name):
+            # A block that was seen there before may be the one that is seen now.
+            found = min(mine, key=lambda each: _off_m(seen, each, settings, reply.time_s))
+            off_m = _off_m(seen, found, settings, reply.time_s)
+            if found in left and found in line.pending and seen.colour == found.colour and off_m <= _IN_BIN_M:
+                line = line.confirming(found)
+                evidence += (at_most("off_where_it_must_be", off_m, _IN_BIN_M, "m"),)
+                about.append(f"{found.colour} {line.tally.number_of(found.colour)}")
+    return line, evidence, ", ".join(about)
+
+
+def _off_m(seen: BlockSeen, let_go: Pending, settings: Sort, time_s: float) -> float:
+    """How far a block is from where one that was let go must be by now; the output belts run along -x."""
+    drift = settings.belt.output_speed_m_s * (time_s - let_go.time_s)
+    return float(np.hypot(seen.x_m - let_go.point_m[0] + drift, seen.y_m - let_go.point_m[1]))
