@@ -16,6 +16,7 @@ from graspline.cli import (
     export,
     generate,
     inspect,
+    rates,
     replay,
     report,
     run,
@@ -55,6 +56,7 @@ app.command("replay")(replay.command)
 app.command("doctor")(doctor.command)
 app.command("campaign")(campaign.campaign)
 app.command("audit")(audit.audit)
+app.command("rates")(rates.rates)
 app.command("bench")(bench.bench)
 
 

@@ -245,8 +245,8 @@ def ur5e(velocity_rad_s: float = 3.0, acceleration_rad_s2: float = 15.0, jerk_ra
         limits=JointLimits(
             lower=LOWER,
             upper=UPPER,
-            # Each finger then moves at up to 143 mm/s; the real ones do 150.
-            velocity=np.array([velocity_rad_s] * 6 + [2.5]),
+            # The gap then changes by up to 150 mm/s, as that of the real one does.
+            velocity=np.array([velocity_rad_s] * 6 + [1.35]),
             acceleration=np.array([acceleration_rad_s2] * 6 + [50.0]),
             jerk=np.array([jerk_rad_s3] * 6 + [1500.0]),
         ),

@@ -82,7 +82,10 @@ class Grasp:
 def grasps_of(
     robot: Robot, track: Track, others: Iterable[Track], time_s: float, grip: GripParameters
 ) -> tuple[Grasp, ...]:
-    """Ways to take a block, the one with the most room first; none where blocks beside it leave no room."""
+    """Ways to take a block; none where blocks beside it leave no room.
+
+    Across its narrow side if that can be: a wide hand is more likely to meet a block that nobody has seen.
+    """
     found = []
     beside = [other for other in others if other.number != track.number]
     for axis in (0, 1):
@@ -107,7 +110,8 @@ def grasps_of(
                     room_m=room,
                 )
             )
-    return tuple(sorted(found, key=lambda each: -min(each.room_m, 0.03)))
+    narrowest = min((each.width_m for each in found), default=0.0)
+    return tuple(each for each in found if each.width_m == narrowest)
 
 
 def tool_height_m(robot: Robot, width_m: float, tip_m: float) -> float:

@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 # Blocks passed by this much are given up; a belt that runs backwards may bring them again. Those that were seen only
 # once may have been nothing.
 _PASSED_M, _RETURNED_M, _SEEN = 0.03, 0.5, 2
+# A belt slower than this stands.
+_STANDING_M_S = 0.002
 # Of blocks in bins so many are remembered.
 _REMEMBERED = 12
 
@@ -97,7 +99,9 @@ class Line:
     def seeing(self, tracks: Tracks, time_s: float) -> Line:
         """After a look, which may have shown blocks."""
         seen = any(each.last_seen_s == time_s for each in tracks.alive)
-        return replace(self, tracks=tracks, active_s=time_s if seen else self.active_s)
+        # Blocks on a belt that stands are no news, however long one looks at them.
+        news = abs(tracks.speed_m_s) > _STANDING_M_S or tracks.next_number != self.tracks.next_number
+        return replace(self, tracks=tracks, active_s=time_s if seen and news else self.active_s)
 
     def refusing(self, refused: tuple[tuple[int, str], ...]) -> Line:
         """After these blocks could not be gone for, for these reasons."""

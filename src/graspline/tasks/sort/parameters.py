@@ -109,6 +109,15 @@ class OrderParameters(Parameters):
     ahead: int = Field(default=4, ge=1, le=6, description="blocks that a plan looks ahead")
 
 
+class RetryParameters(Parameters):
+    """How much may go wrong in an episode before the task gives up."""
+
+    grips: int = Field(default=20, ge=0, le=1000, description="grips that find nothing, or do not let go")
+    losses: int = Field(default=20, ge=0, le=1000, description="blocks that are lost on the way")
+    chases: int = Field(default=40, ge=0, le=1000, description="blocks that are not where the hand was going")
+    ways: int = Field(default=10, ge=0, le=1000, description="times that something is in the arm's way")
+
+
 class Sort(Parameters):
     """Everything that decides a `sort` episode besides its seed."""
 
@@ -119,5 +128,6 @@ class Sort(Parameters):
     motion: MotionParameters = MotionParameters()
     grip: GripParameters = GripParameters()
     order: OrderParameters = OrderParameters()
+    retries: RetryParameters = RetryParameters()
     success_share: float = Field(default=0.95, gt=0, le=1, description="share of blocks to be sorted for success")
     randomize: Randomization = Randomization()

@@ -10,20 +10,28 @@ import numpy as np
 
 from graspline.evidence import Evidence, at_least, at_most
 from graspline.machine.machine import Machine
-from graspline.machine.table import End, Transition
+from graspline.machine.table import End, Retry, Transition
+from graspline.motion.path import at_rest
+from graspline.perception.belt_blocks import BlockSeen
+from graspline.perception.tracks import follow
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import belt_line
 from graspline.tasks.claims import in_hand
 from graspline.tasks.sort.annotation import Annotator
 from graspline.tasks.sort.checking import account, check, recheck
+from graspline.tasks.sort.choice import Catch, plan_catch
+from graspline.tasks.sort.feeder import place_across
 from graspline.tasks.sort.handling import carry, drop, grip
 from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
 from graspline.tasks.sort.line import Line
-from graspline.tasks.sort.parameters import ACCEPTED, Sort
+from graspline.tasks.sort.parameters import ACCEPTED, SIZES, Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
 from graspline.tasks.sort.states import choose, retreat, travel, watch
 from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
+
+# Blocks this far up and down the belt are asked about when the region is drawn.
+_BESIDE_M = 0.6
 
 CLAIMS = {
     ("grip", "gripped"): Claim(name="held", asserted=True),
@@ -35,14 +43,24 @@ CLAIMS = {
 
 def build_machine(parameters: Sort) -> Machine:
     """States and table."""
+
+    def again(budget: str, otherwise: str) -> Retry:
+        return Retry(to="retreat", budget=budget, otherwise=End(otherwise))
+
+    blocked = again("ways", "blocked")
     table: dict[str, dict[str, Transition]] = {
         "watch": {"spotted": "travel", "in_doubt": "recheck", "finished": "account"},
+        "travel": {
+            "met": "grip",
+            "came_home": "watch",
+            "escaped": again("chases", "blocks_escaped"),
+            "blocked": blocked,
+        },
+        "grip": {"gripped": "carry", "missed": again("grips", "grips_missed")},
+        "carry": {"carried": "drop", "lost": again("losses", "blocks_lost"), "blocked": blocked},
+        "drop": {"released": "choose", "stuck": again("grips", "grips_missed")},
         "choose": {"planned": "check", "none": "check", "stuck": End("stuck")},
-        "check": {"sorted": "travel", "unseen": "travel", "blocked": "retreat"},
-        "travel": {"met": "grip", "came_home": "watch", "escaped": "retreat", "blocked": "retreat"},
-        "grip": {"gripped": "carry", "missed": "retreat"},
-        "carry": {"carried": "drop", "lost": "retreat", "blocked": "retreat"},
-        "drop": {"released": "choose", "stuck": "choose"},
+        "check": {"sorted": "travel", "unseen": "travel", "blocked": blocked},
         "recheck": {"sorted": "watch", "unseen": "watch"},
         "retreat": {"planned": "travel", "none": "travel", "stuck": End("stuck")},
         "account": {"done": End("success"), "short": End("too_few_sorted")},
@@ -64,6 +82,12 @@ def build_machine(parameters: Sort) -> Machine:
         },
         table=table,
         inputs={"eye": BeltEye, "world": CollisionWorld, "settings": Sort, "line": Line},
+        budgets={
+            "grips": parameters.retries.grips,
+            "losses": parameters.retries.losses,
+            "chases": parameters.retries.chases,
+            "ways": parameters.retries.ways,
+        },
     )
 
 
@@ -113,7 +137,16 @@ def check_claim(parameters: Sort, claim: str, about: str, truth: Snapshot) -> Ev
 
 
 def probe(parameters: Sort, random: np.random.Generator) -> Probe:
-    raise NotImplementedError
+    """One block anywhere on the belt beside the arm, and whether it can be caught from home."""
+    x, yaw = place_across(parameters.belt, random)
+    y, size = float(random.uniform(-_BESIDE_M, _BESIDE_M)), SIZES[int(random.integers(len(SIZES)))]
+    block = BlockSeen(
+        colour="red", size_m=size, x_m=x, y_m=y, yaw_rad=yaw, sigma_m=0, yaw_sigma_rad=0, whole=True, misfit_px=0
+    )
+    robot, tracks = robot_of(parameters), follow(nothing_yet(parameters), [block], 0.0, lambda x, y: True)
+    world = collision_world(robot)
+    found = plan_catch(robot, world, parameters, at_rest(robot.home), 0.0, tracks, tracks.alive[0], ())
+    return Probe(x_m=x, y_m=y, refusal="" if isinstance(found, Catch) else found)
 
 
 SORT = Task(

@@ -1,0 +1,104 @@
+"""`graspline rates`: how many blocks a line gets, by density and belt speed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graspline.cli.interrupts import stopping
+from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
+from graspline.cli.outputs import make_folder, write_whole
+from graspline.cli.progress import Progress
+from graspline.episodes.rates import Point, draw_rates, measure
+from graspline.episodes.statistics import rate_text
+from graspline.errors import InputError
+from graspline.parameters import Parameters
+from graspline.tasks.catalogue import TASKS, find_task
+
+
+def rates(
+    task: TaskName,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at", metavar="SPEED:DENSITY,…", help="Belt speed in m/s and blocks per metre, such as 0.05:2.5,4,8."
+        ),
+    ] = None,
+    episodes: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Episodes at each point.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode at each point.")] = 0,
+    lanes: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Worlds at once.")] = 2,
+    config: Config = None,
+    settings: Settings = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where rates.json and rates.svg go.")] = Path("out/rates"),
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Measure which share of blocks ends where it belongs, and draw it.
+
+    By truth, over density and belt speed, beside what an open loop reached. Exits with 1 if a block that the task says
+    is sorted is not.
+
+    \b
+    Examples:
+      graspline rates sort
+      graspline rates sort --at 0.05:2.5,4,8 --at 0.2:1,1.8 --episodes 5
+    """
+    points: list[tuple[float, float]] = []
+
+    def check(_: object) -> None:
+        points.extend(_points(at or ["0.05:2.5,2.86,3.33,4,8", "0.1:2.5,4", "0.2:1,1.8"]))
+        if not hasattr(find_task(task).parameters(), "belt"):
+            belts = [name for name, each in TASKS.items() if hasattr(each.parameters(), "belt")]
+            raise InputError(f"{task} has no belt; tasks that have one: {', '.join(belts)}")
+
+    found, _ = task_and_parameters(task, config, settings, check)
+
+    def parameters(speed: float, density: float) -> Parameters:
+        here = [f"belt.speed_m_s={speed}", f"belt.density_per_m={density}"]
+        return task_and_parameters(task, config, [*(settings or ()), *here])[1]
+
+    for speed, density in points:
+        parameters(speed, density)
+    make_folder("--out", out)
+    done: dict[tuple[float, float], Point] = {}
+    with stopping() as stop, Progress("episodes", len(points) * episodes) as shown:
+        for point, _episode in measure(found, parameters, points, episodes=episodes, seed=seed, lanes=lanes, stop=stop):
+            done[point.speed_m_s, point.density_per_m] = point
+            shown.advance(f"{point.right}/{point.sent} at {point.speed_m_s:g} m/s, {point.density_per_m:g} per metre")
+        interrupted = stop()
+    findings = {"task": task, "seed": seed, "episodes": episodes, "points": [each.as_dict() for each in done.values()]}
+    write_whole(out / "rates.json", json.dumps(findings, indent=1, allow_nan=False) + "\n")
+    write_whole(out / "rates.svg", draw_rates([each.as_dict() for each in done.values()]))
+    print(f"saved: {out / 'rates.json'}, {out / 'rates.svg'}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(findings, allow_nan=False))
+    else:
+        for each in done.values():
+            _tell(each)
+    raise typer.Exit(130 if interrupted else 1 if any(each.false for each in done.values()) else 0)
+
+
+def _points(texts: list[str]) -> list[tuple[float, float]]:
+    found = []
+    for text in texts:
+        speed, colon, densities = text.partition(":")
+        try:
+            found += [(float(speed), float(each)) for each in densities.split(",")]
+        except ValueError:
+            colon = ""
+        if not colon:
+            raise InputError(f"--at {text!r}: expected a speed, a colon and densities, such as 0.05:2.5,4,8")
+    return found
+
+
+def _tell(point: Point) -> None:
+    missed = ", ".join(f"{cause} {count}" for cause, count in point.missed.most_common())
+    rate = sum(point.picks_per_min) / max(len(point.picks_per_min), 1)
+    print(
+        f"{point.speed_m_s:g} m/s, {point.density_per_m:g} per metre: sorted right "
+        f"{rate_text(point.right, point.sent)}, wrong {point.wrong}, {rate:.1f} picks a minute"
+        + (f"; missed: {missed}" if missed else "")
+    )

@@ -1,0 +1,156 @@
+"""How many blocks a sorting line gets, by how close they come and how fast the belt runs: measured, and drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.scenario import Scenario
+from graspline.episodes.statistics import wilson
+from graspline.parameters import Parameters
+from graspline.tasks.task import Task
+
+# What the author of the line this task comes from reports, open loop, at 0.05 m/s: blocks per metre and share caught.
+BEFORE = ((2.5, 1.0), (2.86, 0.8), (3.33, 0.5))
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640, 400, 60, 50
+_COLOURS = ("#1f6fb4", "#2a8a4a", "#c46a1b", "#7d3c98", "#b03060")
+
+
+@dataclass(slots=True, kw_only=True)
+class Point:
+    """Blocks sent at one speed and density, and what became of them by truth and by what the task says."""
+
+    speed_m_s: float
+    density_per_m: float
+    sent: int = 0
+    right: int = 0
+    wrong: int = 0
+    # Blocks the task says it has sorted beyond those that are.
+    false: int = 0
+    missed: Counter[str] = field(default_factory=Counter)
+    picks_per_min: list[float] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        return self.right / self.sent if self.sent else 0.0
+
+    def add(self, episode: Episode) -> None:
+        told = {each.name: each.value for each in episode.evidence}
+        blocks = episode.truth["blocks"]
+        bins = [each for each in blocks if str(each["where"]).startswith("bin_")]
+        right = sum(each["where"] == f"bin_{each['colour']}" for each in bins)
+        self.sent, self.right = self.sent + len(blocks), self.right + right
+        self.wrong += len(bins) - right
+        self.false += max(0, int(told.get("sorted", 0)) - right)
+        for name, value in told.items():
+            if name.startswith("missed_"):
+                self.missed[name.removeprefix("missed_")] += int(value)
+        if "picks_per_min" in told:
+            self.picks_per_min.append(told["picks_per_min"])
+
+    def as_dict(self) -> dict[str, Any]:
+        low, high = wilson(self.right, self.sent)
+        rates = self.picks_per_min
+        return {
+            "speed_m_s": self.speed_m_s,
+            "density_per_m": self.density_per_m,
+            "sent": self.sent,
+            "sorted_right": self.right,
+            "sorted_wrong": self.wrong,
+            "false_sorted": self.false,
+            "share": self.share,
+            "share_low": low,
+            "share_high": high,
+            "missed": dict(self.missed),
+            "picks_per_min": sum(rates) / len(rates) if rates else None,
+        }
+
+
+def measure(
+    task: Task[Any],
+    parameters: Callable[[float, float], Parameters],
+    points: Sequence[tuple[float, float]],
+    *,
+    episodes: int,
+    seed: int,
+    lanes: int,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[Point, Episode]]:
+    """Play so many episodes at each speed and density; yields each point with the episode that was added to it."""
+    for speed, density in points:
+        point = Point(speed_m_s=speed, density_per_m=density)
+        settings = parameters(speed, density)
+        scenarios = [Scenario(task=task, parameters=settings, seed=seed + index) for index in range(episodes)]
+        for episode in run_scenarios(scenarios, lanes=lanes, stop=stop):
+            point.add(episode)
+            yield point, episode
+        if stop():
+            return
+
+
+def draw_rates(points: Sequence[Mapping[str, Any]]) -> str:
+    """A chart in SVG: shares over blocks per metre, a line for each speed with 95 % intervals, and what was before."""
+    most = max([each["density_per_m"] for each in points] + [BEFORE[-1][0]]) * 1.05
+    parts = [
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {_HEIGHT}' width='{_WIDTH}' "
+        f"height='{_HEIGHT}' font-family='Helvetica, Arial, sans-serif' font-size='13'>",
+        "<rect width='100%' height='100%' fill='white'/>",
+        *_axes(most),
+    ]
+    speeds = sorted({each["speed_m_s"] for each in points})
+    for index, speed in enumerate(speeds):
+        colour = _COLOURS[index % len(_COLOURS)]
+        mine = sorted((each for each in points if each["speed_m_s"] == speed), key=lambda each: each["density_per_m"])
+        parts += _curve([(each["density_per_m"], each["share"]) for each in mine], most, colour)
+        for each in mine:
+            x, low, high = _x(each["density_per_m"], most), _y(each["share_low"]), _y(each["share_high"])
+            parts.append(f"<path d='M{x:.1f} {low:.1f} V{high:.1f}' stroke='{colour}' stroke-width='1'/>")
+        parts += _legend(index, colour, f"graspline, {speed:g} m/s")
+    parts += _curve(list(BEFORE), most, "#888", dashed=True)
+    parts += _legend(len(speeds), "#888", "before, open loop, 0.05 m/s")
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _x(density: float, most: float) -> float:
+    return _LEFT + (_WIDTH - _LEFT - 20) * density / most
+
+
+def _y(share: float) -> float:
+    return _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - 20) * share
+
+
+def _axes(most: float) -> list[str]:
+    parts = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = _y(share)
+        parts.append(f"<path d='M{_LEFT} {y:.1f} H{_WIDTH - 20}' stroke='#dde'/>")
+        parts.append(f"<text x='{_LEFT - 8}' y='{y + 4:.1f}' text-anchor='end' fill='#445'>{100 * share:.0f} %</text>")
+    for density in range(0, int(most) + 1, 1 if most < 14 else 2):
+        x = _x(density, most)
+        parts.append(
+            f"<text x='{x:.1f}' y='{_HEIGHT - _BOTTOM + 20}' text-anchor='middle' fill='#445'>{density}</text>"
+        )
+    middle = (_LEFT + _WIDTH - 20) / 2
+    parts.append(
+        f"<text x='{middle}' y='{_HEIGHT - 10}' text-anchor='middle' fill='#223'>blocks per metre of belt</text>"
+    )
+    return parts
+
+
+def _curve(points: list[tuple[float, float]], most: float, colour: str, *, dashed: bool = False) -> list[str]:
+    at = [(_x(density, most), _y(share)) for density, share in points]
+    line = " L".join(f"{x:.1f} {y:.1f}" for x, y in at)
+    dash = " stroke-dasharray='6 4'" if dashed else ""
+    dots = [f"<circle cx='{x:.1f}' cy='{y:.1f}' r='4' fill='{colour}'/>" for x, y in at]
+    return [f"<path d='M{line}' fill='none' stroke='{colour}' stroke-width='2'{dash}/>", *dots]
+
+
+def _legend(index: int, colour: str, words: str) -> list[str]:
+    y = _y(0.0) - 14 - 19 * index
+    return [
+        f"<circle cx='{_LEFT + 16}' cy='{y - 4:.1f}' r='5' fill='{colour}'/>",
+        f"<text x='{_LEFT + 28}' y='{y:.1f}' fill='#223'>{words}</text>",
+    ]
