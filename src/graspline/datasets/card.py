@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from graspline.datasets.settings import DatasetSettings
 
@@ -13,7 +14,7 @@ def card_of(settings: DatasetSettings, sentence: str, merged: Sequence[DatasetSe
     views = ", ".join(str(view) for view in settings.views) or "none"
     angles = "degrees" if settings.units == "degrees" else "-100 to 100 over the joint's range"
     versions = _each(f"graspline {each.graspline} on MuJoCo {each.mujoco}" for each in made)
-    truth = _each(str(each.parameters.get("perception", {}).get("source", "truth")) for each in made)
+    truth = _each(_eyes(each.parameters) for each in made)
     return f"""---
 tags: [LeRobot]
 task_categories: [robotics]
@@ -42,6 +43,13 @@ Every label was checked against the simulator, and every episode can be played a
 begin with `graspline.` (state of the task, recovery, tool and object poses, evidence) are not for policies. Settings
 are in `meta/graspline.json`; what is needed to play an episode again is in `graspline/logs`.
 """
+
+
+def _eyes(parameters: Mapping[str, Any]) -> str:
+    """What the demonstrator saw things with."""
+    if "sight" in parameters:
+        return f"camera {parameters['sight'].get('camera')}"
+    return str(parameters.get("perception", {}).get("source", "truth"))
 
 
 def _each(words: Iterable[str]) -> str:

@@ -43,7 +43,6 @@ _NAMES = {
 _TYPES = {"next.done": np.int64, "next.success": np.float64}
 # The state is taken apart, and numbers of rows say nothing in a file of groups.
 _APART = ("observation.state", "frame_index", "episode_index", "index", "task_index")
-_GRIPPER = "gripper.pos"
 # Of an episode's row, where it lies and its statistics stay behind.
 _UNSAID = ("stats/", "data/", "videos/", "meta/", "dataset_", "length")
 # What robomimic calls an environment of Gymnasium.
@@ -131,9 +130,9 @@ def _write_demo(demo: Any, part: Part, features: Mapping[str, Any]) -> None:
         if name != "tasks" and not name.startswith(_UNSAID):
             demo.attrs[name] = json.dumps(value) if isinstance(value, list | dict) or value is None else value
     joints = features["observation.state"]["names"]
-    state, at = numbers_in(table, "observation.state"), joints.index(_GRIPPER)
-    _write_column(demo, "obs/joint_pos", np.delete(state, at, axis=1), [name for name in joints if name != _GRIPPER])
-    _write_column(demo, "obs/gripper", state[:, [at]], [_GRIPPER])
+    state, jaw = numbers_in(table, "observation.state"), part.scene.robot.jaw
+    _write_column(demo, "obs/joint_pos", np.delete(state, jaw, axis=1), joints[:jaw] + joints[jaw + 1 :])
+    _write_column(demo, "obs/gripper", state[:, [jaw]], [joints[jaw]])
     for name in table.column_names:
         if name not in _APART:
             values = _values_of(table, name)

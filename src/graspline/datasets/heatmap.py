@@ -1,4 +1,4 @@
-"""Where things lay, seen from above: how often in each cell of the table, and where attempts failed."""
+"""Where things lay around an SO-101, seen from above: how often in each cell, and where attempts failed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from graspline.kinematics.so101 import (
     PAN_X_M,
     UPPER_LINK_M,
 )
-from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M
+from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
 
+# Robots whose tables can be drawn.
+MAPPED = (SO101.name,)
 CELL_M = 0.025
 # From the pan axis to the fingertips of the stretched arm when they touch the table.
 REACH_M = LIFT_RADIUS_M + math.sqrt((UPPER_LINK_M + LOWER_LINK_M + GRIPPER_M + FIXED_TIP_M[0]) ** 2 - LIFT_HEIGHT_M**2)
@@ -140,7 +142,7 @@ def _axes(plan: _Plan) -> Iterable[str]:
 
 def _legend(plan: _Plan, most: int, failed: bool, places: bool) -> Iterable[str]:
     x, y = float(_LEFT), _TOP + plan.height + 66
-    for count in sorted({1, most} - {0}):
+    for count in sorted({1, most}) if most else ():
         shade = f"width='16' height='16' fill-opacity='{_strength(count, most):.2f}'"
         yield f"<rect class='heat' x='{x}' y='{y - 11}' {shade}/>"
         yield f"<text x='{x + 21}' y='{y + 2}'>{count}</text>"

@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.datasets.accounts import actor_after
 from graspline.datasets.frames import frame_values, timeline_of
 from graspline.datasets.recording import KeptLog, Recording
 from graspline.datasets.retelling import UNTOLD, Played, label_differences, played_by, retold
@@ -103,7 +104,8 @@ class _Player:
         same = replayed.state_hash == row["state_hash"]
         if same:
             draw = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
-            snapshot = snapshot_of(self.engine, replayed.lane, draw, kept.log.ticks * scene.robot.dt_s)
+            actor = actor_after(self._played, scene, kept.log, replayed.states)
+            snapshot = snapshot_of(self.engine, replayed.lane, draw, kept.log.ticks * scene.robot.dt_s, actor)
             goal = self._played.task.judge(self._played.parameters, draw, snapshot)
             if truth_of(snapshot) != kept.facts["truth"]:
                 different.append("the truth in the log is not what the replay ends with")

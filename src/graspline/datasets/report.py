@@ -12,7 +12,7 @@ import numpy as np
 from graspline.datasets.charts import box_plot, column_chart, histogram, rate_bar
 from graspline.datasets.files import folder_bytes
 from graspline.datasets.gallery import Sheet, choose, sheet_of
-from graspline.datasets.heatmap import heat_map
+from graspline.datasets.heatmap import MAPPED, heat_map
 from graspline.datasets.rows import Rejected
 from graspline.datasets.store import Dataset, origin_in
 from graspline.datasets.style import STYLE
@@ -38,7 +38,8 @@ def report_page(dataset: Dataset) -> str:
         *_rates(dataset, summary),
         *_failures(summary),
         *_setbacks(summary),
-        *_workspace(summary),
+        *(_workspace(summary) if dataset.scene.robot.name in MAPPED else ()),
+        *_sent(summary),
         *_timings(summary),
         *_gallery(dataset, summary),
         *_machine(dataset, summary),
@@ -151,6 +152,26 @@ def _workspace(summary: Summary) -> Iterable[str]:
     unknown = len(summary.failures) - len(failed)
     if unknown:
         yield f"<p><small>Of {unknown} failed attempts the place is not known.</small></p>"
+
+
+def _sent(summary: Summary) -> Iterable[str]:
+    """What the world sent, where it sends anything."""
+    sent = [each for told in summary.episodes for each in told.sent]
+    if not sent:
+        return
+    colours = sorted({colour for colour, _ in sent})
+    ends = sorted({where for _, where in sent})
+    yield "<h2>What became of what was sent</h2>"
+    yield f"<p><small>Of {len(sent)} blocks in kept episodes, where they were at the end or had left by.</small></p>"
+    rows = [
+        (
+            escape(colour),
+            str(sum(each[0] == colour for each in sent)),
+            *(str(sent.count((colour, end))) for end in ends),
+        )
+        for colour in colours
+    ]
+    yield _scrolled(("colour", "sent", *map(escape, ends)), rows)
 
 
 def _spots(attempts: Iterable[Rejected]) -> list[Spot]:

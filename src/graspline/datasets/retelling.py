@@ -61,7 +61,7 @@ def retold(row: Row, kept: KeptLog) -> Recording:
     Raises one of `UNTOLD` if the log tells no story of the task.
     """
     played, facts = played_by(row), kept.facts
-    robot, transitions = played.task.scene(played.parameters).robot, kept.transitions
+    scene, transitions = played.task.scene(played.parameters), kept.transitions
     mentioned = (played.task.target, *(each.about for each in transitions))
     return Recording(
         seed=facts["seed"],
@@ -69,9 +69,10 @@ def retold(row: Row, kept: KeptLog) -> Recording:
         succeeded=row["success"],
         contradicted=facts["verdict"] in played.machine.successes and not row["success"],
         retries=_retries(transitions, facts["verdict"], played.machine),
-        sim_time_s=kept.log.ticks * robot.dt_s,
+        sim_time_s=kept.log.ticks * scene.robot.dt_s,
         state_hash=facts["state_hash"],
-        targets=tuple(dict.fromkeys(name for name in mentioned if name)),
+        # An outcome may also be about a colour or a number of things.
+        targets=tuple(dict.fromkeys(name for name in mentioned if name in scene.object_names)),
         transitions=transitions,
         entries=tuple((float(t_s), str(state)) for t_s, state in facts["entries"]),
         recoveries=tuple((float(begin_s), float(end_s)) for begin_s, end_s in facts["recoveries"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import mujoco
@@ -21,8 +22,8 @@ Keep = Literal["success", "all"]
 RendererKind = Literal["gl", "rays"]
 
 # Current lerobot calls an SO-101 so. It does not add to a dataset of a robot of another name; its releases before
-# 0.4.3, and those who follow them, say so101_follower.
-ROBOT_TYPE = "so_follower"
+# 0.4.3, and those who follow them, say so101_follower. Robots that it has no name for keep ours.
+ROBOT_TYPES: Mapping[str, str] = MappingProxyType({"so101": "so_follower"})
 # What a file of settings holds; the rest is checked by those who use it.
 _KINDS: dict[str, type] = {
     "task": str,
@@ -54,7 +55,7 @@ class DatasetSettings:
     keep: Keep
     units: Convention
     faults: tuple[str, ...] = ()
-    robot_type: str = ROBOT_TYPE
+    robot_type: str
     # Which renderer draws the pictures.
     renderer: RendererKind = "gl"
     # Whether edges are antialiased.
@@ -100,12 +101,14 @@ def settings_of(
     keep: Keep = "success",
     units: Convention = "degrees",
     faults: Sequence[str] = (),
-    robot_type: str = ROBOT_TYPE,
+    robot_type: str = "",
     renderer: RendererKind = "gl",
     smooth: bool = False,
     numbered: bool = False,
 ) -> DatasetSettings:
-    ticks_per_frame(fps, task.scene(parameters).robot.control_hz)
+    """Without a `robot_type` the robot is called as others call it."""
+    robot = task.scene(parameters).robot
+    ticks_per_frame(fps, robot.control_hz)
     return DatasetSettings(
         task=task.name,
         parameters=dict(dump(parameters)),
@@ -115,7 +118,7 @@ def settings_of(
         keep=keep,
         units=units,
         faults=tuple(faults),
-        robot_type=robot_type,
+        robot_type=robot_type or ROBOT_TYPES.get(robot.name, robot.name),
         renderer=renderer,
         smooth=smooth,
         numbered=numbered,

@@ -66,6 +66,8 @@ class Told:
     failure: Rejected | None
     targets: tuple[Spot, ...]
     places: tuple[Spot, ...]
+    # Colour and whereabouts at the end of everything that the world sent.
+    sent: tuple[tuple[str, str], ...] = ()
     randomized: Mapping[str, float]
     # Whether a fault found what it needed.
     struck: bool
@@ -190,6 +192,7 @@ def _told(row: Row, recording: Recording, machine: Machine) -> Told:
         failure=None if row["success"] else rejected_of(recording),
         targets=_spots(truth["objects"], row["target_objects"]),
         places=_spots(truth["places"], truth["places"]),
+        sent=tuple((str(each["colour"]), str(each["where"])) for each in truth.get("blocks", ())),
         randomized={name: float(value) for name, value in json.loads(row["randomized"]).items()},
         struck=any(not missed for _, _, _, missed in json.loads(row["strikes"])),
     )

@@ -33,8 +33,8 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "MUJOCO_GL": "disable",
 }
-# After this much simulated time an attempt is given up.
-_LIMIT_S = 300.0
+# After this much simulated time an attempt is given up. A belt may bring blocks for many minutes.
+_LIMIT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

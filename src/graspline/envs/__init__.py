@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import gymnasium
 
-ENVIRONMENTS = {"graspline/Oranges-v0": "oranges", "graspline/LiftCube-v0": "lift-cube"}
+ENVIRONMENTS = {
+    "graspline/Oranges-v0": "oranges",
+    "graspline/LiftCube-v0": "lift-cube",
+    "graspline/Sort-v0": "sort",
+}
 
 for _name, _task in ENVIRONMENTS.items():
     gymnasium.register(id=_name, entry_point="graspline.envs.environment:TaskEnv", kwargs={"task": _task})

@@ -11,17 +11,19 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from graspline.engine.actors import Actor
 from graspline.engine.cpu import CpuEngine
 from graspline.envs.interface import Array, Interface, Observation, joints_rad
 from graspline.envs.referee import Referee
 from graspline.envs.terms import RENDER_MODES, terms_of
 from graspline.episodes.camera import Camera
-from graspline.episodes.run import snapshot_of
+from graspline.episodes.run import let_act, snapshot_of
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.views import DEFAULT_VIEWS
 from graspline.execution.drivers import follow
 from graspline.execution.executor import Executor
 from graspline.execution.eyesight import Eyesight
+from graspline.execution.happenings import Applied, Happening
 from graspline.execution.requests import Look, Reply
 from graspline.rendering.picture import Pixels
 from graspline.tasks.task import Draw
@@ -38,6 +40,8 @@ class _Episode:
 
     seed: int
     draw: Draw
+    # Who acts in its world besides the robot, if anybody does.
+    actor: Actor | None
     executor: Executor
     referee: Referee
     target_rad: Array
@@ -112,9 +116,10 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
             seed = int(self.np_random.integers(2**31))
         scenario = Scenario(task=self._task, parameters=self._parameters, seed=seed)
         draw = scenario.draw()
-        executor, referee = Executor(self._engine), Referee(scenario, draw)
+        actor = self._task.actor(self._parameters, draw, scenario.random().world)
+        executor, referee = Executor(self._engine, observers=[self._show]), Referee(scenario, draw)
         self._episode = _Episode(
-            seed=seed, draw=draw, executor=executor, referee=referee, target_rad=executor.robot.home
+            seed=seed, draw=draw, actor=actor, executor=executor, referee=referee, target_rad=executor.robot.home
         )
         policy, rate_hz = self._episode.policy, self._interface.fps
         executor.start(
@@ -125,6 +130,8 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
             still_ticks=0,
         )
         self._camera.begin(0, draw.variation)
+        if actor is not None:
+            let_act(executor, 0, actor)
         self._judge(self._episode)
         return self._observation(), self._info(self._episode)
 
@@ -165,8 +172,12 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         return self._episode
 
     def _judge(self, episode: _Episode) -> None:
-        snapshot = snapshot_of(self._engine, 0, episode.draw, episode.executor.time_s(0))
+        snapshot = snapshot_of(self._engine, 0, episode.draw, episode.executor.time_s(0), episode.actor)
         episode.succeeded = episode.referee.succeeded(snapshot)
+
+    def _show(self, lane: int, time_s: float, happening: Happening) -> None:
+        if isinstance(happening, Applied):
+            self._camera.apply(lane, happening.event)
 
     def _observation(self) -> Observation:
         views = self._interface.views

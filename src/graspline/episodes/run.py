@@ -236,12 +236,25 @@ class Studio:
         self._let_act(lane)
 
     def enter(
-        self, lane: int, scenario: Scenario, draw: Draw, make_driver: Callable[[Reply], Driver], *, logged: bool
+        self,
+        lane: int,
+        scenario: Scenario,
+        draw: Draw,
+        make_driver: Callable[[Reply], Driver],
+        *,
+        logged: bool,
+        alive: bool = True,
     ) -> None:
-        """Reset a lane to what was drawn, and let somebody drive from its first tick on who plays no scenario."""
+        """Reset a lane to what was drawn, and let somebody drive from its first tick on who plays no scenario.
+
+        In a world that is not `alive` nobody else acts: whoever plays a log applies what happened then.
+        """
         self._set(lane, scenario, draw, ())
         self.executor.start(lane, make_driver, draw.start, draw.variation, still_ticks=0, logged=logged)
-        self._let_act(lane)
+        if alive:
+            self._let_act(lane)
+        else:
+            self._actors[lane] = None
 
     def _set(self, lane: int, scenario: Scenario, draw: Draw, faults: tuple[Fault, ...]) -> Mapping[str, Any]:
         """Make everything ready for a scenario; returns its machine's inputs."""
@@ -263,13 +276,9 @@ class Studio:
         return given
 
     def _let_act(self, lane: int) -> None:
-        """Let what acts in this lane's world act now, and again and again while its episode runs."""
         actor = self._actors[lane]
         if actor is not None:
-            world = World(engine=self.engine, lane=lane, time_s=self.executor.time_s(lane))
-            for event in actor.act(world):
-                self.executor.apply(lane, event)
-            self.executor.call(lane, actor.period_s, lambda: self._let_act(lane))
+            let_act(self.executor, lane, actor)
 
     def actor(self, lane: int) -> Actor | None:
         """Who acts in a lane's world, if anybody does."""
@@ -325,6 +334,13 @@ class Studio:
 
     def close(self) -> None:
         self._camera.close()
+
+
+def let_act(executor: Executor, lane: int, actor: Actor) -> None:
+    """Let what acts in a lane's world act now, and again and again while its episode runs."""
+    for event in actor.act(World(engine=executor.engine, lane=lane, time_s=executor.time_s(lane))):
+        executor.apply(lane, event)
+    executor.call(lane, actor.period_s, lambda: let_act(executor, lane, actor))
 
 
 def run_scenarios(
@@ -456,7 +472,8 @@ def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float, actor: Act
             for place in scene.places
         }
         | {bay.name: _standing(bay) for bay in scene.bays},
-        tool_m=readings[parts["tool_position"]] + rotate(rotation, scene.robot.jaw_law.middle_m(joints[scene.robot.jaw])),
+        tool_m=readings[parts["tool_position"]]
+        + rotate(rotation, scene.robot.jaw_law.middle_m(joints[scene.robot.jaw])),
         tool_quaternion=quaternion_from_matrix(rotation),
         jaw_gap_m=gap,
         pad_forces_n=(first, second),

@@ -306,7 +306,7 @@ class Conductor:
             case ReplayEpisode(log=log, name=name):
                 self._play, self._running = "replay", order
                 drive = _replaying(log, self.dt_s)
-                self._studio.enter(_LANE, self._scenario, self._draw, drive, logged=True)
+                self._studio.enter(_LANE, self._scenario, self._draw, drive, logged=True, alive=False)
                 for tick, event in log.events:
                     self._executor.schedule(_LANE, tick * self.dt_s, event)
                 self._message = f"replaying {name}"

@@ -51,7 +51,7 @@ class Mover:
             return Refused(reason=f"{robot.name} has no closed form to reach a pose with; jog its joints instead")
         gap_m = float(robot.jaw_law.gap_m(start.position[robot.jaw]))
         tool_m = reach.tool_m(tcp, gap_m)
-        joints, reached = reach.solve([wanted], tool_m)
+        joints, reached = reach.solve([wanted], tool_m, start.position)
         if not reached.any():
             evidence = reach.explain(wanted, tool_m)
             return Refused(reason=f"out of reach: {_shown(evidence)}", evidence=evidence)
@@ -100,7 +100,7 @@ class Mover:
             return None
         tool_m = reach.tool_m("fixed_tip", 0.0)
         now = reach.pose(start.position, tool_m)
-        joints, _ = reach.solve([now], tool_m)
+        joints, _ = reach.solve([now], tool_m, start.position)
         apart = np.abs(joints[0] - start.position[robot.arm]).max(axis=1)
         branch = int(np.argmin(apart))
         if apart[branch] > _SAME_RAD:
@@ -111,7 +111,7 @@ class Mover:
             nonlocal missed
             up = np.array([0.0, 0.0, rise_m])
             poses = [dataclasses.replace(now, position_m=now.position_m + share * up) for share in progress]
-            solved, reached = reach.solve(poses, tool_m)
+            solved, reached = reach.solve(poses, tool_m, start.position)
             missed |= not reached[:, branch].all()
             rows = np.repeat(start.position[None], len(progress), axis=0)
             rows[:, robot.arm] = solved[:, branch]

@@ -76,7 +76,8 @@ class JointsTab:
 
     def _target(self) -> None:
         controls, gui = self._controls, self._controls.gui
-        position = controls.hold(gui.add_vector3("x, y, z (mm)", (200.0, 0.0, 80.0), step=1.0))
+        x, y, z = (1000 * each for each in REACHES[self._robot.name].example_m)
+        position = controls.hold(gui.add_vector3("x, y, z (mm)", (x, y, z), step=1.0))
 
         def angle(label: str, value: float, hint: str) -> Any:
             return controls.hold(gui.add_number(label, value, min=-180.0, max=180.0, step=1.0, hint=hint))

@@ -16,13 +16,18 @@ from graspline.panel.board import Board
 from graspline.panel.helm import Helm
 from graspline.panel.page import Page
 from graspline.panel.world import World
+from graspline.robots.so101 import SO101
+from graspline.robots.ur5e import UR5E
 
 _LOG = logging.getLogger(__name__)
 UPDATES_HZ = 30.0
 # Words and numbers change every so many updates.
 _WORDS_EVERY = 3
-_CAMERA_M = (0.55, -0.45, 0.42)
-_LOOK_AT_M = (0.16, 0.0, 0.08)
+# Where a page looks at each robot from, and at what.
+_LOOKS = {
+    SO101.name: ((0.55, -0.45, 0.42), (0.16, 0.0, 0.08)),
+    UR5E.name: ((1.55, -1.0, 1.05), (0.3, 0.05, 0.05)),
+}
 _WIDTH_PX = 460.0
 
 
@@ -41,7 +46,8 @@ class Panel:
         server.gui.set_panel_label("graspline")
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_WIDTH_PX)
-        server.initial_camera.position, server.initial_camera.look_at = _CAMERA_M, _LOOK_AT_M
+        camera, looks = server.initial_camera, _LOOKS.get(bench.session().scene.robot.name, _LOOKS[SO101.name])
+        camera.position, camera.look_at = looks
         self._adopt(bench.session())
         server.on_client_connect(self._connected)
         server.on_client_disconnect(self._disconnected)

@@ -18,6 +18,8 @@ _GEOM = mujoco.mjtGeom
 _RGB_ROLE = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
 # A plane is drawn this thick, below its surface.
 _PLANE_M = 0.004
+# What MuJoCo takes for no colour of a geom's own.
+_NO_COLOUR = (0.5, 0.5, 0.5, 1.0)
 _FLAT = {int(each) for each in (_GEOM.mjGEOM_BOX, _GEOM.mjGEOM_MESH, _GEOM.mjGEOM_PLANE)}
 
 
@@ -85,9 +87,12 @@ def _triangles(model: mujoco.MjModel, index: int) -> tuple[Array, NDArray[Any]]:
 
 
 def _rgba(model: mujoco.MjModel, index: int) -> Array:
-    """The colour of a geom; where it wears a texture, the mean of that."""
+    """The colour of a geom; where it wears a texture, the mean of that.
+
+    As in pictures, a colour of its own counts for more than that of its material.
+    """
     material = int(model.geom_matid[index])
-    if material < 0:
+    if material < 0 or tuple(model.geom_rgba[index]) != _NO_COLOUR:
         return model.geom_rgba[index]
     rgba = model.mat_rgba[material].astype(float)
     texture = int(model.mat_texid[material, _RGB_ROLE])

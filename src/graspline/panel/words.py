@@ -10,6 +10,7 @@ import numpy as np
 from graspline.evidence import Evidence
 from graspline.live.commands import Done, Result
 from graspline.live.snapshot import ObjectListed, Pose, Snapshot
+from graspline.robots.so101 import SO101
 from graspline.spatial.rotations import matrix_from_quaternion
 
 _MODES = {
@@ -150,7 +151,8 @@ def pose(name: str, found: Pose, about: str = "") -> str:
 
 
 def readouts(snapshot: Snapshot) -> str:
-    convention = "between the jaws" if snapshot.variables.get("tcp") == "between" else "fixed jaw's tip"
+    tip = "fixed jaw's tip" if snapshot.robot == SO101.name else "between the shut fingertips"
+    convention = "between the jaws" if snapshot.variables.get("tcp") == "between" else tip
     fixed, moving = snapshot.pad_forces_n
     return block(
         pose("TCP", snapshot.tcp, f"({convention})"),

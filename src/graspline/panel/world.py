@@ -20,8 +20,10 @@ Array = NDArray[np.float64]
 
 # A body that moved by less is not sent again.
 _STILL_M, _STILL = 2e-5, 2e-4
-# What is further away is parked, and not shown.
+# What is further away than this, or than twice the arm's reach, is parked and not shown.
 _SIGHT_M = 1.0
+# The floor is drawn this far below everything else.
+_FLOOR_M = 0.002
 _GHOSTS: Mapping[str, tuple[int, int, int]] = {"approach": (80, 150, 255), "grasp": (60, 210, 120)}
 _GHOST_OPACITY = 0.35
 _SKY, _SUN, _SUN_AT = 0.9, 1.3, (0.6, -0.5, 1.6)
@@ -40,6 +42,7 @@ class World:
     ) -> None:
         self._server, self._scene, self._clicked = server, scene, clicked
         self._things = {*scene.object_names, *scene.place_names}
+        self._sight_m = max(_SIGHT_M, 2 * float(scene.robot.levers_m[0]))
         self._variation: Variation | None = None
         self._model = scene.model
         self._data = mujoco.MjData(self._model)
@@ -52,8 +55,9 @@ class World:
         server.scene.configure_default_lights(False)
         server.scene.add_light_ambient("/lights/sky", intensity=_SKY)
         server.scene.add_light_directional("/lights/sun", intensity=_SUN, position=_SUN_AT, cast_shadow=True)
-        server.scene.add_grid("/floor", 3.0, 3.0, cell_size=0.1, position=(0.0, 0.0, -0.006))
         shapes = shapes_of(self._model)
+        lowest_m = min(float((each.position_m + each.vertices)[:, 2].min()) for each in shapes if each.body == "world")
+        server.scene.add_grid("/floor", 3.0, 3.0, cell_size=0.1, position=(0.0, 0.0, lowest_m - _FLOOR_M))
         for shape in shapes:
             if shape.body not in self._things:
                 self._add(shape)
@@ -83,7 +87,7 @@ class World:
         self._last[name] = position, quaternion
         frame.position, frame.wxyz = position, quaternion
         if name in self._things:
-            frame.visible = bool(np.linalg.norm(position) <= _SIGHT_M)
+            frame.visible = bool(np.linalg.norm(position) <= self._sight_m)
 
     def _vary(self, variation: Variation) -> None:
         """Another scenario: things of other sizes and colours."""

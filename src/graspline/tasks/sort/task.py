@@ -112,7 +112,9 @@ def judge(parameters: Sort, draw: Draw, truth: Snapshot) -> Evidence:
     right = sum(each.where == parameters.rules.bin_for(_known(each.colour)) for each in wanted)
     bins = [each for each in truth.accounts if each.where.startswith("bin_")]
     wrong = sum(each.where != parameters.rules.bin_for(_known(each.colour)) for each in bins)
-    share = right / len(wanted) if wanted else 1.0
+    # What has not been sent yet has not been sorted.
+    ordered = len(wanted) + max(parameters.belt.blocks - len(truth.accounts), 0)
+    share = right / ordered if ordered else 1.0
     return (at_least("sorted_share", share, parameters.success_share), at_most("sorted_wrong", wrong, 0))
 
 

@@ -1,0 +1,54 @@
+"""What the world did by itself in an episode, from its log: nobody acts when a log is played again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.datasets.retelling import Played
+from graspline.engine.actors import Actor
+from graspline.engine.events import Event, Place
+from graspline.episodes.log import EpisodeLog
+from graspline.scenes.scene import Scene
+from graspline.tasks.task import Draw
+
+Array = NDArray[np.float64]
+
+
+@runtime_checkable
+class Bookkeeper(Protocol):
+    """An actor whose accounts follow from events, whether it acts itself or is told of them."""
+
+    def note(self, event: Event, time_s: float, position_m: Callable[[str], Array]) -> None:
+        """Enter an event into the books; `position_m` says where a body is right before it, in W."""
+        ...
+
+
+def actor_after(played: Played, scene: Scene, log: EpisodeLog, states: Array) -> Actor | None:
+    """Who acted in an episode, with the accounts it had at the end; None where nobody did.
+
+    `states` (T + 1, nq) is where everything was at the start of each tick and at the end.
+    """
+    draw = Draw(start=log.start, variation=log.variation, refused=0)
+    # It has acted already: its randomness is not asked for any more.
+    actor = played.task.actor(played.parameters, draw, np.random.default_rng(0))
+    if isinstance(actor, Bookkeeper):
+        _tell(actor, scene, log, states)
+    return actor
+
+
+def _tell(actor: Bookkeeper, scene: Scene, log: EpisodeLog, states: Array) -> None:
+    # Bodies that earlier events of the same tick have put elsewhere.
+    placed: dict[tuple[int, str], Array] = {}
+    for tick, event in log.events:
+
+        def position_m(name: str, tick: int = tick) -> Array:
+            at = scene.joint_address(name)
+            return placed.get((tick, name), states[tick, at : at + 3])
+
+        actor.note(event, tick * scene.robot.dt_s, position_m)
+        if isinstance(event, Place):
+            placed[tick, event.body] = np.array(event.position_m)

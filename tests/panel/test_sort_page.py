@@ -1,0 +1,74 @@
+"""The page of `sort`: another robot, more cameras, and a world that goes on by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from graspline.cli.hosting import Hosted
+from graspline.parameters import build
+from graspline.tasks.sort.parameters import Sort
+
+from .browsers import Visitor, chromium, serving
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+PARAMETERS = build(Sort, None, ["belt.blocks=12", "belt.density_per_m=5"])
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Hosted]:
+    with serving("sort", PARAMETERS, 1) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def visitor(running: Hosted) -> Iterator[Visitor]:
+    with chromium() as browser:
+        visitor = Visitor(browser, running)
+        yield visitor
+        visitor.leave()
+
+
+def test_blocks_ride_through_the_scene(visitor: Visitor) -> None:
+    world = visitor._running.panel._world
+    shown = {name: frame for name, frame in world._bodies.items() if name.startswith("block_") and frame.visible}
+    assert shown
+    name = next(iter(shown))
+    before = float(shown[name].position[1])
+    visitor.until(lambda: float(shown[name].position[1]) < before - 0.03, "riding on")
+
+
+def test_there_is_a_slider_for_each_joint_and_the_tool_goes_where_its_target_says(visitor: Visitor) -> None:
+    visitor.tab("Joints")
+    assert visitor.page.get_by_role("slider").count() == 7
+    visitor.press("Move there")
+    visitor.until(lambda: visitor.snapshot.message == "move tool: there", "the answer")
+    np.testing.assert_allclose(visitor.snapshot.tcp.position_m, (0.5, 0.0, 0.3), atol=3e-3)
+
+
+def test_every_camera_is_shown_below_stop(visitor: Visitor) -> None:
+    images = visitor.page.locator("#graspline-cameras img")
+    names = [images.nth(index).get_attribute("alt") for index in range(images.count())]
+    assert names == [f"camera {name}" for name in visitor.session.cameras]
+    assert {"camera wrist", "camera overhead"} <= set(names)
+    for index in range(images.count()):
+        visitor.until(lambda index=index: images.nth(index).get_attribute("data-pictures") is not None, "a picture")
+    stop, first = visitor.page.locator("#graspline-stop").bounding_box(), images.first.bounding_box()
+    assert first["y"] >= stop["y"] + stop["height"]
+
+
+def test_the_task_runs_shows_its_states_and_evidence_and_is_stopped(visitor: Visitor) -> None:
+    visitor.tab("Task")
+    offered = visitor.page.get_by_role("button").all_inner_texts()
+    assert "remove" in offered
+    assert "move-plate" not in offered
+    visitor.press("Run")
+    visitor.until(lambda: any(each.outcome == "gripped" for each in visitor.snapshot.history), "a catch")
+    visitor.until(lambda: "gripped" in visitor.shown("history"), "its line on the page")
+    visitor.page.locator("#graspline-stop").click()
+    visitor.until(lambda: visitor.snapshot.verdict == "interrupted", "the end")
+    visitor.idle()
+    visitor.until(lambda: "interrupted" in visitor.shown("verdict"), "the verdict on the page")
