@@ -381,3 +381,42 @@ def test_what_is_only_seen_is_kept_from_physics() -> None:
     play(plain, range(20))
     assert bits(engine, 0) == bits(plain, 0)
     assert engine.save(0).edits == plain.save(0).edits
+
+
+# What appears at speed, and numbers as a lane has them
+
+
+def test_what_appears_at_speed_flies_on() -> None:
+    engine = engine_with([(START, PLAIN)] * 2)
+    rest(engine, 10)
+    before = cube_m(engine, 1)
+    engine.apply(0, Place(body=CUBE, position_m=(0.2, -0.3, 0.5), velocity_m_s=(0.1, -0.2, 0.3)))
+    rest(engine, 12)
+    time_s = 12 / 60 - 1 / 480
+    flown = np.array([0.2, -0.3, 0.5]) + time_s * np.array([0.1, -0.2, 0.3]) - (0, 0, 0.5 * 9.81 * time_s**2)
+    assert cube_m(engine, 0) == pytest.approx(flown, abs=3e-3)
+    velocity = engine.truth[0, engine.layout.truth["cube.velocity"]]
+    assert velocity == pytest.approx((0.1, -0.2, 0.3 - 9.81 * time_s), abs=0.03)
+    assert cube_m(engine, 1) == pytest.approx(before, abs=1e-5)
+
+
+def test_what_is_placed_without_a_speed_loses_the_one_it_had() -> None:
+    engine = engine_with([(START, PLAIN)])
+    engine.apply(0, Place(body=CUBE, position_m=(0.2, -0.3, 0.5), velocity_m_s=(0.0, 2.0, 0.0)))
+    rest(engine, 2)
+    engine.apply(0, Place(body=CUBE, position_m=(0.2, -0.3, 0.5)))
+    rest(engine, 4)
+    assert cube_m(engine)[:2] == pytest.approx((0.2, -0.3), abs=1e-6)
+
+
+def test_a_number_is_that_of_its_lane_and_else_the_models() -> None:
+    engine = engine_with([varied(0), (START, PLAIN)])
+    assert engine.number(0, "body_mass", CUBE).tolist() == [CUBES[0][1]]
+    assert engine.number(1, "body_mass", CUBE).tolist() == [0.03]
+    friction = (0.3, 0.01, 0.001)
+    engine.apply(1, Change(edits=friction_of((CUBE,), friction)))
+    assert engine.number(1, "geom_friction", CUBE).tolist() == list(friction)
+    model = cube_table().model
+    assert engine.number(0, "geom_friction", CUBE).tolist() == model.geom(CUBE).friction.tolist()
+    engine.reset(1, START, PLAIN)
+    assert engine.number(1, "geom_friction", CUBE).tolist() == model.geom(CUBE).friction.tolist()

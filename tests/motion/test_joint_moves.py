@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from graspline.motion.joint_moves import brake, hold, jaw_move, join, joint_move, ramp
+from graspline.motion.joint_moves import brake, hold, jaw_move, join, joint_move, ramp, with_jaw
 from graspline.motion.path import Command, Path, at_rest, check_corners, check_path
 from graspline.robots.so101 import HOME, LOWER, SO101, UPPER
 
@@ -244,3 +244,72 @@ def test_a_ramp_to_anywhere_keeps_range_and_speed_and_goes_straight(start: Array
 def test_a_ramp_ends_exactly_where_it_can(start: Array, step: Array) -> None:
     target = np.clip(start + step, LOWER, UPPER)
     np.testing.assert_array_equal(ramp(SO101, start, target, 1).end, target)
+
+
+# An arm's path with a jaw that goes through phases
+
+
+def swung(ticks: int = 90) -> tuple[Array, Array]:
+    """Positions and velocities (T + 1, 5) of an arm that swings to and fro."""
+    times = np.arange(ticks + 1.0)[:, None] / 60
+    return HOME[:5] + 0.1 * np.sin(2 * times), 0.2 * np.cos(2 * times) * np.ones(5)
+
+
+def with_phases(*phases: tuple[int, float], start: Command | None = None, speed: float = 2.0) -> Path:
+    start = at_rest(HOME) if start is None else start
+    return with_jaw(SO101, start, *swung(), phases, speed_rad_s=speed)
+
+
+ANGLES = st.floats(-0.1, 1.7)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 90), ANGLES), max_size=4), st.floats(0.2, 3.0))
+def test_a_jaw_goes_through_its_phases_within_limits_while_the_arm_keeps_its_way(
+    phases: list[tuple[int, float]], speed: float
+) -> None:
+    path = with_phases(*sorted(phases), speed=speed)
+    positions, velocities = swung()
+    np.testing.assert_array_equal(path.positions[:, :5], positions)
+    np.testing.assert_array_equal(path.velocities[:, :5], velocities)
+    assert check_path(path, SO101) is None
+    assert np.abs(path.velocities[:, 5]).max() <= speed + 1e-9
+    assert path.positions[0, 5] == HOME[5]
+
+
+def test_each_phase_begins_at_its_tick_and_ends_at_its_angle() -> None:
+    path = with_phases((10, 1.0), (55, 0.6))
+    jaw = path.positions[:, 5]
+    np.testing.assert_array_equal(jaw[:11], HOME[5])
+    assert jaw[11] != HOME[5]
+    assert jaw[54] == pytest.approx(1.0)
+    assert not path.velocities[54, 5]
+    assert jaw[-1] == pytest.approx(0.6, abs=1e-9)
+
+
+def test_a_phase_that_is_cut_short_hands_its_speed_on() -> None:
+    cut, whole = with_phases((0, 1.6), (20, 0.0)), with_phases((0, 1.6))
+    np.testing.assert_array_equal(cut.positions[:21], whole.positions[:21])
+    assert whole.velocities[20, 5] > 0.5
+    assert cut.velocities[20, 5] == pytest.approx(whole.velocities[20, 5])
+    assert cut.positions[:, 5].max() < 1.5
+    assert cut.positions[-1, 5] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_jaw_that_moves_already_is_taken_over() -> None:
+    opening = jaw_move(SO101, at_rest(HOME), 1.6, speed_rad_s=2.0)
+    command = opening.command_at(12)
+    path = with_phases((0, 0.2), start=command)
+    assert (path.positions[0, 5], path.velocities[0, 5]) == (command.position[5], command.velocity[5])
+    assert path.positions[-1, 5] == pytest.approx(0.2, abs=1e-9)
+    assert check_path(path, SO101) is None
+
+
+def test_what_a_jaw_does_not_reach_before_the_path_ends_it_does_not_reach() -> None:
+    late, never = with_phases((80, 1.6)), with_phases((91, 1.6))
+    assert HOME[5] < late.positions[-1, 5] < 1.6
+    np.testing.assert_array_equal(never.positions[:, 5], HOME[5])
+
+
+def test_without_phases_a_jaw_stays() -> None:
+    np.testing.assert_array_equal(with_phases().positions[:, 5], HOME[5])

@@ -115,7 +115,7 @@ class CpuEngine:
     def number(self, lane: int, field: str, element: str) -> Array:
         """What a model field of one element, flattened, is in this lane."""
         edit = self._edits[lane].get((field, element))
-        return numbers_of(self.scene.model, field, element).ravel() if edit is None else np.array(edit.values)
+        return numbers_of(self.scene.model, field, element).flatten() if edit is None else np.array(edit.values)
 
     def state(self, lane: int) -> Array:
         """The full integration state of one lane, a copy."""

@@ -31,7 +31,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Progress:
-    """From 0 to 1, at rest at both ends."""
+    """From 0 to 1, at rest at both ends; at once where nothing is to be done."""
 
     duration_s: float
     # None for the cubic.
@@ -39,13 +39,18 @@ class Progress:
 
     def at(self, times_s: Array) -> tuple[Array, Array]:
         """Progress and its rate at these times, (T,) each; 0 before it begins and 1 after it has ended."""
+        if not self.duration_s:
+            return np.where(times_s < 0.0, 0.0, 1.0), np.zeros_like(times_s)
         times = np.clip(times_s, 0.0, self.duration_s)
         if self.profile is None:
             share = times / self.duration_s
             return share * share * (3 - 2 * share), 6 * share * (1 - share) / self.duration_s
-        rows = np.array([self.profile.at_time(time)[:2] for time in times.tolist()])
-        progress, rate = rows[:, 0, 0], rows[:, 1, 0]
-        return np.clip(progress, 0.0, 1.0), rate
+        phases = self.profile.profiles[0][0]
+        begins = np.cumsum([0.0, *phases.t[:-1]])
+        phase = np.searchsorted(begins, times, side="right") - 1
+        t = times - begins[phase]
+        p, v, a, j = (np.array(each)[phase] for each in (phases.p, phases.v, phases.a, phases.j))
+        return np.clip(p + t * (v + t * (a / 2 + t * (j / 6))), 0.0, 1.0), v + t * (a + t * (j / 2))
 
     def when(self, progress: float) -> float:
         """The time at which this much is done."""
@@ -58,6 +63,9 @@ class Progress:
             return self.duration_s if found is None else float(found)
         # The root of 2 s³ - 3 s² + p in [0, 1].
         return self.duration_s * float(0.5 - np.sin(np.arcsin(1 - 2 * progress) / 3))
+
+
+AT_ONCE = Progress(duration_s=0.0)
 
 
 def soonest(rates: Rates, scaling: Scaling = "ruckig") -> Progress:
@@ -83,7 +91,7 @@ def required_time_s(robot: Robot, start: Array, target: Array) -> float:
 def cubic_move(robot: Robot, start: Command, target: Array) -> Path:
     """From rest to rest, all joints along the same cubic."""
     ticks = round(required_time_s(robot, start.position, target) * robot.control_hz)
-    progress, rate = Progress(duration_s=ticks * robot.dt_s).at(np.arange(ticks + 1) * robot.dt_s)
+    progress, rate = Progress(duration_s=ticks * robot.dt_s).at(np.arange(ticks + 1.0) * robot.dt_s)
     way = target - start.position
     positions = start.position + progress[:, None] * way
     positions[-1] = target

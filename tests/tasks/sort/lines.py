@@ -1,0 +1,41 @@
+"""Blocks as they are believed to be, for the tests of this folder."""
+
+from __future__ import annotations
+
+from graspline.perception.tracks import Track, Tracks, no_tracks
+
+CUBE_M = (0.04, 0.04, 0.04)
+BRICK_M = (0.056, 0.036, 0.034)
+
+
+def seen(
+    *,
+    number: int = 1,
+    x: float = 0.5,
+    y: float = 0.0,
+    yaw: float = 0.3,
+    size: tuple[float, float, float] = CUBE_M,
+    colour: str = "red",
+    speed: float = 0.05,
+) -> Track:
+    """A block that has just been seen, at time 0, on a belt of this speed."""
+    return Track(
+        number=number,
+        colour=colour,
+        sizes=((size, 3),),
+        x_m=x,
+        y_m=y,
+        time_s=0.0,
+        velocity_m_s=(0.0, -speed),
+        speed_sigma_m_s=0.0005,
+        yaw_rad=yaw,
+        sigma_m=0.0005,
+        yaw_sigma_rad=0.005,
+        last_seen_s=0.0,
+        sightings=3,
+    )
+
+
+def tracks_of(*alive: Track, speed: float = 0.05) -> Tracks:
+    empty = no_tracks((0.0, -1.0), speed, 0.0005)
+    return Tracks(direction=empty.direction, belt=empty.belt, alive=alive, time_s=0.0, next_number=len(alive) + 1)
