@@ -102,6 +102,13 @@ def test_options_reach_the_audit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert (tmp_path / "out" / "audit" / "audit.html").exists()
 
 
+def test_a_long_order_is_cut_short_unless_somebody_sets_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = instead(monkeypatch, audit_with(0))
+    call("audit", "sort", "--out", tmp_path)
+    call("audit", "sort", "--out", tmp_path, "--set", "belt.blocks=40")
+    assert [each["parameters"].belt.blocks for each in asked] == [6, 40]
+
+
 @pytest.mark.parametrize("share", ["-0.1", "1.1", "third"])
 def test_a_share_that_is_none_is_refused(share: str) -> None:
     assert "--faults-share" in misused("audit", "lift-cube", "--faults-share", share)

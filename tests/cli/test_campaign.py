@@ -12,6 +12,7 @@ import graspline.cli.campaign
 from graspline.episodes.campaign import Campaign, Case, Cell, Plan
 from graspline.episodes.faults import FAULTS
 from graspline.tasks.lift_cube import LiftCube
+from graspline.tasks.sort.parameters import Sort
 
 from .doors import call, misused, refused, spawn
 
@@ -91,6 +92,25 @@ def test_settings_reach_the_parameters(planned: list[Plan]) -> None:
     assert isinstance(parameters, LiftCube)
     assert parameters.retries.grasps == 0
     assert planned[0].seeds == range(5, 8)
+
+
+def test_a_long_order_is_cut_short_unless_somebody_sets_it(planned: list[Plan]) -> None:
+    call("campaign", "sort", "--faults", "belt-jam")
+    call("campaign", "sort", "--faults", "belt-jam", "--set", "belt.blocks=9")
+    short, asked = (plan.parameters for plan in planned)
+    assert isinstance(short, Sort)
+    assert isinstance(asked, Sort)
+    assert (short.belt.blocks, asked.belt.blocks) == (6, 9)
+    assert short.success_share == asked.success_share == 0.8
+
+
+def test_an_episode_of_a_short_order_is_shown_again_with_its_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = campaign_of(Cell(fault="drop", state="lift", cases=(BAD,)))
+    monkeypatch.setattr(graspline.cli.campaign, "run_campaign", lambda plan, **options: result)
+    told = call("campaign", "sort", "--out", tmp_path).out
+    assert "false success: --seed 7 --fault drop@lift --set belt.blocks=6 --set belt.density_per_m=4" in told
 
 
 @pytest.mark.parametrize("ending", ["false_success", "crashed", "hung"])

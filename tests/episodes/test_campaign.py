@@ -15,7 +15,7 @@ from graspline.episodes.pages import campaign_page
 from graspline.episodes.rehearsal import Calm, leaf_states, rehearse, senseless
 from graspline.episodes.run import HUNG, Episode, Transition, run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.evidence import at_least
+from graspline.evidence import at_least, passes
 from graspline.execution.requests import Motion, Reply
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
@@ -100,6 +100,8 @@ def test_drops_recover_and_what_is_taken_away_is_not_found() -> None:
     assert campaign.cells["nan-control", "approach"].failures == {"physics_diverged": 2}
     assert campaign.calm == {"success": 2}
     assert campaign.clean
+    assert all(passes(case.goal) for case in drop.cases)
+    assert not any(passes(case.goal) for case in remove.cases)
 
 
 def test_a_drop_is_noticed_within_a_moment_and_never_before_it_happens() -> None:

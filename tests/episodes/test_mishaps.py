@@ -266,6 +266,8 @@ def test_what_was_taken_away_cannot_be_shoved() -> None:
 def test_pushes_and_places_of_mishaps_name_bodies_of_the_scene() -> None:
     for name, kind in FAULTS.items():
         context = world(on_plate(0.0), beside=1)
+        if missing_in_scene(kind, context.engine.scene):
+            continue
         for _, deed in kind.strike(context):
             event = deed(context) if callable(deed) else deed
             if isinstance(event, Push | Place):

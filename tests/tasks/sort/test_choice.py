@@ -165,7 +165,7 @@ def test_a_carry_ends_at_rest_over_its_own_bin_and_touches_nothing(name: str) ->
     for _ in range(4):
         yaw = float(random.uniform(-1.5, 1.5))
         start, grasp = gripped(float(random.uniform(-0.2, 0.35)), yaw, float(random.uniform(0.41, 0.59)))
-        hop = plan_carry(ROBOT, SETTINGS, start, 5.0, grasp, name)
+        hop = plan_carry(ROBOT, WORLD, SETTINGS, start, 5.0, grasp, name)
         assert isinstance(hop, Hop), hop
         assert_plays(hop)
         point, rotation = HAND.forward(hop.positions[-1])
@@ -181,7 +181,7 @@ def test_a_carry_ends_at_rest_over_its_own_bin_and_touches_nothing(name: str) ->
 
 def test_a_carried_block_is_above_others_before_it_is_beside_them() -> None:
     start, grasp = gripped()
-    hop = plan_carry(ROBOT, SETTINGS, start, 0.0, grasp, "bin_red")
+    hop = plan_carry(ROBOT, WORLD, SETTINGS, start, 0.0, grasp, "bin_red")
     assert isinstance(hop, Hop)
     points, _ = HAND.forward(hop.positions)
     ride = points[0] + np.outer(np.arange(len(points)) * ROBOT.dt_s, (0.0, -0.05, 0.0))
@@ -207,7 +207,7 @@ def test_the_way_home_ends_at_rest_at_home(leaving: tuple) -> None:
 
 def test_the_open_hand_rises_off_a_block_in_a_bin_before_it_moves_along_its_fingers() -> None:
     start, grasp = gripped()
-    carry = plan_carry(ROBOT, SETTINGS, start, 0.0, grasp, "bin_green")
+    carry = plan_carry(ROBOT, WORLD, SETTINGS, start, 0.0, grasp, "bin_green")
     assert isinstance(carry, Hop)
     hop = plan_home(ROBOT, SETTINGS, end_of(carry), 0.0, leaving_bin(grasp))
     assert isinstance(hop, Hop)
