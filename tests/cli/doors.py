@@ -40,6 +40,7 @@ COMMANDS = (
     "export",
     "campaign",
     "audit",
+    "rates",
     "bench",
 )
 PATIENCE_S = 120.0

@@ -26,12 +26,13 @@ def test_every_task_is_listed_with_what_it_does() -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_printed_configuration_reads_back_as_the_same_parameters(task: str, tmp_path: Path) -> None:
-    sizes = {
-        "lift-cube": "cube.edge_m=[2e-2, 0.03]",
-        "oranges": "oranges.diameter_m=[5e-2, 0.06]",
-        "grab": "things.scale=[9e-1, 1.0]",
+    changed = {
+        "lift-cube": ("reach.lift_m=0.08", "cube.edge_m=[2e-2, 0.03]"),
+        "oranges": ("reach.lift_m=0.08", "oranges.diameter_m=[5e-2, 0.06]"),
+        "grab": ("reach.lift_m=0.08", "things.scale=[9e-1, 1.0]"),
+        "sort": ("belt.blocks=7", "belt.speed_m_s=8e-2"),
     }
-    settings = ["--set", "reach.lift_m=0.08", "--set", sizes[task]]
+    settings = [word for each in changed[task] for word in ("--set", each)]
     for given in ([], settings):
         printed = call("config", task, *given)
         file = tmp_path / "task.yaml"

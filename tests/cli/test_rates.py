@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from .doors import graspline
+from .doors import call, refused
 
 
 @pytest.mark.parametrize(
@@ -20,17 +19,16 @@ from .doors import graspline
     ],
 )
 def test_what_cannot_be_measured_is_refused(arguments: list[str], said: str, tmp_path: Path) -> None:
-    done = graspline("rates", *arguments, "--out", str(tmp_path / "out"))
-    assert done.returncode == 2
-    assert said in done.stderr
+    (problem,) = refused("rates", *arguments, "--out", tmp_path / "out")
+    assert said in problem
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
 def test_a_point_is_measured_and_drawn(tmp_path: Path) -> None:
-    done = graspline(
-        "rates", "sort", "--at", "0.05:9", "--episodes", "1", "--set", "belt.blocks=2", "--json", "--out", str(tmp_path)
-    )
-    assert done.returncode == 0, done.stderr
-    (point,) = json.loads(done.stdout)["points"]
+    order = ("--at", "0.05:9", "--episodes", "1", "--set", "belt.blocks=2")
+    answer = call("rates", "sort", *order, "--json", "--out", tmp_path)
+    assert answer.code == 0, answer.err
+    ((point,),) = (each["points"] for each in answer.lines)
     assert (point["sent"], point["sorted_right"], point["false_sorted"]) == (2, 2, 0)
     assert (tmp_path / "rates.svg").read_text().startswith("<svg")

@@ -36,7 +36,7 @@ def rates(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where rates.json and rates.svg go.")] = Path("out/rates"),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
 ) -> None:
-    """Measure which share of blocks ends where it belongs, and draw it.
+    """Measure which share of blocks is sorted, and draw it.
 
     By truth, over density and belt speed, beside what an open loop reached. Exits with 1 if a block that the task says
     is sorted is not.
