@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.campaign import progress
+from graspline.cli.campaign import again, brief, progress
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
 from graspline.cli.outputs import make_folder, save_findings
@@ -38,7 +38,8 @@ def audit(
 ) -> None:
     """Compare verdicts and claims with truth.
 
-    Every verdict, and every claim on the way (held, placed), is compared with what the simulator knows at that instant.
+    Every verdict, and every claim on the way (held, placed, sorted), is compared with what the simulator knows at that
+    instant. A task whose order may be long is given a short one, unless --set says otherwise.
     Exits with 1 if an episode claims success falsely.
 
     \b
@@ -46,7 +47,7 @@ def audit(
       graspline audit lift-cube --episodes 2000
       graspline audit lift-cube --episodes 50 --faults-share 1 --json
     """
-    found, parameters = task_and_parameters(task, config, settings)
+    found, parameters = task_and_parameters(task, config, [*brief(task), *(settings or ())])
     make_folder("--out", out)
     with stopping() as stop, ExitStack() as shown:
         begin, played = progress(shown, as_json)
@@ -66,11 +67,11 @@ def audit(
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
-        _tell(result)
+        _tell(result, brief(task))
     raise typer.Exit(130 if interrupted else 1 if result.false_successes else 0)
 
 
-def _tell(result: Audit) -> None:
+def _tell(result: Audit, short: tuple[str, ...]) -> None:
     print(f"{result.episodes} episodes, {result.faulty} with a fault, of which {result.struck} struck")
     for verdict, count in sorted(result.silent.items()):
         print(f"  {verdict}: {count}, which claim nothing")
@@ -84,9 +85,9 @@ def _tell(result: Audit) -> None:
     if worst:
         print("worst cases:")
     for each in worst[:_SHOWN]:
-        again = f"--seed {each.seed}" + (f" --fault {each.fault}" if each.fault else "")
         about = f" of {each.about}" if each.about else ""
-        print(f"  {each.mistake.replace('_', ' ')}, {each.kind}{about}: {again}, {each.said} at {each.t_s:.2f} s")
+        told = again(each.seed, each.fault, short)
+        print(f"  {each.mistake.replace('_', ' ')}, {each.kind}{about}: {told}, {each.said} at {each.t_s:.2f} s")
         print(f"    by truth: {'; '.join(str(one) for one in each.evidence)}")
     if len(worst) > _SHOWN:
         print(f"  and {len(worst) - _SHOWN} more in audit.json")

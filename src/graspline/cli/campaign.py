@@ -26,10 +26,11 @@ from graspline.episodes.run import Episode
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import printable
+from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Task
 
 # Faults that a task is expected to recover from; the others may leave it nothing but a failure with a name.
-RECOVERABLE = ("drop", "shove", "move-plate")
+RECOVERABLE = ("drop", "shove", "move-plate", "belt-step", "belt-jam", "belt-reverse", "lighting")
 _WRONG = ("false_success", "crashed", "hung")
 # The column that joins all states.
 _ALL = "all"
@@ -65,6 +66,7 @@ def campaign(
     """Let every fault strike in every state.
 
     Each cell counts the episodes that recovered and those that failed by name, and how soon the fault was noticed.
+    A task whose order may be long is given a short one, of which one block may be lost, unless --set says otherwise.
     Exits with 1 if an episode claims success falsely, crashes or hangs.
 
     \b
@@ -72,12 +74,13 @@ def campaign(
       graspline campaign lift-cube --faults drop,shove --episodes 4
       graspline campaign lift-cube --states lift,hold --out out/holding
       graspline campaign lift-cube --states back_off --after drop@lift+0.3
+      graspline campaign sort --faults belt-jam,remove --states travel,grip --episodes 2 --lanes 8
     """
     before = tuple(after or ())
     found, parameters = task_and_parameters(
         task,
         config,
-        settings,
+        [*brief(task), *(settings or ())],
         lambda _: _names("--faults", "fault", faults, FAULTS),
         lambda named: _names("--states", "state", states, _states_of(named)),
         lambda named: parse_faults(before, named.machine(named.parameters()).paths(), option="--after"),
@@ -101,8 +104,13 @@ def campaign(
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
-        _tell(result)
+        _tell(result, brief(task))
     raise typer.Exit(130 if interrupted else 0 if result.clean else 1)
+
+
+def brief(task: str) -> tuple[str, ...]:
+    """Settings of a short order, which come before those of whoever asks."""
+    return find_task(task).brief
 
 
 def _states_of(task: Task[Any]) -> tuple[str, ...]:
@@ -135,7 +143,13 @@ def progress(shown: ExitStack, beside_output: bool) -> tuple[Callable[[int], Non
     return begin, lambda episode: bars[-1].add(episode)
 
 
-def _tell(result: Campaign) -> None:
+def again(seed: int, faults: str, short: tuple[str, ...]) -> str:
+    """Words after which `graspline run TASK` shows an episode again."""
+    told = f"--seed {seed}" + (f" --fault {faults}" if faults else "")
+    return told + "".join(f" --set {each}" for each in short)
+
+
+def _tell(result: Campaign, short: tuple[str, ...]) -> None:
     print(f"{result.task}: recovered / struck, by fault and state")
     for line in _matrix(result, shutil.get_terminal_size((120, 24)).columns):
         print(line)
@@ -147,7 +161,7 @@ def _tell(result: Campaign) -> None:
     wrong = [case for cell in result.cells.values() for case in cell.cases if case.ending in _WRONG]
     print(f"false successes, crashes and hangs: {len(wrong)}")
     for case in wrong[:20]:
-        print(f"  {case.ending.replace('_', ' ')}: --seed {case.seed} --fault {case.fault}")
+        print(f"  {case.ending.replace('_', ' ')}: {again(case.seed, case.fault, short)}")
         if case.ending == "crashed":
             print(case.note, file=sys.stderr)
 
@@ -166,7 +180,7 @@ def _drops(result: Campaign) -> list[str]:
 
 
 def _recovery(result: Campaign) -> list[str]:
-    cells = [result.of_fault(fault) for fault in RECOVERABLE]
+    cells = [cell for cell in map(result.of_fault, RECOVERABLE) if cell.struck]
     struck, recovered = sum(cell.struck for cell in cells), sum(cell.count("recovered") for cell in cells)
     if not struck:
         return []
@@ -174,7 +188,7 @@ def _recovery(result: Campaign) -> list[str]:
     for cell in cells:
         named.update(cell.failures)
     rest = ", ".join(f"{name} {count}" for name, count in named.most_common())
-    told = f"{', '.join(RECOVERABLE)}: recovered {rate_text(recovered, struck)}"
+    told = f"{', '.join(cell.fault for cell in cells)}: recovered {rate_text(recovered, struck)}"
     return [told + (f"; failed: {rest}" if rest else "")]
 
 

@@ -63,7 +63,7 @@ class Readings:
 
     @property
     def tool_position_m(self) -> Array:
-        """The tool by the robot's own joints: the fixed-jaw tip of an SO-101, the point between closed fingertips else."""
+        """The tool by the robot's own joints: an SO-101's fixed-jaw tip, else the point between closed fingertips."""
         return self["tool_position"]
 
     @property

@@ -1,4 +1,9 @@
-"""Campaigns: every fault in every state, and how episodes end then."""
+"""Campaigns: every fault in every state, and how episodes end then.
+
+Recovered is who succeeds after all, by the task's own verdict and by truth. Where one fault may cost one thing of many
+whatever is done, as a block that somebody takes off a belt, the order must allow for it: `Task.brief` does, and each
+case says how near to the goal it came.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,7 @@ from graspline.episodes.faults import FAULTS
 from graspline.episodes.rehearsal import HANG_S, Calm, rehearse, senseless, story_of
 from graspline.episodes.run import HUNG, INTERRUPTED, Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
+from graspline.evidence import Evidence
 from graspline.parameters import Parameters, Value, dump
 from graspline.tasks.task import Task
 
@@ -32,6 +38,8 @@ class Case:
     detect_s: float | None = None
     # Why there was nothing to strike, or how it crashed.
     note: str = ""
+    # How near to the goal it came by truth: who recovered may have lost a little, who failed may have lost all.
+    goal: Evidence = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +101,7 @@ class Cell:
                     "strike_s": case.strike_s,
                     "detect_s": case.detect_s,
                     "note": case.note,
+                    "goal": [str(each) for each in case.goal],
                 }
                 for case in self.cases
             ],
@@ -252,6 +261,7 @@ def case_of(episode: Episode, calm: Calm) -> Case:
         verdict=verdict,
         strike_s=round(struck[0].t_s, 6),
         detect_s=_detect_s(episode, calm, struck[0].t_s),
+        goal=episode.goal_by_truth,
     )
 
 

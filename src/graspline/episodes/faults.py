@@ -19,12 +19,12 @@ from graspline.parameters.notation import printable
 from graspline.scenes.scene import Scene
 
 # What there must be for a fault to make sense.
-Need = Literal["object", "grip", "place", "strangers", "eyes", "nothing"]
+Need = Literal["object", "grip", "place", "strangers", "belt", "eyes", "nothing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultKind:
-    """What a fault does when it strikes, and what it needs: an object on the table, something in the hand, a plate."""
+    """What a fault does when it strikes, and what it needs: an object, something in the hand, a plate, a belt."""
 
     strike: Callable[[Context], list[Timed]]
     needs: Need = "nothing"
@@ -44,20 +44,25 @@ FAULTS: dict[str, FaultKind] = {
     "weaken": FaultKind(strike=mishaps.weaken),
     "jam": FaultKind(strike=mishaps.jam),
     "stuck-jaw": FaultKind(strike=mishaps.stuck_jaw),
+    "slippery": FaultKind(strike=mishaps.slippery),
+    "belt-step": FaultKind(strike=mishaps.belt_step, needs="belt"),
+    "belt-jam": FaultKind(strike=mishaps.belt_jam, needs="belt"),
+    "belt-reverse": FaultKind(strike=mishaps.belt_reverse, needs="belt"),
     "blackout": FaultKind(strike=mishaps.blackout, needs="eyes"),
     "freeze": FaultKind(strike=mishaps.freeze, needs="eyes"),
     "noise": FaultKind(strike=mishaps.noise, needs="eyes"),
     "delay": FaultKind(strike=mishaps.delay, needs="eyes"),
+    "lighting": FaultKind(strike=mishaps.lighting, needs="eyes"),
     "nan-control": FaultKind(strike=mishaps.nan_control),
 }
-# What is further away than this is no longer on the table.
-_TABLE_M = 1.0
 
 
 def missing_in_scene(kind: FaultKind, scene: Scene) -> str:
     """Why a fault can never strike in a scene; nothing if it can."""
     if kind.needs in ("place", "strangers") and not scene.places:
         return "the scene has no plate"
+    if kind.needs == "belt" and not mishaps.has_belt(scene):
+        return "the scene has no belt"
     if kind.needs == "strangers" and not any(name.startswith(mishaps.STRANGER) for name in scene.object_names):
         return f"the scene has no objects named {mishaps.STRANGER}…"
     return ""
@@ -67,15 +72,13 @@ def missing_now(kind: FaultKind, context: Context) -> str:
     """Why there is nothing to strike at this moment; nothing if there is."""
     if kind.needs == "grip" and not context.pressed():
         return "nothing in the hand"
-    if kind.needs in ("object", "grip") and not _on_table(context.position_m(context.target)):
+    if kind.needs in ("object", "grip") and not context.target:
+        return "no object is there"
+    if kind.needs in ("object", "grip") and not context.is_here(context.target):
         return f"{context.target} is not on the table"
-    if kind.needs in ("place", "strangers") and not _on_table(context.position_m(context.place().name)):
+    if kind.needs in ("place", "strangers") and not context.is_here(context.place().name):
         return "the plate is not on the table"
     return ""
-
-
-def _on_table(position_m: mishaps.Array) -> bool:
-    return bool((abs(position_m) <= _TABLE_M).all())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +153,7 @@ class FaultInjector:
     def strike(self, lane: int, fault: Fault) -> Strike:
         """Let a fault strike now, whatever state the lane is in; returns when and at what, or why there was nothing."""
         kind, context = FAULTS[fault.name], self._contexts[lane]
+        context.aim()
         missed = missing_in_scene(kind, context.engine.scene) or missing_now(kind, context)
         t_s = self._executor.time_s(lane)
         strike = Strike(t_s=t_s, fault=str(fault), target=context.target, missed=missed)

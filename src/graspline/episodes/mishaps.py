@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
 from graspline.engine.protocol import Engine
-from graspline.scenes.scene import ScenePlace
+from graspline.scenes.belt_line import BELT
+from graspline.scenes.scene import Scene, ScenePlace
 from graspline.scenes.variation import Edit, Variation, friction_of
 
 Array = NDArray[np.float64]
@@ -26,9 +27,13 @@ _OILED = (0.01, 0.0001, 0.00001)
 _OILED_S = 0.3
 # What helps it out: the jaws of an SO-101 lean and may wedge a cube even without friction.
 _DROP_N = 2.0
-# A shove gives the object this speed within this time. A box slides 2 cm with it, a ball rolls 5 to 10 cm.
+# A shove gives the object this speed within this time, less what friction takes meanwhile: a box slides 4 mm over a
+# table with it, a ball rolls 5 to 10 cm. Over a belt boxes slide 3 cm.
 _SHOVE_M_S = {"box": 0.5, "cylinder": 0.4, "ball": 0.2}
+_BELT_SHOVE_M_S = 0.8
 _SHOVE_S = 0.05
+# What is farther from the robot than this, along any axis, is on no table and on no belt: it was put away, or waits.
+_HERE_M = 1.5
 # Where taken things are put, one beside the other.
 _FAR_AWAY_M = (3.0, 3.0)
 _APART_M = 0.3
@@ -54,6 +59,15 @@ _LOW_M = 0.09
 _WEAK = 0.4
 # Torque of the servos moves a jammed joint by milliradians a second.
 _JAMMED_DAMPING = 2000.0
+# Friction of pads that are greasy, where dry rubber has about 1.
+_GREASY = (0.15, 0.3)
+# A belt that changes its speed runs at one of these shares of what was ordered.
+_PACES = (0.6, 1.6)
+_BELT_JAM_S = (2.0, 4.0)
+_REVERSAL_S = 1.5
+# Light of another strength, in which each of red, green and blue may be weaker still. What is brighter overexposes.
+_BRIGHTNESS = (0.6, 1.15)
+_TINT = (0.8, 1.0)
 # How long eyes are bad for, and how bad.
 SPELL_S = 1.0
 _NOISE_M = 0.005
@@ -71,6 +85,22 @@ class Context:
     # The object the task is working on.
     target: str
     taken: list[str] = field(default_factory=list)
+    # How fast the belt runs by itself, as a share of what was ordered.
+    pace: float = 1.0
+
+    def aim(self) -> None:
+        """Find out what the task is working on where it cannot say: what rides past on a belt has no name for it.
+
+        That is what is nearest to the hand: in it, before it, or just left by it; nothing where there is nothing.
+        """
+        if has_belt(self.engine.scene):
+            here = filter(self.is_here, self.engine.scene.object_names)
+            tool = self.tool_m()
+            self.target = min(here, key=lambda name: float(np.linalg.norm(self.position_m(name) - tool)), default="")
+
+    def is_here(self, name: str) -> bool:
+        """Whether an object or place is where the robot works."""
+        return bool((abs(self.position_m(name)) <= _HERE_M).all())
 
     def position_m(self, name: str) -> Array:
         at = self.engine.scene.joint_address(name)
@@ -114,6 +144,11 @@ class Context:
         return found
 
 
+def has_belt(scene: Scene) -> bool:
+    """Whether things ride past the robot."""
+    return BELT in scene.surfaces
+
+
 def pads_press(engine: Engine, lane: int) -> bool:
     """Whether both pads of a lane press on something."""
     readings, parts = engine.readings[lane], engine.layout.readings
@@ -141,8 +176,9 @@ def drop(context: Context) -> list[Timed]:
 
 def shove(context: Context) -> list[Timed]:
     """Somebody pushes the object sideways."""
-    shapes = {each.name: each.shape for each in context.engine.scene.objects}
-    speed_m_s = _SHOVE_M_S[shapes[context.target]]
+    scene = context.engine.scene
+    shapes = {each.name: each.shape for each in scene.objects}
+    speed_m_s = _BELT_SHOVE_M_S if has_belt(scene) else _SHOVE_M_S[shapes[context.target]]
     angle = context.random.uniform(-np.pi, np.pi)
     force = context.mass_kg(context.target) * speed_m_s / _SHOVE_S
     push = Push(body=context.target, force_n=(force * float(np.cos(angle)), force * float(np.sin(angle)), 0.0))
@@ -269,6 +305,55 @@ def stuck_jaw(context: Context) -> list[Timed]:
     """The jaw no longer moves."""
     robot = context.engine.scene.robot
     return [(0.0, _jammed(robot.joints[robot.jaw]))]
+
+
+def slippery(context: Context) -> list[Timed]:
+    """The pads are greasy from now on."""
+    friction = context.random.uniform(*_GREASY)
+    edits = []
+    for geom in context.engine.scene.robot.pads:
+        slide, *others = context.number("geom_friction", geom)
+        values = (friction, *(each * friction / slide for each in others))
+        edits.append(Edit(field="geom_friction", element=geom, values=values))
+    return [(0.0, Change(edits=tuple(edits)))]
+
+
+def belt_step(context: Context) -> list[Timed]:
+    """The belt runs at 1.6 or 0.6 of its speed from now on."""
+    context.pace = float(context.random.choice(_PACES))
+    return [(0.0, _go_on)]
+
+
+def belt_jam(context: Context) -> list[Timed]:
+    """The belt stands still for 2 to 4 s, then goes on."""
+    return [(0.0, _belt_at(context, 0.0)), (context.random.uniform(*_BELT_JAM_S), _go_on)]
+
+
+def belt_reverse(context: Context) -> list[Timed]:
+    """The belt runs backwards for 1.5 s, then as before."""
+    return [(0.0, _belt_at(context, -context.pace)), (_REVERSAL_S, _go_on)]
+
+
+def _go_on(context: Context) -> Event:
+    return _belt_at(context, context.pace)
+
+
+def _belt_at(context: Context, share: float) -> Change:
+    """The belt at a share of the speed that was ordered."""
+    velocity = tuple(share * each for each in context.number("geom_surfacevel", BELT))
+    return Change(edits=(Edit(field="geom_surfacevel", element=BELT, values=velocity),))
+
+
+def lighting(context: Context) -> list[Timed]:
+    """All light has another brightness and tint from now on."""
+    model = context.engine.scene.model
+    shares = context.random.uniform(*_BRIGHTNESS) * context.random.uniform(*_TINT, 3)
+    shone = [("light_diffuse", model.light(index).name) for index in range(model.nlight)]
+    edits = []
+    for field_, element in (*shone, ("headlight_ambient", "headlight")):
+        values = tuple((shares * context.number(field_, element)).tolist())
+        edits.append(Edit(field=field_, element=element, values=values))
+    return [(0.0, Change(edits=tuple(edits)))]
 
 
 def _arm_joint(context: Context) -> str:

@@ -18,7 +18,7 @@ SENSOR_STAGE = "last_substep"
 
 
 class Randomness(NamedTuple):
-    """For the scene, for perception, for faults, for what is randomised on top, and for what the world does by itself."""
+    """For the scene, perception, faults, what is randomised on top, and what the world does by itself."""
 
     scene: np.random.Generator
     perception: np.random.Generator

@@ -221,11 +221,19 @@ def plan_home(
     )
 
 
-def plan_carry(robot: Robot, settings: Sort, start: Command, now_s: float, grasp: Grasp, bin_name: str) -> Hop | NoHop:
+def plan_carry(
+    robot: Robot,
+    world: CollisionWorld,
+    settings: Sort,
+    start: Command,
+    now_s: float,
+    grasp: Grasp,
+    bin_name: str,
+) -> Hop | NoHop:
     """From where a block was gripped to over its bin."""
     grip = settings.grip
     point = np.array([DROP_M, OUTPUTS[bin_name], tool_height_m(robot, grasp.width_m, grip.tip_m + grip.release_m)])
-    return plan_hop(
+    found = plan_hop(
         robot,
         HAND,
         HopQuery(
@@ -240,6 +248,9 @@ def plan_carry(robot: Robot, settings: Sort, start: Command, now_s: float, grasp
             scaling=settings.motion.scaling,
         ),
     )
+    if isinstance(found, Hop) and not is_free(robot, world, found.positions):
+        return NoHop(reason="something is in the way")
+    return found
 
 
 def _drop_yaw(joints: Array, point_m: Array, grasp: Grasp) -> float:

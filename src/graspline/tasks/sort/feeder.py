@@ -32,7 +32,7 @@ from graspline.tasks.sort.parameters import BeltParameters
 Array = NDArray[np.float64]
 
 # Where blocks appear, and where they have left: a hand's breadth before the belts end.
-SENT_M = BELT_START_M - 0.05
+SENT_M = BELT_START_M - 0.15
 GONE_M = BELT_END_M + 0.06
 _OUT_M = OUTPUT_END_M + 0.04
 # Lower than this a block has fallen off, farther away than this somebody has taken it.

@@ -15,6 +15,7 @@ from graspline.motion.hops import NoHop
 from graspline.motion.joint_moves import jaw_move
 from graspline.motion.path import at_rest
 from graspline.perception.tracks import without
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.sort.choice import Catch, plan_carry, ride_of
 from graspline.tasks.sort.line import Line, Pending
@@ -55,11 +56,18 @@ def grip(
 
 
 def carry(
-    last: Reply, robot: Robot, eye: BeltEye, settings: Sort, line: Line, caught: Catch
+    last: Reply,
+    robot: Robot,
+    eye: BeltEye,
+    world: CollisionWorld,
+    settings: Sort,
+    line: Line,
+    caught: Catch,
 ) -> Producing[Gives[Literal["carried", "lost", "blocked"], Watched]]:
     """Lift the block off the belt and bring it over its bin, feeling all the way that it is still there."""
     wanted, grasp, colour = settings.grip, caught.grasp, caught.track.colour
-    hop = yield from solved(plan_carry, robot, settings, last.command, last.time_s, grasp, _bin(settings, colour))
+    bin_name = _bin(settings, colour)
+    hop = yield from solved(plan_carry, robot, world, settings, last.command, last.time_s, grasp, bin_name)
     if isinstance(hop, NoHop):
         return Gives("blocked", Watched(line=line), about=colour)
     path = holding(robot, settings, last.command, hop, caught)

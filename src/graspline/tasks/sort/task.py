@@ -36,6 +36,8 @@ _BESIDE_M = 0.6
 CLAIMS = {
     ("grip", "gripped"): Claim(name="held", asserted=True),
     ("carry", "carried"): Claim(name="held", asserted=True),
+    ("grip", "missed"): Claim(name="held", asserted=False),
+    ("carry", "lost"): Claim(name="held", asserted=False),
     ("check", "sorted"): Claim(name="sorted", asserted=True),
     ("recheck", "sorted"): Claim(name="sorted", asserted=True),
 }
