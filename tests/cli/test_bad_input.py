@@ -12,7 +12,7 @@ from .doors import misused, refused, spawn
 
 pytestmark = pytest.mark.usefixtures("nothing_moves")
 
-TASK_NAMES = "known: grab, lift-cube, oranges"
+TASK_NAMES = "known: grab, lift-cube, oranges, sort"
 FAULT_NAMES = "known: " + ", ".join(sorted(FAULTS))
 
 
