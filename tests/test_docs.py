@@ -49,7 +49,7 @@ def test_links_in_the_documents_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("name", ["lift-cube", "oranges"])
+@pytest.mark.parametrize("name", ["lift-cube", "oranges", "grab", "sort"])
 def test_the_diagram_in_the_documents_is_the_table(name: str) -> None:
     task = find_task(name)
     drawn = (ROOT / "docs" / "images" / f"{name}-machine.svg").read_text()
