@@ -130,17 +130,21 @@ def svg(machine: Machine, taken: Taken | None = None, current: str = "") -> str:
         if onward[state]:
             parts += _arrow_down(y + _BOX_H, place[states[index + 1]], _counted(counts, state, onward[state]))
         side = []
+        # Outcomes that lead to one state above share an arrow.
+        back: dict[str, list[str]] = {}
         for outcome, transition in machine.table[state].items():
             if outcome in onward[state]:
                 continue
             if isinstance(transition, str) and place[transition] < y and len(machine.table[state]) <= 2:
-                backs += 1
-                words = outcome + counts.mark(state, outcome, transition)
-                arrow = _arrow_back(y, place[transition], words, 26 * backs)
-                parts += _faded(arrow, counts.followed(state, outcome, transition))
+                back.setdefault(transition, []).append(outcome)
             else:
                 side.append((outcome, transition))
                 longest = max(longest, len(_side_words(counts, state, outcome, transition)))
+        for above, outcomes in back.items():
+            backs += 1
+            words = ", ".join(outcome + counts.mark(state, outcome, above) for outcome in outcomes)
+            arrow = _arrow_back(y, place[above], words, 26 * backs)
+            parts += _faded(arrow, any(counts.followed(state, outcome, above) for outcome in outcomes))
         box = _box(y, state, nested=isinstance(machine.states[state], Machine), current=state == current)
         parts += _faded(box, counts.entered(state))
         parts += _side(machine, counts, state, y, side)
