@@ -213,12 +213,15 @@ def test_an_interrupt_while_a_worker_starts_waits_until_it_has_started(monkeypat
     idle = threading.Event()
     listener = threading.Thread(target=idle.wait)
     listener.start()
+    # A background job of a script begins with Ctrl-C ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt), LocalPool(1):
             pass
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
+        signal.signal(signal.SIGINT, before)
         idle.set()
         listener.join()
     assert started
     assert waited(lambda: not workers())
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
