@@ -27,7 +27,8 @@ from graspline.motion.joint_moves import hold
 from graspline.motion.path import controls_of
 from graspline.parameters import build
 from graspline.robots.gripper_2f85 import HAND
-from graspline.robots.so101 import ARM_JOINTS, FIXED_TIP_M, LOWER, SO101, UPPER
+from graspline.robots.robot import Robot
+from graspline.robots.so101 import FIXED_TIP_M, LOWER, SO101, UPPER
 from graspline.robots.ur5e import UR5E
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.scene import Scene, new_spec
@@ -273,7 +274,7 @@ def _kinematics(say: Callable[[str], None]) -> list[Figure]:
     joints, reached = solutions.best()
     error_m = np.abs(forward(joints[reached], _TOOL)[0] - positions[reached]).max()
     alone_us = float(np.median([_alone_us(positions[at::ROUNDS], yaws[at::ROUNDS]) for at in range(ROUNDS)]))
-    peer_us, peer_share = _mink(poses[:200], say)
+    peer_us, peer_share = _mink(cube_table().model, SO101, poses[:200], say)
     return [
         Figure(name="ik_us_alone", value=alone_us, unit="µs", meaning="closed form, one target per call"),
         Figure(name="ik_us_in_10000", value=batch_us, unit="µs", meaning="closed form, per target in one call"),
@@ -317,20 +318,21 @@ def _targets(count: int) -> tuple[Array, Array, Array]:
     return position, np.arctan2(rotation[:, 1, 2], rotation[:, 0, 2]), joints
 
 
-def _mink(poses: Array, say: Callable[[str], None]) -> tuple[float | None, float | None]:
+def _mink(
+    model: mujoco.MjModel, robot: Robot, poses: Array, say: Callable[[str], None]
+) -> tuple[float | None, float | None]:
     try:
         import mink  # pyright: ignore[reportMissingImports]
     except ImportError:
         say("mink is not installed (pip install mink); its figures are left out")
         return None, None
-    model = cube_table().model
     configuration = mink.Configuration(model)
     task = mink.FrameTask(frame_name="tool", frame_type="site", position_cost=1.0, orientation_cost=0.1)
     limits = [mink.ConfigurationLimit(model)]
     home = np.array(model.qpos0)
-    for name, angle in zip(SO101.joints, SO101.home, strict=True):
+    for name, angle in zip(robot.joints, robot.home, strict=True):
         home[model.joint(name).qposadr[0]] = angle
-    arm = [int(model.joint(name).qposadr[0]) for name in ARM_JOINTS]
+    arm = [int(model.joint(name).qposadr[0]) for name in robot.joints[robot.arm]]
     solved, began = 0, time.process_time()
     for pose in poses:
         goal = home.copy()
@@ -367,7 +369,7 @@ def _ur5e_kinematics(say: Callable[[str], None]) -> list[Figure]:
     alone_us = float(np.median([_ur5e_alone_us(positions[at::ROUNDS], rotations[at::ROUNDS]) for at in range(ROUNDS)]))
     newton = _newton(positions[:1000], rotations[:1000], starts, restarts=0)
     restarted = _newton(positions[:1000], rotations[:1000], starts, restarts=30)
-    peer_us, peer_share = _ur5e_mink(joints[:200], say)
+    peer_us, peer_share = _mink(_ur5e_model(), UR5E, joints[:200], say)
     values: list[tuple[str, float | None, str, str]] = [
         ("ur5e_ik_us_alone", alone_us, "µs", "closed form, eight branches of one target per call"),
         ("ur5e_ik_us_in_10000", float(np.median(spent)), "µs", "closed form, eight branches, per target in one call"),
@@ -411,34 +413,3 @@ def _newton(positions: Array, rotations: Array, starts: Array, restarts: int) ->
     found = [solver.solve(target, starts[at], random=at, search=search) for at, target in enumerate(targets)]
     spent_us = (time.process_time() - began) / len(targets) * 1e6
     return spent_us, sum(isinstance(each, Solution) for each in found) / len(targets)
-
-
-def _ur5e_mink(poses: Array, say: Callable[[str], None]) -> tuple[float | None, float | None]:
-    try:
-        import mink  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        say("mink is not installed (pip install mink); its figures are left out")
-        return None, None
-    model = _ur5e_model()
-    configuration = mink.Configuration(model)
-    task = mink.FrameTask(frame_name="tool", frame_type="site", position_cost=1.0, orientation_cost=0.1)
-    limits = [mink.ConfigurationLimit(model)]
-    home = np.array(model.qpos0)
-    for name, angle in zip(UR5E.joints, UR5E.home, strict=True):
-        home[model.joint(name).qposadr[0]] = angle
-    arm = [int(model.joint(name).qposadr[0]) for name in UR5E.joints[UR5E.arm]]
-    solved, began = 0, time.process_time()
-    for pose in poses:
-        goal = home.copy()
-        goal[arm] = pose
-        configuration.update(goal)
-        task.set_target(configuration.get_transform_frame_to_world("tool", "site"))
-        configuration.update(home)
-        for _ in range(100):
-            velocity = mink.solve_ik(configuration, [task], 1.0, "daqp", damping=1e-6, limits=limits)
-            configuration.integrate_inplace(velocity, 1.0)
-            error = task.compute_error(configuration)
-            if np.linalg.norm(error[:3]) < 1e-4 and np.linalg.norm(error[3:]) < 1e-2:
-                solved += 1
-                break
-    return (time.process_time() - began) / len(poses) * 1e6, solved / len(poses)

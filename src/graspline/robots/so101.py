@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from graspline.robots.robot import JawLaw, JointLimits, Robot, Servo
 from graspline.robots.so101_look import CAMERA_MM, CAMERA_TILT_RAD, COLOURS, add_look
+from graspline.robots.wiring import add_readings, add_servos
 from graspline.spatial.rotations import from_rpy, multiply, rotate, rotation_x, transpose
 
 Array = NDArray[np.float64]
@@ -248,8 +249,10 @@ def add_so101(spec: mujoco.MjSpec) -> None:
     _add_collision(bodies)
     add_look(spec, bodies, fixed_finger=FIXED_FINGER, moving_finger=MOVING_FINGER)
     _add_cameras(bodies)
-    _add_servos(spec)
-    _add_sensors(spec)
+    add_servos(spec, JOINTS, SERVO)
+    spec.body("gripper").add_site(name="tool", pos=FIXED_TIP_M, size=(0.001, 0.001, 0.001), group=4)
+    body = mujoco.mjtObj.mjOBJ_BODY
+    add_readings(spec, JOINTS, {"fixed": (body, "fixed_pad"), "moving": (body, "moving_jaw")})
     spec.add_exclude(bodyname1="base", bodyname2="shoulder")
 
 
@@ -327,47 +330,6 @@ def _add_cameras(bodies: dict[str, mujoco.MjsBody]) -> None:
         # The public mount's camera sees 77° across, which is this much upright at 4:3.
         fovy=62.0,
     )
-
-
-def _add_servos(spec: mujoco.MjSpec) -> None:
-    for index, name in enumerate(JOINTS):
-        servo = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
-        servo.set_to_position(kp=SERVO.kp[index], kv=SERVO.kv[index], timeconst=SERVO.smoothing_s)
-        servo.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE
-        servo.forcerange = (-SERVO.force[index], SERVO.force[index])
-
-
-def _add_sensors(spec: mujoco.MjSpec) -> None:
-    """What the real arm senses: encoders, servo load, the tool pose they imply, and force on each pad."""
-    obj, sens = mujoco.mjtObj, mujoco.mjtSensor
-    for reading, kind in (("joint_position", sens.mjSENS_JOINTPOS), ("joint_velocity", sens.mjSENS_JOINTVEL)):
-        for name in JOINTS:
-            spec.add_sensor(name=f"reading/{reading}/{name}", type=kind, objtype=obj.mjOBJ_JOINT, objname=name)
-    for name in JOINTS:
-        spec.add_sensor(
-            name=f"reading/joint_load/{name}",
-            type=sens.mjSENS_ACTUATORFRC,
-            objtype=obj.mjOBJ_ACTUATOR,
-            objname=name,
-        )
-    spec.body("gripper").add_site(name="tool", pos=FIXED_TIP_M, size=(0.001, 0.001, 0.001), group=4)
-    for reading, kind in (
-        ("tool_position", sens.mjSENS_FRAMEPOS),
-        # The three axes of the tool in the world, one after the other.
-        ("tool_axes/x", sens.mjSENS_FRAMEXAXIS),
-        ("tool_axes/y", sens.mjSENS_FRAMEYAXIS),
-        ("tool_axes/z", sens.mjSENS_FRAMEZAXIS),
-    ):
-        spec.add_sensor(name=f"reading/{reading}", type=kind, objtype=obj.mjOBJ_SITE, objname="tool")
-    for pad, body in (("fixed", "fixed_pad"), ("moving", "moving_jaw")):
-        spec.add_sensor(
-            name=f"reading/pad_force/{pad}",
-            type=sens.mjSENS_CONTACT,
-            objtype=obj.mjOBJ_BODY,
-            objname=body,
-            # data "force", reduced to the net force on the body, one slot
-            intprm=(1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE), 3, 1),
-        )
 
 
 # The arm folded, the gripper pointing down 0.21 m ahead; 0.12 m above the table it has to lean by 27°. The

@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
-from graspline.robots.robot import VISUAL_CONTYPE
+from graspline.robots.solids import Array, Point, X, Y, Z, add_mesh, belt, box, disc, loft, mirrored, prism
 
 if TYPE_CHECKING:
     from graspline.robots.so101 import FingerStep
 
-Array = NDArray[np.float64]
-Point = tuple[float, float]
 
 COLOURS = {
     "printed": (0.93, 0.92, 0.88, 1.0),
@@ -32,9 +29,6 @@ COLOURS = {
 CAMERA_MM = (45.0, 55.0, 14.0)
 CAMERA_TILT_RAD = 0.66
 
-X, Y, Z = 0, 1, 2
-# Sides of what is round.
-_ROUND = 20
 # The STS3215's case along its tail, along its shaft and across, and the shaft's distance from its middle.
 _CASE_MM = (45.2, 35.0, 24.7)
 _SHAFT_MM = 12.5
@@ -61,29 +55,7 @@ def add_look(
     }
     for body, colours in parts.items():
         for colour, solids in colours.items():
-            _add_mesh(spec, bodies[body], f"{body}_{colour}", np.concatenate(solids), COLOURS[colour])
-
-
-def _add_mesh(
-    spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, triangles_mm: Array, rgba: tuple[float, ...]
-) -> None:
-    spec.add_mesh(
-        name=name,
-        uservert=(triangles_mm * 1e-3).ravel(),
-        userface=np.arange(3 * len(triangles_mm)),
-        # Parts overlap, so a mesh encloses no proper volume.
-        inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
-    )
-    body.add_geom(
-        name=name,
-        type=mujoco.mjtGeom.mjGEOM_MESH,
-        meshname=name,
-        rgba=rgba,
-        group=2,
-        mass=0,
-        contype=VISUAL_CONTYPE,
-        conaffinity=0,
-    )
+            add_mesh(spec, bodies[body], f"{body}_{colour}", np.concatenate(solids), COLOURS[colour])
 
 
 def _base() -> dict[str, list[Array]]:
@@ -92,20 +64,20 @@ def _base() -> dict[str, list[Array]]:
     flank = [(-32, 12), (18, 12), (18, 26), (8, 46), (-6, 60), (-32, 60)]
     return {
         "printed": [
-            _prism(Z, foot, 0, 12),
-            _prism(Z, _belt((30, 0, 18), (47, 0, 18)), 0, 11.5),
-            _mirrored(Y, _prism(Y, flank, 13.5, 32)),
-            _box((-32, -14, 12), (3, 14, 26)),
-            _box((-32, -14, 26), (-20, 14, 59)),
-            _box((-36, -26, 12), (-32, 26, 58)),
+            prism(Z, foot, 0, 12),
+            prism(Z, belt((30, 0, 18), (47, 0, 18)), 0, 11.5),
+            mirrored(Y, prism(Y, flank, 13.5, 32)),
+            box((-32, -14, 12), (3, 14, 26)),
+            box((-32, -14, 26), (-20, 14, 59)),
+            box((-36, -26, 12), (-32, 26, 58)),
         ],
         "servo": [
             _servo((38.8, 0, 43.7), shaft=Z, tail=X, sign=-1),
-            _disc(Z, (38.8, 0), 9, 24, 62.6),
-            _box((-42, -15, 18), (-38.6, 15, 26)),
-            _box((-44, -14, 44), (-38.6, -4, 54)),
+            disc(Z, (38.8, 0), 9, 24, 62.6),
+            box((-42, -15, 18), (-38.6, 15, 26)),
+            box((-44, -14, 44), (-38.6, -4, 54)),
         ],
-        "board": [_box((-38.6, -21, 16), (-36, 21, 55))],
+        "board": [box((-38.6, -21, 16), (-36, 21, 55))],
     }
 
 
@@ -113,13 +85,13 @@ def _shoulder() -> dict[str, list[Array]]:
     """A clasp around the pan servo, from above and below, that carries the lift servo upright in front."""
     return {
         "printed": [
-            _prism(Z, _belt((0, 0, 17), (20, 0, 17)), 0.8, 7),
-            _prism(Z, _belt((0, 0, 15), (14, 0, 17)), -45.5, -39),
-            _prism(X, _cut_corners((-17, -45.4), (17, 12), 3), 14, 22),
-            _prism(Y, [(-10, 7), (14, 7), (14, 40), (10, 40)], -17, 17),
-            _prism(Z, _cut_corners((6, -19), (52, 19), 4), 7, 18.6),
-            _prism(X, _cut_corners((-17.5, 10), (17.5, 58), 4), 10, 17.6),
-            _prism(X, _cut_corners((-17.5, 10), (17.5, 46), 4), 43.2, 50),
+            prism(Z, belt((0, 0, 17), (20, 0, 17)), 0.8, 7),
+            prism(Z, belt((0, 0, 15), (14, 0, 17)), -45.5, -39),
+            prism(X, _cut_corners((-17, -45.4), (17, 12), 3), 14, 22),
+            prism(Y, [(-10, 7), (14, 7), (14, 40), (10, 40)], -17, 17),
+            prism(Z, _cut_corners((6, -19), (52, 19), 4), 7, 18.6),
+            prism(X, _cut_corners((-17.5, 10), (17.5, 58), 4), 10, 17.6),
+            prism(X, _cut_corners((-17.5, 10), (17.5, 46), 4), 43.2, 50),
         ],
         "servo": [_servo((30.4, 0, 54.2), shaft=Y, tail=Z, sign=-1), _horns((30.4, 54.2), _FORK_MM[1])],
     }
@@ -129,11 +101,11 @@ def _upper_arm() -> dict[str, list[Array]]:
     """A fork from the lift axis up to a box that holds the elbow servo, which reaches 28 mm forward."""
     return {
         "printed": [
-            _mirrored(Y, _prism(Y, _belt((0, 0, 14), (-1, 114, 13.5)), *_FORK_MM)),
-            _box((-14, -20, 30), (-7, 20, 124)),
-            _box((-10, -20, 28), (8, 20, 34)),
-            _prism(Z, _cut_corners((-14.5, -21), (27, 21), 3), 94.5, 100),
-            _prism(Z, _cut_corners((-14.5, -21), (27, 21), 3), 125.2, 130.5),
+            mirrored(Y, prism(Y, belt((0, 0, 14), (-1, 114, 13.5)), *_FORK_MM)),
+            box((-14, -20, 30), (-7, 20, 124)),
+            box((-10, -20, 28), (8, 20, 34)),
+            prism(Z, _cut_corners((-14.5, -21), (27, 21), 3), 94.5, 100),
+            prism(Z, _cut_corners((-14.5, -21), (27, 21), 3), 125.2, 130.5),
         ],
         "servo": [_servo((28, 0, 112.57), shaft=Y, tail=X, sign=-1), _horns((28, 112.57), _FORK_MM[1])],
     }
@@ -142,11 +114,11 @@ def _upper_arm() -> dict[str, list[Array]]:
 def _lower_arm() -> dict[str, list[Array]]:
     return {
         "printed": [
-            _mirrored(Y, _prism(Y, _belt((0, 0, 13.5), (104, 5, 14)), *_FORK_MM)),
-            _box((26, -20, -13.5), (112, 20, -7.4)),
-            _box((26, -20, -8), (32, 20, 8)),
-            _box((94, -20, -8), (99.6, 20, 20)),
-            _prism(Z, _cut_corners((94, -21), (124, 21), 3), 17.8, 22.5),
+            mirrored(Y, prism(Y, belt((0, 0, 13.5), (104, 5, 14)), *_FORK_MM)),
+            box((26, -20, -13.5), (112, 20, -7.4)),
+            box((26, -20, -8), (32, 20, 8)),
+            box((94, -20, -8), (99.6, 20, 20)),
+            prism(Z, _cut_corners((94, -21), (124, 21), 3), 17.8, 22.5),
         ],
         "servo": [_servo((134.9, 0, 5.2), shaft=Y, tail=X, sign=-1), _horns((134.9, 5.2), _FORK_MM[1])],
     }
@@ -157,12 +129,12 @@ def _wrist() -> dict[str, list[Array]]:
     lid = [(20, 12.6), (58, 12.6), (54, 16.5), (20, 16.5)]
     return {
         "printed": [
-            _mirrored(Y, _prism(Y, _belt((0, 0, 12.5), (26, 0, 16)), _FORK_MM[0], 26)),
-            _prism(X, _cut_corners((-25, -17), (25, 17), 3), 18, 24.6),
-            _mirrored(Z, _prism(Y, lid, -19, 24)),
-            _box((20, -18, -15), (57, -10.4, 15)),
+            mirrored(Y, prism(Y, belt((0, 0, 12.5), (26, 0, 16)), _FORK_MM[0], 26)),
+            prism(X, _cut_corners((-25, -17), (25, 17), 3), 18, 24.6),
+            mirrored(Z, prism(Y, lid, -19, 24)),
+            box((20, -18, -15), (57, -10.4, 15)),
         ],
-        "servo": [_servo((42.4, 0, 0), shaft=X, tail=Y, sign=1), _disc(X, (0, 0), 9, 55, 61.4)],
+        "servo": [_servo((42.4, 0, 0), shaft=X, tail=Y, sign=1), disc(X, (0, 0), 9, 55, 61.4)],
     }
 
 
@@ -175,11 +147,11 @@ def _gripper(finger: Sequence[FingerStep]) -> dict[str, list[Array]]:
     ]
     return {
         "printed": [
-            _disc(X, (0, 0), 17, 0.4, 6),
-            _prism(X, _cut_corners((-19, -26), (19, 30), 4), 2, 10.8),
-            _prism(Y, palm, -16, 16),
-            _mirrored(Y, _prism(Y, cheek, 17.6, 21)),
-            _loft(np.array(bracket, float)),
+            disc(X, (0, 0), 17, 0.4, 6),
+            prism(X, _cut_corners((-19, -26), (19, 30), 4), 2, 10.8),
+            prism(Y, palm, -16, 16),
+            mirrored(Y, prism(Y, cheek, 17.6, 21)),
+            loft(np.array(bracket, float)),
             _behind_lens((7.4, 10.4), 12, 14),
             *_finger(finger),
         ],
@@ -200,7 +172,7 @@ def _behind_lens(depths: Point, half_width: float, half_height: float) -> Array:
     near, far = (lens - depth * ahead for depth in depths)
     across = half_width * aside
     corners = np.array([near - across, near + across, far + across, far - across])
-    return _prism(Z, corners, z - half_height, z + half_height)
+    return prism(Z, corners, z - half_height, z + half_height)
 
 
 def _moving_jaw(finger: Sequence[FingerStep]) -> dict[str, list[Array]]:
@@ -210,8 +182,8 @@ def _moving_jaw(finger: Sequence[FingerStep]) -> dict[str, list[Array]]:
         _section(x, half_width, inner, outer)
         for x, half_width, outer in ((16.5, 24, 7.8), (24, 22, 7.6), (32, 10, 7.0))
     ]
-    cheek = _prism(Y, _belt((0, 0, 11), (18, 0, 8)), 20, 24)
-    return {"printed": [_mirrored(Y, cheek), _loft(np.array(root)), *_finger(finger)]}
+    cheek = prism(Y, belt((0, 0, 11), (18, 0, 8)), 20, 24)
+    return {"printed": [mirrored(Y, cheek), loft(np.array(root)), *_finger(finger)]}
 
 
 def _finger(steps: Sequence[FingerStep]) -> list[Array]:
@@ -219,7 +191,7 @@ def _finger(steps: Sequence[FingerStep]) -> list[Array]:
     outer = _at_borders([step.outer for step in steps])
     width = _at_borders([step.half_width for step in steps])
     return [
-        _loft(
+        loft(
             np.array(
                 [
                     _section(step.far, width[index], step.inner, outer[index]),
@@ -251,7 +223,7 @@ def _servo(at: tuple[float, float, float], *, shaft: int, tail: int, sign: int) 
     middle[tail] += sign * _SHAFT_MM
     low, high = middle - half, middle + half
     u, v = (axis for axis in (X, Y, Z) if axis != tail)
-    return _prism(tail, _cut_corners((low[u], low[v]), (high[u], high[v]), 1.5), low[tail], high[tail])
+    return prism(tail, _cut_corners((low[u], low[v]), (high[u], high[v]), 1.5), low[tail], high[tail])
 
 
 def _horns(at: Point, plate_mm: float) -> Array:
@@ -259,54 +231,7 @@ def _horns(at: Point, plate_mm: float) -> Array:
 
     Being round, they may stay with the servo while the plates turn.
     """
-    return _disc(Y, at, 8.5, -plate_mm - 0.6, plate_mm + 0.6)
-
-
-def _loft(rings: Array) -> Array:
-    """Outward triangles (n, 3 corners, 3) of the solid through `rings` (k, m, 3) of convex polygons."""
-    following = np.roll(rings, -1, axis=1)
-    sides = np.concatenate(
-        [
-            np.stack([rings[:-1], following[:-1], following[1:]], axis=2),
-            np.stack([rings[:-1], following[1:], rings[1:]], axis=2),
-        ]
-    ).reshape(-1, 3, 3)
-    caps = [
-        np.stack([np.broadcast_to(ring[0], ring[2:].shape), ring[1:-1], ring[2:]], axis=1)
-        for ring in (rings[0, ::-1], rings[-1])
-    ]
-    triangles = np.concatenate([sides, *caps])
-    volume = np.linalg.det(triangles - rings.mean(axis=(0, 1))).sum()
-    return triangles if volume > 0 else triangles[:, ::-1]
-
-
-def _prism(axis: int, outline: Sequence[Point] | Array, low: float, high: float) -> Array:
-    """A convex outline in the two other axes, in their order, extruded along `axis`."""
-    flat = np.asarray(outline, float)
-    return _loft(np.stack([np.insert(flat, axis, at, axis=1) for at in (low, high)]))
-
-
-def _box(low: tuple[float, float, float], high: tuple[float, float, float]) -> Array:
-    corners = [(low[X], low[Y]), (high[X], low[Y]), (high[X], high[Y]), (low[X], high[Y])]
-    return _prism(Z, corners, low[Z], high[Z])
-
-
-def _disc(axis: int, centre: Point, radius: float, low: float, high: float) -> Array:
-    return _prism(axis, _arc(centre, radius, np.linspace(0, 2 * np.pi, _ROUND, endpoint=False)), low, high)
-
-
-def _arc(centre: Point, radius: float, angles: Array) -> Array:
-    return np.array(centre) + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-
-
-def _belt(first: tuple[float, float, float], second: tuple[float, float, float]) -> Array:
-    """The outline of a belt around two circles (u, v, radius): a plate with round ends."""
-    (a, b, r), (c, d, s) = first, second
-    heading = np.arctan2(d - b, c - a)
-    leaves = np.arccos((r - s) / np.hypot(c - a, d - b))
-    near = np.linspace(leaves, 2 * np.pi - leaves, _ROUND // 2 + 1) + heading
-    far = np.linspace(-leaves, leaves, _ROUND // 2 + 1) + heading
-    return np.concatenate([_arc((a, b), r, near), _arc((c, d), s, far)])
+    return disc(Y, at, 8.5, -plate_mm - 0.6, plate_mm + 0.6)
 
 
 def _cut_corners(low: Point, high: Point, cut: float) -> list[Point]:
@@ -314,10 +239,3 @@ def _cut_corners(low: Point, high: Point, cut: float) -> list[Point]:
     (a, b), (c, d) = low, high
     e = cut
     return [(a + e, b), (c - e, b), (c, b + e), (c, d - e), (c - e, d), (a + e, d), (a, d - e), (a, b + e)]
-
-
-def _mirrored(axis: int, solid: Array) -> Array:
-    """The solid and its mirror image across the plane through the origin."""
-    flip = np.ones(3)
-    flip[axis] = -1
-    return np.concatenate([solid, (solid * flip)[:, ::-1]])

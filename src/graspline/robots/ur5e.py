@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from graspline.robots.gripper_2f85 import JAW, OPEN_RAD, PADS, Mass, add_2f85, jaw_law
 from graspline.robots.robot import JointLimits, Robot, Servo
 from graspline.robots.ur5e_look import CAMERA_MM, CAMERA_TILT_RAD, COLOURS, add_look
+from graspline.robots.wiring import add_readings, add_servos
 from graspline.spatial.rotations import from_rpy, quaternion_from_matrix
 
 Array = NDArray[np.float64]
@@ -130,8 +131,10 @@ def add_ur5e(spec: mujoco.MjSpec) -> None:
     _add_collision(bodies)
     add_look(spec, bodies)
     _add_cameras(bodies)
-    _add_servos(spec)
-    _add_sensors(spec)
+    add_servos(spec, JOINTS, SERVO)
+    # The rubber alone; its holder shares the body.
+    pads = {pad.removesuffix("_pad"): (mujoco.mjtObj.mjOBJ_GEOM, pad) for pad in PADS}
+    add_readings(spec, JOINTS, pads)
     # What stands still is nobody's parent to MuJoCo.
     spec.add_exclude(bodyname1="base", bodyname2="shoulder")
 
@@ -192,47 +195,6 @@ def _add_cameras(bodies: dict[str, mujoco.MjsBody]) -> None:
         # 1.05 rad across at 4:3.
         fovy=np.degrees(2 * np.arctan(np.tan(1.05 / 2) * 3 / 4)),
     )
-
-
-def _add_servos(spec: mujoco.MjSpec) -> None:
-    for index, name in enumerate(JOINTS):
-        servo = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
-        servo.set_to_position(kp=SERVO.kp[index], kv=SERVO.kv[index], timeconst=SERVO.smoothing_s)
-        servo.forcelimited = mujoco.mjtLimited.mjLIMITED_TRUE
-        servo.forcerange = (-SERVO.force[index], SERVO.force[index])
-
-
-def _add_sensors(spec: mujoco.MjSpec) -> None:
-    """What the real arm senses: encoders, servo load, the tool pose they imply, and force on each pad."""
-    obj, sens = mujoco.mjtObj, mujoco.mjtSensor
-    for reading, kind in (("joint_position", sens.mjSENS_JOINTPOS), ("joint_velocity", sens.mjSENS_JOINTVEL)):
-        for name in JOINTS:
-            spec.add_sensor(name=f"reading/{reading}/{name}", type=kind, objtype=obj.mjOBJ_JOINT, objname=name)
-    for name in JOINTS:
-        spec.add_sensor(
-            name=f"reading/joint_load/{name}",
-            type=sens.mjSENS_ACTUATORFRC,
-            objtype=obj.mjOBJ_ACTUATOR,
-            objname=name,
-        )
-    for reading, kind in (
-        ("tool_position", sens.mjSENS_FRAMEPOS),
-        # The three axes of the tool in the world, one after the other.
-        ("tool_axes/x", sens.mjSENS_FRAMEXAXIS),
-        ("tool_axes/y", sens.mjSENS_FRAMEYAXIS),
-        ("tool_axes/z", sens.mjSENS_FRAMEZAXIS),
-    ):
-        spec.add_sensor(name=f"reading/{reading}", type=kind, objtype=obj.mjOBJ_SITE, objname="tool")
-    for pad in PADS:
-        spec.add_sensor(
-            name=f"reading/pad_force/{pad.removesuffix('_pad')}",
-            type=sens.mjSENS_CONTACT,
-            # The rubber alone; its holder shares the body.
-            objtype=obj.mjOBJ_GEOM,
-            objname=pad,
-            # data "force", reduced to the net force, one slot
-            intprm=(1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE), 3, 1),
-        )
 
 
 @functools.cache

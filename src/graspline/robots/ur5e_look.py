@@ -11,13 +11,10 @@ from collections.abc import Sequence
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from graspline.robots.gripper_2f85 import LINK_M, PAD_AHEAD_M, PAD_INSIDE_M, PAD_SIZE_M, SIDES
-from graspline.robots.robot import VISUAL_CONTYPE
+from graspline.robots.solids import Array, Point, X, Y, Z, add_mesh, arc, belt, box, disc, loft, mirrored, prism
 
-Array = NDArray[np.float64]
-Point = tuple[float, float]
 Parts = dict[str, list[Array]]
 
 COLOURS = {
@@ -32,9 +29,8 @@ COLOURS = {
 CAMERA_MM = (30.0, 68.0, 0.0)
 CAMERA_TILT_RAD = 0.17
 
-X, Y, Z = 0, 1, 2
 # Sides of what is round.
-_ROUND = 40
+_SIDES = 40
 
 
 def add_look(spec: mujoco.MjSpec, bodies: dict[str, mujoco.MjsBody]) -> None:
@@ -53,36 +49,14 @@ def add_look(spec: mujoco.MjSpec, bodies: dict[str, mujoco.MjsBody]) -> None:
     }
     for body, parts in dresses.items():
         for colour, solids in parts.items():
-            _add_mesh(spec, bodies[body], f"{body}_{colour}", np.concatenate(solids), COLOURS[colour])
-
-
-def _add_mesh(
-    spec: mujoco.MjSpec, body: mujoco.MjsBody, name: str, triangles_mm: Array, rgba: tuple[float, ...]
-) -> None:
-    spec.add_mesh(
-        name=name,
-        uservert=(triangles_mm * 1e-3).ravel(),
-        userface=np.arange(3 * len(triangles_mm)),
-        # Parts overlap, so a mesh encloses no proper volume.
-        inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
-    )
-    body.add_geom(
-        name=name,
-        type=mujoco.mjtGeom.mjGEOM_MESH,
-        meshname=name,
-        rgba=rgba,
-        group=2,
-        mass=0,
-        contype=VISUAL_CONTYPE,
-        conaffinity=0,
-    )
+            add_mesh(spec, bodies[body], f"{body}_{colour}", np.concatenate(solids), COLOURS[colour])
 
 
 def _base() -> Parts:
     """A foot with a flange, and the plug of its cable behind."""
     return {
         "silver": [_turned(Z, (0, 0), [(0, 74.5), (10, 74.5), (13, 72), (22, 64), (88, 63), (92, 60)])],
-        "black": [_drum(Z, (0, 0), 58, 92, 98), _box((-80, -16, 26), (-58, 16, 54))],
+        "black": [_drum(Z, (0, 0), 58, 92, 98), box((-80, -16, 26), (-58, 16, 54))],
     }
 
 
@@ -161,13 +135,13 @@ def _hand() -> Parts:
     x, y, z = CAMERA_MM
     return {
         "black": [
-            _prism(Y, palm, -25, 25),
+            prism(Y, palm, -25, 25),
             _behind_lens((1.5, 14.0), 11, 13),
-            _prism(Z, [(16, 20), (34, 20), (x - 4, y - 6), (x - 14, y - 2)], z - 9, z + 9),
+            prism(Z, [(16, 20), (34, 20), (x - 4, y - 6), (x - 14, y - 2)], z - 9, z + 9),
         ],
         "steel": [
             _turned(X, (0, 0), [(0, 36), (1.5, 37.5), (13, 37.5), (15, 35)]),
-            _mirrored(Y, _prism(Y, cheek, 25, 28.5)),
+            mirrored(Y, prism(Y, cheek, 25, 28.5)),
         ],
     }
 
@@ -181,16 +155,16 @@ def _behind_lens(depths: Point, half_width: float, half_height: float) -> Array:
     near, far = (lens - depth * ahead for depth in depths)
     across = half_width * aside
     corners = np.array([near - across, near + across, far + across, far - across])
-    return _prism(Z, corners, z - half_height, z + half_height)
+    return prism(Z, corners, z - half_height, z + half_height)
 
 
 def _link(sign: float) -> Parts:
     """An inner bar between two outer cranks that bow outwards; `sign` is the side of z it is on."""
     end, out = LINK_M * 1e3, 13.0 * sign
-    crank = [_belt((0, out, 6), (34, out, 5.5)), _belt((34, out, 5.5), (end, sign, 6.5))]
+    crank = [belt((0, out, 6), (34, out, 5.5)), belt((34, out, 5.5), (end, sign, 6.5))]
     return {
-        "black": [_mirrored(Y, _prism(Y, plate, 7.5, 12)) for plate in crank],
-        "steel": [_prism(Y, _belt((0, 0, 6), (end, 0, 5)), -6, 6), _disc(Y, (end, 0), 4.5, -13.5, 13.5)],
+        "black": [mirrored(Y, prism(Y, plate, 7.5, 12)) for plate in crank],
+        "steel": [prism(Y, belt((0, 0, 6), (end, 0, 5)), -6, 6), disc(Y, (end, 0), 4.5, -13.5, 13.5)],
     }
 
 
@@ -202,18 +176,18 @@ def _pad(sign: float) -> Parts:
     back = face + sign * thick
     holder = [(-7, back), (far - 1, back), (far - 1, back + 4 * sign), (22, back + 9 * sign), (-7, back + 9 * sign)]
     return {
-        "black": [_prism(Y, holder, -half, half)],
-        "rubber": [_box((near, -half, min(face, back)), (far, half, max(face, back)))],
+        "black": [prism(Y, holder, -half, half)],
+        "rubber": [box((near, -half, min(face, back)), (far, half, max(face, back)))],
     }
 
 
 def _turned(axis: int, centre: Point, profile: Sequence[Point]) -> Array:
     """A part turned about a line along `axis`: at each place along it, its radius there."""
     rings = [
-        np.insert(_arc(centre, radius, np.linspace(0, 2 * np.pi, _ROUND, endpoint=False)), axis, at, axis=1)
+        np.insert(arc(centre, radius, np.linspace(0, 2 * np.pi, _SIDES, endpoint=False)), axis, at, axis=1)
         for at, radius in profile
     ]
-    return _loft(np.stack(rings))
+    return loft(np.stack(rings))
 
 
 def _drum(axis: int, centre: Point, radius: float, low: float, high: float) -> Array:
@@ -224,57 +198,3 @@ def _cap(axis: int, centre: Point, radius: float, inner: float, outer: float) ->
     """A lid with a round edge that closes a barrel at `inner` and ends at `outer`."""
     deep = outer - inner
     return _turned(axis, centre, [(inner, radius), (inner + 0.55 * deep, radius - 1.5), (outer, radius - 8)])
-
-
-def _loft(rings: Array) -> Array:
-    """Outward triangles (n, 3 corners, 3) of the solid through `rings` (k, m, 3) of convex polygons."""
-    following = np.roll(rings, -1, axis=1)
-    sides = np.concatenate(
-        [
-            np.stack([rings[:-1], following[:-1], following[1:]], axis=2),
-            np.stack([rings[:-1], following[1:], rings[1:]], axis=2),
-        ]
-    ).reshape(-1, 3, 3)
-    caps = [
-        np.stack([np.broadcast_to(ring[0], ring[2:].shape), ring[1:-1], ring[2:]], axis=1)
-        for ring in (rings[0, ::-1], rings[-1])
-    ]
-    triangles = np.concatenate([sides, *caps])
-    volume = np.linalg.det(triangles - rings.mean(axis=(0, 1))).sum()
-    return triangles if volume > 0 else triangles[:, ::-1]
-
-
-def _prism(axis: int, outline: Sequence[Point] | Array, low: float, high: float) -> Array:
-    """A convex outline in the two other axes, in their order, extruded along `axis`."""
-    flat = np.asarray(outline, float)
-    return _loft(np.stack([np.insert(flat, axis, at, axis=1) for at in (low, high)]))
-
-
-def _box(low: tuple[float, float, float], high: tuple[float, float, float]) -> Array:
-    corners = [(low[X], low[Y]), (high[X], low[Y]), (high[X], high[Y]), (low[X], high[Y])]
-    return _prism(Z, corners, low[Z], high[Z])
-
-
-def _disc(axis: int, centre: Point, radius: float, low: float, high: float) -> Array:
-    return _prism(axis, _arc(centre, radius, np.linspace(0, 2 * np.pi, 16, endpoint=False)), low, high)
-
-
-def _arc(centre: Point, radius: float, angles: Array) -> Array:
-    return np.array(centre) + radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-
-
-def _belt(first: tuple[float, float, float], second: tuple[float, float, float]) -> Array:
-    """The outline of a belt around two circles (u, v, radius): a plate with round ends."""
-    (a, b, r), (c, d, s) = first, second
-    heading = np.arctan2(d - b, c - a)
-    leaves = np.arccos((r - s) / np.hypot(c - a, d - b))
-    near = np.linspace(leaves, 2 * np.pi - leaves, 9) + heading
-    far = np.linspace(-leaves, leaves, 9) + heading
-    return np.concatenate([_arc((a, b), r, near), _arc((c, d), s, far)])
-
-
-def _mirrored(axis: int, solid: Array) -> Array:
-    """The solid and its mirror image across the plane through the origin."""
-    flip = np.ones(3)
-    flip[axis] = -1
-    return np.concatenate([solid, (solid * flip)[:, ::-1]])
