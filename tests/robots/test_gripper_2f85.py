@@ -75,7 +75,7 @@ class Player:
     def move(self, arm_rad: Array, jaw_rad: float) -> float:
         """Go there; how long it takes."""
         path = joint_move(UR5E, self._command, np.append(arm_rad, jaw_rad))
-        for control in controls_of(UR5E, path.positions, path.velocities)[:-1]:
+        for control in controls_of(UR5E, path.positions, path.velocities):
             self._tick(control)
         self._command = at_rest(path.end)
         return path.duration_s

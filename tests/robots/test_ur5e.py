@@ -174,7 +174,7 @@ def test_it_follows_a_fast_move_to_millimetres_and_arrives(target: Array) -> Non
     data, ghost = world_at(HOME[:-1]), mujoco.MjData(MODEL)
     errors_m, torques = [], []
     for tick in range(path.ticks + 6):
-        data.ctrl[SERVOS] = controls[min(tick, path.ticks)]
+        data.ctrl[SERVOS] = controls[tick] if tick < path.ticks else path.end
         mujoco.mj_step(MODEL, data, nstep=UR5E.substeps)
         torques.append(np.abs(data.actuator_force[SERVOS]) / SERVO.force)
         # Sites of a step are those of its beginning.

@@ -144,7 +144,7 @@ def _side_by_side(playing: Iterator[int], bare: Iterator[int]) -> tuple[float, f
 def _bare(scene: Scene, logs: Sequence[EpisodeLog]) -> Iterator[int]:
     """The logs' controls through bare physics, tick by tick."""
     for log in logs:
-        controls = controls_of(SO101, log.positions[:-1], log.velocities[:-1])
+        controls = controls_of(SO101, log.positions, log.velocities)
         yield from (1 for _ in raw_ticks(scene, log.start, log.variation, controls))
 
 

@@ -109,7 +109,7 @@ class _Rerun:
 
     def __init__(self, engine: Engine, lane: int, number: int, log: EpisodeLog) -> None:
         self.lane, self._number, self._log, self._engine = lane, number, log, engine
-        self._controls = controls_of(engine.scene.robot, log.positions[:-1], log.velocities[:-1])
+        self._controls = controls_of(engine.scene.robot, log.positions, log.velocities)
         self._events: dict[int, list[Event]] = {}
         for tick, event in log.events:
             self._events.setdefault(tick, []).append(event)

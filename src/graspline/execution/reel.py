@@ -31,7 +31,7 @@ class Reel:
         if path.ticks >= self._controls.shape[1]:
             self._grow(path.ticks)
         self._paths[lane] = path
-        self._controls[lane, : path.ticks] = controls_of(self._robot, path.positions[:-1], path.velocities[:-1])
+        self._controls[lane, : path.ticks] = controls_of(self._robot, path.positions, path.velocities)
         self._references[lane, : path.ticks + 1] = path.positions
         self._since[lane] = now
         self._row[lane] = lane * self._controls.shape[1] - now

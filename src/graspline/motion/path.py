@@ -76,11 +76,15 @@ class Path:
 
 
 def controls_of(robot: Robot, positions: Array, velocities: Array) -> Array:
-    """The servo law: what is sent to the servos so that the joints follow this reference, row by row.
+    """The servo law: what is sent to the servos so that the joints follow this reference from each row to the next.
 
     A servo trails its control, which moreover is held for a whole tick: the control leads by both.
     """
-    return positions + (robot.servo.lag_s + robot.dt_s / 2) * velocities
+    servo, now = robot.servo, velocities[:-1]
+    controls = positions[:-1] + (servo.lag_s + robot.dt_s / 2) * now
+    if servo.led_by_acceleration:
+        controls += servo.lag_s2(robot.dt_s) / robot.dt_s * (velocities[1:] - now)
+    return controls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

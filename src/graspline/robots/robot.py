@@ -62,11 +62,18 @@ class Servo:
     damping: Array
     force: Array
     smoothing_s: float
+    # Whether controls lead by the acceleration, too. Where it is high, a servo that is led by velocity alone swings.
+    led_by_acceleration: bool = False
 
     @property
     def lag_s(self) -> Array:
         """How far a joint trails a control that moves steadily; controls lead by this."""
         return self.smoothing_s + (self.kv + self.damping) / self.kp
+
+    def lag_s2(self, held_s: float) -> Array:
+        """How far it trails, beyond `lag_s`, a control that speeds up steadily and is held for so long at a time."""
+        own_s = (self.kv + self.damping) / self.kp
+        return self.smoothing_s * own_s + self.lag_s * held_s / 2 + held_s**2 / 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -89,10 +89,11 @@ BASE_MASS = Mass(kg=4.0, com_m=(0, 0, 0.05), inertia=(0.012, 0.012, 0.011))
 R_FLANGE_HAND = np.array([[0.0, 0.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
 
 # Torques are the maker's. Gains are ours: public models' kp 2000 and kv 400 (wrists 500 and 100) trail by 25 mm and are
-# still 12 mm off 50 ms after a move. Measured on moves between tool-down poses 0.34 to 0.68 m away, worst of all:
-# at 3 rad/s, 15 rad/s², 150 rad/s³ joints stay within 3.5 mrad, the tool within 3.2 mm, 0.07 mm 50 ms after the end, at
-# 58 % of the torque; at 3.14, 40, 1000 within 11 mrad, 9 mm and 0.4 mm, and the shoulder asks for all its torque for a
-# few milliseconds. More kv would damp better, but implicit damping is not seen by contacts: what is held then slips.
+# still 12 mm off 50 ms after a move. Measured on 40 moves between tool-down poses 0.34 to 0.68 m away, worst of all:
+# at 3 rad/s, 15 rad/s², 600 rad/s³ joints stay within 2.4 mrad, the tool within 2.4 mm, 0.2 mm 50 ms after the end, at
+# 69 % of the torque; at 3.14, 40, 1600 within 17 mrad, 12 mm and 2.2 mm, and on the widest moves the shoulder asks for
+# all its torque (85 % in `sort`). More kv would damp better, but implicit damping is not seen by contacts: what is held
+# then slips.
 # The jaw's full torque is 45 N on each pad.
 SERVO = Servo(
     kp=np.array([40000.0, 40000.0, 30000.0, 4000.0, 4000.0, 4000.0, 100.0]),
@@ -100,6 +101,7 @@ SERVO = Servo(
     damping=np.zeros(7),
     force=np.array([150.0, 150.0, 150.0, 28.0, 28.0, 28.0, 5.0]),
     smoothing_s=0.01,
+    led_by_acceleration=True,
 )
 # As in public models. Wrists keep it, too: it is most of their inertia, and what their stiff servos stay calm on.
 ARMATURE = 0.1

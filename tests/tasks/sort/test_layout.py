@@ -12,7 +12,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Place
 from graspline.scenes.belt_line import BELT, BELT_X_M, OUTPUTS, parked_m
 from graspline.tasks.sort.feeder import GONE_M, SENT_M
-from graspline.tasks.sort.hand import UPSTREAM_M
+from graspline.tasks.sort.hand import DOWNSTREAM_M, UPSTREAM_M
 from graspline.tasks.sort.layout import feeder, pool_size, robot_of, sample, scene_of
 from graspline.tasks.sort.parameters import ACCEPTED, COLOURS, SIZES, UNRULED, BeltParameters, BlockParameters, Sort
 from graspline.tasks.task import Draw
@@ -35,11 +35,11 @@ def with_belt(**belt: object) -> Sort:
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 1000))
-def test_blocks_lie_from_just_upstream_of_reach_to_where_more_are_sent(seed: int) -> None:
+def test_blocks_lie_from_within_reach_to_where_more_are_sent(seed: int) -> None:
     parameters = Sort()
     draw = drawn(parameters, seed)
     places = lying_m(parameters, draw)
-    assert places[0, 1] > UPSTREAM_M
+    assert DOWNSTREAM_M < places[0, 1] < UPSTREAM_M
     assert places[-1, 1] < SENT_M
     assert np.abs(places[:, 0] - BELT_X_M).max() <= parameters.belt.lateral_m
     gaps = np.diff(places[:, 1])

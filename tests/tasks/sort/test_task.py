@@ -15,7 +15,7 @@ from graspline.evidence import passes
 from graspline.parameters import build
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.task import SORT, check_claim, judge, probe
-from graspline.tasks.task import Snapshot
+from graspline.tasks.task import Snapshot, Thing
 
 SHORT = ("belt.blocks=3", "belt.density_per_m=9")
 
@@ -39,8 +39,16 @@ def snapshot(*wheres: tuple[str, str]) -> Snapshot:
         Account(name=f"block_{k}", colour=colour, size_m=(0.04, 0.04, 0.04), sent_s=0.0, left_s=1.0, where=place)
         for k, (colour, place) in enumerate(wheres)
     )
+    still = Thing(
+        position_m=np.zeros(3),
+        start_position_m=np.zeros(3),
+        quaternion=np.array([1.0, 0, 0, 0]),
+        speed_m_s=0.0,
+        half_extents_m=np.full(3, 0.02),
+    )
     return Snapshot(
-        objects={},
+        # In a row along x, 10 cm apart.
+        objects={each.name: replace(still, position_m=np.array([k / 10, 0.2, 0])) for k, each in enumerate(accounts)},
         places={},
         tool_m=np.zeros(3),
         tool_quaternion=np.array([1.0, 0, 0, 0]),
@@ -118,13 +126,23 @@ class TestJudge:
 class TestClaims:
     def test_a_block_that_is_not_there_contradicts_the_claim(self) -> None:
         truth = snapshot(("red", "bin_red"), ("red", "on_belt"))
-        assert passes(check_claim(Sort(), "sorted", "red 1", truth))
-        assert not passes(check_claim(Sort(), "sorted", "red 2", truth))
+        assert passes(check_claim(Sort(), "sorted", "red 1 at 0.000 0.200", truth))
+        assert not passes(check_claim(Sort(), "sorted", "red 2 at 0.000 0.200", truth))
+
+    def test_another_block_of_the_colour_elsewhere_in_the_bin_does_not_make_it_true(self) -> None:
+        truth = snapshot(("red", "bin_red"), ("red", "bin_red"))
+        assert not passes(check_claim(Sort(), "sorted", "red 1 at 0.050 0.200", truth))
+
+    def test_a_block_that_has_been_sent_again_is_not_in_the_bin_any_more(self) -> None:
+        truth = snapshot(("red", "bin_red"), ("red", "on_belt"))
+        first, second = truth.accounts
+        again = replace(truth, accounts=(first, replace(second, name=first.name)))
+        assert not passes(check_claim(Sort(), "sorted", "red 1 at 0.000 0.200", again))
 
     def test_several_blocks_seen_at_once_are_all_held_against_truth(self) -> None:
         truth = snapshot(("red", "bin_red"), ("blue", "bin_blue"))
-        assert passes(check_claim(Sort(), "sorted", "red 1, blue 1", truth))
-        assert not passes(check_claim(Sort(), "sorted", "red 1, blue 2", truth))
+        assert passes(check_claim(Sort(), "sorted", "red 1 at 0.000 0.200, blue 1 at 0.100 0.200", truth))
+        assert not passes(check_claim(Sort(), "sorted", "red 1 at 0.000 0.200, blue 2 at 0.100 0.200", truth))
 
 
 def test_most_of_the_belt_beside_the_arm_is_in_reach() -> None:

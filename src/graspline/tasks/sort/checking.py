@@ -75,7 +75,8 @@ def _confirmed(line: Line, settings: Sort, reply: Reply) -> Generator[Request, R
             if found in left and found in line.pending and seen.colour == found.colour and off_m <= _IN_BIN_M:
                 line = line.confirming(found)
                 evidence += (at_most("off_where_it_must_be", off_m, _IN_BIN_M, "m"),)
-                about.append(f"{found.colour} {line.tally.number_of(found.colour)}")
+                number = line.tally.number_of(found.colour)
+                about.append(f"{found.colour} {number} at {seen.x_m:.3f} {seen.y_m:.3f}")
     return line, evidence, ", ".join(about)
 
 

@@ -22,8 +22,8 @@ from graspline.tasks.sort.feeder import GONE_M, SENT_M, Feeder, Made, gap_m, pla
 from graspline.tasks.sort.parameters import ACCEPTED, COLOURS, SIZES, UNRULED, Sort
 from graspline.tasks.task import Draw
 
-# The first block lies just upstream of what the arm reaches.
-_FIRST_M = 0.5
+# The first block already lies in reach: there is work from the first moment on.
+_FIRST_M = 0.25
 _LEAST_POOL = 16
 
 
@@ -47,7 +47,7 @@ def scene_of(parameters: Sort) -> Scene:
 
 
 def sample(parameters: Sort, random: np.random.Generator) -> Draw:
-    """Blocks of random colours and sizes, the belt covered with them from upstream down to where the arm begins."""
+    """Blocks of random colours and sizes, the belt covered with them from upstream down to beside the arm."""
     belt, scene = parameters.belt, scene_of(parameters)
     blocks: dict[str, PooledBlock] = {}
     y = _FIRST_M

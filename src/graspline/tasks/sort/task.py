@@ -32,6 +32,8 @@ from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
 
 # Blocks this far up and down the belt are asked about when the region is drawn.
 _BESIDE_M = 0.6
+# By truth, a block that was seen in a bin lies this near to where it was seen.
+_SEEN_M = 0.015
 
 CLAIMS = {
     ("grip", "gripped"): Claim(name="held", asserted=True),
@@ -126,17 +128,24 @@ def _known(colour: str) -> str:
 
 
 def check_claim(parameters: Sort, claim: str, about: str, truth: Snapshot) -> Evidence:
-    """A block is in the hand; or so many of a colour, the last of them just now, are in their bin."""
+    """A block is in the hand; or so many of a colour are in their bin, one of them just where it was seen."""
     if claim == "held":
         apart = {name: float(np.linalg.norm(each.position_m - truth.tool_m)) for name, each in truth.objects.items()}
         nearest = min(apart, key=apart.__getitem__)
         return in_hand(truth, nearest)
     found: Evidence = ()
     for each in about.split(", "):
-        colour, _, number = each.partition(" ")
+        colour, number, _, x, y = each.split()
         bin_name = parameters.rules.bin_for(colour)
-        there = sum(_known(sent.colour) == colour and sent.where == bin_name for sent in truth.accounts)
-        found += (at_least(f"{colour}_in_{bin_name}", there, int(number)),)
+        there = [sent for sent in truth.accounts if _known(sent.colour) == colour and sent.where == bin_name]
+        # Objects are sent again: the last account of each tells what it is now.
+        now = {sent.name: sent for sent in truth.accounts}
+        places = [truth.objects[sent.name].position_m[:2] for sent in there if now[sent.name] is sent]
+        off_m = min((float(np.linalg.norm(place - (float(x), float(y)))) for place in places), default=np.inf)
+        found += (
+            at_least(f"{colour}_in_{bin_name}", len(there), int(number)),
+            at_most("off_where_seen", off_m, _SEEN_M, "m"),
+        )
     return found
 
 
