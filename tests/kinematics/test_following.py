@@ -34,12 +34,21 @@ def test_a_line_of_one_point_where_the_hand_is_leaves_joints_as_they_are() -> No
     np.testing.assert_allclose(rows[0], NEAR, atol=1e-9)
 
 
-def test_turns_are_counted_from_where_joints_are() -> None:
+def test_a_wrist_that_is_wound_up_is_not_followed_there() -> None:
     point, rotation = HAND.forward(NEAR)
     wound = NEAR + 2 * np.pi * np.array([0, 0, 0, 0, 0, 1])
     rows = HAND.follow(point[None], rotation, wound)
     assert rows is not None
-    np.testing.assert_allclose(rows[0], wound, atol=1e-9)
+    np.testing.assert_allclose(rows[0], NEAR, atol=1e-9)
+
+
+def test_turning_on_and_on_never_winds_wrist_3_up() -> None:
+    (point, _), near = HAND.forward(NEAR), NEAR
+    for turn in np.arange(0, 40, 0.9):
+        rows = HAND.follow(point[None], straight_down(-np.pi / 2 + (turn + np.pi / 2) % np.pi - np.pi / 2)[0], near)
+        assert rows is not None
+        near = rows[0]
+        assert abs(near[5] - NEAR[5]) < 3.3
 
 
 def test_a_line_that_leads_out_of_reach_is_none_at_all() -> None:
