@@ -18,6 +18,7 @@ _UNWOUND_RAD = 3.3
 _LOWER, _UPPER = ur5e.ARM_LOWER.copy(), ur5e.ARM_UPPER.copy()
 _LOWER[[0, 5]], _UPPER[[0, 5]] = HOME[[0, 5]] - _UNWOUND_RAD, HOME[[0, 5]] + _UNWOUND_RAD
 _LOWER[2] = _UPPER[4] = 0.0
+_LOWER[4] = -np.pi
 
 
 @dataclass(frozen=True, slots=True)
