@@ -30,6 +30,7 @@ from graspline.motion.guards import (
     Rows,
     Slipped,
     TrackingError,
+    Tugged,
     Unsteady,
 )
 from graspline.motion.lines import minimum_jerk
@@ -193,6 +194,8 @@ def guard_rows(batch: tuple[int, int]) -> Rows:
         watched=watched,
         spread=random.uniform(0, 1e-5, count),
         jaw=5,
+        wrist_force=random.uniform(-20, 20, (count, 3)),
+        wrist_acceleration=random.uniform(-10, 10, (count, 3)),
     )
 
 
@@ -207,6 +210,7 @@ WIDTHS: dict[GuardKind, int] = {
     LeftBehind: 8,
     Apart: 2,
     Unsteady: 1,
+    Tugged: 9,
 }
 
 
@@ -222,6 +226,7 @@ def test_every_kind_of_guard_is_tried() -> None:
         LeftBehind(hand_start_m=(0, 0, 0), object_start_m=(0, 0, 0)),
         Apart(sideways_m=1, height_m=1),
         Unsteady(variance_m2=1),
+        Tugged(force_n=1, toward=(1, 0, 0), within_rad=1, mass_kg=1),
     ]
     assert {type(guard): len(guard.parameters()) for guard in made} == WIDTHS
 

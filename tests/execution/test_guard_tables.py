@@ -26,6 +26,8 @@ class Signals:
             watched=np.full((LANES, 3), np.nan),
             spread=np.full(LANES, np.nan),
             jaw=5,
+            wrist_force=np.full((LANES, 3), np.nan),
+            wrist_acceleration=np.full((LANES, 3), np.nan),
         )
         self.tables = GuardTables(LANES, HZ)
         self.now = 0

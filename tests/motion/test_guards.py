@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import get_args
 
 import numpy as np
@@ -23,6 +24,7 @@ from graspline.motion.guards import (
     Rows,
     Slipped,
     TrackingError,
+    Tugged,
     Unsteady,
 )
 
@@ -40,6 +42,7 @@ EXAMPLES: list[Guard] = [
     LeftBehind(hand_start_m=(0.2, 0.0, 0.02), object_start_m=(0.2, 0.0, 0.02)),
     Apart(sideways_m=0.05, height_m=0.04),
     Unsteady(variance_m2=4e-6),
+    Tugged(force_n=3.5, toward=(1.0, 0.0, 0.0), within_rad=1.2, mass_kg=1.0),
 ]
 
 
@@ -53,6 +56,7 @@ def rows(
     axes: Array | None = None,
     watched: Triple = (np.nan, np.nan, np.nan),
     spread: float = np.nan,
+    force: Triple = (0.0, 0.0, 0.0),
 ) -> Rows:
     """One lane. Forces push in some direction, as they do."""
     joints = np.array([[0.1, -0.2, 0.3, 0.4, 0.5, jaw_rad]])
@@ -68,6 +72,8 @@ def rows(
         watched=np.array([watched]),
         spread=np.array([spread]),
         jaw=5,
+        wrist_force=np.array([force]),
+        wrist_acceleration=np.array([(0.0, 0.0, 9.81)]),
     )
 
 
@@ -109,6 +115,8 @@ def test_a_guard_does_not_fire_on_signals_that_are_not_there(guard: Guard) -> No
         watched=np.full((1, 3), nothing),
         spread=np.full(1, nothing),
         jaw=5,
+        wrist_force=np.full((1, 3), nothing),
+        wrist_acceleration=np.full((1, 3), nothing),
     )
     fired, measured = verdict(guard, absent)
     assert not fired
@@ -280,6 +288,27 @@ def test_what_an_unsteady_distance_measured_is_kept_when_the_signal_moves_on() -
     assert measured[0] == 1e-5
 
 
+class TestTugged:
+    # A hand of one kilogram that hangs still feels its weight.
+    GUARD = Tugged(force_n=3.5, toward=(1.0, 0.0, 0.0), within_rad=1.2, mass_kg=1.0)
+
+    def test_what_hand_and_load_weigh_is_no_tug(self) -> None:
+        fired, measured = verdict(self.GUARD, rows(force=(0.0, 0.0, 9.81)))
+        assert (fired, measured) == (False, [0.0])
+
+    @pytest.mark.parametrize("tug", [(5.0, 0.0, 0.0), (3.0, 3.0, 0.0), (3.0, 0.0, -2.0)])
+    def test_a_tug_that_way_or_nearly_fires(self, tug: Triple) -> None:
+        x, y, z = tug
+        fired, (measured,) = verdict(self.GUARD, rows(force=(x, y, z + 9.81)))
+        assert fired
+        assert measured == pytest.approx(np.hypot(np.hypot(x, y), z))
+
+    @pytest.mark.parametrize("push", [(-10.0, 0.0, 0.0), (0.0, 10.0, 0.0), (-2.0, 0.0, 9.0), (3.0, 0.0, 0.0)])
+    def test_a_push_back_or_across_and_a_soft_tug_do_not(self, push: Triple) -> None:
+        x, y, z = push
+        assert not fires(self.GUARD, rows(force=(x, y, z + 9.81)))
+
+
 def test_guards_that_need_to_see_an_object_are_known_as_such() -> None:
     unseen = rows(fixed_n=1.0, moving_n=1.0, tool=(0.2, 0.0, 0.5))
     for guard in EXAMPLES:
@@ -292,7 +321,7 @@ def test_each_lane_is_judged_by_its_own_limit() -> None:
     both = Rows(
         **{
             name: np.concatenate([getattr(one, name), getattr(two, name)])
-            for name in ("joint_position", "tool_position", "tool_axes", "pad_force", "command", "watched", "spread")
+            for name in (field.name for field in fields(Rows) if field.init and field.name != "jaw")
         },
         jaw=5,
     )

@@ -556,7 +556,14 @@ class Executor:
             watched=self._sights.watched,
             spread=self._sights.spread,
             jaw=self.robot.jaw,
+            wrist_force=self._sensed("wrist_force"),
+            wrist_acceleration=self._sensed("wrist_acceleration"),
         )
+
+    def _sensed(self, name: str) -> Array:
+        """A reading of three numbers; nan from a robot that has none."""
+        columns = self.engine.layout.readings.get(name)
+        return np.full((self.engine.count, 3), np.nan) if columns is None else self.engine.readings[:, columns]
 
 
 def _apart(first: Array, second: Array) -> float:

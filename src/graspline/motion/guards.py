@@ -39,6 +39,9 @@ class Rows:
     # Variance of the watched object's horizontal distance from the tool over the last sightings; nan until enough.
     spread: Array
     jaw: int
+    # Force and acceleration at the wrist, (N, 3) in the sensor's frame; nan where the robot has no such sensor.
+    wrist_force: Array
+    wrist_acceleration: Array
     # How strong the force on each pad is, (N, 2), as last felt.
     pad_force_n: Array = field(init=False)
 
@@ -284,6 +287,38 @@ class Unsteady:
         return (at_most("distance_variance", measured[0], self.variance_m2, "m²"),)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tugged:
+    """Something tugs at the hand: along `toward`, in the frame of the wrist's sensors, or up to `within_rad` off it.
+
+    What hand and load weigh, and what it takes to move them, is not counted: `mass_kg` times the acceleration at the
+    wrist, which knows of gravity, too. `bias_n` is what was left of the force when nothing tugged.
+    """
+
+    force_n: float
+    toward: tuple[float, float, float]
+    within_rad: float
+    mass_kg: float
+    bias_n: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    for_s: float = 0.04
+
+    def parameters(self) -> tuple[float, ...]:
+        return (self.force_n, *self.toward, float(np.cos(self.within_rad)), self.mass_kg, *self.bias_n)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        tug = rows.wrist_force - p[:, 5:6] * rows.wrist_acceleration - p[:, 6:9]
+        strength = _norm(tug)
+        along = np.vecdot(tug, p[:, 1:4])
+        counted = np.where(along >= p[:, 4] * strength, strength, 0.0)
+        # An absent signal is no tug of zero.
+        counted = np.where(np.isnan(strength), np.nan, counted)
+        return counted >= p[:, 0], (counted,)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (at_least("tug", measured[0], self.force_n, "N"),)
+
+
 Guard = (
     BothPadsTouch
     | OnePadTouches
@@ -295,6 +330,7 @@ Guard = (
     | LeftBehind
     | Apart
     | Unsteady
+    | Tugged
 )
 GuardKind = (
     type[BothPadsTouch]
@@ -307,6 +343,7 @@ GuardKind = (
     | type[LeftBehind]
     | type[Apart]
     | type[Unsteady]
+    | type[Tugged]
 )
 FEEL_THE_PADS = (BothPadsTouch, OnePadTouches, ForceAbove, HoldLost)
 FOLLOW_AN_OBJECT = (Slipped, LeftBehind, Apart, Unsteady)
