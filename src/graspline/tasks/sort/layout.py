@@ -19,11 +19,12 @@ from graspline.scenes.belt_line import (
 from graspline.scenes.scene import Lying, Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.sort.feeder import GONE_M, SENT_M, Feeder, Made, gap_m, place_across
+from graspline.tasks.sort.hand import DOWNSTREAM_M
 from graspline.tasks.sort.parameters import ACCEPTED, COLOURS, SIZES, UNRULED, Sort
 from graspline.tasks.task import Draw
 
-# The first block already lies in reach: there is work from the first moment on.
-_FIRST_M = 0.25
+# The first block leaves the arm's reach so long after the start: there is work from the first moment on, and time.
+_FIRST_S = 4.0
 _LEAST_POOL = 16
 
 
@@ -50,7 +51,7 @@ def sample(parameters: Sort, random: np.random.Generator) -> Draw:
     """Blocks of random colours and sizes, the belt covered with them from upstream down to beside the arm."""
     belt, scene = parameters.belt, scene_of(parameters)
     blocks: dict[str, PooledBlock] = {}
-    y = _FIRST_M
+    y = DOWNSTREAM_M + _FIRST_S * belt.speed_m_s
     for number in range(len(scene.objects)):
         size = SIZES[int(random.integers(len(SIZES)))]
         unruled = random.random() < parameters.blocks.unknown_share
