@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.grasping.topdown import jaw_lean
+from graspline.kinematics import hsr
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, forward, solve, steepest_pitch
 from graspline.motion.guards import (
     Apart,
@@ -35,6 +36,7 @@ from graspline.motion.guards import (
 )
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import controls_of
+from graspline.robots import hsr_chain
 from graspline.robots.so101 import LOWER, SO101, UPPER, clear_gap_m, moving_finger_m, tip_gap_m
 
 Array = NDArray[np.float64]
@@ -112,6 +114,21 @@ def test_a_broadcast_argument_gives_the_bits_of_a_row_of_it(batch: tuple[int, in
     one = solve(position, float(pitch[0]), float(yaw[0]), tool[0])
     each = solve(position, np.full(count, pitch[0]), np.full(count, yaw[0]), np.tile(tool[0], (count, 1)))
     assert bits((one.joints_rad, one.excess)) == bits((each.joints_rad, each.excess))
+
+
+@settings(max_examples=15, deadline=None)
+@given(BATCHES)
+def test_whole_body_kinematics(batch: tuple[int, int]) -> None:
+    def solved(position: Array, rotation: Array) -> tuple[Any, ...]:
+        found = hsr.solve(position, rotation)
+        return found.joints, found.within, *hsr.best(found, start)
+
+    count, seed = batch
+    start, *rows = np.random.default_rng(seed).uniform(hsr_chain.LOWER, hsr_chain.UPPER, (count + 1, 11))
+    rows = np.array(rows)
+    for frame in (hsr.forward, hsr.head_camera, hsr.hand_camera, hsr.wrist_force_frame):
+        assert_alone(frame, rows)
+    assert_alone(solved, *hsr.forward(rows))
 
 
 @settings(max_examples=40, deadline=None)

@@ -3,9 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
+from graspline.engine.cpu import CpuEngine
+from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
+from graspline.robots.hsr import HSR, add_hsr
 from graspline.scenes.cube_table import CUBE
-from graspline.scenes.variation import Edit, friction_of
+from graspline.scenes.scene import Scene, new_spec
+from graspline.scenes.variation import Edit, friction_of, held_at
 
 from .worlds import PLAIN, START, bits, cube_m, engine_with, play, rest, varied
 
@@ -90,7 +93,14 @@ def test_a_corrupt_control_makes_exactly_its_lane_diverge(joint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "event", [Blind(kind="black"), Blind(kind="frozen", camera="wrist"), Misjudge(sigma_m=0.1, delay_s=1.0), See()]
+    "event",
+    [
+        Blind(kind="black"),
+        Blind(kind="frozen", camera="wrist"),
+        Misjudge(sigma_m=0.1, delay_s=1.0),
+        Roughen(sigma_factor=3.0),
+        See(),
+    ],
 )
 def test_what_happens_to_eyes_does_not_happen_to_bodies(event: Event) -> None:
     blind, plain = engine_with([varied(0)]), engine_with([varied(0)])
@@ -117,6 +127,30 @@ def test_a_servo_whose_force_is_changed_pushes_no_harder() -> None:
     engine.apply(0, Change(edits=(Edit(field="actuator_forcerange", element="shoulder_lift", values=(-0.1, 0.1)),)))
     rest(engine, 20)
     assert abs(engine.readings[0, engine.layout.readings["joint_load"]][1]) <= 0.1 + 1e-9
+
+
+def test_a_robot_whose_odometry_slips_moves_in_the_world_and_reads_nothing_of_it() -> None:
+    spec = new_spec()
+    add_hsr(spec)
+    scene = Scene(name="bare", robot=HSR, model=spec.compile(), objects=())
+    slip = Change(edits=(held_at("slip_y", 0.02), held_at("slip_turn", -0.03)))
+    engine, again = CpuEngine(scene, 2, 1), CpuEngine(scene, 1, 1)
+    for lane in (0, 1):
+        engine.reset(lane, scene.start({}), PLAIN)
+    again.reset(0, scene.start({}), PLAIN)
+    before = engine.readings[1].copy()
+    engine.apply(1, slip)
+    again.apply(0, slip)
+    for _ in range(90):
+        engine.step(np.tile(HSR.home, (2, 1)), np.arange(2))
+        again.step(HSR.home[None], np.arange(1))
+    at = [scene.joint_address(name) for name in ("slip_x", "slip_y", "slip_turn")]
+    np.testing.assert_allclose(engine.qpos[1, at], (0.0, 0.02, -0.03), atol=1e-4)
+    np.testing.assert_allclose(engine.qpos[0, at], 0.0, atol=1e-6)
+    for name in ("joint_position", "tool_position", "tool_axes"):
+        part = engine.layout.readings[name]
+        np.testing.assert_allclose(engine.readings[1, part], before[part], atol=1e-4)
+    assert bits(engine, 1) == bits(again, 0)
 
 
 def test_an_event_for_something_that_does_not_exist_is_refused() -> None:

@@ -299,14 +299,14 @@ class TestTugged:
     @pytest.mark.parametrize("tug", [(5.0, 0.0, 0.0), (3.0, 3.0, 0.0), (3.0, 0.0, -2.0)])
     def test_a_tug_that_way_or_nearly_fires(self, tug: Triple) -> None:
         x, y, z = tug
-        fired, (measured,) = verdict(self.GUARD, rows(force=(x, y, z + 9.81)))
+        fired, (measured,) = verdict(self.GUARD, rows(force=(-x, -y, 9.81 - z)))
         assert fired
         assert measured == pytest.approx(np.hypot(np.hypot(x, y), z))
 
     @pytest.mark.parametrize("push", [(-10.0, 0.0, 0.0), (0.0, 10.0, 0.0), (-2.0, 0.0, 9.0), (3.0, 0.0, 0.0)])
     def test_a_push_back_or_across_and_a_soft_tug_do_not(self, push: Triple) -> None:
         x, y, z = push
-        assert not fires(self.GUARD, rows(force=(x, y, z + 9.81)))
+        assert not fires(self.GUARD, rows(force=(-x, -y, 9.81 - z)))
 
 
 def test_guards_that_need_to_see_an_object_are_known_as_such() -> None:

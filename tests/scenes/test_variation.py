@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graspline.robots.hsr import HSR
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS
 from graspline.scenes.cube_table import CUBE, cube_table, cube_variation
 from graspline.scenes.textures import texels_of
@@ -20,6 +21,7 @@ from graspline.scenes.variation import (
     box_of,
     box_shape_of,
     friction_of,
+    held_at,
     row_of,
     write_edits,
 )
@@ -152,6 +154,17 @@ def test_edits_name_elements_of_every_kind() -> None:
         ("light_dir", "key", model.light("key").id),
     ):
         assert row_of(model, Edit(field=field, element=element, values=(0.0,))) == row
+
+
+def test_an_edit_of_an_equality_holds_its_joint_elsewhere() -> None:
+    model = HSR.model()
+    edit = held_at("slip_turn", 0.2)
+    assert row_of(model, edit) == model.equality("slip_turn").id
+    assert not edit.only_seen
+    apply_to_model(model, Variation(edits=(edit,)))
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, nstep=round(0.6 / model.opt.timestep))
+    assert data.joint("slip_turn").qpos[0] == pytest.approx(0.2, abs=1e-3)
 
 
 def test_variations_add_up_and_the_last_word_counts() -> None:

@@ -307,7 +307,7 @@ class Tugged:
 
     @staticmethod
     def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
-        tug = rows.wrist_force - p[:, 5:6] * rows.wrist_acceleration - p[:, 6:9]
+        tug = p[:, 5:6] * rows.wrist_acceleration - rows.wrist_force - p[:, 6:9]
         strength = _norm(tug)
         along = np.vecdot(tug, p[:, 1:4])
         counted = np.where(along >= p[:, 4] * strength, strength, 0.0)

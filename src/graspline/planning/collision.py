@@ -51,7 +51,7 @@ class CollisionWorld:
         self._joints = np.array([scene.joint_address(name) for name in scene.robot.joints])
         # Everything that is neither furniture nor an object belongs to the robot.
         loose = (*scene.object_names, *scene.place_names)
-        others = {model.body("world").id, *(model.body(name).id for name in loose)}
+        others = {model.body(name).id for name in ("world", *scene.furniture, *scene.people, *loose)}
         self._is_robot = np.array([int(body) not in others for body in model.geom_bodyid])
         self._loose = {name: scene.joint_address(name) for name in loose}
         self._shapes = {each.name: _SHAPE_OF[each.shape] for each in scene.objects}

@@ -21,8 +21,13 @@ def add_servos(spec: mujoco.MjSpec, joints: Sequence[str], gains: Servo) -> None
         servo.forcerange = (-gains.force[index], gains.force[index])
 
 
-def add_readings(spec: mujoco.MjSpec, joints: Sequence[str], pads: Mapping[str, PadSensor]) -> None:
-    """What a real arm senses: encoders, servo load, the pose they imply of the site `tool`, and force on each pad."""
+def add_readings(
+    spec: mujoco.MjSpec, joints: Sequence[str], pads: Mapping[str, PadSensor], relative_to: str | None = None
+) -> None:
+    """What a real arm senses: encoders, servo load, the pose they imply of the site `tool`, and force on each pad.
+
+    The pose is the one in the frame of the body `relative_to`, or in the world.
+    """
     obj, sens = mujoco.mjtObj, mujoco.mjtSensor
     for reading, kind in (("joint_position", sens.mjSENS_JOINTPOS), ("joint_velocity", sens.mjSENS_JOINTVEL)):
         for name in joints:
@@ -36,12 +41,15 @@ def add_readings(spec: mujoco.MjSpec, joints: Sequence[str], pads: Mapping[str, 
         )
     for reading, kind in (
         ("tool_position", sens.mjSENS_FRAMEPOS),
-        # The three axes of the tool in the world, one after the other.
+        # The three axes of the tool, one after the other.
         ("tool_axes/x", sens.mjSENS_FRAMEXAXIS),
         ("tool_axes/y", sens.mjSENS_FRAMEYAXIS),
         ("tool_axes/z", sens.mjSENS_FRAMEZAXIS),
     ):
-        spec.add_sensor(name=f"reading/{reading}", type=kind, objtype=obj.mjOBJ_SITE, objname="tool")
+        sensor = spec.add_sensor(name=f"reading/{reading}", type=kind, objtype=obj.mjOBJ_SITE, objname="tool")
+        if relative_to is not None:
+            # The body's own frame; plain BODY would be its centre of mass.
+            sensor.reftype, sensor.refname = obj.mjOBJ_XBODY, relative_to
     for pad, (kind, name) in pads.items():
         spec.add_sensor(
             name=f"reading/pad_force/{pad}",
@@ -51,3 +59,19 @@ def add_readings(spec: mujoco.MjSpec, joints: Sequence[str], pads: Mapping[str, 
             # data "force", reduced to the net force, one slot
             intprm=(1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE), 3, 1),
         )
+
+
+def add_wrist_readings(spec: mujoco.MjSpec, site: str) -> None:
+    """Force and torque with which the body of `site` is held by the one that carries it, about the site, in its axes.
+
+    That is against what pulls at it: the weight of that body and of all that it carries, whatever takes it off the
+    servos, and a person's hand. What it takes to move them is in it, too, which the acceleration tells: left alone,
+    force = mass · acceleration, where at rest the latter is what gravity needs to be held up against.
+    """
+    sens = mujoco.mjtSensor
+    for reading, kind in (
+        ("wrist_force", sens.mjSENS_FORCE),
+        ("wrist_torque", sens.mjSENS_TORQUE),
+        ("wrist_acceleration", sens.mjSENS_ACCELEROMETER),
+    ):
+        spec.add_sensor(name=f"reading/{reading}", type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, objname=site)

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from graspline.robots.robot import Robot
-from graspline.scenes.furniture import SURFACE_SOLREF, add_light
+from graspline.scenes.furniture import SURFACE_SOLREF, add_camera, add_light
 from graspline.scenes.scene import (
     VISUAL_CONTYPE,
     Array,
@@ -218,16 +218,9 @@ def _box(spec: mujoco.MjSpec, name: str, low: tuple, high: tuple, rgba: tuple, *
 def _add_cameras(spec: mujoco.MjSpec) -> None:
     """One that shows the whole line to people, one behind the robot that looks at the outputs past the arm, and one
     above the belt."""
-    _add_camera(spec, "front", np.array([1.75, -1.15, 1.15]), np.array([0.3, 0.1, 0.05]), 42.0)
-    _add_camera(spec, "bins", np.array([-0.65, 0.0, 1.05]), np.array([0.10, 0.0, 0.0]), 45.0)
+    add_camera(spec, "front", np.array([1.75, -1.15, 1.15]), np.array([0.3, 0.1, 0.05]), 42.0)
+    add_camera(spec, "bins", np.array([-0.65, 0.0, 1.05]), np.array([0.10, 0.0, 0.0]), 45.0)
     # The picture's width runs along the belt, downstream to the right; fovy as on the wrist.
     spec.worldbody.add_camera(
         name="overhead", pos=(BELT_X_M, 0.15, 1.15), xyaxes=(0, -1, 0, 1, 0, 0), fovy=float(np.degrees(0.82))
     )
-
-
-def _add_camera(spec: mujoco.MjSpec, name: str, eye_m: Array, target_m: Array, fovy_deg: float) -> None:
-    """One that looks at a point, its picture upright."""
-    back = eye_m - target_m
-    right = np.array([-back[1], back[0], 0.0])
-    spec.worldbody.add_camera(name=name, pos=eye_m, xyaxes=(*right, *np.cross(back, right)), fovy=fovy_deg)

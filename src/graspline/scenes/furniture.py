@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from graspline.scenes.scene import VISUAL_CONTYPE
 from graspline.scenes.textures import add_patterns
@@ -60,10 +61,16 @@ def add_light(spec: mujoco.MjSpec) -> None:
 
 def add_front_camera(spec: mujoco.MjSpec) -> None:
     """Looks at the whole work space, 0.4 m around the robot, from in front and a little to its right."""
-    eye, target = np.array([0.97, -0.58, 0.53]), np.array([0.02, 0.015, 0.03])
-    back = eye - target
+    add_camera(spec, "front", np.array([0.97, -0.58, 0.53]), np.array([0.02, 0.015, 0.03]), 30.0)
+
+
+def add_camera(
+    spec: mujoco.MjSpec, name: str, eye_m: NDArray[np.float64], target_m: NDArray[np.float64], fovy_deg: float
+) -> None:
+    """One that looks at a point, its picture upright."""
+    back = eye_m - target_m
     right = np.array([-back[1], back[0], 0.0])
-    spec.worldbody.add_camera(name="front", pos=eye, xyaxes=(*right, *np.cross(back, right)), fovy=30.0)
+    spec.worldbody.add_camera(name=name, pos=eye_m, xyaxes=(*right, *np.cross(back, right)), fovy=fovy_deg)
 
 
-__all__ = ["BACKDROP", "SURFACE_SOLREF", "VISUAL_CONTYPE", "add_front_camera", "add_light", "add_table"]
+__all__ = ["BACKDROP", "SURFACE_SOLREF", "VISUAL_CONTYPE", "add_camera", "add_front_camera", "add_light", "add_table"]

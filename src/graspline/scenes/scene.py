@@ -81,6 +81,10 @@ class Scene:
     objects: tuple[SceneObject, ...]
     places: tuple[ScenePlace, ...] = ()
     bays: tuple[Bay, ...] = ()
+    # Bodies besides the world's that stand still, which lanes may shift.
+    furniture: tuple[str, ...] = ()
+    # Bodies with a free joint of the same name that are seen and never touched.
+    people: tuple[str, ...] = ()
 
     @property
     def object_names(self) -> tuple[str, ...]:
@@ -107,8 +111,9 @@ class Scene:
     @property
     def surfaces(self) -> dict[str, tuple[str, ...]]:
         """Geoms of everything that is not the robot, by the name of what they belong to."""
-        furniture = {geom: (geom,) for geom in self._geoms_of("world")}
-        return {**furniture, **{name: self._geoms_of(name) for name in (*self.object_names, *self.place_names)}}
+        fixed = {geom: (geom,) for geom in self._geoms_of("world")}
+        bodies = (*self.furniture, *self.people, *self.object_names, *self.place_names)
+        return {**fixed, **{name: self._geoms_of(name) for name in bodies}}
 
     @property
     def painted(self) -> dict[str, tuple[str, ...]]:

@@ -37,17 +37,22 @@ class Variation:
     """All edits of one lane, and the numbers they were made from, for people and for records.
 
     Of two edits of one number the later one counts. A control takes effect so many control ticks after it was given.
+    Depths are so many times as noisy as those of a sound camera, and this share of pixels more has none.
     """
 
     edits: tuple[Edit, ...] = ()
     described: dict[str, float] = field(default_factory=dict)
     latency_ticks: int = 0
+    depth_sigma_factor: float = 1.0
+    depth_hole_share: float = 0.0
 
     def __add__(self, other: Variation) -> Variation:
         return Variation(
             edits=self.edits + other.edits,
             described={**self.described, **other.described},
             latency_ticks=self.latency_ticks + other.latency_ticks,
+            depth_sigma_factor=self.depth_sigma_factor * other.depth_sigma_factor,
+            depth_hole_share=self.depth_hole_share + other.depth_hole_share,
         )
 
     def seen_after(self, edits: Iterable[Edit]) -> Variation:
@@ -79,6 +84,7 @@ _KIND: dict[str, Callable[[mujoco.MjModel, str], int]] = {
     "body": lambda model, name: model.body(name).id,
     "dof": lambda model, name: int(model.joint(name).dofadr[0]),
     "actuator": lambda model, name: model.actuator(name).id,
+    "eq": lambda model, name: model.equality(name).id,
     "cam": lambda model, name: model.camera(name).id,
     "light": lambda model, name: model.light(name).id,
     "mat": lambda model, name: model.material(name).id,
@@ -197,3 +203,8 @@ def cylinder_of(body: str, half_extents_m: tuple[float, float, float], mass_kg: 
 
 def friction_of(geoms: tuple[str, ...], friction: tuple[float, float, float]) -> tuple[Edit, ...]:
     return tuple(Edit(field="geom_friction", element=geom, values=friction) for geom in geoms)
+
+
+def held_at(equality: str, position: float) -> Edit:
+    """Let an equality of one joint alone hold it at a position, m or rad from where the model has it."""
+    return Edit(field="eq_data", element=equality, values=(position, *(0.0,) * (mujoco.mjNEQDATA - 1)))
