@@ -1,0 +1,220 @@
+"""Whole-body plans to take something up and to put it down: a posture that reaches, and the ways to and from it.
+
+In front of a target the hand moves straight, which base and lift do alone; the arm keeps its posture. To where that
+begins a planned way leads around everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence
+from graspline.grasping.hand_poses import HandPose
+from graspline.kinematics import hsr
+from graspline.motion.path import Path, check_path
+from graspline.motion.waypoints import through
+from graspline.perception.solids import Solid
+from graspline.planning.rrt import NoWay, plan_way
+from graspline.planning.whole_body import Held, Part, WholeBodyWorld
+from graspline.robots.hsr_chain import HEAD_JOINTS, WHOLE_BODY_JOINTS
+from graspline.robots.robot import Robot
+
+Array = NDArray[np.float64]
+
+# The hand, or what it holds, and what that may touch.
+Touching = tuple[tuple[Part, Solid], ...]
+
+UP = np.array([0.0, 0.0, 1.0])
+# Of each pose, so many postures are checked for collisions, and so many that pass are tried for a way.
+_POSTURES, _WAYS = 24, 3
+# What a radian of lean counts as, in seconds of travel.
+_LEAN_S = 1.5
+# What ways of a plan are allowed to cost.
+_CHECKS = 12_000
+# What postures keep from joint limits, in m and rad.
+_MARGIN = 0.01
+# What was planned with the world's clearance is checked with this, for corners are rounded.
+_LEAST_CLEARANCE_M = 0.002
+_EVERYTHING = (*WHOLE_BODY_JOINTS, *HEAD_JOINTS, "hand")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Surroundings:
+    """What is believed to stand around, and what the hand holds."""
+
+    solids: tuple[Solid, ...]
+    held: Held | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reach:
+    """A pose with a posture for it: a way to before it, from where the hand goes straight."""
+
+    pose: HandPose
+    # Joints where the pose is reached, (nu,), and before that.
+    at: Array
+    before: Array
+    way: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A pose that is not taken, and why."""
+
+    label: str
+    reason: str
+    evidence: Evidence = ()
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Step:
+    """A straight way of the hand, (3,) in O, among these surroundings; what may be touched on it, and by what."""
+
+    way_m: Array
+    around: Surroundings
+    touching: Touching = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReachQuery:
+    """How a pose is reached: from where, with the hand how wide, by which way in, and which ways lead on from it."""
+
+    start: Array
+    jaw_rad: float
+    inwards: Step
+    onwards: tuple[Step, ...]
+    seed: int
+
+
+def tool_of(robot: Robot, pose: HandPose) -> Array:
+    """Where the tool is, (3,), when the pads hold what is as wide as the pose says: tips draw back as they open."""
+    middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(pose.width_m)))
+    return pose.position_m - pose.rotation @ middle
+
+
+def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[HandPose, Array]]:
+    """Poses with the postures for each, (n, 8); the quickest to reach first, those from the top after all others.
+
+    A hand that leans is harder to put down with: it counts as farther away.
+    """
+    if not poses:
+        return []
+    tools = np.stack([tool_of(robot, pose) for pose in poses])
+    solutions = hsr.solve(tools, np.stack([pose.rotation for pose in poses]), margin=_MARGIN)
+    found = [(pose, hsr.ranked(solutions, index, start)) for index, pose in enumerate(poses)]
+
+    def rank(entry: tuple[HandPose, Array]) -> tuple[bool, bool, float]:
+        pose, postures = entry
+        if not len(postures):
+            return True, pose.top, 0.0
+        arm = robot.limits.velocity[: postures.shape[1]]
+        takes_s = float(np.abs((postures[0] - start[: len(arm)]) / arm).max())
+        return False, pose.top, takes_s + _LEAN_S * max(pose.pitch_rad, 0.0)
+
+    return sorted(found, key=rank)
+
+
+def plan_reach(
+    robot: Robot, world: WholeBodyWorld, query: ReachQuery, pose: HandPose, postures: Array
+) -> Reach | Refused:
+    """A way to a pose: the first posture whose straight ways are free, and that a way leads to."""
+    if not len(postures):
+        tool = tool_of(robot, pose)
+        evidence = hsr.solve(tool[None], pose.rotation, margin=_MARGIN).explain(0)
+        return Refused(label=pose.label, reason="no posture reaches it", evidence=evidence)
+    reason, tried = "the lift is too short for its ways", 0
+    for posture in _spread(postures):
+        at = query.start.copy()
+        at[: len(posture)], at[robot.jaw] = posture, query.jaw_rad
+        found = _before(world, query, at)
+        if not isinstance(found, np.ndarray):
+            reason = found or reason
+            continue
+        way = go(robot, world, query.inwards.around, query.start, found[None], query.seed)
+        if isinstance(way, Path):
+            return Reach(pose=pose, at=at, before=found, way=way)
+        reason, tried = way, tried + 1
+        if tried >= _WAYS:
+            break
+    return Refused(label=pose.label, reason=reason)
+
+
+def _spread(postures: Array) -> Array:
+    """Some of the postures: the nearest ones, and others from all over the list."""
+    if len(postures) <= _POSTURES:
+        return postures
+    near = np.arange(_POSTURES // 2)
+    far = np.linspace(_POSTURES // 2, len(postures) - 1, _POSTURES - len(near)).astype(int)
+    return postures[np.concatenate([near, far])]
+
+
+def _before(world: WholeBodyWorld, query: ReachQuery, at: Array) -> Array | str:
+    """Where the straight way in begins, (nu,), if it and all ways on are free; else what is in the way."""
+    inwards = _straight(world, replace(query.inwards, way_m=-query.inwards.way_m), at)
+    here: Array | str = at
+    for step in query.onwards:
+        if isinstance(inwards, str):
+            return inwards
+        here = _straight(world, step, here)
+        if isinstance(here, str):
+            return here
+    return inwards
+
+
+def _straight(world: WholeBodyWorld, step: Step, here: Array) -> Array | str:
+    """Where a straight way ends, (nu,); else what is in the way, or nothing where the lift is too short."""
+    rows, possible = hsr.straight(here, step.way_m)
+    if not possible.all():
+        return ""
+    world.set(step.around.solids, step.around.held, ignore=step.touching)
+    collision = world.first_collision(world.samples(rows))
+    if collision is not None:
+        return f"{collision.robot_part} would meet {collision.touched}"
+    return rows[-1]
+
+
+def go(
+    robot: Robot,
+    world: WholeBodyWorld,
+    around: Surroundings,
+    start: Array,
+    goals: Array,
+    seed: int,
+    speed: float = 1.0,
+    touching: Touching = (),
+) -> Path | str:
+    """A way from rest to rest at any of the goals (K, nu) that keeps clear of everything; or why there is none."""
+    world.set(around.solids, around.held, ignore=touching)
+    way = plan_way(world, start, goals, moving=_EVERYTHING, seed=seed, checks=_CHECKS)
+    if isinstance(way, NoWay):
+        return str(way)
+    path = through(robot, way.waypoints, speed=speed)
+    refused = check_path(path, robot)
+    if refused is not None:
+        return str(refused)
+    collision = world.first_collision(world.samples(path.positions), clearance_m=_LEAST_CLEARANCE_M)
+    return path if collision is None else str(collision)
+
+
+def straight_path(robot: Robot, joints: Array, way_m: Array, *, speed: float = 1.0) -> Path:
+    """Straight from rest to rest, the hand's rotation kept; what the lift cannot do is left out."""
+    rows, _ = hsr.straight(joints, way_m)
+    end = np.clip(rows[-1], robot.limits.lower, robot.limits.upper)
+    return through(robot, np.stack([joints, end]), speed=speed)
+
+
+def held_of(solid: Solid, tool_m: Array, rotation: Array) -> Held:
+    """What the hand holds once it has closed around a solid."""
+    return Held(
+        shape=solid.shape,
+        half_extents_m=solid.half_extents_m,
+        p_TO_m=rotation.T @ (solid.position_m - tool_m),
+        R_TO=rotation.T @ solid.rotation,
+    )

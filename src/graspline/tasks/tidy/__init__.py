@@ -1,0 +1,1 @@
+"""Find, grasp, place and hand over household items."""

@@ -1,0 +1,295 @@
+"""ExecuteGrasp: poses in order, each tried until one holds; then away from the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import at_least, at_most, passes
+from graspline.execution.requests import Motion, Reply, solved
+from graspline.grasping.hand_poses import HandPose
+from graspline.grasping.reaching import (
+    UP,
+    Reach,
+    ReachQuery,
+    Refused,
+    Step,
+    Surroundings,
+    held_of,
+    order,
+    plan_reach,
+    tool_of,
+)
+from graspline.machine.machine import Machine
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.machine.table import End, Retry
+from graspline.motion.guards import BothPadsTouch, ForceAbove
+from graspline.motion.joint_moves import hold as still
+from graspline.motion.joint_moves import jaw_move
+from graspline.perception.solids import Solid
+from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.robot import Robot
+from graspline.tasks.tidy.house import House, before
+from graspline.tasks.tidy.moving import (
+    TABLE_AWAY_M,
+    Grip,
+    Stopped,
+    around,
+    carrying,
+    felt_kg,
+    play,
+    straight,
+    transform,
+    travel,
+    without,
+)
+from graspline.tasks.tidy.parameters import Tidy
+
+Array = NDArray[np.float64]
+
+_CLOSING_RAD_S = 0.9
+_SETTLE_S = 0.25
+# A finger that stands on something feels this.
+_BUMP_N = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ordered:
+    """Grasps still to be tried, each with the postures that reach it."""
+
+    todo: tuple[tuple[HandPose, Array], ...]
+    refused: tuple[Refused, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reaching:
+    todo: tuple[tuple[HandPose, Array], ...]
+    refused: tuple[Refused, ...]
+    reach: Reach
+    # Of the hand alone, felt before it takes anything.
+    hand_kg: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gripping:
+    grip: Grip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Taken:
+    """What ExecuteGrasp hands on."""
+
+    grip: Grip
+    placement_surface_to_wrist: Array
+    top_grasp: bool
+
+
+def sort_poses(
+    last: Reply, robot: Robot, grasp_poses: tuple[HandPose, ...]
+) -> Producing[Gives[Literal["sorted"], Ordered] | Outcome[Literal["unreachable"]]]:
+    """Closest first, those from the top last."""
+    todo = yield from solved(order, robot, grasp_poses, last.command.position)
+    if not any(len(postures) for _, postures in todo):
+        return Outcome("unreachable")
+    return Gives("sorted", Ordered(todo=tuple(todo), refused=()))
+
+
+def plan_grasp(
+    last: Reply,
+    robot: Robot,
+    world: WholeBodyWorld,
+    house: House,
+    settings: Tidy,
+    things: tuple[Solid, ...],
+    grasp_object_bb: Solid,
+    todo: tuple[tuple[HandPose, Array], ...],
+    refused: tuple[Refused, ...],
+) -> Producing[Gives[Literal["planned"], Reaching] | Outcome[Literal["none_left"]]]:
+    """The next grasp that a whole plan is found for."""
+    among = around(house, things)
+    found = yield from solved(_first, robot, world, settings, among, grasp_object_bb, last.command.position, todo)
+    reach, left, why = found
+    if reach is None:
+        return Outcome("none_left")
+    return Gives("planned", Reaching(todo=left, refused=(*refused, *why), reach=reach, hand_kg=felt_kg(last)))
+
+
+def _first(
+    robot: Robot,
+    world: WholeBodyWorld,
+    settings: Tidy,
+    among: Surroundings,
+    target: Solid,
+    start: Array,
+    todo: Sequence[tuple[HandPose, Array]],
+) -> tuple[Reach | None, tuple[tuple[HandPose, Array], ...], tuple[Refused, ...]]:
+    grasp, refused = settings.grasp, list[Refused]()
+    top = next(solid for solid in among.solids if solid.name == "table_top")
+    for index, (pose, postures) in enumerate(todo):
+        held = held_of(target, tool_of(robot, pose), pose.rotation)
+        widest = float(robot.jaw_law.gaps_m[-1])
+        query = ReachQuery(
+            start=start,
+            jaw_rad=float(robot.jaw_law.angle_rad(min(pose.width_m + grasp.wider_m, widest))),
+            inwards=Step(way_m=grasp.back_m * pose.rotation[:, 0], around=among, touching=(("hand", target),)),
+            onwards=(Step(way_m=grasp.lift_m * UP, around=without(among, target, held), touching=(("held", top),)),),
+            seed=index,
+        )
+        found = plan_reach(robot, world, query, pose, postures)
+        if isinstance(found, Reach):
+            return found, tuple(todo[index + 1 :]), tuple(refused)
+        refused.append(found)
+    return None, (), tuple(refused)
+
+
+def approach(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["there", "blocked"]]:
+    """Along the planned way to before the thing."""
+    reply = yield from play(robot, Motion("approach", reach.way))
+    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
+
+
+def reach_in(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[Literal["around", "blocked"]]:
+    """Straight in until the thing is between the fingers."""
+    way = settings.grasp.back_m * reach.pose.rotation[:, 0]
+    bump = ForceAbove(force_n=_BUMP_N, for_s=0.03)
+    reply = yield from straight(last, robot, way, (bump,), name="reach", speed=0.5)
+    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("around")
+
+
+def close(
+    last: Reply,
+    robot: Robot,
+    settings: Tidy,
+    reach: Reach,
+    hand_kg: float,
+    grasp_object_bb: Solid,
+    grasp_object_name: str,
+) -> Producing[Gives[Literal["closed"], Gripping] | Outcome[Literal["missed"]]]:
+    """Close until both pads feel the thing, squeeze, and hold what is felt against its width."""
+    grasp, width = settings.grasp, reach.pose.width_m
+    shut = float(robot.limits.lower[robot.jaw])
+    touch = BothPadsTouch(force_n=grasp.touch_n, for_s=0.03)
+    ended = yield Motion("close", jaw_move(robot, last.command, shut, speed_rad_s=_CLOSING_RAD_S), guards=(touch,))
+    felt_rad = float(ended.readings.joints[robot.jaw])
+    ended = yield Motion(
+        "squeeze", jaw_move(robot, ended.command, max(felt_rad - grasp.squeeze_rad, shut), speed_rad_s=_CLOSING_RAD_S)
+    )
+    ended = yield Motion("settle", still(robot, ended.command, _SETTLE_S))
+    gap = float(robot.jaw_law.gap_m(float(ended.readings.joints[robot.jaw])))
+    evidence = (
+        at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), grasp.touch_n, "N"),
+        at_most("gap_error", abs(gap - width), grasp.width_m, "m"),
+    )
+    if not passes(evidence):
+        return Outcome("missed", evidence, about=grasp_object_name)
+    tool, rotation = ended.readings.tool_position_m, ended.readings.tool_rotation
+    held = held_of(grasp_object_bb, tool, rotation)
+    bottom = grasp_object_bb.position_m - float(grasp_object_bb.half_extents_m[2]) * UP
+    grip = Grip(
+        name=grasp_object_name,
+        held=held,
+        X_TB=transform(rotation.T, rotation.T @ (bottom - tool)),
+        least_jaw_rad=float(robot.jaw_law.angle_rad(max(gap - 0.012, 0.0))),
+        mass_kg=hand_kg,
+        top=reach.pose.top,
+    )
+    return Gives("closed", Gripping(grip=grip), evidence, about=grasp_object_name)
+
+
+def lift(
+    last: Reply, robot: Robot, settings: Tidy, hand_kg: float, grip: Grip
+) -> Producing[Gives[Literal["lifted"], Gripping] | Outcome[Literal["lost", "blocked"]]]:
+    """Straight up, and feel what it weighs."""
+    guard = grip.guard(settings.grasp)
+    reply = yield from straight(last, robot, settings.grasp.lift_m * UP, (guard,), name="lift", speed=0.7)
+    if isinstance(reply, Stopped):
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
+    reply = yield from play(robot, Motion("weigh", still(robot, reply.command, _SETTLE_S), guards=(guard,)))
+    if isinstance(reply, Stopped):
+        return Outcome("lost", reply.evidence, about=grip.name)
+    mass = felt_kg(reply)
+    evidence = (
+        at_least("weight", mass - hand_kg, settings.grasp.weight_kg, "kg"),
+        at_least("weaker_pad_force", min(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),
+    )
+    if not passes(evidence):
+        return Outcome("lost", evidence, about=grip.name)
+    return Gives("lifted", Gripping(grip=replace(grip, mass_kg=mass)), evidence, about=grip.name)
+
+
+def leave(
+    last: Reply,
+    robot: Robot,
+    world: WholeBodyWorld,
+    house: House,
+    settings: Tidy,
+    things: tuple[Solid, ...],
+    grasp_object_bb: Solid,
+    grip: Grip,
+) -> Producing[Gives[Literal["away"], Taken] | Outcome[Literal["lost", "blocked"]]]:
+    """Back from the table with the thing, into a posture that carries it low and upright."""
+    among = without(around(house, things), grasp_object_bb, grip.held)
+    base = before(house.table, TABLE_AWAY_M)
+    gaze = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
+    goals = carrying(robot, grip, last.command.position, base, gaze)
+    reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.7)
+    if isinstance(reply, Stopped):
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
+    taken = Taken(grip=grip, placement_surface_to_wrist=grip.X_TB, top_grasp=grip.top)
+    return Gives("away", taken, about=grip.name)
+
+
+def back_off(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[Literal["ready"]]:
+    """Open where the hand is and leave the way it came."""
+    wide = float(reach.at[robot.jaw])
+    reply = yield Motion("open", jaw_move(robot, last.command, wide, speed_rad_s=_CLOSING_RAD_S))
+    # As far as it came in, whatever stopped it there.
+    way = reach.before[:4] - reply.command.position[:4]
+    out = np.array([way[0], way[1], max(way[3], 0.0)])
+    yield from straight(reply, robot, out, name="back_off", speed=0.5)
+    return Outcome("ready")
+
+
+def execute_grasp(settings: Tidy) -> Machine:
+    """The component, with the seed's names at its edges."""
+    again = Retry(to="plan_grasp", budget="grasps", otherwise=End("failed_to_grasp"))
+    return Machine(
+        name="execute_grasp",
+        start="sort_poses",
+        states={
+            "sort_poses": sort_poses,
+            "plan_grasp": plan_grasp,
+            "approach": approach,
+            "reach_in": reach_in,
+            "close": close,
+            "lift": lift,
+            "leave": leave,
+            "back_off": back_off,
+        },
+        table={
+            "sort_poses": {"sorted": "plan_grasp", "unreachable": End("failed_to_grasp")},
+            "plan_grasp": {"planned": "approach", "none_left": End("failed_to_grasp")},
+            "approach": {"there": "reach_in", "blocked": again},
+            "reach_in": {"around": "close", "blocked": "back_off"},
+            "close": {"closed": "lift", "missed": "back_off"},
+            "lift": {"lifted": "leave", "lost": "back_off", "blocked": "back_off"},
+            "leave": {"away": End("execute_grasp_success"), "lost": End("failed_to_grasp"), "blocked": "back_off"},
+            "back_off": {"ready": again},
+        },
+        inputs={
+            "world": WholeBodyWorld,
+            "house": House,
+            "settings": Tidy,
+            "things": tuple[Solid, ...],
+            "grasp_poses": tuple[HandPose, ...],
+            "grasp_object_bb": Solid,
+            "grasp_object_name": str,
+        },
+        budgets={"grasps": settings.retries.grasps},
+        gives={"grip": Grip, "placement_surface_to_wrist": Array, "top_grasp": bool},
+        successes=("execute_grasp_success",),
+    )

@@ -1,0 +1,109 @@
+"""FindGrasp: a look at the table, things recognised, and grasps for the one that is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from graspline.evidence import at_least, at_most
+from graspline.execution.requests import Reply, solved
+from graspline.grasping.hand_poses import HandPose, hand_poses
+from graspline.machine.machine import Machine
+from graspline.machine.outcome import Gives, Outcome, Producing
+from graspline.machine.table import End, Retry
+from graspline.perception.solids import Solid
+from graspline.robots.robot import Robot
+from graspline.scenes.household import KNOWN
+from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.sight import Eye
+
+_GRASPS = {item.name: item.grasps for item in KNOWN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sighted:
+    """What stands on the table, and the room with the table as it was seen."""
+
+    things: tuple[Solid, ...]
+    house: House
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chosen:
+    grasp_object_bb: Solid
+    grasp_object_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Graspable:
+    grasp_poses: tuple[HandPose, ...]
+
+
+def look(
+    last: Reply, eye: Eye, house: House
+) -> Producing[Gives[Literal["seen"], Sighted] | Outcome[Literal["no_table", "failed"]]]:
+    """The newest picture of the table, and what stands on it."""
+    try:
+        seen = yield from eye.table(last, house)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return Outcome("failed", about=f"{type(error).__name__}: {error}")
+    if seen is None:
+        return Outcome("no_table")
+    return Gives("seen", Sighted(things=seen.things, house=seen.house))
+
+
+def choose(
+    last: Reply, things: tuple[Solid, ...], object_to_grasp: str
+) -> Gives[Literal["chosen"], Chosen] | Outcome[Literal["empty", "not_there"]]:
+    """The thing of that name, or the closest."""
+    if not things:
+        return Outcome("empty", (at_least("things", 0, 1),))
+    named = [each for each in things if not object_to_grasp or each.name == object_to_grasp]
+    if not named:
+        return Outcome("not_there", (at_least("things_of_that_name", 0, 1),), about=object_to_grasp)
+    base = last.command.position[:2]
+    found = min(named, key=lambda each: float(np.linalg.norm(each.position_m[:2] - base)))
+    return Gives("chosen", Chosen(grasp_object_bb=found, grasp_object_name=found.name), about=found.name)
+
+
+def find_poses(
+    robot: Robot, settings: Tidy, grasp_object_bb: Solid
+) -> Producing[Gives[Literal["found"], Graspable] | Outcome[Literal["too_wide"]]]:
+    """Grasps from annotations, or from the thing's shape, that the hand can open for."""
+    known = _GRASPS.get(grasp_object_bb.name, ())
+    poses = yield from solved(hand_poses, grasp_object_bb, known)
+    widest = float(robot.jaw_law.gaps_m[-1]) - 0.01
+    fitting = tuple(pose for pose in poses if pose.width_m <= widest)
+    if not fitting:
+        narrow = min((pose.width_m for pose in poses), default=2 * float(min(grasp_object_bb.half_extents_m[:2])))
+        return Outcome("too_wide", (at_most("width", narrow, widest, "m"),), about=grasp_object_bb.name)
+    return Gives("found", Graspable(grasp_poses=fitting), about=grasp_object_bb.name)
+
+
+def find_grasp(settings: Tidy) -> Machine:
+    """The component, with the seed's names at its edges."""
+    failed = End("failed")
+    again = Retry(to="look", budget="looks", otherwise=failed)
+    return Machine(
+        name="find_grasp",
+        start="look",
+        states={"look": look, "choose": choose, "find_poses": find_poses},
+        table={
+            "look": {"seen": "choose", "no_table": again, "failed": failed},
+            "choose": {"chosen": "find_poses", "empty": End("failed"), "not_there": again},
+            "find_poses": {"found": End("end_find_grasp"), "too_wide": failed},
+        },
+        inputs={"eye": Eye, "house": House, "settings": Tidy, "object_to_grasp": str},
+        budgets={"looks": settings.retries.looks},
+        gives={
+            "things": tuple[Solid, ...],
+            "house": House,
+            "grasp_poses": tuple[HandPose, ...],
+            "grasp_object_bb": Solid,
+            "grasp_object_name": str,
+        },
+        successes=("end_find_grasp",),
+    )

@@ -1,0 +1,160 @@
+"""Handover: the thing is held out to a person and let go when it is pulled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from graspline.evidence import at_most, passes
+from graspline.execution.requests import Motion, Reply
+from graspline.kinematics import hsr
+from graspline.machine.machine import Machine
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.machine.table import End
+from graspline.motion.guards import Tugged
+from graspline.motion.joint_moves import hold as still
+from graspline.motion.joint_moves import jaw_move
+from graspline.perception.solids import Solid
+from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.robot import Robot
+from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.moving import Grip, Stopped, around, felt_kg, play, straight, travel
+from graspline.tasks.tidy.parameters import Tidy
+
+DEFAULT_THRESH_N = 3.5
+# Where a person is given things: the base's place and heading there, and where the hand is from it.
+PERSON_BASE = (0.0, -0.2, -np.pi / 2)
+_OFFERED_M, _OFFERED_UP_M = (0.62, 0.08), (1.0, 0.95, 0.9, 0.85)
+# A pull may go this far off the way out of the hand; a push is the other way.
+_PULL_WITHIN_RAD = 1.3
+_TARE_S = 0.3
+_PERSIST_S = 0.05
+_OPEN_RAD_S = 1.0
+_BACK_M = 0.15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tared:
+    pull: Tugged
+
+
+def stretch(
+    last: Reply,
+    robot: Robot,
+    world: WholeBodyWorld,
+    house: House,
+    settings: Tidy,
+    things: tuple[Solid, ...],
+    grip: Grip,
+) -> Stage[Literal["stretched", "lost", "blocked"]]:
+    """Drive to the person and hold the thing out, upright."""
+    goals = offering(robot, grip, last.command.position)
+    reply = yield from travel(
+        last, robot, world, around(house, things, grip.held), goals, (grip.guard(settings.grasp),), speed=0.7
+    )
+    if isinstance(reply, Stopped):
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
+    return Outcome("stretched", about=grip.name)
+
+
+def offering(robot: Robot, grip: Grip, start: np.ndarray) -> np.ndarray:
+    """(K, nu): postures that hold a thing out to a person."""
+    x, y, turn = PERSON_BASE
+    cosine, sine = np.cos(turn), np.sin(turn)
+    spin = turn - (np.arctan2(grip.R_OT[1, 0], grip.R_OT[0, 0]) if not grip.top else turn)
+    rotation = np.array([[np.cos(spin), -np.sin(spin), 0], [np.sin(spin), np.cos(spin), 0], [0, 0, 1.0]]) @ grip.R_OT
+    found = []
+    ahead, left = _OFFERED_M
+    for up in _OFFERED_UP_M:
+        tool = np.array([x + cosine * ahead - sine * left, y + sine * ahead + cosine * left, up])
+        solutions = hsr.solve(tool[None], rotation, turns_rad=np.array([0.0]), facing_rad=turn, margin=0.02)
+        for posture in hsr.ranked(solutions, 0, start)[:6]:
+            row = start.copy()
+            row[: len(posture)] = posture
+            row[8:10] = 0.0, -0.1
+            found.append(row)
+    return np.array(found).reshape(-1, len(start))
+
+
+def tare(
+    last: Reply, robot: Robot, settings: Tidy, grip: Grip, force_thresh: float
+) -> Producing[Gives[Literal["tared"], Tared] | Outcome[Literal["lost"]]]:
+    """Once the arm is still, weigh what is held and remember what the wrist feels besides."""
+    guard = grip.guard(settings.grasp)
+    reply = yield from play(robot, Motion("tare", still(robot, last.command, _TARE_S), guards=(guard,)))
+    if isinstance(reply, Stopped):
+        return Outcome("lost", reply.evidence, about=grip.name)
+    mass = felt_kg(reply)
+    rest = mass * reply.readings["wrist_acceleration"] - reply.readings["wrist_force"]
+    _, rotation = hsr.wrist_force_frame(reply.readings.joints)
+    out = rotation.T @ reply.readings.tool_rotation[:, 0]
+    pull = Tugged(
+        force_n=force_thresh if force_thresh >= 0 else DEFAULT_THRESH_N,
+        toward=(float(out[0]), float(out[1]), float(out[2])),
+        within_rad=_PULL_WITHIN_RAD,
+        mass_kg=mass,
+        bias_n=(float(rest[0]), float(rest[1]), float(rest[2])),
+        for_s=_PERSIST_S,
+    )
+    return Gives("tared", Tared(pull=pull), about=grip.name)
+
+
+def offer(
+    last: Reply, robot: Robot, settings: Tidy, grip: Grip, pull: Tugged
+) -> Stage[Literal["pulled", "not_taken", "lost"]]:
+    """Wait for a pull."""
+    guards = (pull, grip.guard(settings.grasp))
+    reply = yield Motion("offer", still(robot, last.command, settings.handover.wait_s), guards=guards)
+    if reply.by is pull:
+        return Outcome("pulled", reply.evidence, about=grip.name)
+    return Outcome("not_taken" if reply.by == "completed" else "lost", reply.evidence, about=grip.name)
+
+
+def let_go(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Literal["given", "stuck"]]:
+    """Open the hand; it must feel nothing then."""
+    wide = float(robot.limits.upper[robot.jaw])
+    reply = yield Motion("let_go", jaw_move(robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
+    reply = yield Motion("settle", still(robot, reply.command, 0.2))
+    evidence = (at_most("stronger_pad_force", max(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),)
+    return Outcome("given" if passes(evidence) else "stuck", evidence, about=grip.name)
+
+
+def draw_back(last: Reply, robot: Robot) -> Stage[Literal["back"]]:
+    """Away from the person's hand."""
+    way = -_BACK_M * last.readings.tool_rotation[:, 0]
+    way[2] = max(way[2], 0.0)
+    yield from straight(last, robot, way, name="draw_back", speed=0.6)
+    return Outcome("back")
+
+
+def handover(settings: Tidy) -> Machine:
+    """The component, with the seed's names at its edges."""
+    return Machine(
+        name="handover",
+        start="stretch",
+        states={
+            "stretch": stretch,
+            "tare": tare,
+            "offer": offer,
+            "let_go": let_go,
+            "draw_back": draw_back,
+        },
+        table={
+            "stretch": {"stretched": "tare", "lost": End("aborted"), "blocked": End("aborted")},
+            "tare": {"tared": "offer", "lost": End("aborted")},
+            "offer": {"pulled": "let_go", "not_taken": End("aborted"), "lost": End("aborted")},
+            "let_go": {"given": "draw_back", "stuck": End("aborted")},
+            "draw_back": {"back": End("succeeded")},
+        },
+        inputs={
+            "world": WholeBodyWorld,
+            "house": House,
+            "settings": Tidy,
+            "things": tuple[Solid, ...],
+            "grip": Grip,
+            "force_thresh": float,
+        },
+        successes=("succeeded",),
+    )

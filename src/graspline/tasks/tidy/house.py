@@ -1,0 +1,64 @@
+"""What the robot believes of the room: furniture as it is configured, corrected by what it has seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.perception.solids import Solid
+from graspline.scenes.fittings import Fitting
+from graspline.scenes.room import WALL_X_M, WALL_Y_M
+
+Array = NDArray[np.float64]
+
+_WALLS = (
+    ("wall_back", (WALL_X_M - 0.05, 0.5, 1.0), (0.05, 4.0, 1.0)),
+    ("wall_left", (0.5, WALL_Y_M + 0.05, 1.0), (4.0, 0.05, 1.0)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class House:
+    """Furniture in O, and where the robot stands to see it."""
+
+    table: Fitting
+    shelf: Fitting
+
+    @property
+    def solids(self) -> tuple[Solid, ...]:
+        """Everything that is not to be touched, besides things that stand on it."""
+        walls = (_box(name, np.array(at), np.array([1.0, 0, 0, 0]), half) for name, at, half in _WALLS)
+        return (*solids_of(self.table), *solids_of(self.shelf), *walls)
+
+    def raised(self, fitting: str, by_m: float) -> House:
+        """With a piece of furniture seen to stand higher."""
+        piece: Fitting = getattr(self, fitting)
+        return replace(self, **{fitting: piece.moved((0.0, 0.0, by_m), 0.0)})
+
+
+def solids_of(fitting: Fitting) -> tuple[Solid, ...]:
+    quaternion = np.array(fitting.quaternion)
+    return tuple(
+        _box(slab.name, fitting.in_world(slab.position_m), quaternion, slab.half_extents_m) for slab in fitting.slabs
+    )
+
+
+def before(fitting: Fitting, distance_m: float, across_m: float = 0.0) -> tuple[float, float, float]:
+    """Where the base is, x, y and heading, when it faces a piece of furniture at this distance from its front."""
+    half_depth = max(level.position_m[0] + level.half_extents_m[0] for level in fitting.levels)
+    x, y, _ = fitting.in_world((-half_depth - distance_m, across_m, 0.0)).tolist()
+    return x, y, fitting.yaw_rad
+
+
+def _box(name: str, at: Array, quaternion: Array, half: tuple[float, float, float]) -> Solid:
+    return Solid(
+        name=name,
+        shape="box",
+        position_m=at,
+        quaternion=quaternion,
+        half_extents_m=np.array(half),
+        position_sigma_m=0.0,
+        yaw_sigma_rad=0.0,
+    )

@@ -1,0 +1,191 @@
+"""How the robot gets about: planned ways, straight moves of the hand, and what ends them early."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence
+from graspline.execution.requests import Motion, Reply, Request, solved
+from graspline.grasping.reaching import Surroundings, Touching, go, straight_path
+from graspline.kinematics import hsr
+from graspline.motion.guards import Guard, HoldLost, TrackingError
+from graspline.motion.joint_moves import brake
+from graspline.perception.solids import Solid
+from graspline.planning.whole_body import Held, WholeBodyWorld
+from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
+from graspline.robots.robot import Robot
+from graspline.scenes.fittings import Fitting
+from graspline.tasks.tidy.house import House, before
+from graspline.tasks.tidy.parameters import GraspParameters
+
+Array = NDArray[np.float64]
+
+BLOCKED = TrackingError(error_rad=0.12)
+# Where the base stands to look at table and shelf, from their front edges.
+TABLE_AWAY_M, SHELF_AWAY_M = 0.75, 0.80
+# Where the hand is while something is carried, from the base: ahead, to the left, and above the floor.
+_CARRIED_M = ((0.45, 0.08), (0.40, 0.20), (0.50, 0.0))
+_CARRIED_UP_M = (0.55, 0.62, 0.70, 0.80)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grip:
+    """What is in the hand, as believed, and what the hand feels of it."""
+
+    name: str
+    held: Held
+    # Of the plane it stood on in the tool frame, (4, 4): in the middle of its bottom, as O was turned then.
+    X_TB: Array
+    # Below this jaw angle nothing as wide is held.
+    least_jaw_rad: float
+    # Of hand and thing beyond the wrist's sensor.
+    mass_kg: float
+    top: bool
+
+    def guard(self, grasp: GraspParameters) -> HoldLost:
+        return HoldLost(least_jaw_rad=self.least_jaw_rad, force_n=grasp.lost_n, for_s=0.05)
+
+    @property
+    def p_TB_m(self) -> Array:
+        return self.X_TB[:3, 3]
+
+    @property
+    def R_OT(self) -> Array:
+        """How the tool was turned when the thing stood upright, and has to be for that."""
+        return self.X_TB[:3, :3].T
+
+    @property
+    def height_m(self) -> float:
+        return 2 * float(self.held.half_extents_m[2])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """Why a move did not get to its end."""
+
+    why: str
+    evidence: Evidence = ()
+    by: Guard | None = None
+
+    @property
+    def lost(self) -> bool:
+        return isinstance(self.by, HoldLost)
+
+
+def travel(
+    last: Reply,
+    robot: Robot,
+    world: WholeBodyWorld,
+    around: Surroundings,
+    goals: Array,
+    guards: tuple[Guard, ...] = (),
+    *,
+    speed: float = 1.0,
+    touching: Touching = (),
+) -> Generator[Request, Reply, Reply | Stopped]:
+    """Go to any of the goals (K, nu) around everything."""
+    start = last.command.position
+    path = yield from solved(go, robot, world, around, start, goals, _seed(last), speed, touching)
+    if isinstance(path, str):
+        return Stopped(why=path)
+    return (yield from play(robot, Motion("travel", path, guards=(BLOCKED, *guards))))
+
+
+def straight(
+    last: Reply, robot: Robot, way_m: Array, guards: tuple[Guard, ...] = (), *, name: str, speed: float = 1.0
+) -> Generator[Request, Reply, Reply | Stopped]:
+    """Move the hand straight by base and lift."""
+    path = straight_path(robot, last.command.position, way_m, speed=speed)
+    return (yield from play(robot, Motion(name, path, guards=(BLOCKED, *guards))))
+
+
+def play(robot: Robot, motion: Motion) -> Generator[Request, Reply, Reply | Stopped]:
+    """A motion to its end; at rest where a guard ended it."""
+    reply = yield motion
+    if reply.by == "completed":
+        return reply
+    by = None if isinstance(reply.by, str) else reply.by
+    if reply.command.velocity.any():
+        yield Motion("brake", brake(robot, reply.command))
+    what = "timed out" if by is None else type(by).__name__
+    return Stopped(why=f"{motion.name} ended by {what}", evidence=reply.evidence, by=by)
+
+
+def looking(robot: Robot, fitting: Fitting, away_m: float, height_m: float) -> Array:
+    """(nu,): before a piece of furniture, the arm out of the way, the head looking at a surface of this height."""
+    joints = robot.home.copy()
+    joints[:3] = before(fitting, away_m)
+    return gazing(joints, fitting.in_world((0.0, 0.0, height_m)))
+
+
+def gazing(joints: Array, point_m: Array) -> Array:
+    """The same joints with the head looking at a point in O."""
+    turned = joints.copy()
+    pan, tilt = (JOINTS.index(name) for name in HEAD_JOINTS)
+    camera, _ = hsr.head_camera(joints)
+    apart = point_m - camera
+    turned[pan] = (np.arctan2(apart[1], apart[0]) - joints[2] + np.pi) % (2 * np.pi) - np.pi
+    turned[tilt] = np.arctan2(apart[2], np.hypot(apart[0], apart[1]))
+    return turned
+
+
+def carrying(robot: Robot, grip: Grip, start: Array, base: tuple[float, float, float], gaze_m: Array) -> Array:
+    """(K, nu): postures at a base pose that carry a thing upright, close to the robot and low; nearest first."""
+    x, y, turn = base
+    heading = np.arctan2(grip.R_OT[1, 0], grip.R_OT[0, 0]) if not grip.top else turn
+    rotation = _turned(turn - heading) @ grip.R_OT
+    found = list[Array]()
+    for ahead, left in _CARRIED_M:
+        for up in _CARRIED_UP_M:
+            out = _turned(turn) @ np.array([ahead, left, 0.0])
+            tool = np.array([x + out[0], y + out[1], up])
+            solutions = hsr.solve(tool[None], rotation, turns_rad=np.array([0.0]), facing_rad=turn, margin=0.02)
+            for posture in hsr.ranked(solutions, 0, start)[:4]:
+                row = start.copy()
+                row[: len(posture)] = posture
+                found.append(gazing(row, gaze_m))
+    return np.array(found).reshape(-1, len(start))
+
+
+def shifted(joints: Array, base: tuple[float, float, float]) -> Array:
+    """The same posture elsewhere, the base turned the short way."""
+    row, (x, y, turn) = joints.copy(), base
+    row[0], row[1] = x, y
+    row[2] = joints[2] + (turn - joints[2] + np.pi) % (2 * np.pi) - np.pi
+    return row
+
+
+def around(house: House, things: tuple[Solid, ...], held: Held | None = None) -> Surroundings:
+    return Surroundings(solids=(*house.solids, *things), held=held)
+
+
+def without(surroundings: Surroundings, solid: Solid, held: Held | None) -> Surroundings:
+    """The same with a thing taken up."""
+    left = tuple(each for each in surroundings.solids if each is not solid)
+    return replace(surroundings, solids=left, held=held)
+
+
+def transform(rotation: Array, position_m: Array) -> Array:
+    """(4, 4)."""
+    found = np.eye(4)
+    found[:3, :3], found[:3, 3] = rotation, position_m
+    return found
+
+
+def felt_kg(reply: Reply) -> float:
+    """What hangs on the wrist, by force and acceleration there."""
+    force, acceleration = reply.readings["wrist_force"], reply.readings["wrist_acceleration"]
+    return float(force @ acceleration / (acceleration @ acceleration))
+
+
+def _turned(angle_rad: float) -> Array:
+    cosine, sine = np.cos(angle_rad), np.sin(angle_rad)
+    return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _seed(last: Reply) -> int:
+    return round(1000 * last.time_s)

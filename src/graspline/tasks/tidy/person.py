@@ -1,0 +1,124 @@
+"""Somebody who takes what is held out: an actor of the world, who pulls by force alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.actors import Account, World
+from graspline.engine.events import Change, Event, Place, Push
+from graspline.scenes.household_bodies import weight_of
+from graspline.scenes.person import PERSON, PERSON_PARKED_M
+
+Array = NDArray[np.float64]
+
+# Where things are taken: around this point in W.
+TAKEN_AT_M = (0.08, -0.85, 0.95)
+_NEAR_M = 0.35
+# A thing this slow, m/s, is held out.
+_STILL_M_S = 0.02
+_REACH_S, _RAMP_S, _KEEP_S = 0.6, 0.25, 1.5
+# A thing that has come so far along is in the person's hand.
+_FREE_M = 0.04
+# How firmly a taken thing is held, and where it is kept afterwards: out of the robot's way, in W.
+_STIFF_N_M, _DAMP_N_S_M, _MOST_N = 120.0, 12.0, 40.0
+_DRAWN_M = 0.18
+_KEPT_M = (0.6, -2.4, 0.8)
+_KEPT_APART_M = 0.25
+_GRAVITY = 9.81
+
+
+@dataclass(slots=True)
+class Person:
+    """Waits for something to be held out, reaches for it, pulls until it comes, and keeps it."""
+
+    names: tuple[str, ...]
+    masses_kg: dict[str, float]
+    # For each thing in turn: how long after it is held out, how hard, and along which way from the robot.
+    waits_s: tuple[float, ...]
+    pulls_n: tuple[float, ...]
+    # Whether what is let go is kept; a person who only bumps into it does not.
+    period_s: float = 1 / 60
+    kept: list[str] = field(default_factory=list)
+    _last: dict[str, Array] = field(default_factory=dict)
+    _last_s: float = 0.0
+    _target: str = ""
+    _since_s: float = 0.0
+    _from_m: Array = field(default_factory=lambda: np.zeros(3))
+    _free_s: float = np.inf
+
+    def act(self, world: World) -> Sequence[Event]:
+        at = {name: world.position_m(name) for name in self.names}
+        lasted_s = world.time_s - self._last_s
+        speeds = {name: (at[name] - self._last.get(name, at[name])) / max(lasted_s, 1e-6) for name in at}
+        self._last, self._last_s = at, world.time_s
+        if self._target:
+            return self._take(world.time_s, at[self._target], speeds[self._target])
+        for name, place in at.items():
+            near = np.linalg.norm(place - TAKEN_AT_M) < _NEAR_M
+            if near and np.linalg.norm(speeds[name]) < _STILL_M_S and len(self.kept) < len(self.waits_s):
+                self._target, self._since_s, self._from_m, self._free_s = name, world.time_s, place, np.inf
+                break
+        return ()
+
+    def _take(self, time_s: float, at_m: Array, speed_m_s: Array) -> Sequence[Event]:
+        """One moment of taking the thing that is held out."""
+        number = len(self.kept)
+        waited_s = time_s - self._since_s
+        begins_s = self.waits_s[number]
+        if waited_s < begins_s:
+            if np.linalg.norm(at_m - self._from_m) > _FREE_M:
+                # It was not meant for anybody yet.
+                self._target = ""
+            return self._hand(at_m, waited_s / max(begins_s, 1e-6))
+        if not np.isfinite(self._free_s):
+            if np.linalg.norm(at_m - self._from_m) <= _FREE_M:
+                pull = self.pulls_n[number] * min((waited_s - begins_s) / _RAMP_S, 1.0)
+                return (*self._hand(at_m, 1.0), self._push(pull * self._away()))
+            self._free_s = time_s
+        if time_s - self._free_s > _KEEP_S:
+            return self._keep()
+        goal = self._from_m + _DRAWN_M * self._away()
+        force = _STIFF_N_M * (goal - at_m) - _DAMP_N_S_M * speed_m_s
+        force[2] += self.masses_kg[self._target] * _GRAVITY
+        strong = float(np.linalg.norm(force))
+        return (*self._hand(at_m, 1.0), self._push(force * min(1.0, _MOST_N / max(strong, 1e-9))))
+
+    def _away(self) -> Array:
+        """From the robot, which stands at y = -0.2 and looks along -y."""
+        return np.array([0.0, -1.0, 0.0])
+
+    def _push(self, force_n: Array) -> Push:
+        x, y, z = force_n.tolist()
+        return Push(body=self._target, force_n=(x, y, z))
+
+    def _hand(self, thing_m: Array, share: float) -> tuple[Event, ...]:
+        """The hand comes up from behind the thing and stays with it."""
+        away = 0.09 + 0.35 * (1 - min(share, 1.0))
+        x, y, z = (thing_m + np.array([0.0, -away, -0.02])).tolist()
+        # Fingers towards the robot, the palm to the side.
+        return (Place(body=PERSON, position_m=(x, y, z), quaternion=(0.5, 0.5, 0.5, 0.5)),)
+
+    def _keep(self) -> Sequence[Event]:
+        name, (x, y, z) = self._target, _KEPT_M
+        place = Place(body=name, position_m=(x + _KEPT_APART_M * len(self.kept), y, z))
+        self.kept.append(name)
+        self._target = ""
+        return (
+            Push(body=name, force_n=(0.0, 0.0, 0.0)),
+            Change(edits=(weight_of(name, weightless=True),)),
+            place,
+            Place(body=PERSON, position_m=PERSON_PARKED_M),
+        )
+
+    def accounts(self, world: World) -> tuple[Account, ...]:
+        return ()
+
+
+def is_with_person(position_m: Array) -> bool:
+    """Whether a thing at a place in W has been taken: kept, or in the person's hand."""
+    kept = position_m[1] < _KEPT_M[1] + 0.2 and position_m[2] > 0.5
+    return bool(kept or np.linalg.norm(position_m - (np.array(TAKEN_AT_M) - [0.0, _DRAWN_M, 0.0])) < _NEAR_M)

@@ -1,0 +1,384 @@
+"""Placement: to the board a thing belongs on, into a free place, and a second look at how it stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, at_least, at_most, passes
+from graspline.execution.requests import Motion, Reply, solved
+from graspline.grasping.hand_poses import HandPose
+from graspline.grasping.reaching import UP, Reach, ReachQuery, Refused, Step, Surroundings, order, plan_reach
+from graspline.kinematics import hsr
+from graspline.machine.machine import Machine
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.machine.table import End, Retry
+from graspline.motion.guards import Tugged
+from graspline.motion.joint_moves import hold as still
+from graspline.motion.joint_moves import jaw_move
+from graspline.perception.solids import Solid
+from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.robot import Robot
+from graspline.spatial.rotations import quaternion_from_matrix
+from graspline.tasks.tidy.areas import area_of
+from graspline.tasks.tidy.house import House, before
+from graspline.tasks.tidy.moving import (
+    SHELF_AWAY_M,
+    Grip,
+    Stopped,
+    around,
+    carrying,
+    felt_kg,
+    gazing,
+    play,
+    shifted,
+    straight,
+    travel,
+)
+from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.sight import BoardSeen, Eye
+
+Array = NDArray[np.float64]
+
+# Hand and wrist behind the tool, and half of how thick they are.
+_HAND_LONG_M, _HAND_HALF_M = 0.26, 0.06
+# How far in front of a place the straight way in begins.
+_IN_M = 0.30
+# The arm comes from the front, up to this much aside.
+_ASIDE_RAD = np.radians([0.0, 15.0, -15.0, 30.0, -30.0])
+_TOP_TURNS_RAD = np.arange(12) * (np.pi / 6)
+# A thing is let go this far above where the board is believed to be, unless it has touched before.
+_GAP_M = 0.003
+_BELOW_M = 0.012
+_TOUCH_N = 2.5
+_RELEASE_M = 0.03
+_OPEN_RAD_S = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assigned:
+    board: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Offered:
+    """A board as it was seen before anything was put there, and places still to be tried, farthest first."""
+
+    seen: BoardSeen
+    spots: tuple[Array, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Aimed:
+    spots: tuple[Array, ...]
+    reach: Reach
+    # Where the thing's bottom is to be, (3,).
+    spot_m: Array
+    inwards_m: Array
+
+
+def look_up(
+    settings: Tidy, house: House, grip: Grip, grasp_object_name: str, placement_surface_to_wrist: Array
+) -> Gives[Literal["assigned"], Assigned] | Outcome[Literal["too_high"]]:
+    """The board it belongs on, and whether hand and thing fit in there at all."""
+    board = area_of(settings.placing, grasp_object_name)
+    grip = replace(grip, X_TB=placement_surface_to_wrist)
+    needed, room = height_needed_m(grip, settings), house.shelf.level(board).clear_m
+    evidence = (at_most("height_needed", needed, room, "m"),)
+    if needed > room:
+        return Outcome("too_high", evidence, about=grip.name)
+    return Gives("assigned", Assigned(board=board), evidence, about=grip.name)
+
+
+def height_needed_m(grip: Grip, settings: Tidy) -> float:
+    """From the board to the highest point of hand and thing on the way in."""
+    down = float(-grip.R_OT[2, 0])
+    tool = -float((grip.R_OT @ grip.p_TB_m)[2])
+    hand = tool + _HAND_LONG_M * max(down, 0.0) + _HAND_HALF_M * np.sqrt(max(1 - down * down, 0.0))
+    return settings.placing.above_m + max(hand, grip.height_m)
+
+
+def face_shelf(
+    last: Reply,
+    robot: Robot,
+    world: WholeBodyWorld,
+    house: House,
+    settings: Tidy,
+    things: tuple[Solid, ...],
+    grip: Grip,
+    board: str,
+) -> Stage[Literal["facing", "lost", "blocked"]]:
+    """Drive to the shelf, the thing carried low, and look at the board."""
+    middle = house.shelf.in_world(house.shelf.level(board).position_m)
+    base, start = before(house.shelf, SHELF_AWAY_M), last.command.position
+    goals = np.concatenate([gazing(shifted(start, base), middle)[None], carrying(robot, grip, start, base, middle)])
+    among = around(house, things, grip.held)
+    reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.8)
+    if isinstance(reply, Stopped):
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
+    return Outcome("facing", about=grip.name)
+
+
+def see_board(
+    last: Reply, robot: Robot, eye: Eye, house: House, settings: Tidy, grip: Grip, board: str
+) -> Producing[Gives[Literal["free"], Offered] | Outcome[Literal["full", "unseen"]]]:
+    """Which places on the board are free."""
+    seen = yield from eye.board(last, house, board)
+    if seen is None:
+        return Outcome("unseen")
+    spots = seen.free(_radius_m(grip), settings.placing.margin_m)
+    if not spots:
+        return Outcome("full", about=board)
+    return Gives("free", Offered(seen=seen, spots=spots), about=board)
+
+
+def _radius_m(grip: Grip) -> float:
+    """Of what a thing covers however it is turned."""
+    half = grip.held.half_extents_m
+    return float(np.hypot(half[0], half[1]) if grip.held.shape == "box" else half[0])
+
+
+def plan_place(
+    last: Reply,
+    robot: Robot,
+    world: WholeBodyWorld,
+    house: House,
+    settings: Tidy,
+    grip: Grip,
+    seen: BoardSeen,
+    spots: tuple[Array, ...],
+) -> Producing[Gives[Literal["planned"], Aimed] | Outcome[Literal["none_left"]]]:
+    """The next place that a whole plan is found for."""
+    found = yield from solved(_first, robot, world, house, settings, grip, seen, last.command.position, spots)
+    return Outcome("none_left", about=grip.name) if found is None else Gives("planned", found, about=grip.name)
+
+
+def _first(
+    robot: Robot,
+    world: WholeBodyWorld,
+    house: House,
+    settings: Tidy,
+    grip: Grip,
+    seen: BoardSeen,
+    start: Array,
+    spots: Sequence[Array],
+) -> Aimed | None:
+    for index, spot in enumerate(spots):
+        poses = poses_at(robot, house.shelf.yaw_rad, grip, spot + (settings.placing.above_m + _GAP_M) * UP)
+        for pose, postures in order(robot, poses, start):
+            query = _query(house, settings, grip, seen, start, spot, pose)
+            found = plan_reach(robot, world, query, pose, postures)
+            if not isinstance(found, Refused):
+                return Aimed(spots=tuple(spots[index + 1 :]), reach=found, spot_m=spot, inwards_m=query.inwards.way_m)
+    return None
+
+
+def poses_at(robot: Robot, shelf_rad: float, grip: Grip, bottom_m: Array) -> list[HandPose]:
+    """How the hand may be with the thing's bottom at a point: from the front of the shelf, the same side down."""
+    heading = float(np.arctan2(grip.R_OT[1, 0], grip.R_OT[0, 0]))
+    turns = _TOP_TURNS_RAD if grip.top else shelf_rad - heading + _ASIDE_RAD
+    gap = float(robot.jaw_law.gap_m(grip.least_jaw_rad))
+    middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(gap)))
+    found = []
+    for turn in turns:
+        cosine, sine = np.cos(turn), np.sin(turn)
+        rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]]) @ grip.R_OT
+        tool = bottom_m - rotation @ grip.p_TB_m
+        label = f"turned {round(float(np.degrees(turn)))}°"
+        found.append(HandPose(position_m=tool + rotation @ middle, rotation=rotation, width_m=gap, label=label))
+    return found
+
+
+def _query(
+    house: House, settings: Tidy, grip: Grip, seen: BoardSeen, start: Array, spot_m: Array, pose: HandPose
+) -> ReachQuery:
+    """In over the place, down onto it, and out again without the thing."""
+    yaw = house.shelf.yaw_rad
+    inwards = _IN_M * np.array([np.cos(yaw), np.sin(yaw), 0.0])
+    carrying_it = around(house, seen.things, grip.held)
+    board = next(solid for solid in carrying_it.solids if solid.name == seen.name)
+    placed = placed_solid(grip, pose, spot_m)
+    left = Surroundings(solids=(*carrying_it.solids, placed))
+    return ReachQuery(
+        start=start,
+        jaw_rad=float(start[-1]),
+        inwards=Step(way_m=inwards, around=carrying_it, touching=()),
+        onwards=(
+            Step(way_m=-settings.placing.above_m * UP, around=carrying_it, touching=(("held", board),)),
+            Step(way_m=-inwards, around=left, touching=(("hand", placed),)),
+        ),
+        seed=0,
+    )
+
+
+def placed_solid(grip: Grip, pose: HandPose, spot_m: Array) -> Solid:
+    """The thing as it will stand."""
+    return Solid(
+        name=grip.name,
+        shape=grip.held.shape,
+        position_m=spot_m + grip.held.half_extents_m[2] * UP,
+        quaternion=quaternion_from_matrix(pose.rotation @ grip.held.R_TO),
+        half_extents_m=grip.held.half_extents_m,
+        position_sigma_m=0.0,
+        yaw_sigma_rad=0.0,
+    )
+
+
+def approach_board(
+    last: Reply, robot: Robot, settings: Tidy, grip: Grip, reach: Reach
+) -> Stage[Literal["there", "lost", "blocked"]]:
+    """Along the planned way to before the shelf."""
+    reply = yield from play(robot, Motion("approach", reach.way, guards=(grip.guard(settings.grasp),)))
+    if isinstance(reply, Stopped):
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
+    return Outcome("there", about=grip.name)
+
+
+def bring_in(
+    last: Reply, robot: Robot, settings: Tidy, grip: Grip, inwards_m: Array
+) -> Stage[Literal["over", "lost", "blocked"]]:
+    """Straight in over the place."""
+    reply = yield from straight(last, robot, inwards_m, (grip.guard(settings.grasp),), name="bring_in", speed=0.5)
+    if isinstance(reply, Stopped):
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
+    return Outcome("over", about=grip.name)
+
+
+def put_down(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Literal["down", "lost"]]:
+    """Down until the board is felt, or to just above where it must be."""
+    reply = yield Motion("steady", still(robot, last.command, 0.2))
+    mass = felt_kg(reply)
+    rest = mass * reply.readings["wrist_acceleration"] - reply.readings["wrist_force"]
+    _, rotation = hsr.wrist_force_frame(reply.readings.joints)
+    up = rotation.T @ UP
+    touch = Tugged(
+        force_n=_TOUCH_N,
+        toward=(float(up[0]), float(up[1]), float(up[2])),
+        within_rad=1.0,
+        mass_kg=mass,
+        bias_n=(float(rest[0]), float(rest[1]), float(rest[2])),
+        for_s=0.02,
+    )
+    way = -(settings.placing.above_m + _BELOW_M) * UP
+    reply = yield from straight(reply, robot, way, (touch, grip.guard(settings.grasp)), name="put_down", speed=0.25)
+    if isinstance(reply, Stopped):
+        return Outcome("lost" if reply.lost else "down", reply.evidence, about=grip.name)
+    return Outcome("down", about=grip.name)
+
+
+def release(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Literal["released", "stuck"]]:
+    """Open just enough to be clear of the thing."""
+    gap = float(robot.jaw_law.gap_m(float(last.readings.joints[robot.jaw])))
+    wide = float(robot.jaw_law.angle_rad(min(gap + _RELEASE_M, float(robot.jaw_law.gaps_m[-1]))))
+    reply = yield Motion("release", jaw_move(robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
+    reply = yield Motion("settle", still(robot, reply.command, 0.3))
+    evidence = (at_most("stronger_pad_force", max(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),)
+    return Outcome("released" if passes(evidence) else "stuck", evidence, about=grip.name)
+
+
+def withdraw(last: Reply, robot: Robot, inwards_m: Array) -> Stage[Literal["out", "blocked"]]:
+    """Straight out of the shelf."""
+    reply = yield from straight(last, robot, -inwards_m, name="withdraw", speed=0.5)
+    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("out")
+
+
+def check_place(
+    last: Reply,
+    robot: Robot,
+    world: WholeBodyWorld,
+    eye: Eye,
+    house: House,
+    settings: Tidy,
+    grip: Grip,
+    board: str,
+    seen: BoardSeen,
+    reach: Reach,
+    spot_m: Array,
+) -> Stage[Literal["placed", "not_placed", "unseen"]]:
+    """Look again: the thing stands upright where it was put, and things beside it where they were."""
+    middle = house.shelf.in_world(house.shelf.level(board).position_m)
+    goal = robot.home.copy()
+    goal[:3], goal[robot.jaw] = before(house.shelf, SHELF_AWAY_M), last.command.position[robot.jaw]
+    placed = placed_solid(grip, reach.pose, spot_m)
+    reply = yield from travel(last, robot, world, around(house, (*seen.things, placed)), gazing(goal, middle)[None])
+    if isinstance(reply, Stopped):
+        return Outcome("unseen", reply.evidence, about=grip.name)
+    now = yield from eye.board(reply, house, board)
+    if now is None:
+        return Outcome("unseen", about=grip.name)
+    evidence = placed_evidence(settings, placed, seen, now)
+    return Outcome("placed" if passes(evidence) else "not_placed", evidence, about=grip.name)
+
+
+def placed_evidence(settings: Tidy, placed: Solid, was: BoardSeen, now: BoardSeen) -> Evidence:
+    """Where the thing and its neighbours are, against where they must be."""
+    wanted, left = settings.placing, list(now.things)
+    off, top = np.inf, np.nan
+    if left:
+        found = min(left, key=lambda each: float(np.linalg.norm(each.position_m[:2] - placed.position_m[:2])))
+        off, top = float(np.linalg.norm(found.position_m[:2] - placed.position_m[:2])), found.top_m
+        left = [each for each in left if each is not found]
+    moved = max((_nearest_m(each, left) for each in was.things), default=0.0)
+    return (
+        at_most("off_its_place", off, wanted.off_m, "m"),
+        at_least("top_height", top, placed.top_m - 0.02, "m"),
+        at_most("neighbours_moved", moved, wanted.beside_m + 0.01, "m"),
+    )
+
+
+def _nearest_m(thing: Solid, others: Sequence[Solid]) -> float:
+    return min((float(np.linalg.norm(thing.position_m[:2] - each.position_m[:2])) for each in others), default=np.inf)
+
+
+def placement(settings: Tidy) -> Machine:
+    """The component, with the seed's names at its edges."""
+    failed = End("failed_to_place")
+    again = Retry(to="plan_place", budget="areas", otherwise=failed)
+    return Machine(
+        name="placement",
+        start="look_up",
+        states={
+            "look_up": look_up,
+            "face_shelf": face_shelf,
+            "see_board": see_board,
+            "plan_place": plan_place,
+            "approach_board": approach_board,
+            "bring_in": bring_in,
+            "put_down": put_down,
+            "release": release,
+            "withdraw": withdraw,
+            "check_place": check_place,
+        },
+        table={
+            "look_up": {"assigned": "face_shelf", "too_high": failed},
+            "face_shelf": {
+                "facing": "see_board",
+                "lost": failed,
+                "blocked": Retry(to="face_shelf", budget="ways", otherwise=failed),
+            },
+            "see_board": {"free": "plan_place", "full": failed, "unseen": failed},
+            "plan_place": {"planned": "approach_board", "none_left": failed},
+            "approach_board": {"there": "bring_in", "lost": failed, "blocked": again},
+            "bring_in": {"over": "put_down", "lost": failed, "blocked": failed},
+            "put_down": {"down": "release", "lost": failed},
+            "release": {"released": "withdraw", "stuck": failed},
+            "withdraw": {"out": "check_place", "blocked": failed},
+            "check_place": {"placed": End("end_placement"), "not_placed": failed, "unseen": failed},
+        },
+        inputs={
+            "world": WholeBodyWorld,
+            "eye": Eye,
+            "house": House,
+            "settings": Tidy,
+            "things": tuple[Solid, ...],
+            "grip": Grip,
+            "grasp_object_name": str,
+            "placement_surface_to_wrist": Array,
+        },
+        budgets={"areas": settings.retries.areas, "ways": settings.retries.ways},
+        successes=("end_placement",),
+    )

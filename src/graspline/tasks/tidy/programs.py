@@ -1,0 +1,129 @@
+"""The two programs: one grasp, with questions in between, and the whole table, without any."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from graspline.evidence import at_most
+from graspline.execution.requests import Reply, asked
+from graspline.machine.machine import Machine
+from graspline.machine.outcome import Outcome, Stage
+from graspline.machine.table import End, Retry
+from graspline.planning.whole_body import WholeBodyWorld
+from graspline.tasks.tidy.executing import execute_grasp
+from graspline.tasks.tidy.finding import find_grasp
+from graspline.tasks.tidy.handing import handover
+from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.placing import placement
+from graspline.tasks.tidy.setup import robot_setup
+from graspline.tasks.tidy.sight import Eye
+
+INPUTS = {"world": WholeBodyWorld, "eye": Eye, "house": House, "settings": Tidy}
+
+
+def ask_program(settings: Tidy) -> Stage[Literal["single_grasp", "clear_table"]]:
+    """One object, or all of them?"""
+    answer = yield from asked("What shall I do?", ("single_grasp", "clear_table"), settings.program)
+    return Outcome("clear_table" if answer == "clear_table" else "single_grasp")
+
+
+def ask_then(settings: Tidy, grasp_object_name: str) -> Stage[Literal["placement", "handover"]]:
+    """Onto the shelf, or into a hand?"""
+    answer = yield from asked(
+        f"What shall I do with the {grasp_object_name}?", ("placement", "handover"), settings.then
+    )
+    return Outcome("handover" if answer == "handover" else "placement", about=grasp_object_name)
+
+
+def single_grasp(settings: Tidy) -> Machine:
+    """Find one object, take it, and place it or hand it over, as somebody says."""
+    return Machine(
+        name="single_grasp",
+        start="find_grasp",
+        states={
+            "find_grasp": find_grasp(settings),
+            "execute_grasp": execute_grasp(settings),
+            "again": robot_setup(settings),
+            "ask_then": ask_then,
+            "placement": placement(settings),
+            "handover": handover(settings),
+        },
+        table={
+            "find_grasp": {"end_find_grasp": "execute_grasp", "failed": End("nothing_found")},
+            "execute_grasp": {
+                "execute_grasp_success": "ask_then",
+                "failed_to_grasp": Retry(to="again", budget="rounds", otherwise=End("failed_to_grasp")),
+            },
+            "again": {"setup_succeeded": "find_grasp", "setup_failed": End("setup_failed")},
+            "ask_then": {"placement": "placement", "handover": "handover"},
+            "placement": {"end_placement": End("success"), "failed_to_place": End("failed_to_place")},
+            "handover": {"succeeded": End("success"), "aborted": End("aborted")},
+        },
+        inputs={**INPUTS, "object_to_grasp": str, "force_thresh": float},
+        budgets={"rounds": settings.retries.grasps},
+    )
+
+
+def route(settings: Tidy, grasp_object_name: str) -> Outcome[Literal["shelf", "person"]]:
+    """Where a thing goes when the table is cleared: into a hand, unless a rule says the shelf."""
+    return Outcome("shelf" if grasp_object_name in settings.rules.shelf else "person", about=grasp_object_name)
+
+
+def check_table(last: Reply, eye: Eye, house: House) -> Stage[Literal["clear", "not_clear", "unseen"]]:
+    """Whether nothing stands on the table any more."""
+    seen = yield from eye.table(last, house)
+    if seen is None:
+        return Outcome("unseen")
+    return Outcome("not_clear" if seen.things else "clear", (at_most("things", len(seen.things), 0),))
+
+
+def clear_table(settings: Tidy) -> Machine:
+    """Take one object after the other and give it away, until the table is empty."""
+    next_round = Retry(to="face_table", budget="rounds", otherwise=End("table_not_cleared"))
+    return Machine(
+        name="clear_table",
+        start="find_grasp",
+        states={
+            "find_grasp": find_grasp(settings),
+            "execute_grasp": execute_grasp(settings),
+            "route": route,
+            "placement": placement(settings),
+            "handover": handover(settings),
+            "face_table": robot_setup(settings),
+            "check_table": check_table,
+        },
+        table={
+            "find_grasp": {"end_find_grasp": "execute_grasp", "failed": "check_table"},
+            "execute_grasp": {"execute_grasp_success": "route", "failed_to_grasp": next_round},
+            "route": {"shelf": "placement", "person": "handover"},
+            "placement": {"end_placement": next_round, "failed_to_place": End("failed_to_place")},
+            "handover": {"succeeded": next_round, "aborted": End("aborted")},
+            "face_table": {"setup_succeeded": "find_grasp", "setup_failed": End("setup_failed")},
+            "check_table": {"clear": End("success"), "not_clear": next_round, "unseen": next_round},
+        },
+        inputs={**INPUTS, "object_to_grasp": str, "force_thresh": float},
+        budgets={"rounds": settings.retries.rounds},
+    )
+
+
+def tidy(settings: Tidy) -> Machine:
+    """Set up, ask, and do as told."""
+    one, all_of_them = single_grasp(settings), clear_table(settings)
+    return Machine(
+        name="tidy",
+        start="robot_setup",
+        states={
+            "robot_setup": robot_setup(settings),
+            "ask_program": ask_program,
+            "single_grasp": one,
+            "clear_table": all_of_them,
+        },
+        table={
+            "robot_setup": {"setup_succeeded": "ask_program", "setup_failed": End("setup_failed")},
+            "ask_program": {"single_grasp": "single_grasp", "clear_table": "clear_table"},
+            "single_grasp": {name: End(name) for name in one.outcomes},
+            "clear_table": {name: End(name) for name in all_of_them.outcomes},
+        },
+        inputs={**INPUTS, "object_to_grasp": str, "force_thresh": float},
+    )
