@@ -222,6 +222,12 @@ class TestRecheck:
         outcome = self.outcome(monkeypatch, [self.block(x=0.185)], pending=(let_go(),), placed=(before,))
         assert outcome.name == "unseen"
 
+    def test_a_block_that_the_next_one_has_pushed_is_still_known(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pushed, pushing = let_go(), let_go(x=0.32)
+        blocks = [self.block(x=0.10), self.block(x=0.21)]
+        outcome = self.outcome(monkeypatch, blocks, pending=(pushed, pushing))
+        assert outcome.data.line.tally.sorted == ("red", "red")
+
 
 def test_check_waits_until_the_hand_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
     catch, _ = caught()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -21,9 +21,9 @@ from graspline.tasks.sort.ways import Going, cut
 
 # Bins are looked at past the arm, whichever camera follows the belt.
 BINS = BeltEye(camera="bins")
-# A block in a bin is this near to where the output belt has carried it since it was let go. It counts once the hand is
-# this far away.
-_IN_BIN_M = 0.035
+# A block in a bin is this near to where the output belt has carried it since it was let go, even where the next one has
+# pushed it; whose else it may be is settled first. It counts once the hand is this far away.
+_IN_BIN_M = 0.08
 _LEFT_M = 0.09
 
 
@@ -67,17 +67,33 @@ def _confirmed(line: Line, settings: Sort, reply: Reply) -> Generator[Request, R
         return line, (), ""
     picture = yield from BINS.picture()
     for name in {each.bin: None for each in left}:
+        # A block that was seen there before may be the one that is seen now.
         mine = [each for each in (*line.placed, *line.pending) if each.bin == name]
-        for seen in BINS.in_bin(picture, name):
-            # A block that was seen there before may be the one that is seen now.
-            found = min(mine, key=lambda each: _off_m(seen, each, settings, reply.time_s))
-            off_m = _off_m(seen, found, settings, reply.time_s)
-            if found in left and found in line.pending and seen.colour == found.colour and off_m <= _IN_BIN_M:
+        for seen, found, off_m in _paired(BINS.in_bin(picture, name), mine, settings, reply.time_s):
+            if found in left and found in line.pending:
                 line = line.confirming(found)
                 evidence += (at_most("off_where_it_must_be", off_m, _IN_BIN_M, "m"),)
                 number = line.tally.number_of(found.colour)
                 about.append(f"{found.colour} {number} at {seen.x_m:.3f} {seen.y_m:.3f}")
     return line, evidence, ", ".join(about)
+
+
+def _paired(
+    seen: Sequence[BlockSeen], let_go: Sequence[Pending], settings: Sort, time_s: float
+) -> Iterator[tuple[BlockSeen, Pending, float]]:
+    """Blocks that are seen with those that were let go, each with one at most, the nearest pairs first."""
+    pairs = [
+        (_off_m(block, each, settings, time_s), first, second)
+        for first, block in enumerate(seen)
+        for second, each in enumerate(let_go)
+        if block.colour == each.colour
+    ]
+    taken_seen, taken = set[int](), set[int]()
+    for off_m, first, second in sorted(pairs):
+        if off_m <= _IN_BIN_M and first not in taken_seen and second not in taken:
+            taken_seen.add(first)
+            taken.add(second)
+            yield seen[first], let_go[second], off_m
 
 
 def _off_m(seen: BlockSeen, let_go: Pending, settings: Sort, time_s: float) -> float:
