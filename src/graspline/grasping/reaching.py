@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence
 from graspline.grasping.hand_poses import HandPose
 from graspline.kinematics import hsr
-from graspline.motion.path import Path, check_path
+from graspline.motion.path import Path
 from graspline.motion.waypoints import through
 from graspline.perception.solids import Solid
-from graspline.planning.rrt import NoWay, plan_way
+from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.planning.whole_body import Held, Part, WholeBodyWorld
 from graspline.robots.hsr_chain import HEAD_JOINTS, WHOLE_BODY_JOINTS
 from graspline.robots.robot import Robot
@@ -37,8 +37,6 @@ _LEAN_S = 1.5
 _CHECKS = 12_000
 # What postures keep from joint limits, in m and rad.
 _MARGIN = 0.01
-# What was planned with the world's clearance is checked with this, for corners are rounded.
-_LEAST_CLEARANCE_M = 0.002
 _EVERYTHING = (*WHOLE_BODY_JOINTS, *HEAD_JOINTS, "hand")
 
 
@@ -191,16 +189,14 @@ def go(
     touching: Touching = (),
 ) -> Path | str:
     """A way from rest to rest at any of the goals (K, nu) that keeps clear of everything; or why there is none."""
-    world.set(around.solids, around.held, ignore=touching)
+    if not len(goals):
+        return "no posture reaches any goal"
+    world.set(around.solids, around.held, ignore=touching, start=start)
     way = plan_way(world, start, goals, moving=_EVERYTHING, seed=seed, checks=_CHECKS)
     if isinstance(way, NoWay):
         return str(way)
-    path = through(robot, way.waypoints, speed=speed)
-    refused = check_path(path, robot)
-    if refused is not None:
-        return str(refused)
-    collision = world.first_collision(world.samples(path.positions), clearance_m=_LEAST_CLEARANCE_M)
-    return path if collision is None else str(collision)
+    path = timed(world, way, speed=speed)
+    return path if isinstance(path, Path) else str(path)
 
 
 def straight_path(robot: Robot, joints: Array, way_m: Array, *, speed: float = 1.0) -> Path:

@@ -111,14 +111,14 @@ def plan_grasp(
 ) -> Producing[Gives[Literal["planned"], Reaching] | Outcome[Literal["none_left"]]]:
     """The next grasp that a whole plan is found for."""
     among = around(house, things)
-    found = yield from solved(_first, robot, world, settings, among, grasp_object_bb, last.command.position, todo)
+    found = yield from solved(first_reach, robot, world, settings, among, grasp_object_bb, last.command.position, todo)
     reach, left, why = found
     if reach is None:
         return Outcome("none_left")
     return Gives("planned", Reaching(todo=left, refused=(*refused, *why), reach=reach, hand_kg=felt_kg(last)))
 
 
-def _first(
+def first_reach(
     robot: Robot,
     world: WholeBodyWorld,
     settings: Tidy,
@@ -127,6 +127,7 @@ def _first(
     start: Array,
     todo: Sequence[tuple[HandPose, Array]],
 ) -> tuple[Reach | None, tuple[tuple[HandPose, Array], ...], tuple[Refused, ...]]:
+    """The first grasp with a whole plan, what is left after it, and why others before it were refused."""
     grasp, refused = settings.grasp, list[Refused]()
     top = next(solid for solid in among.solids if solid.name == "table_top")
     for index, (pose, postures) in enumerate(todo):

@@ -1,0 +1,92 @@
+"""What `tidy` is judged by, from truth alone: what became of each object that stood on the table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graspline.evidence import Evidence, Measurement, at_least, at_most
+from graspline.perception.solids import UNKNOWN
+from graspline.scenes.fittings import SHELF, TABLE, Fitting, Level
+from graspline.scenes.household import KNOWN
+from graspline.spatial.rotations import matrix_from_quaternion
+from graspline.tasks.task import Draw, Snapshot, Thing
+from graspline.tasks.tidy.areas import area_of
+from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.person import is_with_person
+
+_KNOWN = {item.name: item for item in KNOWN}
+_BALLS = {item.name for item in KNOWN if item.shape == "ball"}
+# A thing on a board has its bottom this near to it, leans no more than this, and is this slow.
+_ON_M, _TILT_RAD, _SPEED_M_S = 0.012, 0.15, 0.02
+_BESIDE_M = 0.01
+
+
+def on_table_at_start(truth: Snapshot, draw: Draw) -> tuple[str, ...]:
+    """Names of everything that stood on the table."""
+    table = TABLE.in_variation(draw.variation)
+    return tuple(name for name, each in truth.objects.items() if _over(table, table.levels[0], each.start_position_m))
+
+
+def judge(parameters: Tidy, draw: Draw, truth: Snapshot) -> Evidence:
+    """The goal of each program by truth."""
+    laid = on_table_at_start(truth, draw)
+    match parameters.program:
+        case "clear_table":
+            gone = [name for name in laid if _delivered(parameters, draw, truth, name)]
+            return (at_least("delivered", len(gone), len(laid)), _undisturbed(truth, set(truth.objects) - set(laid)))
+        case "single_grasp" | "placement" | "handover":
+            wanted = [parameters.object_to_grasp] if parameters.object_to_grasp in truth.objects else list(laid)
+            gone = [name for name in wanted if _delivered(parameters, draw, truth, name)]
+            others = set(truth.objects) - set(gone[:1])
+            return (at_least("delivered", len(gone), 1), _undisturbed(truth, others))
+        case "execute_grasp":
+            held = [name for name in laid if is_held(truth, name)]
+            return (at_least("held", len(held), 1), _undisturbed(truth, set(truth.objects) - set(held[:1])))
+        case _:
+            return (_undisturbed(truth, set(truth.objects)),)
+
+
+def _delivered(parameters: Tidy, draw: Draw, truth: Snapshot, name: str) -> bool:
+    """In a person's hands, or upright on the board it belongs on."""
+    thing = truth.objects[name]
+    return is_with_person(thing.position_m) or stands_on(
+        SHELF.in_variation(draw.variation), thing, name, board_of(parameters, name)
+    )
+
+
+def board_of(parameters: Tidy, name: str) -> str:
+    return area_of(parameters.placing, name if name in _KNOWN else UNKNOWN)
+
+
+def stands_on(shelf: Fitting, thing: Thing, name: str, board: str) -> bool:
+    """Whether a thing rests upright on a board of the shelf."""
+    level = shelf.level(board)
+    half = _KNOWN[name].half_extents_m[2] if name in _KNOWN else float(thing.half_extents_m[2])
+    height = float(thing.position_m[2]) - half - float(shelf.in_world(level.position_m)[2])
+    upright = name in _BALLS or float(matrix_from_quaternion(thing.quaternion)[2, 2]) > np.cos(_TILT_RAD)
+    resting = abs(height) <= _ON_M and thing.speed_m_s <= _SPEED_M_S
+    return bool(upright and resting and _over(shelf, level, thing.position_m))
+
+
+def _over(fitting: Fitting, level: Level, point_m: np.ndarray) -> bool:
+    """Whether a point is above a level, and no farther than things are high."""
+    apart = point_m - fitting.in_world(level.position_m)
+    cosine, sine = np.cos(fitting.yaw_rad), np.sin(fitting.yaw_rad)
+    along, across = cosine * apart[0] + sine * apart[1], cosine * apart[1] - sine * apart[0]
+    half_along, half_across = level.half_extents_m
+    return bool(abs(along) <= half_along and abs(across) <= half_across and 0 < apart[2] < 0.3)
+
+
+def _undisturbed(truth: Snapshot, names: set[str]) -> Measurement:
+    moved = (
+        float(np.linalg.norm(truth.objects[each].position_m - truth.objects[each].start_position_m)) for each in names
+    )
+    return at_most("others_moved", max(moved, default=0.0), _BESIDE_M, "m")
+
+
+def is_held(truth: Snapshot, name: str) -> bool:
+    """Between the pads, both of which press."""
+    thing = truth.objects[name]
+    half = np.array(_KNOWN[name].half_extents_m) if name in _KNOWN else thing.half_extents_m
+    inside = np.abs(matrix_from_quaternion(thing.quaternion).T @ (truth.tool_m - thing.position_m)) - half
+    return bool(inside.max() <= 0.02 and min(truth.pad_forces_n) > 0.05)

@@ -1,0 +1,168 @@
+"""The task `tidy`: its machine, its goal, and what its outcomes claim."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from graspline.errors import InputError, nearest
+from graspline.evidence import Evidence, at_least
+from graspline.grasping.hand_poses import hand_poses
+from graspline.grasping.reaching import order
+from graspline.perception.solids import UNKNOWN, Solid
+from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.hsr import HSR
+from graspline.scenes.fittings import SHELF, TABLE
+from graspline.scenes.household import ITEMS, KNOWN, item_of
+from graspline.scenes.room import room
+from graspline.scenes.scene import Scene
+from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
+from graspline.tasks.tidy.areas import areas_of
+from graspline.tasks.tidy.executing import first_reach
+from graspline.tasks.tidy.goal import board_of, is_held, judge, stands_on
+from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.layout import sample
+from graspline.tasks.tidy.moving import TABLE_AWAY_M, around, looking
+from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.person import Person, is_with_person
+from graspline.tasks.tidy.programs import tidy
+from graspline.tasks.tidy.sight import Eye
+
+# As many as a table can have.
+_THINGS = 8
+_PROBE = item_of("soup_can")
+
+
+def scene_of(parameters: Tidy) -> Scene:
+    return room(HSR)
+
+
+@functools.cache
+def collision_world() -> WholeBodyWorld:
+    return WholeBodyWorld(HSR)
+
+
+def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+    """The machine's inputs for one episode."""
+    return {
+        "world": collision_world(),
+        "eye": Eye(),
+        "house": House(table=TABLE, shelf=SHELF),
+        "settings": parameters,
+        "object_to_grasp": parameters.object_to_grasp,
+        "force_thresh": parameters.handover.force_thresh,
+    }
+
+
+def person(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Person | None:
+    """Who takes what is held out."""
+    if not parameters.person.present:
+        return None
+    waits, pulls = parameters.person.after_s, parameters.person.pull_n
+    return Person(
+        names=tuple(item.name for item in ITEMS),
+        masses_kg={item.name: item.mass_kg for item in ITEMS},
+        waits_s=tuple(float(random.uniform(*waits)) for _ in range(_THINGS)),
+        pulls_n=tuple(float(random.uniform(*pulls)) for _ in range(_THINGS)),
+    )
+
+
+def check_claim(parameters: Tidy, claim: str, about: str, truth: Snapshot) -> Evidence:
+    """Something is in the hand, stands where it belongs, or has been taken."""
+    names = [about] if about in truth.objects else [name for name in truth.objects if name.startswith("unknown")]
+    match claim:
+        case "held":
+            return (at_least("held", sum(is_held(truth, name) for name in names), 1),)
+        case "given":
+            taken = [name for name in names if is_with_person(truth.objects[name].position_m)]
+            return (at_least("given", sum(not is_held(truth, name) for name in taken), 1),)
+        case _:
+            # Where the shelf is configured to be; it may really stand millimetres off.
+            there = [name for name in names if stands_on(SHELF, truth.objects[name], name, board_of(parameters, name))]
+            return (at_least("placed", len(there), 1),)
+
+
+def problems(parameters: Tidy) -> list[str]:
+    """Names nobody knows, and areas that are no boards."""
+    known = [item.name for item in KNOWN]
+    wrong = [
+        f"{key}: unknown object {name!r}; {nearest(name, known)}"
+        for key, names in (
+            ("object_to_grasp", (parameters.object_to_grasp,) if parameters.object_to_grasp else ()),
+            ("table.objects", parameters.table.objects),
+            ("rules.shelf", tuple(name for name in parameters.rules.shelf if name != UNKNOWN)),
+        )
+        for name in names
+        if name not in known
+    ]
+    try:
+        areas_of(parameters.placing.areas_file, parameters.placing.area)
+    except InputError as error:
+        wrong.append(str(error))
+    return wrong
+
+
+def _claims() -> dict[tuple[str, str], Claim]:
+    """By state as events name it, in either program."""
+    found: dict[tuple[str, str], Claim] = {}
+    for program in ("single_grasp", "clear_table"):
+        for state, outcome, name, asserted in (
+            ("execute_grasp.close", "closed", "held", True),
+            ("execute_grasp.close", "missed", "held", False),
+            ("execute_grasp.lift", "lifted", "held", True),
+            ("execute_grasp.lift", "lost", "held", False),
+            ("execute_grasp.leave", "away", "held", True),
+            ("placement.face_shelf", "facing", "held", True),
+            ("placement.check_place", "placed", "placed", True),
+            ("handover.offer", "pulled", "held", True),
+            ("handover.let_go", "given", "given", True),
+        ):
+            found[f"{program}.{state}", outcome] = Claim(name=name, asserted=asserted)
+    return found
+
+
+def draw_room(parameters: Tidy, random: np.random.Generator) -> Draw:
+    return sample(parameters.table, scene_of(parameters), random)
+
+
+def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
+    """One soup can anywhere on the table, and whether a grasp is planned for it."""
+    x, y = (float(random.uniform(-half, half)) for half in TABLE.levels[0].half_extents_m)
+    at = TABLE.in_world((x, y, TABLE.levels[0].position_m[2] + _PROBE.half_extents_m[2]))
+    solid = Solid(
+        name=_PROBE.name,
+        shape="cylinder",
+        position_m=at,
+        quaternion=np.array([1.0, 0.0, 0.0, 0.0]),
+        half_extents_m=np.array(_PROBE.half_extents_m),
+        position_sigma_m=0.0,
+        yaw_sigma_rad=0.0,
+    )
+    house = House(table=TABLE, shelf=SHELF)
+    start = looking(HSR, TABLE, TABLE_AWAY_M, TABLE.levels[0].position_m[2])
+    todo = order(HSR, hand_poses(solid, _PROBE.grasps), start)
+    reach, _, refused = first_reach(HSR, collision_world(), parameters, around(house, (solid,)), solid, start, todo)
+    return Probe(x_m=float(at[0]), y_m=float(at[1]), refusal="" if reach is not None else refused[0].reason)
+
+
+TIDY = Task(
+    name="tidy",
+    summary="mobile manipulator finds things on a table, takes them, and puts them on a shelf or into a hand",
+    sentence="Tidy up the table.",
+    parameters=Tidy,
+    scene=scene_of,
+    sample=draw_room,
+    probe=probe,
+    machine=tidy,
+    given=given,
+    judge=judge,
+    claims=_claims(),
+    check_claim=check_claim,
+    uses_truth=lambda parameters: False,
+    problems=problems,
+    randomization=lambda parameters: parameters.randomize,
+    actor=person,
+)
