@@ -35,6 +35,8 @@ _POSTURES, _WAYS = 24, 3
 _LEAN_S = 1.5
 # What ways of a plan are allowed to cost.
 _CHECKS = 12_000
+# Finer than usual: a hand that points straight down leaves the arm little choice.
+_LEANS = np.arange(30) / 29
 # What postures keep from joint limits, in m and rad.
 _MARGIN = 0.01
 _EVERYTHING = (*WHOLE_BODY_JOINTS, *HEAD_JOINTS, "hand")
@@ -73,11 +75,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Step:
-    """A straight way of the hand, (3,) in O, among these surroundings; what may be touched on it, and by what."""
+    """A straight way of the hand, (3,) in O, among these surroundings; what may be touched on it, and by what.
+
+    The hand is as wide as before, or opens to `jaw_rad` first.
+    """
 
     way_m: Array
     around: Surroundings
     touching: Touching = ()
+    jaw_rad: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,7 +111,7 @@ def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[H
     if not poses:
         return []
     tools = np.stack([tool_of(robot, pose) for pose in poses])
-    solutions = hsr.solve(tools, np.stack([pose.rotation for pose in poses]), margin=_MARGIN)
+    solutions = hsr.solve(tools, np.stack([pose.rotation for pose in poses]), leans=_LEANS, margin=_MARGIN)
     found = [(pose, hsr.ranked(solutions, index, start)) for index, pose in enumerate(poses)]
 
     def rank(entry: tuple[HandPose, Array]) -> tuple[bool, bool, float]:
@@ -168,6 +174,9 @@ def _before(world: WholeBodyWorld, query: ReachQuery, at: Array) -> Array | str:
 
 def _straight(world: WholeBodyWorld, step: Step, here: Array) -> Array | str:
     """Where a straight way ends, (nu,); else what is in the way, or nothing where the lift is too short."""
+    if step.jaw_rad is not None:
+        here = here.copy()
+        here[world.robot.jaw] = step.jaw_rad
     rows, possible = hsr.straight(here, step.way_m)
     if not possible.all():
         return ""

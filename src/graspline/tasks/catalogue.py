@@ -10,8 +10,9 @@ from graspline.tasks.lift_cube import LIFT_CUBE
 from graspline.tasks.oranges.task import ORANGES
 from graspline.tasks.sort.task import SORT
 from graspline.tasks.task import Task
+from graspline.tasks.tidy.task import TIDY
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (LIFT_CUBE, ORANGES, GRAB, SORT)}
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (LIFT_CUBE, ORANGES, GRAB, SORT, TIDY)}
 
 
 def find_task(name: str) -> Task[Any]:

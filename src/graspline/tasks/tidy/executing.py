@@ -45,6 +45,7 @@ from graspline.tasks.tidy.moving import (
     straight,
     transform,
     travel,
+    whole,
     without,
 )
 from graspline.tasks.tidy.parameters import Tidy
@@ -53,6 +54,7 @@ Array = NDArray[np.float64]
 
 _CLOSING_RAD_S = 0.9
 _SETTLE_S = 0.25
+_TOP_BACK_M = 0.075
 # A finger that stands on something feels this.
 _BUMP_N = 15.0
 
@@ -131,12 +133,12 @@ def first_reach(
     grasp, refused = settings.grasp, list[Refused]()
     top = next(solid for solid in among.solids if solid.name == "table_top")
     for index, (pose, postures) in enumerate(todo):
-        held = held_of(target, tool_of(robot, pose), pose.rotation)
+        held = held_of(whole(target), tool_of(robot, pose), pose.rotation)
         widest = float(robot.jaw_law.gaps_m[-1])
         query = ReachQuery(
             start=start,
             jaw_rad=float(robot.jaw_law.angle_rad(min(pose.width_m + grasp.wider_m, widest))),
-            inwards=Step(way_m=grasp.back_m * pose.rotation[:, 0], around=among, touching=(("hand", target),)),
+            inwards=Step(way_m=_inwards_m(settings, pose), around=among, touching=(("hand", whole(target)),)),
             onwards=(Step(way_m=grasp.lift_m * UP, around=without(among, target, held), touching=(("held", top),)),),
             seed=index,
         )
@@ -147,6 +149,11 @@ def first_reach(
     return None, (), tuple(refused)
 
 
+def _inwards_m(settings: Tidy, pose: HandPose) -> Array:
+    """The straight way in, (3,); from the top the lift has less to spare."""
+    return (_TOP_BACK_M if pose.top else settings.grasp.back_m) * pose.rotation[:, 0]
+
+
 def approach(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["there", "blocked"]]:
     """Along the planned way to before the thing."""
     reply = yield from play(robot, Motion("approach", reach.way))
@@ -155,7 +162,7 @@ def approach(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["there", 
 
 def reach_in(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[Literal["around", "blocked"]]:
     """Straight in until the thing is between the fingers."""
-    way = settings.grasp.back_m * reach.pose.rotation[:, 0]
+    way = _inwards_m(settings, reach.pose)
     bump = ForceAbove(force_n=_BUMP_N, for_s=0.03)
     reply = yield from straight(last, robot, way, (bump,), name="reach", speed=0.5)
     return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("around")
@@ -188,7 +195,7 @@ def close(
     if not passes(evidence):
         return Outcome("missed", evidence, about=grasp_object_name)
     tool, rotation = ended.readings.tool_position_m, ended.readings.tool_rotation
-    held = held_of(grasp_object_bb, tool, rotation)
+    held = held_of(whole(grasp_object_bb), tool, rotation)
     bottom = grasp_object_bb.position_m - float(grasp_object_bb.half_extents_m[2]) * UP
     grip = Grip(
         name=grasp_object_name,

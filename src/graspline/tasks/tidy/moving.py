@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 
@@ -19,10 +20,13 @@ from graspline.planning.whole_body import Held, WholeBodyWorld
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
+from graspline.scenes.household import KNOWN
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.parameters import GraspParameters
 
 Array = NDArray[np.float64]
+
+_PARTS = {item.name: item.parts for item in KNOWN}
 
 BLOCKED = TrackingError(error_rad=0.12)
 # Where the base stands to look at table and shelf, from their front edges.
@@ -160,13 +164,25 @@ def shifted(joints: Array, base: tuple[float, float, float]) -> Array:
 
 
 def around(house: House, things: tuple[Solid, ...], held: Held | None = None) -> Surroundings:
-    return Surroundings(solids=(*house.solids, *things), held=held)
+    return Surroundings(solids=(*house.solids, *(whole(each) for each in things)), held=held)
 
 
 def without(surroundings: Surroundings, solid: Solid, held: Held | None) -> Surroundings:
     """The same with a thing taken up."""
-    left = tuple(each for each in surroundings.solids if each is not solid)
+    left = tuple(each for each in surroundings.solids if each is not whole(solid))
     return replace(surroundings, solids=left, held=held)
+
+
+@functools.lru_cache(maxsize=1024)
+def whole(solid: Solid) -> Solid:
+    """A known thing with all its parts, as a box around them where they stick out: a mug with its handle."""
+    parts = [part for part in _PARTS.get(solid.name, ()) if part.solid]
+    corners = [np.array(part.position_m) + sign * np.array(part.half_extents_m) for part in parts for sign in (-1, 1)]
+    low, high = (np.min(corners, axis=0), np.max(corners, axis=0)) if corners else (np.zeros(3), np.zeros(3))
+    if (high <= solid.half_extents_m + 1e-6).all() and (-low <= solid.half_extents_m + 1e-6).all():
+        return solid
+    middle = solid.position_m + solid.rotation @ ((low + high) / 2)
+    return replace(solid, shape="box", position_m=middle, half_extents_m=(high - low) / 2)
 
 
 def transform(rotation: Array, position_m: Array) -> Array:

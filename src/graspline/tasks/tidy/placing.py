@@ -70,6 +70,7 @@ class Offered:
 
     seen: BoardSeen
     spots: tuple[Array, ...]
+    house: House
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -133,13 +134,13 @@ def see_board(
     spots = seen.free(_radius_m(grip), settings.placing.margin_m)
     if not spots:
         return Outcome("full", about=board)
-    return Gives("free", Offered(seen=seen, spots=spots), about=board)
+    return Gives("free", Offered(seen=seen, spots=spots, house=seen.house), about=board)
 
 
 def _radius_m(grip: Grip) -> float:
-    """Of what a thing covers however it is turned."""
-    half = grip.held.half_extents_m
-    return float(np.hypot(half[0], half[1]) if grip.held.shape == "box" else half[0])
+    """Of what a thing covers around the middle of its bottom, however it is turned."""
+    half, aside = grip.held.half_extents_m, (grip.R_OT @ (grip.held.p_TO_m - grip.p_TB_m))[:2]
+    return float(np.hypot(*aside) + (np.hypot(half[0], half[1]) if grip.held.shape == "box" else half[0]))
 
 
 def plan_place(
@@ -170,7 +171,7 @@ def _first(
     for index, spot in enumerate(spots):
         poses = poses_at(robot, house.shelf.yaw_rad, grip, spot + (settings.placing.above_m + _GAP_M) * UP)
         for pose, postures in order(robot, poses, start):
-            query = _query(house, settings, grip, seen, start, spot, pose)
+            query = _query(robot, house, settings, grip, seen, start, spot, pose)
             found = plan_reach(robot, world, query, pose, postures)
             if not isinstance(found, Refused):
                 return Aimed(spots=tuple(spots[index + 1 :]), reach=found, spot_m=spot, inwards_m=query.inwards.way_m)
@@ -194,7 +195,7 @@ def poses_at(robot: Robot, shelf_rad: float, grip: Grip, bottom_m: Array) -> lis
 
 
 def _query(
-    house: House, settings: Tidy, grip: Grip, seen: BoardSeen, start: Array, spot_m: Array, pose: HandPose
+    robot: Robot, house: House, settings: Tidy, grip: Grip, seen: BoardSeen, start: Array, spot_m: Array, pose: HandPose
 ) -> ReachQuery:
     """In over the place, down onto it, and out again without the thing."""
     yaw = house.shelf.yaw_rad
@@ -209,7 +210,7 @@ def _query(
         inwards=Step(way_m=inwards, around=carrying_it, touching=()),
         onwards=(
             Step(way_m=-settings.placing.above_m * UP, around=carrying_it, touching=(("held", board),)),
-            Step(way_m=-inwards, around=left, touching=(("hand", placed),)),
+            Step(way_m=-inwards, around=left, touching=(("hand", placed),), jaw_rad=released_rad(robot, start[-1])),
         ),
         seed=0,
     )
@@ -220,7 +221,7 @@ def placed_solid(grip: Grip, pose: HandPose, spot_m: Array) -> Solid:
     return Solid(
         name=grip.name,
         shape=grip.held.shape,
-        position_m=spot_m + grip.held.half_extents_m[2] * UP,
+        position_m=spot_m + pose.rotation @ (grip.held.p_TO_m - grip.p_TB_m),
         quaternion=quaternion_from_matrix(pose.rotation @ grip.held.R_TO),
         half_extents_m=grip.held.half_extents_m,
         position_sigma_m=0.0,
@@ -270,10 +271,15 @@ def put_down(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Lit
     return Outcome("down", about=grip.name)
 
 
+def released_rad(robot: Robot, jaw_rad: float) -> float:
+    """How wide the hand opens to be clear of what it held at this angle, and no wider: there are neighbours."""
+    gap = float(robot.jaw_law.gap_m(jaw_rad))
+    return float(robot.jaw_law.angle_rad(min(gap + _RELEASE_M, float(robot.jaw_law.gaps_m[-1]))))
+
+
 def release(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Literal["released", "stuck"]]:
     """Open just enough to be clear of the thing."""
-    gap = float(robot.jaw_law.gap_m(float(last.readings.joints[robot.jaw])))
-    wide = float(robot.jaw_law.angle_rad(min(gap + _RELEASE_M, float(robot.jaw_law.gaps_m[-1]))))
+    wide = released_rad(robot, float(last.readings.joints[robot.jaw]))
     reply = yield Motion("release", jaw_move(robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
     reply = yield Motion("settle", still(robot, reply.command, 0.3))
     evidence = (at_most("stronger_pad_force", max(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),)
@@ -310,22 +316,22 @@ def check_place(
     now = yield from eye.board(reply, house, board)
     if now is None:
         return Outcome("unseen", about=grip.name)
-    evidence = placed_evidence(settings, placed, seen, now)
+    evidence = placed_evidence(settings, spot_m, placed.top_m, seen, now)
     return Outcome("placed" if passes(evidence) else "not_placed", evidence, about=grip.name)
 
 
-def placed_evidence(settings: Tidy, placed: Solid, was: BoardSeen, now: BoardSeen) -> Evidence:
+def placed_evidence(settings: Tidy, spot_m: Array, top_m: float, was: BoardSeen, now: BoardSeen) -> Evidence:
     """Where the thing and its neighbours are, against where they must be."""
     wanted, left = settings.placing, list(now.things)
     off, top = np.inf, np.nan
     if left:
-        found = min(left, key=lambda each: float(np.linalg.norm(each.position_m[:2] - placed.position_m[:2])))
-        off, top = float(np.linalg.norm(found.position_m[:2] - placed.position_m[:2])), found.top_m
+        found = min(left, key=lambda each: float(np.linalg.norm(each.position_m[:2] - spot_m[:2])))
+        off, top = float(np.linalg.norm(found.position_m[:2] - spot_m[:2])), found.top_m
         left = [each for each in left if each is not found]
     moved = max((_nearest_m(each, left) for each in was.things), default=0.0)
     return (
         at_most("off_its_place", off, wanted.off_m, "m"),
-        at_least("top_height", top, placed.top_m - 0.02, "m"),
+        at_least("top_height", top, top_m - 0.02, "m"),
         at_most("neighbours_moved", moved, wanted.beside_m + 0.01, "m"),
     )
 

@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.execution.requests import Reply, Request
+from graspline.execution.requests import Reply, Request, pictured, solved
+from graspline.kinematics import hsr
+from graspline.perception.planes import NoPlane, Within
+from graspline.perception.recognition import KnownModel
 from graspline.perception.solids import Solid
+from graspline.perception.surfaces import Surface
+from graspline.perception.tabletop import Tabletop, see_tabletop
+from graspline.rendering.picture import Picture
+from graspline.robots.hsr_chain import HEAD_CAMERA
+from graspline.scenes.fittings import Fitting, Level
+from graspline.scenes.household import KNOWN, Item
+from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.house import House
 
 Array = NDArray[np.float64]
+
+_WIDTH, _HEIGHT = 640, 480
+# Furniture is looked for this far around where it is believed to be, and this far above and below.
+_AROUND_M, _ABOVE_M = 0.12, 0.06
+# On a board nothing is looked for so far below the next one.
+_HEADROOM_M = 0.03
+# Corrections of where furniture stands that are believed.
+_MOST_SHIFT_M, _MOST_TURN_RAD = 0.10, 0.12
+_STEP_M = 0.05
+
+
+def model_of(item: Item) -> KnownModel:
+    """What is known of an item's looks."""
+    reach = max((part.position_m[0] + part.half_extents_m[0] for part in item.parts if part.solid), default=0.0)
+    handle = reach - item.half_extents_m[0] if item.shape == "cylinder" else 0.0
+    return KnownModel(
+        name=item.name,
+        shape=item.shape,
+        half_extents_m=item.half_extents_m,
+        rgb=item.rgb,
+        handle_m=handle if handle > 1e-6 else 0.0,
+    )
+
+
+MODELS = tuple(model_of(item) for item in KNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -25,35 +60,26 @@ class TableSeen:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoardSeen:
-    """A board of the shelf as it was seen."""
+    """A board of the shelf as it was seen, and the room with the shelf where it was seen."""
 
     name: str
-    # The middle of its surface, its heading (x points to its back) and half of its depth and width.
-    middle_m: Array
-    yaw_rad: float
-    half_m: tuple[float, float]
+    house: House
     things: tuple[Solid, ...]
 
     def free(self, radius_m: float, margin_m: float) -> tuple[Array, ...]:
-        """Places, (3,) each, where something of this radius fits, the farthest from the front first."""
-        cosine, sine = np.cos(self.yaw_rad), np.sin(self.yaw_rad)
-        found = []
-        step = 0.05
-        deep, wide = (half - radius_m - margin_m for half in self.half_m)
+        """Places, (3,) each in O, where something of this radius fits, the farthest from the front first."""
+        shelf, level = self.house.shelf, self.house.shelf.level(self.name)
+        deep, wide = (half - radius_m - margin_m for half in level.half_extents_m)
         if deep < 0 or wide < 0:
             return ()
-        for x in np.arange(deep, -deep - 1e-9, -step):
-            for y in sorted(np.arange(-wide, wide + 1e-9, step), key=abs):
-                place = self.middle_m + np.array([cosine * x - sine * y, sine * x + cosine * y, 0.0])
-                clear = [np.linalg.norm(place[:2] - each.position_m[:2]) - _reach(each) for each in self.things]
-                if min(clear, default=np.inf) > radius_m + margin_m:
+        x, y, z = level.position_m
+        found = list[Array]()
+        for back in np.arange(deep, -deep - 1e-9, -_STEP_M):
+            for aside in sorted(np.arange(-wide, wide + 1e-9, _STEP_M), key=abs):
+                place = shelf.in_world((x + back, y + aside, z))
+                if min((_gap_m(place, each) for each in self.things), default=np.inf) > radius_m + margin_m:
                     found.append(place)
         return tuple(found)
-
-
-def _reach(solid: Solid) -> float:
-    half = solid.half_extents_m
-    return float(np.hypot(half[0], half[1]) if solid.shape == "box" else half[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,9 +87,80 @@ class Eye:
     """The head's camera and what is made of its pictures."""
 
     def table(self, last: Reply, house: House) -> Generator[Request, Reply, TableSeen | None]:
-        raise NotImplementedError
-        yield
+        """What stands on the table."""
+        found = yield from self._look(last, house.table, house.table.levels[0], 0.45)
+        if found is None:
+            return None
+        table = _as_seen(house.table, "table", found.surface)
+        return TableSeen(things=_on(table, "table", found.solids), house=replace(house, table=table))
 
     def board(self, last: Reply, house: House, board: str) -> Generator[Request, Reply, BoardSeen | None]:
-        raise NotImplementedError
-        yield
+        """What stands on a board of the shelf."""
+        level = house.shelf.level(board)
+        found = yield from self._look(last, house.shelf, level, level.clear_m - _HEADROOM_M)
+        if found is None:
+            return None
+        shelf = _as_seen(house.shelf, board, found.surface)
+        return BoardSeen(name=board, house=replace(house, shelf=shelf), things=_on(shelf, board, found.solids))
+
+    def _look(
+        self, last: Reply, fitting: Fitting, level: Level, highest_m: float
+    ) -> Generator[Request, Reply, Tabletop | None]:
+        picture = yield from pictured(HEAD_CAMERA, _WIDTH, _HEIGHT, depth=True)
+        camera, rotation = hsr.head_camera(last.readings.joints)
+        found = yield from solved(_see, picture, camera, rotation, _bounds(fitting, level), highest_m)
+        return None if isinstance(found, NoPlane) else found
+
+
+def _see(picture: Picture, camera_m: Array, rotation: Array, within: Within, highest_m: float) -> Tabletop | NoPlane:
+    return see_tabletop(picture, camera_m, rotation, within, MODELS, highest_m=highest_m)
+
+
+def _bounds(fitting: Fitting, level: Level) -> Within:
+    """Where a surface may be, given where it is believed to be."""
+    x, y, z = level.position_m
+    half_x, half_y = level.half_extents_m
+    corners = [fitting.in_world((x + a * half_x, y + b * half_y, z)) for a in (-1, 1) for b in (-1, 1)]
+    low, high = np.min(corners, axis=0) - _AROUND_M, np.max(corners, axis=0) + _AROUND_M
+    middle = float(fitting.in_world(level.position_m)[2])
+    return Within(
+        low_m=(float(low[0]), float(low[1]), middle - _ABOVE_M),
+        high_m=(float(high[0]), float(high[1]), middle + _ABOVE_M),
+    )
+
+
+def _as_seen(fitting: Fitting, level_name: str, surface: Surface) -> Fitting:
+    """A piece of furniture where one of its surfaces was seen; what was not seen of it stays as believed."""
+    level, turn = fitting.level(level_name), _wrapped(surface.yaw_rad - fitting.yaw_rad)
+    x, y, _ = fitting.in_world(level.position_m).tolist()
+    up = surface.plane.height_m(x, y) - float(fitting.in_world(level.position_m)[2])
+    if abs(turn) > _MOST_TURN_RAD:
+        return fitting.moved((0.0, 0.0, up), 0.0)
+    # Where the seen rectangle's middle is from the believed one's, along its sides; each side that was seen tells.
+    apart = -surface.in_own_frame(np.array([x, y, surface.middle_m[2]]))
+    shift = list[float]()
+    for axis, (before, beyond) in enumerate(((surface.near, surface.far), (surface.right, surface.left))):
+        longer = surface.half_m[axis] - level.half_extents_m[axis]
+        seen = [sign * longer for sign, side in ((-1, before), (1, beyond)) if side != "unseen"]
+        off = float(apart[axis] + np.mean(seen)) if seen else 0.0
+        shift.append(off if abs(off) <= _MOST_SHIFT_M else 0.0)
+    return fitting.moved((shift[0], shift[1], up), turn)
+
+
+def _on(fitting: Fitting, level_name: str, things: Sequence[Solid]) -> tuple[Solid, ...]:
+    """Those whose middle is above a level: walls behind it are none of them."""
+    level = fitting.level(level_name)
+    turn, middle = rotation_z(fitting.yaw_rad), fitting.in_world(level.position_m)
+    half = np.array(level.half_extents_m)
+    return tuple(each for each in things if (np.abs(((each.position_m - middle) @ turn)[:2]) <= half).all())
+
+
+def _wrapped(angle_rad: float) -> float:
+    return float(np.arctan2(np.sin(angle_rad), np.cos(angle_rad)))
+
+
+def _gap_m(place_m: Array, solid: Solid) -> float:
+    """From a place to a thing, however that is turned."""
+    half = solid.half_extents_m
+    radius = float(np.hypot(half[0], half[1]) if solid.shape == "box" else half[0])
+    return float(np.linalg.norm(place_m[:2] - solid.position_m[:2])) - radius
