@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from graspline.evidence import at_least, at_most
+from graspline.evidence import Evidence, at_least, at_most
 from graspline.execution.requests import Reply, solved
 from graspline.grasping.hand_poses import HandPose, hand_poses
 from graspline.machine.machine import Machine
@@ -16,6 +16,7 @@ from graspline.machine.table import End, Retry
 from graspline.perception.solids import Solid
 from graspline.robots.robot import Robot
 from graspline.scenes.household import KNOWN
+from graspline.spatial.rotations import quaternion_from_matrix
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye
@@ -80,7 +81,18 @@ def find_poses(
     if not fitting:
         narrow = min((pose.width_m for pose in poses), default=2 * float(min(grasp_object_bb.half_extents_m[:2])))
         return Outcome("too_wide", (at_most("width", narrow, widest, "m"),), about=grasp_object_bb.name)
-    return Gives("found", Graspable(grasp_poses=fitting), about=grasp_object_bb.name)
+    return Gives("found", Graspable(grasp_poses=fitting), _told(grasp_object_bb, fitting), about=grasp_object_bb.name)
+
+
+def _told(solid: Solid, poses: tuple[HandPose, ...]) -> Evidence:
+    """What is handed on, for those who read evidence: the box, how many poses, and the first of them."""
+    quaternion = quaternion_from_matrix(poses[0].rotation)
+    box = (*solid.position_m, solid.yaw_rad, *solid.half_extents_m)
+    pose = (*poses[0].position_m, *quaternion, poses[0].width_m)
+    names = [f"grasp_object_bb.{name}" for name in ("x", "y", "z", "yaw", "half_x", "half_y", "half_z")]
+    names += [f"grasp_pose.{name}" for name in ("x", "y", "z", "qw", "qx", "qy", "qz", "width")]
+    numbers = zip(names, (*box, *pose), strict=True)
+    return (at_least("grasp_poses", len(poses), 1), *(at_least(name, float(value), float(value)) for name, value in numbers))
 
 
 def find_grasp(settings: Tidy) -> Machine:

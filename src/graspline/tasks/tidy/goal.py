@@ -34,8 +34,9 @@ def judge(parameters: Tidy, draw: Draw, truth: Snapshot) -> Evidence:
         case "clear_table":
             gone = [name for name in laid if _delivered(parameters, draw, truth, name)]
             return (at_least("delivered", len(gone), len(laid)), _undisturbed(truth, set(truth.objects) - set(laid)))
-        case "single_grasp" | "placement" | "handover":
-            wanted = [parameters.object_to_grasp] if parameters.object_to_grasp in truth.objects else list(laid)
+        case "placement" | "handover" | "single_grasp":
+            named = parameters.object_to_grasp if parameters.program == "single_grasp" else parameters.alone.object
+            wanted = [named] if named in truth.objects else list(laid)
             gone = [name for name in wanted if _delivered(parameters, draw, truth, name)]
             others = set(truth.objects) - set(gone[:1])
             return (at_least("delivered", len(gone), 1), _undisturbed(truth, others))

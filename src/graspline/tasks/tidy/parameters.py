@@ -94,6 +94,22 @@ class RetryParameters(Parameters):
     ways: int = Field(default=4, ge=0, le=100, description="ways that are blocked")
 
 
+class AloneParameters(Parameters):
+    """What a part is given when it runs alone, in place of what the parts before it would hand on."""
+
+    object: str = Field(default="soup_can", description="its name; for placement and handover also what is held")
+    grasp_poses: tuple[float, ...] = Field(
+        default=(),
+        description="of execute_grasp: x, y, z, quaternion (w first) and width of each, eight numbers a pose",
+    )
+    grasp_object_bb: tuple[float, ...] = Field(
+        default=(), description="of execute_grasp: x, y, z of its middle, heading, and half its sides"
+    )
+    placement_surface_to_wrist: tuple[float, ...] = Field(
+        default=(), description="of placement: x, y, z and quaternion; empty: as in the object's first known grasp"
+    )
+
+
 PROGRAMS = ("single_grasp", "clear_table", "robot_setup", "find_grasp", "execute_grasp", "placement", "handover")
 Program = Literal["single_grasp", "clear_table", "robot_setup", "find_grasp", "execute_grasp", "placement", "handover"]
 
@@ -113,5 +129,6 @@ class Tidy(Parameters):
     handover: HandoverParameters = HandoverParameters()
     person: PersonParameters = PersonParameters()
     rules: RuleParameters = RuleParameters()
+    alone: AloneParameters = AloneParameters()
     retries: RetryParameters = RetryParameters()
     randomize: Randomization = Randomization()

@@ -107,6 +107,18 @@ def clear_table(settings: Tidy) -> Machine:
     )
 
 
+def machine_of(settings: Tidy) -> Machine:
+    """The program that is asked for: a part alone, or all of it."""
+    parts = {
+        "robot_setup": robot_setup,
+        "find_grasp": find_grasp,
+        "execute_grasp": execute_grasp,
+        "placement": placement,
+        "handover": handover,
+    }
+    return parts.get(settings.program, tidy)(settings)
+
+
 def tidy(settings: Tidy) -> Machine:
     """Set up, ask, and do as told."""
     one, all_of_them = single_grasp(settings), clear_table(settings)

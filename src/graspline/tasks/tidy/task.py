@@ -20,6 +20,7 @@ from graspline.scenes.household import ITEMS, KNOWN, item_of
 from graspline.scenes.room import room
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
+from graspline.tasks.tidy.alone import given_alone, problems_alone, start_holding
 from graspline.tasks.tidy.areas import areas_of
 from graspline.tasks.tidy.executing import first_reach
 from graspline.tasks.tidy.goal import board_of, is_held, judge, stands_on
@@ -28,7 +29,7 @@ from graspline.tasks.tidy.layout import sample
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, around, looking
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.person import Person, is_with_person
-from graspline.tasks.tidy.programs import tidy
+from graspline.tasks.tidy.programs import machine_of
 from graspline.tasks.tidy.sight import Eye
 
 # As many as a table can have.
@@ -54,6 +55,7 @@ def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[
         "settings": parameters,
         "object_to_grasp": parameters.object_to_grasp,
         "force_thresh": parameters.handover.force_thresh,
+        **given_alone(parameters, HSR),
     }
 
 
@@ -93,6 +95,7 @@ def problems(parameters: Tidy) -> list[str]:
         for key, names in (
             ("object_to_grasp", (parameters.object_to_grasp,) if parameters.object_to_grasp else ()),
             ("table.objects", parameters.table.objects),
+            ("alone.object", (parameters.alone.object,)),
             ("rules.shelf", tuple(name for name in parameters.rules.shelf if name != UNKNOWN)),
         )
         for name in names
@@ -102,7 +105,7 @@ def problems(parameters: Tidy) -> list[str]:
         areas_of(parameters.placing.areas_file, parameters.placing.area)
     except InputError as error:
         wrong.append(str(error))
-    return wrong
+    return wrong + problems_alone(parameters)
 
 
 def _claims() -> dict[tuple[str, str], Claim]:
@@ -125,7 +128,11 @@ def _claims() -> dict[tuple[str, str], Claim]:
 
 
 def draw_room(parameters: Tidy, random: np.random.Generator) -> Draw:
-    return sample(parameters.table, scene_of(parameters), random)
+    scene = scene_of(parameters)
+    draw = sample(parameters.table, scene, random)
+    if parameters.program in ("placement", "handover"):
+        return start_holding(parameters, scene, draw)
+    return draw
 
 
 def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
@@ -156,7 +163,7 @@ TIDY = Task(
     scene=scene_of,
     sample=draw_room,
     probe=probe,
-    machine=tidy,
+    machine=machine_of,
     given=given,
     judge=judge,
     claims=_claims(),
