@@ -92,7 +92,10 @@ def _told(solid: Solid, poses: tuple[HandPose, ...]) -> Evidence:
     names = [f"grasp_object_bb.{name}" for name in ("x", "y", "z", "yaw", "half_x", "half_y", "half_z")]
     names += [f"grasp_pose.{name}" for name in ("x", "y", "z", "qw", "qx", "qy", "qz", "width")]
     numbers = zip(names, (*box, *pose), strict=True)
-    return (at_least("grasp_poses", len(poses), 1), *(at_least(name, float(value), float(value)) for name, value in numbers))
+    return (
+        at_least("grasp_poses", len(poses), 1),
+        *(at_least(name, float(value), float(value)) for name, value in numbers),
+    )
 
 
 def find_grasp(settings: Tidy) -> Machine:

@@ -34,8 +34,18 @@ class TableParameters(Parameters):
 class SightParameters(Parameters):
     """How well the head sees."""
 
-    shift_m: float = Field(default=0.0, ge=0, le=0.02, description="how far the head's camera sits off its place, 1σ")
-    turn_rad: float = Field(default=0.0, ge=0, le=0.05, description="how far it is turned off, 1σ")
+    shift_m: float = Field(
+        default=0.0, ge=0, le=0.02, description="how far the head's camera sits off its place, any way"
+    )
+    turn_rad: float = Field(default=0.0, ge=0, le=0.05, description="how far it is turned off, about any axis")
+
+
+class BaseParameters(Parameters):
+    """How well the robot knows where it is."""
+
+    shift_m: float = Field(default=0.01, ge=0, le=0.05, description="how far off it may start, along x and y")
+    turn_rad: float = Field(default=0.01, ge=0, le=0.1, description="how far it may be turned off at the start")
+    slip: float = Field(default=0.01, ge=0, le=0.1, description="share of ways and turns that wheels may slip by")
 
 
 class GraspParameters(Parameters):
@@ -58,7 +68,7 @@ class PlacingParameters(Parameters):
     area: str = Field(default="shelf", description="which set of areas of the file is active")
     above_m: float = Field(default=0.03, ge=0.01, le=0.1, description="how high above its place a thing is brought in")
     margin_m: float = Field(default=0.02, ge=0.005, le=0.1, description="room around a thing on a board")
-    off_m: float = Field(default=0.03, gt=0, le=0.1, description="how far off its place a thing may be seen then")
+    off_m: float = Field(default=0.05, gt=0, le=0.1, description="how far off its place a thing may be seen then")
     beside_m: float = Field(default=0.01, gt=0, le=0.05, description="how far things beside it may move")
     tilt_rad: float = Field(default=0.17, gt=0, le=0.8, description="how far a placed thing may lean")
 
@@ -124,6 +134,7 @@ class Tidy(Parameters):
     )
     table: TableParameters = TableParameters()
     sight: SightParameters = SightParameters()
+    base: BaseParameters = BaseParameters()
     grasp: GraspParameters = GraspParameters()
     placing: PlacingParameters = PlacingParameters()
     handover: HandoverParameters = HandoverParameters()

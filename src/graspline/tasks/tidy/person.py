@@ -40,7 +40,6 @@ class Person:
     # For each thing in turn: how long after it is held out, how hard, and along which way from the robot.
     waits_s: tuple[float, ...]
     pulls_n: tuple[float, ...]
-    # Whether what is let go is kept; a person who only bumps into it does not.
     period_s: float = 1 / 60
     kept: list[str] = field(default_factory=list)
     _last: dict[str, Array] = field(default_factory=dict)

@@ -265,7 +265,7 @@ def put_down(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Lit
         for_s=0.02,
     )
     way = -(settings.placing.above_m + _BELOW_M) * UP
-    reply = yield from straight(reply, robot, way, (touch, grip.guard(settings.grasp)), name="put_down", speed=0.25)
+    reply = yield from straight(reply, robot, way, (touch, grip.guard(settings.grasp)), name="put_down", speed=0.1)
     if isinstance(reply, Stopped):
         return Outcome("lost" if reply.lost else "down", reply.evidence, about=grip.name)
     return Outcome("down", about=grip.name)

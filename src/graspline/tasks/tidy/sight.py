@@ -32,6 +32,8 @@ _HEADROOM_M = 0.03
 # Corrections of where furniture stands that are believed.
 _MOST_SHIFT_M, _MOST_TURN_RAD = 0.10, 0.12
 _STEP_M = 0.05
+# What is thinner than this, half of it, and this near to the rim of a level is a part of a wall.
+_SHEET_M, _RIM_M = 0.016, 0.06
 
 
 def model_of(item: Item) -> KnownModel:
@@ -148,11 +150,16 @@ def _as_seen(fitting: Fitting, level_name: str, surface: Surface) -> Fitting:
 
 
 def _on(fitting: Fitting, level_name: str, things: Sequence[Solid]) -> tuple[Solid, ...]:
-    """Those whose middle is above a level: walls behind it are none of them."""
+    """Those whose middle is above a level, and that are no sheets at its rim: walls are none of them."""
     level = fitting.level(level_name)
     turn, middle = rotation_z(fitting.yaw_rad), fitting.in_world(level.position_m)
-    half = np.array(level.half_extents_m)
-    return tuple(each for each in things if (np.abs(((each.position_m - middle) @ turn)[:2]) <= half).all())
+    found = list[Solid]()
+    for each in things:
+        inside = np.array(level.half_extents_m) - np.abs(((each.position_m - middle) @ turn)[:2])
+        sheet = float(each.half_extents_m[:2].min()) < _SHEET_M
+        if inside.min() > (_RIM_M if sheet else 0.0):
+            found.append(each)
+    return tuple(found)
 
 
 def _wrapped(angle_rad: float) -> float:

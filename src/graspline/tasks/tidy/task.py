@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from graspline.engine.actors import Account, World
+from graspline.engine.events import Event
 from graspline.errors import InputError, nearest
 from graspline.evidence import Evidence, at_least
 from graspline.grasping.hand_poses import hand_poses
@@ -15,10 +18,13 @@ from graspline.grasping.reaching import order
 from graspline.perception.solids import UNKNOWN, Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr import HSR
+from graspline.robots.hsr_chain import HEAD_CAMERA
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import ITEMS, KNOWN, item_of
 from graspline.scenes.room import room
 from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Edit, Variation
+from graspline.spatial.rotations import matrix_from_quaternion, matrix_from_vector, quaternion_from_matrix
 from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
 from graspline.tasks.tidy.alone import given_alone, problems_alone, start_holding
 from graspline.tasks.tidy.areas import areas_of
@@ -31,6 +37,7 @@ from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.person import Person, is_with_person
 from graspline.tasks.tidy.programs import machine_of
 from graspline.tasks.tidy.sight import Eye
+from graspline.tasks.tidy.wheels import Wheels, misplaced
 
 # As many as a table can have.
 _THINGS = 8
@@ -59,8 +66,28 @@ def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[
     }
 
 
-def person(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Person | None:
-    """Who takes what is held out."""
+@dataclass(slots=True)
+class Living:
+    """All that happens by itself: somebody who takes things, and wheels that slip."""
+
+    person: Person | None
+    wheels: Wheels
+    period_s: float = 1 / 60
+
+    def act(self, world: World) -> Sequence[Event]:
+        return (*self.wheels.act(world), *(self.person.act(world) if self.person is not None else ()))
+
+    def accounts(self, world: World) -> tuple[Account, ...]:
+        return ()
+
+
+def living(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Living:
+    slip = parameters.base.slip
+    x, y, turn = (float(share) for share in random.uniform(-slip, slip, 3))
+    return Living(person=_person(parameters, random), wheels=Wheels(shares=(x, y, turn)))
+
+
+def _person(parameters: Tidy, random: np.random.Generator) -> Person | None:
     if not parameters.person.present:
         return None
     waits, pulls = parameters.person.after_s, parameters.person.pull_n
@@ -128,11 +155,29 @@ def _claims() -> dict[tuple[str, str], Claim]:
 
 
 def draw_room(parameters: Tidy, random: np.random.Generator) -> Draw:
+    """A room, with the robot and its camera not quite where they are believed to be."""
     scene = scene_of(parameters)
-    draw = sample(parameters.table, scene, random)
+    draw = misplaced(parameters.base, scene, sample(parameters.table, scene, random), random)
+    draw = replace(draw, variation=draw.variation + _askew(parameters, scene, random))
     if parameters.program in ("placement", "handover"):
         return start_holding(parameters, scene, draw)
     return draw
+
+
+def _askew(parameters: Tidy, scene: Scene, random: np.random.Generator) -> Variation:
+    """The head's camera off its place and turned, as far as configured, in directions nobody knows."""
+    way, axis = (each / np.linalg.norm(each) for each in random.normal(size=(2, 3)))
+    sight, camera = parameters.sight, scene.model.camera(HEAD_CAMERA)
+    if not sight.shift_m and not sight.turn_rad:
+        return Variation()
+    rotation = matrix_from_quaternion(camera.quat) @ matrix_from_vector(sight.turn_rad * axis)
+    position, quaternion = camera.pos + sight.shift_m * way, quaternion_from_matrix(rotation)
+    return Variation(
+        edits=(
+            Edit(field="cam_pos", element=HEAD_CAMERA, values=tuple(position.tolist())),
+            Edit(field="cam_quat", element=HEAD_CAMERA, values=tuple(quaternion.tolist())),
+        )
+    )
 
 
 def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
@@ -171,5 +216,5 @@ TIDY = Task(
     uses_truth=lambda parameters: False,
     problems=problems,
     randomization=lambda parameters: parameters.randomize,
-    actor=person,
+    actor=living,
 )

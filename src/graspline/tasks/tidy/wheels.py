@@ -1,0 +1,62 @@
+"""Odometry that is not quite right: where the robot starts is known to a centimetre, and wheels slip as they turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.actors import World
+from graspline.engine.events import Change, Event
+from graspline.robots.hsr import SLIPS
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Variation, held_at
+from graspline.tasks.task import Draw
+from graspline.tasks.tidy.parameters import BaseParameters
+
+Array = NDArray[np.float64]
+
+_BASE = ("base_x", "base_y", "base_turn")
+# Slips smaller than this, in m or rad, wait until they have grown.
+_LEAST = 0.0005
+
+
+def misplaced(base: BaseParameters, scene: Scene, draw: Draw, random: np.random.Generator) -> Draw:
+    """The same room with the robot not quite where it believes to be."""
+    shift, turn = random.uniform(-1, 1, 2) * base.shift_m, random.uniform(-1, 1) * base.turn_rad
+    start, offsets = draw.start.copy(), (*shift.tolist(), float(turn))
+    for name, offset in zip(SLIPS, offsets, strict=True):
+        start[scene.joint_address(name)] = offset
+    edits = tuple(held_at(name, offset) for name, offset in zip(SLIPS, offsets, strict=True))
+    described = {f"base.{name}": offset for name, offset in zip(SLIPS, offsets, strict=True)}
+    return Draw(
+        start=start, variation=draw.variation + Variation(edits=edits, described=described), refused=draw.refused
+    )
+
+
+@dataclass(slots=True)
+class Wheels:
+    """Lets the odometry frame creep while the base moves: by these shares of the way along x, y and of turns."""
+
+    shares: tuple[float, float, float]
+    _last: Array | None = None
+    _owed: Array = field(default_factory=lambda: np.zeros(3))
+
+    def act(self, world: World) -> list[Event]:
+        scene, row = world.engine.scene, world.engine.qpos[world.lane]
+        at = np.array([row[scene.joint_address(name)] for name in _BASE])
+        moved = np.zeros(3) if self._last is None else at - self._last
+        self._last = at
+        self._owed += np.array(self.shares) * moved
+        if np.abs(self._owed).max() < _LEAST:
+            return []
+        targets = [float(world.number("eq_data", name)[0]) for name in SLIPS]
+        turn = targets[2]
+        # Slips are along the axes of the world, ways along those of the odometry frame.
+        x = np.cos(turn) * self._owed[0] - np.sin(turn) * self._owed[1]
+        y = np.sin(turn) * self._owed[0] + np.cos(turn) * self._owed[1]
+        slipped = (targets[0] + x, targets[1] + y, turn + float(self._owed[2]))
+        self._owed = np.zeros(3)
+        edits = tuple(held_at(name, float(value)) for name, value in zip(SLIPS, slipped, strict=True))
+        return [Change(edits=edits)]
