@@ -67,7 +67,7 @@ def audit(
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
-        _tell(result, brief(task))
+        _tell(result, (*brief(task), *(settings or ())))
     raise typer.Exit(130 if interrupted else 1 if result.false_successes else 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import json
+import shlex
 import shutil
 import statistics
 import sys
@@ -104,7 +105,7 @@ def campaign(
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
-        _tell(result, brief(task))
+        _tell(result, (*brief(task), *(settings or ())))
     raise typer.Exit(130 if interrupted else 0 if result.clean else 1)
 
 
@@ -143,10 +144,10 @@ def progress(shown: ExitStack, beside_output: bool) -> tuple[Callable[[int], Non
     return begin, lambda episode: bars[-1].add(episode)
 
 
-def again(seed: int, faults: str, short: tuple[str, ...]) -> str:
+def again(seed: int, faults: str, settings: tuple[str, ...]) -> str:
     """Words after which `graspline run TASK` shows an episode again."""
     told = f"--seed {seed}" + (f" --fault {faults}" if faults else "")
-    return told + "".join(f" --set {each}" for each in short)
+    return told + "".join(f" --set {shlex.quote(each)}" for each in settings)
 
 
 def _tell(result: Campaign, short: tuple[str, ...]) -> None:

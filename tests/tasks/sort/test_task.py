@@ -131,7 +131,7 @@ class TestClaims:
 
     def test_another_block_of_the_colour_elsewhere_in_the_bin_does_not_make_it_true(self) -> None:
         truth = snapshot(("red", "bin_red"), ("red", "bin_red"))
-        assert not passes(check_claim(Sort(), "sorted", "red 1 at 0.050 0.200", truth))
+        assert not passes(check_claim(Sort(), "sorted", "red 1 at 0.035 0.265", truth))
 
     def test_a_block_that_has_been_sent_again_is_not_in_the_bin_any_more(self) -> None:
         truth = snapshot(("red", "bin_red"), ("red", "on_belt"))

@@ -21,6 +21,8 @@ _AHEAD_S = 1.0
 class Annotator:
     """Follows one film of the belt, picture by picture, as the task does."""
 
+    depth = False
+
     def __init__(self, settings: Sort) -> None:
         self._eye = BeltEye(camera=settings.sight.camera)
         self._tracks = nothing_yet(settings)

@@ -32,8 +32,8 @@ from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
 
 # Blocks this far up and down the belt are asked about when the region is drawn.
 _BESIDE_M = 0.6
-# By truth, a block that was seen in a bin lies this near to where it was seen.
-_SEEN_M = 0.015
+# By truth, a block that was seen in a bin lies within a block's length of where it was seen; often half of it is hidden.
+_SEEN_M = 0.06
 
 CLAIMS = {
     ("grip", "gripped"): Claim(name="held", asserted=True),
