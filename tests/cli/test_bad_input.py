@@ -12,7 +12,7 @@ from .doors import misused, refused, spawn
 
 pytestmark = pytest.mark.usefixtures("nothing_moves")
 
-TASK_NAMES = "known: grab, lift-cube, oranges, sort"
+TASK_NAMES = "known: grab, lift-cube, oranges, sort, tidy"
 FAULT_NAMES = "known: " + ", ".join(sorted(FAULTS))
 
 
@@ -293,4 +293,25 @@ def test_oranges_that_cannot_be_served_are_refused_before_anything_moves(
     command: str, setting: str, words: str
 ) -> None:
     (problem,) = refused(command, "oranges", f"--set={setting}")
+    assert words in problem
+
+
+@pytest.mark.parametrize(
+    "setting, words",
+    [
+        ("object_to_grasp=elephant", "object_to_grasp: unknown object 'elephant'; known: apple, cracker_box"),
+        ("object_to_grasp=mugg", "object_to_grasp: unknown object 'mugg'; did you mean 'mug'?"),
+        ("table.objects=[mug, cup]", "table.objects: unknown object 'cup'"),
+        ("rules.shelf=[unknown, cup]", "rules.shelf: unknown object 'cup'"),
+        ("alone.object=cup", "alone.object: unknown object 'cup'"),
+        ("handover.force_thresh=abc", "handover.force_thresh=abc: 'abc' is not a number"),
+        ("handover.force_thresh=0", "at 0 N things would be let go by themselves; expected at least 1 N"),
+        ("placing.area=cellar", "placing.area: 'cellar' is unknown; known: one_board, shelf"),
+        ("placing.areas_file=/missing.yaml", "/missing.yaml: cannot be read: No such file or directory"),
+        ("program=juggle", "program=juggle: unknown choice 'juggle'; known: clear_table"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "region"])
+def test_what_cannot_be_tidied_is_refused_before_anything_moves(command: str, setting: str, words: str) -> None:
+    (problem,) = refused(command, "tidy", f"--set={setting}")
     assert words in problem

@@ -31,6 +31,7 @@ def test_a_printed_configuration_reads_back_as_the_same_parameters(task: str, tm
         "oranges": ("reach.lift_m=0.08", "oranges.diameter_m=[5e-2, 0.06]"),
         "grab": ("reach.lift_m=0.08", "things.scale=[9e-1, 1.0]"),
         "sort": ("belt.blocks=7", "belt.speed_m_s=8e-2"),
+        "tidy": ("table.gap_m=3e-2", "table.objects=[mug, apple]"),
     }
     settings = [word for each in changed[task] for word in ("--set", each)]
     for given in ([], settings):

@@ -12,7 +12,7 @@ import pytest
 
 from graspline.datasets.recording import Recording, pack, recoveries_of, unpack
 from graspline.engine.cpu import CpuEngine
-from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
+from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.episodes.log import replay_log
 from graspline.episodes.run import Transition
 from graspline.evidence import at_least
@@ -28,6 +28,7 @@ EVENTS: tuple[Event, ...] = (
     Blind(kind="black", camera="wrist"),
     Blind(kind="frozen"),
     Misjudge(sigma_m=0.01, delay_s=0.2, seed=7),
+    Roughen(sigma_factor=2.0, hole_share=0.1, camera="head"),
     See(),
 )
 
@@ -47,7 +48,7 @@ def test_events_come_back_as_they_were(played: Recording) -> None:
 
 def test_a_variation_comes_back_as_it_was(played: Recording) -> None:
     edits = Edit(field="body_mass", element="cube", values=(1 / 3,)), Edit(field="x", element="y", values=())
-    variation = Variation(edits=edits, described={"mass_kg": 1 / 3}, latency_ticks=2)
+    variation = Variation(edits=edits, described={"mass_kg": 1 / 3}, latency_ticks=2, depth_hole_share=0.1)
     assert unpack(pack(kept(played, variation=variation))).log.variation == variation
 
 

@@ -179,6 +179,8 @@ def test_variations_add_up_and_the_last_word_counts() -> None:
 
 def test_delays_of_controls_add_up() -> None:
     assert (Variation(latency_ticks=1) + Variation(latency_ticks=2)).latency_ticks == 3
+    rough = Variation(depth_sigma_factor=2.0, depth_hole_share=0.1) + Variation(depth_sigma_factor=1.5)
+    assert (rough.depth_sigma_factor, rough.depth_hole_share) == (3.0, 0.1)
 
 
 def test_a_variation_knows_the_numbers_it_gives_a_model() -> None:

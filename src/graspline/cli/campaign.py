@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from graspline.cli.interrupts import stopping
-from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
+from graspline.cli.options import Config, Settings, TaskName, equipped, machine_as_set, task_and_parameters
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.progress import RunProgress
 from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
@@ -28,10 +28,12 @@ from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import printable
 from graspline.tasks.catalogue import find_task
-from graspline.tasks.task import Task
 
 # Faults that a task is expected to recover from; the others may leave it nothing but a failure with a name.
-RECOVERABLE = ("drop", "shove", "move-plate", "belt-step", "belt-jam", "belt-reverse", "lighting")
+RECOVERABLE = (
+    *("drop", "shove", "move-plate", "belt-step", "belt-jam", "belt-reverse", "lighting"),
+    *("shift", "base-slip", "depth-noise", "depth-holes", "bump", "soft-pull", "push-back"),
+)
 _WRONG = ("false_success", "crashed", "hung")
 # The column that joins all states.
 _ALL = "all"
@@ -77,22 +79,23 @@ def campaign(
       graspline campaign lift-cube --states back_off --after drop@lift+0.3
       graspline campaign sort --faults belt-jam,remove --states travel,grip --episodes 2 --lanes 8
     """
-    before = tuple(after or ())
+    before, ordered = tuple(after or ()), [*brief(task), *(settings or ())]
     found, parameters = task_and_parameters(
         task,
         config,
-        [*brief(task), *(settings or ())],
+        ordered,
         lambda _: _names("--faults", "fault", faults, FAULTS),
-        lambda named: _names("--states", "state", states, _states_of(named)),
-        lambda named: parse_faults(before, named.machine(named.parameters()).paths(), option="--after"),
+        lambda named: _names("--states", "state", states, leaf_states(machine_as_set(named, config, ordered))),
+        lambda named: parse_faults(before, machine_as_set(named, config, ordered).paths(), option="--after"),
     )
+    possible = leaf_states(found.machine(parameters))
     make_folder("--out", out)
     struck = _names("--faults", "fault", faults, FAULTS) or tuple(FAULTS)
     plan = Plan(
         task=found,
         parameters=equipped(found, parameters, struck),
         faults=struck,
-        states=_names("--states", "state", states, _states_of(found)) or leaf_states(found.machine(parameters)),
+        states=_names("--states", "state", states, possible) or possible,
         after=before,
         seed=seed,
         episodes=episodes,
@@ -112,10 +115,6 @@ def campaign(
 def brief(task: str) -> tuple[str, ...]:
     """Settings of a short order, which come before those of whoever asks."""
     return find_task(task).brief
-
-
-def _states_of(task: Task[Any]) -> tuple[str, ...]:
-    return leaf_states(task.machine(task.parameters()))
 
 
 def _names(option: str, what: str, text: str, known: Iterable[str]) -> tuple[str, ...]:

@@ -11,7 +11,15 @@ from typing import Annotated, Any, cast
 import typer
 
 from graspline.cli.interrupts import interruptible
-from graspline.cli.options import Config, Randomize, Settings, TaskName, equipped, task_and_parameters
+from graspline.cli.options import (
+    Config,
+    Randomize,
+    Settings,
+    TaskName,
+    equipped,
+    machine_as_set,
+    task_and_parameters,
+)
 from graspline.cli.progress import Progress, success_text
 from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
@@ -84,7 +92,7 @@ def command(
         task,
         config,
         settings,
-        lambda named: parse_faults(faults, named.machine(named.parameters()).paths()),
+        lambda named: parse_faults(faults, machine_as_set(named, config, settings).paths()),
         lambda named: parse_views(cameras, named.scene(named.parameters()).cameras),
         lambda named: ticks_per_frame(fps, _control_hz(named)),
         lambda _: one_of(keep, ("success", "all"), "--keep"),

@@ -12,7 +12,7 @@ from graspline.cli.options import Config, Settings, TaskName, task_and_parameter
 from graspline.cli.outputs import check_name, make_folder
 from graspline.episodes.region import draw_region, refusals, survey
 from graspline.episodes.statistics import rate_text
-from graspline.machine.diagram import mermaid, svg
+from graspline.machine.diagram import mermaid, svg_sheet
 from graspline.parameters import describe
 from graspline.tasks.catalogue import TASKS
 
@@ -64,7 +64,7 @@ def diagram(
     """
     found, parameters = task_and_parameters(task, config, settings, lambda _: out is None or check_name("--out", out))
     machine = found.machine(parameters)
-    drawn = svg(machine) if form == "svg" or (out is not None and out.suffix == ".svg") else mermaid(machine)
+    drawn = svg_sheet(machine) if form == "svg" or (out is not None and out.suffix == ".svg") else mermaid(machine)
     if out is None:
         print(drawn, end="")
     else:

@@ -10,6 +10,7 @@ import typer
 
 from graspline.episodes.faults import FAULTS
 from graspline.errors import InputError, nearest, together
+from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, build, load_yaml
 from graspline.parameters.notation import printable
 from graspline.scenes.randomization import ASPECTS
@@ -72,6 +73,15 @@ def randomizing(aspects: str | None) -> list[str]:
     if problems:
         raise InputError(problems)
     return [f"randomize.{each}.on=true" for each in named]
+
+
+def machine_as_set(task: Task[Any], config: Path | None, settings: Iterable[str] | None) -> Machine:
+    """The machine that these settings make; where they are wrong, which is told elsewhere, that of the defaults."""
+    try:
+        parameters = build(task.parameters, load_yaml(config) if config is not None else None, list(settings or ()))
+    except InputError:
+        parameters = task.parameters()
+    return task.machine(parameters)
 
 
 def equipped(task: Task[Any], parameters: Parameters, faults: Iterable[str]) -> Parameters:

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.options import Config, Randomize, Settings, TaskName, equipped, task_and_parameters
+from graspline.cli.options import (
+    Config,
+    Randomize,
+    Settings,
+    TaskName,
+    equipped,
+    machine_as_set,
+    task_and_parameters,
+)
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.view import Viewer
@@ -68,7 +76,7 @@ def run(
         task,
         config,
         settings,
-        lambda named: parse_faults(faults, named.machine(named.parameters()).paths()),
+        lambda named: parse_faults(faults, machine_as_set(named, config, settings).paths()),
         lambda _: video is None or check_name("--video", video, ".mp4"),
         lambda _: log is None or one_of(log, ("info", "debug"), "--log"),
         randomize=randomize,

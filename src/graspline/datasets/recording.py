@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
+from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.episodes.faults import Strike
 from graspline.episodes.log import EpisodeLog
 from graspline.episodes.run import Episode, Transition
@@ -50,7 +50,9 @@ _UNREADABLE = (
     zlib.error,
     zipfile.BadZipFile,
 )
-_EVENTS: dict[str, type] = {kind.__name__: kind for kind in (Push, Change, Place, CorruptControl, Blind, Misjudge, See)}
+_EVENTS: dict[str, type] = {
+    kind.__name__: kind for kind in (Push, Change, Place, CorruptControl, Blind, Misjudge, Roughen, See)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,7 +105,8 @@ class _Player:
         if same:
             draw = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
             actor = actor_after(self._played, scene, kept.log, replayed.states)
-            snapshot = snapshot_of(self.engine, replayed.lane, draw, kept.log.ticks * scene.robot.dt_s, actor)
+            ended_s = kept.log.ticks * scene.robot.dt_s
+            snapshot = snapshot_of(self.engine, replayed.lane, draw, ended_s, actor, kept.log.events)
             goal = self._played.task.judge(self._played.parameters, draw, snapshot)
             if truth_of(snapshot) != kept.facts["truth"]:
                 different.append("the truth in the log is not what the replay ends with")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,4 +62,28 @@ class Actor(Protocol):
 
     def accounts(self, world: World) -> tuple[Account, ...]:
         """What has been sent so far, in that order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How somebody takes what is held out: not at all, or with this force for a while before it is pulled.
+
+    The force is along the way out of the robot's hand; one that is negative pushes it back.
+    """
+
+    away: bool = False
+    first_n: float = 0.0
+    first_s: float = 0.0
+
+
+@runtime_checkable
+class Meeting(Protocol):
+    """An actor with a person, if there is one, whose manner may change."""
+
+    @property
+    def attended(self) -> bool: ...
+
+    def behave(self, manner: Manner) -> None:
+        """Take the next thing in this manner; who goes away stays away."""
         ...

@@ -14,7 +14,7 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 from numpy.typing import NDArray
 
-from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
+from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.engine.layout import Layout, layout_of
 from graspline.engine.protocol import Saved
 from graspline.scenes.scene import Scene
@@ -80,7 +80,7 @@ class CpuEngine:
                 self._qvel[lane, dof : dof + 6] = (*event.velocity_m_s, 0.0, 0.0, 0.0)
             case CorruptControl():
                 self._corrupt.setdefault(lane, []).append(self.scene.model.actuator(event.joint).id)
-            case Blind() | Misjudge() | See():
+            case Blind() | Misjudge() | Roughen() | See():
                 # Bodies do not notice; those who look do.
                 pass
 

@@ -61,10 +61,22 @@ class Misjudge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Roughen:
+    """Depths are so many times as noisy as usual, and this share of pixels more has none.
+
+    Those of one camera by name, or with no name of all of them.
+    """
+
+    sigma_factor: float = 1.0
+    hole_share: float = 0.0
+    camera: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class See:
     """All eyes are well again."""
 
 
 # What happens to eyes and not to bodies.
-SightEvent = Blind | Misjudge | See
+SightEvent = Blind | Misjudge | Roughen | See
 Event = Push | Change | Place | CorruptControl | SightEvent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import zlib
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from graspline.engine.protocol import Engine
 from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Look
 from graspline.rendering.choose import Renderer, RendererKind, open_renderer
-from graspline.rendering.picture import Picture
+from graspline.rendering.depth_errors import LOST_SHARE, DepthErrors, measured_depth
+from graspline.rendering.picture import Depths, Picture
+from graspline.scenes.scene import PHYSICS_HZ
 from graspline.scenes.variation import Variation
 
 
@@ -22,11 +25,12 @@ class Camera:
         self._engine, self._eyesight, self._smooth = engine, eyesight, smooth
         self._kind: RendererKind = kind
         self._variations: dict[int, Variation] = {}
+        self._seeds: dict[int, int] = {}
         self._renderers: dict[tuple[int, int], Renderer] = {}
 
-    def begin(self, lane: int, variation: Variation) -> None:
-        """From now on a lane's pictures show this variation."""
-        self._variations[lane] = variation
+    def begin(self, lane: int, variation: Variation, *, seed: int = 0) -> None:
+        """From now on a lane's pictures show this variation, and their depths have the errors of this seed."""
+        self._variations[lane], self._seeds[lane] = variation, seed
 
     def apply(self, lane: int, event: Event) -> None:
         """Let pictures show what an event changes."""
@@ -45,8 +49,24 @@ class Camera:
         qpos = self._engine.qpos[lane] if seen is None else seen
         picture = self._renderers[size].draw(qpos, self._variations[lane], look.camera)
         if seen is None:
-            return dataclasses.replace(picture, rgb=np.zeros_like(picture.rgb))
+            dark = np.full(picture.rgb.shape[:2], np.nan, np.float32) if look.depth else None
+            return dataclasses.replace(picture, rgb=np.zeros_like(picture.rgb), depth_m=dark)
+        if look.depth:
+            exact = self._renderers[size].depth(qpos, self._variations[lane], look.camera)
+            picture = dataclasses.replace(picture, depth_m=self._measured(lane, picture, exact))
         return dataclasses.replace(picture, position_m=picture.position_m + error_m) if error_m.any() else picture
+
+    def _measured(self, lane: int, picture: Picture, exact_m: Depths) -> Depths:
+        """Depths with the errors that this camera has at this time of an episode of this seed, whatever the lane."""
+        camera, variation = picture.camera, self._variations[lane]
+        rough = self._eyesight.roughness(lane, camera)
+        errors = DepthErrors(
+            sigma_factor=variation.depth_sigma_factor * rough.sigma_factor,
+            lost_share=LOST_SHARE + variation.depth_hole_share + rough.hole_share,
+        )
+        step = round(self._eyesight.seen_s(lane, camera) * PHYSICS_HZ)
+        random = np.random.default_rng([self._seeds[lane], zlib.crc32(camera.encode()), step])
+        return measured_depth(exact_m, picture.fovy_rad, errors, random)
 
     def close(self) -> None:
         for renderer in self._renderers.values():

@@ -10,28 +10,41 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from graspline.episodes import mishaps
-from graspline.episodes.mishaps import Context, Deed, Timed
+from graspline.episodes import mishaps, room_mishaps
+from graspline.episodes.context import Context, Deed, Timed, has_belt, has_room
 from graspline.errors import InputError, nearest
 from graspline.execution.executor import Executor
-from graspline.execution.happenings import Entered, Happening, Targeted
+from graspline.execution.happenings import Ended, Entered, Happening, Targeted
 from graspline.parameters.notation import printable
 from graspline.scenes.scene import Scene
 
 # What there must be for a fault to make sense.
-Need = Literal["object", "grip", "place", "strangers", "belt", "eyes", "nothing"]
+Need = Literal["object", "standing", "grip", "place", "strangers", "belt", "eyes", "person", "nothing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultKind:
-    """What a fault does when it strikes, and what it needs: an object, something in the hand, a plate, a belt."""
+    """What a fault does when it strikes, and what it needs: an object, something in the hand, a plate, a belt.
+
+    Some happen only in a room with furniture; `hindered` says why one cannot be done at this moment.
+    """
 
     strike: Callable[[Context], list[Timed]]
     needs: Need = "nothing"
+    indoors: bool = False
+    hindered: Callable[[Context], str] = lambda context: ""
 
     @property
     def about(self) -> str:
         return (self.strike.__doc__ or "").strip()
+
+
+def _indoors(
+    strike: Callable[[Context], list[Timed]],
+    needs: Need = "nothing",
+    hindered: Callable[[Context], str] = lambda context: "",
+) -> FaultKind:
+    return FaultKind(strike=strike, needs=needs, indoors=True, hindered=hindered)
 
 
 FAULTS: dict[str, FaultKind] = {
@@ -54,15 +67,30 @@ FAULTS: dict[str, FaultKind] = {
     "delay": FaultKind(strike=mishaps.delay, needs="eyes"),
     "lighting": FaultKind(strike=mishaps.lighting, needs="eyes"),
     "nan-control": FaultKind(strike=mishaps.nan_control),
+    "shift": _indoors(room_mishaps.shift, "standing", room_mishaps.no_room_to_shift),
+    "occlude": _indoors(room_mishaps.occlude, "standing", room_mishaps.nothing_to_hide_with),
+    "board-full": _indoors(room_mishaps.board_full, "object"),
+    "base-slip": _indoors(room_mishaps.base_slip),
+    "depth-noise": _indoors(room_mishaps.depth_noise, "eyes"),
+    "depth-holes": _indoors(room_mishaps.depth_holes, "eyes"),
+    "bump": _indoors(room_mishaps.bump, "grip"),
+    "no-person": _indoors(room_mishaps.no_person, "person", room_mishaps.nobody_there),
+    "soft-pull": _indoors(room_mishaps.soft_pull, "person", room_mishaps.nobody_there),
+    "push-back": _indoors(room_mishaps.push_back, "person", room_mishaps.nobody_there),
 }
+
+
+_TARGETED: tuple[Need, ...] = ("object", "standing", "grip")
 
 
 def missing_in_scene(kind: FaultKind, scene: Scene) -> str:
     """Why a fault can never strike in a scene; nothing if it can."""
     if kind.needs in ("place", "strangers") and not scene.places:
         return "the scene has no plate"
-    if kind.needs == "belt" and not mishaps.has_belt(scene):
+    if kind.needs == "belt" and not has_belt(scene):
         return "the scene has no belt"
+    if kind.indoors and not has_room(scene):
+        return "the scene has no furniture"
     if kind.needs == "strangers" and not any(name.startswith(mishaps.STRANGER) for name in scene.object_names):
         return f"the scene has no objects named {mishaps.STRANGER}…"
     return ""
@@ -72,13 +100,13 @@ def missing_now(kind: FaultKind, context: Context) -> str:
     """Why there is nothing to strike at this moment; nothing if there is."""
     if kind.needs == "grip" and not context.pressed():
         return "nothing in the hand"
-    if kind.needs in ("object", "grip") and not context.target:
+    if kind.needs in _TARGETED and not context.target:
         return "no object is there"
-    if kind.needs in ("object", "grip") and not context.is_here(context.target):
+    if kind.needs in _TARGETED and not context.is_here(context.target):
         return f"{context.target} is not on the table"
     if kind.needs in ("place", "strangers") and not context.is_here(context.place().name):
         return "the plate is not on the table"
-    return ""
+    return kind.hindered(context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +168,14 @@ class FaultInjector:
     def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
         if isinstance(happening, Targeted) and lane in self._contexts:
             self._contexts[lane].target = happening.name
+        if isinstance(happening, Ended) and happening.about and lane in self._contexts:
+            self._contexts[lane].spoken_of = happening.about
         if not isinstance(happening, Entered):
             return
         for fault in [each for each in self._pending.get(lane, ()) if each.state == happening.state]:
             self._pending[lane].remove(fault)
-            if FAULTS[fault.name].needs == "eyes" and not fault.delay_s:
+            kind = FAULTS[fault.name]
+            if (kind.needs == "eyes" or kind.indoors) and not fault.delay_s:
                 # A state may look at once, before the next tick.
                 self.strike(lane, fault)
             else:

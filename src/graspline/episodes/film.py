@@ -106,6 +106,8 @@ def _side_by_side(
             shown = shown_tick(episode.log.events, moment.tick, annotate.camera, hz)
             state, variation = episode.log.states[shown or 0], episode.log.seen_at(shown or 0)
             view = seen.draw(state, variation, annotate.camera)
+            if annotate.depth:
+                view = dataclasses.replace(view, depth_m=seen.depth(state, variation, annotate.camera))
             if shown is None:
                 view = dataclasses.replace(view, rgb=np.zeros_like(view.rgb))
             drawn = annotate(view, (moment.tick + 1) * scene.robot.dt_s)

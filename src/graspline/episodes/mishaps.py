@@ -7,21 +7,19 @@ generator, so a scenario gives the same bits in any lane.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, See
 from graspline.engine.protocol import Engine
+from graspline.episodes.context import Context, Timed, has_belt, has_room
 from graspline.scenes.belt_line import BELT
-from graspline.scenes.scene import Scene, ScenePlace
-from graspline.scenes.variation import Edit, Variation, friction_of
+from graspline.scenes.household_bodies import parked_m, weight_of
+from graspline.scenes.variation import Edit, friction_of
 
 Array = NDArray[np.float64]
 
-# Both pads press at least this hard while something is in the hand.
-PRESS_N = 0.05
 # Pads as slippery as oil; an object falls out of them within this time.
 _OILED = (0.01, 0.0001, 0.00001)
 _OILED_S = 0.3
@@ -31,9 +29,11 @@ _DROP_N = 2.0
 # table with it, a ball rolls 5 to 10 cm. Over a belt boxes slide 3 cm.
 _SHOVE_M_S = {"box": 0.5, "cylinder": 0.4, "ball": 0.2}
 _BELT_SHOVE_M_S = 0.8
+# In a room boxes slide 2 cm with it, and what is slender falls over; balls roll as elsewhere.
+_ROOM_SHOVE_M_S = 0.8
+# What is this close in a room to something that falls or is shoved may be hit by it.
+_HIT_M = 0.35
 _SHOVE_S = 0.05
-# What is farther from the robot than this, along any axis, is on no table and on no belt: it was put away, or waits.
-_HERE_M = 1.5
 # Where taken things are put, one beside the other.
 _FAR_AWAY_M = (3.0, 3.0)
 _APART_M = 0.3
@@ -48,8 +48,6 @@ _GRAVITY_M_S2 = 9.81
 _FOLLOW = 0.5
 # Well out of an SO-101's reach, and still on the table.
 _OUT_OF_REACH_M = 0.75
-# What is this close above a plate's floor lies on it.
-_LYING_M = 0.006
 STRANGER = "stranger_"
 # A stranger keeps this much room to others, and this much to the hand.
 _ROOM_M = 0.001
@@ -57,8 +55,8 @@ _HAND_ROOM_M = 0.04
 # What is held higher than this is above all fruit.
 _LOW_M = 0.09
 _WEAK = 0.4
-# Torque of the servos moves a jammed joint by milliradians a second.
-_JAMMED_DAMPING = 2000.0
+# Torque of the servos moves a jammed joint by milliradians a second; wheels are stronger.
+_JAMMED_DAMPING, _JAMMED_WHEELS_DAMPING = 2000.0, 500e3
 # Friction of pads that are greasy, where dry rubber has about 1.
 _GREASY = (0.15, 0.3)
 # A belt that changes its speed runs at one of these shares of what was ordered.
@@ -74,92 +72,6 @@ _NOISE_M = 0.005
 _DELAY_S = 0.2
 
 
-@dataclass(slots=True, kw_only=True)
-class Context:
-    """The world of one lane as a mishap finds it."""
-
-    engine: Engine
-    lane: int
-    variation: Variation
-    random: np.random.Generator
-    # The object the task is working on.
-    target: str
-    taken: list[str] = field(default_factory=list)
-    # How fast the belt runs by itself, as a share of what was ordered.
-    pace: float = 1.0
-
-    def aim(self) -> None:
-        """Find out what the task is working on where it cannot say: what rides past on a belt has no name for it.
-
-        That is what is nearest to the hand: in it, before it, or just left by it; nothing where there is nothing.
-        """
-        if has_belt(self.engine.scene):
-            here = filter(self.is_here, self.engine.scene.object_names)
-            tool = self.tool_m()
-            self.target = min(here, key=lambda name: float(np.linalg.norm(self.position_m(name) - tool)), default="")
-
-    def is_here(self, name: str) -> bool:
-        """Whether an object or place is where the robot works."""
-        return bool((abs(self.position_m(name)) <= _HERE_M).all())
-
-    def position_m(self, name: str) -> Array:
-        at = self.engine.scene.joint_address(name)
-        return self.engine.qpos[self.lane, at : at + 3].copy()
-
-    def quaternion(self, name: str) -> Array:
-        at = self.engine.scene.joint_address(name)
-        return self.engine.qpos[self.lane, at + 3 : at + 7].copy()
-
-    def velocity_m_s(self, name: str) -> Array:
-        return self.engine.truth[self.lane, self.engine.layout.truth[f"{name}.velocity"]].copy()
-
-    def half_extents_m(self, name: str) -> Array:
-        return self.engine.half_extents_m(self.lane, name)
-
-    def tool_m(self) -> Array:
-        return self.engine.readings[self.lane, self.engine.layout.readings["tool_position"]].copy()
-
-    def pressed(self) -> bool:
-        """Whether both pads press on something."""
-        return pads_press(self.engine, self.lane)
-
-    def number(self, field: str, element: str) -> tuple[float, ...]:
-        """A number of the model as this lane has had it from its start."""
-        return self.variation.values(self.engine.scene.model, field, element)
-
-    def mass_kg(self, name: str) -> float:
-        return self.number("body_mass", name)[0]
-
-    def place(self) -> ScenePlace:
-        return self.engine.scene.places[0]
-
-    def lying_on(self, place: ScenePlace) -> list[str]:
-        """Objects whose lowest point is on a place's floor."""
-        middle, found = self.position_m(place.name), []
-        for name in self.engine.scene.object_names:
-            apart = self.position_m(name) - middle
-            above_m = apart[2] - place.floor_m - self.half_extents_m(name)[2]
-            if np.hypot(apart[0], apart[1]) < place.radius_m and above_m < _LYING_M:
-                found.append(name)
-        return found
-
-
-def has_belt(scene: Scene) -> bool:
-    """Whether things ride past the robot."""
-    return BELT in scene.surfaces
-
-
-def pads_press(engine: Engine, lane: int) -> bool:
-    """Whether both pads of a lane press on something."""
-    readings, parts = engine.readings[lane], engine.layout.readings
-    return bool(np.linalg.norm(readings[parts["pad_force"]].reshape(2, 3), axis=1).min() >= PRESS_N)
-
-
-# An event, or how to find it when its time has come; and how many seconds after the strike that is.
-Deed = Event | Callable[[Context], Event]
-Timed = tuple[float, Deed]
-
-
 def drop(context: Context) -> list[Timed]:
     """The pads lose their grip for a moment, and something tugs at the object."""
     pads = context.engine.scene.robot.pads
@@ -171,7 +83,17 @@ def drop(context: Context) -> list[Timed]:
         (0.0, Push(body=context.target, force_n=(0.0, 0.0, -_DROP_N))),
         (_OILED_S, Push(body=context.target, force_n=(0.0, 0.0, 0.0))),
         (_OILED_S, Change(edits=before)),
+        *_excuses(context),
     ]
+
+
+def _excuses(context: Context) -> list[Timed]:
+    """Pushes without force at what may be hit in a room: by the log, others than the robot have then moved it."""
+    if not has_room(context.engine.scene):
+        return []
+    at, others = context.position_m(context.target), context.engine.scene.object_names
+    near = [name for name in others if np.linalg.norm((context.position_m(name) - at)[:2]) < _HIT_M]
+    return [(0.0, Push(body=name, force_n=(0.0, 0.0, 0.0))) for name in near if name != context.target]
 
 
 def shove(context: Context) -> list[Timed]:
@@ -179,10 +101,12 @@ def shove(context: Context) -> list[Timed]:
     scene = context.engine.scene
     shapes = {each.name: each.shape for each in scene.objects}
     speed_m_s = _BELT_SHOVE_M_S if has_belt(scene) else _SHOVE_M_S[shapes[context.target]]
+    if has_room(scene) and shapes[context.target] != "ball":
+        speed_m_s = _ROOM_SHOVE_M_S
     angle = context.random.uniform(-np.pi, np.pi)
     force = context.mass_kg(context.target) * speed_m_s / _SHOVE_S
     push = Push(body=context.target, force_n=(force * float(np.cos(angle)), force * float(np.sin(angle)), 0.0))
-    return [(0.0, push), (_SHOVE_S, Push(body=context.target, force_n=(0.0, 0.0, 0.0)))]
+    return [(0.0, push), (_SHOVE_S, Push(body=context.target, force_n=(0.0, 0.0, 0.0))), *_excuses(context)]
 
 
 def remove(context: Context) -> list[Timed]:
@@ -190,6 +114,13 @@ def remove(context: Context) -> list[Timed]:
     x, y = _FAR_AWAY_M
     z = float(context.half_extents_m(context.target)[2])
     context.taken.append(context.target)
+    if has_room(context.engine.scene):
+        # Where things wait there is nothing to stand on.
+        return [
+            (0.0, Push(body=context.target, force_n=(0.0, 0.0, 0.0))),
+            (0.0, Change(edits=(weight_of(context.target, weightless=True),))),
+            (0.0, Place(body=context.target, position_m=parked_m(context.target))),
+        ]
     return [(0.0, Place(body=context.target, position_m=(x, y + _APART_M * len(context.taken), z)))]
 
 
@@ -298,13 +229,13 @@ def weaken(context: Context) -> list[Timed]:
 
 def jam(context: Context) -> list[Timed]:
     """One joint of the arm no longer moves."""
-    return [(0.0, _jammed(_arm_joint(context)))]
+    return [(0.0, _jammed(context, _arm_joint(context)))]
 
 
 def stuck_jaw(context: Context) -> list[Timed]:
     """The jaw no longer moves."""
     robot = context.engine.scene.robot
-    return [(0.0, _jammed(robot.joints[robot.jaw]))]
+    return [(0.0, _jammed(context, robot.joints[robot.jaw]))]
 
 
 def slippery(context: Context) -> list[Timed]:
@@ -361,8 +292,9 @@ def _arm_joint(context: Context) -> str:
     return str(context.random.choice(robot.joints[robot.arm]))
 
 
-def _jammed(joint: str) -> Change:
-    return Change(edits=(Edit(field="dof_damping", element=joint, values=(_JAMMED_DAMPING,)),))
+def _jammed(context: Context, joint: str) -> Change:
+    damping = _JAMMED_WHEELS_DAMPING if has_room(context.engine.scene) else _JAMMED_DAMPING
+    return Change(edits=(Edit(field="dof_damping", element=joint, values=(damping,)),))
 
 
 def blackout(context: Context) -> list[Timed]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from graspline.engine.events import Place
+from graspline.episodes.context import pads_press
 from graspline.episodes.faults import FAULTS, missing_in_scene
-from graspline.episodes.mishaps import pads_press
 from graspline.episodes.run import INTERRUPTED, Episode, Instant, run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.execution.happenings import Ended, Entered, Happening, Looked
+from graspline.execution.happenings import Applied, Ended, Entered, Happening, Looked
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
@@ -33,6 +34,8 @@ class Calm:
     # States at whose beginning or end both pads pressed on something.
     gripping: frozenset[str]
     looked: bool
+    # Whether a person has come for something.
+    met: bool = False
 
 
 @dataclass(slots=True)
@@ -41,6 +44,7 @@ class _Notes:
     lasted_s: dict[str, float] = field(default_factory=dict)
     gripping: set[str] = field(default_factory=set)
     looked: bool = False
+    met: bool = False
 
 
 def rehearse(
@@ -63,6 +67,8 @@ def rehearse(
         elif isinstance(happening, Ended):
             mine.lasted_s.setdefault(happening.state, instant.time_s - mine.entered_s[happening.state])
         mine.looked |= isinstance(happening, Looked)
+        event = happening.event if isinstance(happening, Applied) else None
+        mine.met |= isinstance(event, Place) and event.body in instant.engine.scene.people
         if isinstance(happening, Entered | Ended) and pads_press(instant.engine, instant.lane):
             mine.gripping.add(happening.state)
 
@@ -78,6 +84,7 @@ def rehearse(
                 lasted_s=mine.lasted_s,
                 gripping=frozenset(mine.gripping),
                 looked=mine.looked,
+                met=mine.met,
             )
     # In an order that does not depend on which lane was done first.
     return {seed: found[seed] for seed in sorted(found)}
@@ -104,4 +111,8 @@ def senseless(fault: str, state: str, scene: Scene, calms: Sequence[Calm]) -> st
         return "nothing in the hand"
     if kind.needs == "eyes" and not any(calm.looked for calm in calms):
         return "the task never looks"
+    if kind.needs == "person" and not any(calm.met for calm in calms):
+        return "no person ever comes"
+    if kind.needs == "standing" and all(state in calm.gripping for calm in calms if state in calm.lasted_s):
+        return "what it strikes is in the hand"
     return ""

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import Account, Actor, World
 from graspline.engine.cpu import CpuEngine
+from graspline.engine.events import Event, Place, Push
 from graspline.engine.protocol import Engine
 from graspline.episodes.camera import Camera
+from graspline.episodes.context import Context, has_room, in_world, turned_in_world
 from graspline.episodes.faults import Fault, FaultInjector, Strike, parse_faults
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
-from graspline.episodes.mishaps import Context
 from graspline.episodes.scenario import Scenario
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, passes
@@ -260,19 +261,22 @@ class Studio:
         """Make everything ready for a scenario; returns its machine's inputs."""
         random = scenario.random()
         given = scenario.task.given(scenario.parameters, draw, random.perception)
+        actor = scenario.task.actor(scenario.parameters, draw, random.world)
         context = Context(
             engine=self.engine,
             lane=lane,
             variation=draw.variation,
             random=random.faults,
             target=str(given.get("target", self.engine.scene.object_names[0])),
+            bay_of=lambda name: scenario.task.bay_of(scenario.parameters, name),
+            actor=actor,
         )
         self._diary.clear(lane)
         if "target" in given:
             self._diary.targeted[lane][str(given["target"])] = None
-        self._camera.begin(lane, draw.variation)
+        self._camera.begin(lane, draw.variation, seed=scenario.seed)
         self.faults.arm(lane, faults, context)
-        self._actors[lane] = scenario.task.actor(scenario.parameters, draw, random.world)
+        self._actors[lane] = actor
         return given
 
     def _let_act(self, lane: int) -> None:
@@ -290,7 +294,8 @@ class Studio:
         """What has become of a scenario whose lane is done and stays as it ended."""
         engine, diary, sim_time_s = self.engine, self._diary, track.ticks * self.executor.robot.dt_s
         verdict, evidence, retries = _verdict(how, machine, diary.ended[lane])
-        log, snapshot = log_of(track), snapshot_of(engine, lane, draw, sim_time_s, self.actor(lane))
+        log = log_of(track)
+        snapshot = snapshot_of(engine, lane, draw, sim_time_s, self.actor(lane), log.events)
         return Episode(
             scenario=scenario,
             draw=draw,
@@ -446,8 +451,15 @@ def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) 
     return names[how.how], (), retries
 
 
-def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float, actor: Actor | None = None) -> Snapshot:
-    """What the simulator, and who acts in it, know at this instant: objects, places and the tool."""
+def snapshot_of(
+    engine: Engine,
+    lane: int,
+    draw: Draw,
+    time_s: float,
+    actor: Actor | None = None,
+    events: Sequence[tuple[int, Event]] = (),
+) -> Snapshot:
+    """What the simulator, and who acts in it, know at this instant, and what events have done to objects."""
     scene, truth, columns = engine.scene, engine.truth[lane], engine.layout.truth
 
     def thing(name: str, half_extents_m: Array) -> Thing:
@@ -462,6 +474,10 @@ def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float, actor: Act
 
     readings, parts = engine.readings[lane], engine.layout.readings
     rotation = readings[parts["tool_axes"]].reshape(3, 3).T
+    tool = readings[parts["tool_position"]].copy()
+    if has_room(scene):
+        # A robot on wheels reads where it believes its tool to be.
+        tool, rotation = in_world(engine, lane, tool), turned_in_world(engine, lane, rotation)
     joints = readings[parts["joint_position"]].copy()
     gap = float(scene.robot.jaw_law.gap_m(joints[scene.robot.jaw]))
     first, second = np.linalg.norm(readings[parts["pad_force"]].reshape(2, 3), axis=1).tolist()
@@ -472,15 +488,25 @@ def snapshot_of(engine: Engine, lane: int, draw: Draw, time_s: float, actor: Act
             for place in scene.places
         }
         | {bay.name: _standing(bay) for bay in scene.bays},
-        tool_m=readings[parts["tool_position"]]
-        + rotate(rotation, scene.robot.jaw_law.middle_m(joints[scene.robot.jaw])),
+        tool_m=tool + rotate(rotation, scene.robot.jaw_law.middle_m(joints[scene.robot.jaw])),
         tool_quaternion=quaternion_from_matrix(rotation),
         jaw_gap_m=gap,
         pad_forces_n=(first, second),
         joints_rad=joints,
         time_s=time_s,
         accounts=() if actor is None else actor.accounts(World(engine=engine, lane=lane, time_s=time_s)),
+        put_m=_put_m(scene, events),
+        pushed=frozenset(event.body for _, event in events if isinstance(event, Push)),
     )
+
+
+def _put_m(scene: Scene, events: Sequence[tuple[int, Event]]) -> dict[str, tuple[Array, ...]]:
+    """Where events have put each object, in order."""
+    found: dict[str, tuple[Array, ...]] = {}
+    for _, event in events:
+        if isinstance(event, Place) and event.body in scene.object_names:
+            found[event.body] = (*found.get(event.body, ()), np.array(event.position_m))
+    return found
 
 
 def truth_of(snapshot: Snapshot) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is wrong with the eyes of each lane: dark, frozen, noisy or late.
+"""What is wrong with the eyes of each lane: dark, frozen, noisy, rough or late.
 
 Nothing is, and it costs nothing, unless an event says so. Everything that answers a look asks here first: the executor
 for the `truth` estimator and for watched objects, a camera for its pictures.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.events import Blind, Event, Misjudge, See
+from graspline.engine.events import Blind, Event, Misjudge, Roughen, See
 from graspline.engine.protocol import Engine
 
 Array = NDArray[np.float64]
@@ -21,10 +21,14 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glimpse:
-    """One instant as eyes may see it: truth, and the coordinates a picture is drawn from."""
+    """One instant as eyes may see it: truth, the coordinates a picture is drawn from, and when that was."""
 
     truth: Array
     qpos: Array
+    time_s: float
+
+
+_SOUND = Roughen()
 
 
 @dataclass(slots=True)
@@ -32,6 +36,7 @@ class _Trouble:
     # By camera; the empty name stands for all eyes.
     black: set[str] = field(default_factory=set)
     frozen: dict[str, Glimpse] = field(default_factory=dict)
+    rough: dict[str, Roughen] = field(default_factory=dict)
     sigma_m: float = 0.0
     random: np.random.Generator | None = None
     # Instants from the oldest that may still be asked for to now; empty unless late.
@@ -63,6 +68,8 @@ class Eyesight:
                 self._trouble(lane).frozen[event.camera] = self._now(lane)
             case Misjudge():
                 self._misjudge(lane, event)
+            case Roughen():
+                self._trouble(lane).rough[event.camera] = event
             case _:
                 pass
 
@@ -92,6 +99,17 @@ class Eyesight:
         glimpse = self._glimpse(lane, trouble, camera)
         return None if glimpse is None else glimpse.qpos, self._error_m(trouble)
 
+    def roughness(self, lane: int, camera: str) -> Roughen:
+        """How much worse than usual a camera measures depth."""
+        trouble = self._troubles.get(lane)
+        return _SOUND if trouble is None else trouble.rough.get(camera) or trouble.rough.get("") or _SOUND
+
+    def seen_s(self, lane: int, camera: str) -> float:
+        """When it was as a camera shows it now, in simulated time since the lane's start."""
+        trouble = self._troubles.get(lane)
+        glimpse = None if trouble is None else self._glimpse(lane, trouble, camera)
+        return self._time_s(lane) if glimpse is None else glimpse.time_s
+
     def _glimpse(self, lane: int, trouble: _Trouble, camera: str) -> Glimpse | None:
         if trouble.black & {"", camera}:
             return None
@@ -115,7 +133,12 @@ class Eyesight:
         return self._troubles.setdefault(lane, _Trouble())
 
     def _now(self, lane: int) -> Glimpse:
-        return Glimpse(truth=self._engine.truth[lane].copy(), qpos=self._engine.qpos[lane].copy())
+        engine = self._engine
+        return Glimpse(truth=engine.truth[lane].copy(), qpos=engine.qpos[lane].copy(), time_s=self._time_s(lane))
+
+    def _time_s(self, lane: int) -> float:
+        # Time comes first in MuJoCo's integration state.
+        return float(self._engine.state(lane)[0])
 
     @staticmethod
     def _error_m(trouble: _Trouble) -> Array:

@@ -32,11 +32,15 @@ class ObjectSeen:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A picture from one camera, or with camera None what the simulator knows (`truth` estimator only)."""
+    """A picture from one camera, with depth if asked for; or with camera None what the simulator knows.
+
+    What the simulator knows is for the `truth` estimator only.
+    """
 
     camera: str | None
     width: int = 320
     height: int = 240
+    depth: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +141,10 @@ def solved(function: Callable[..., T], *arguments: object) -> Generator[Request,
     return cast(T, reply.value)
 
 
-def pictured(camera: str, width: int = 320, height: int = 240) -> Generator[Request, Reply, Picture]:
-    reply = yield Look(camera, width, height)
+def pictured(
+    camera: str, width: int = 320, height: int = 240, *, depth: bool = False
+) -> Generator[Request, Reply, Picture]:
+    reply = yield Look(camera, width, height, depth)
     return cast(Picture, reply.value)
 
 

@@ -6,13 +6,14 @@ begins a planned way leads around everything.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence
+from graspline.evidence import Evidence, at_most
 from graspline.grasping.hand_poses import HandPose
 from graspline.kinematics import hsr
 from graspline.motion.path import Path
@@ -33,6 +34,8 @@ UP = np.array([0.0, 0.0, 1.0])
 _POSTURES, _WAYS = 24, 3
 # What a radian of lean counts as, in seconds of travel.
 _LEAN_S = 1.5
+# So many reasons are told.
+_REASONS = 6
 # What ways of a plan are allowed to cost.
 _CHECKS = 12_000
 # Finer than usual: a hand that points straight down leaves the arm little choice.
@@ -95,6 +98,12 @@ class ReachQuery:
     inwards: Step
     onwards: tuple[Step, ...]
     seed: int
+
+
+def told(refused: Sequence[Refused]) -> Evidence:
+    """Why poses were refused, and how many for each reason, the commonest first."""
+    reasons = Counter(each.reason for each in refused)
+    return tuple(at_most(f"refused: {reason}", count, 0) for reason, count in reasons.most_common(_REASONS))
 
 
 def tool_of(robot: Robot, pose: HandPose) -> Array:

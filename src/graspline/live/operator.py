@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.episodes.mishaps import PRESS_N
+from graspline.episodes.context import PRESS_N
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.execution.drivers import jog
 from graspline.execution.requests import Motion, Reply, solved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -10,6 +11,7 @@ from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition, targets_of
 
 _BOX_W, _BOX_H, _GAP = 150, 38, 34
+_SHEET_COLUMNS = 3
 _LEFT, _TOP = 120, 56
 _LINE_H, _CHARACTER_W = 16, 5.8
 _FONT = "font-family='Helvetica, Arial, sans-serif'"
@@ -156,6 +158,32 @@ def svg(machine: Machine, taken: Taken | None = None, current: str = "") -> str:
         "<path d='M0 0 L8 4 L0 8 z' fill='#556'/></marker></defs><rect width='100%' height='100%' fill='white'/>"
     )
     return "\n".join([head, marker, *parts, "</svg>"]) + "\n"
+
+
+def svg_sheet(machine: Machine) -> str:
+    """A machine and beside it every one it is made of, each once, in columns of about the same height."""
+    drawn = [svg(each) for each in _all_of(machine, {}).values()]
+    if len(drawn) == 1:
+        return drawn[0]
+    sizes = [tuple(int(size) for size in re.findall(r"(?:width|height)='(\d+)'", each)[:2]) for each in drawn]
+    columns = min(len(drawn), _SHEET_COLUMNS)
+    heights, parts, wide = [0] * columns, list[str](), max(width for width, _ in sizes)
+    for picture, (_, height) in zip(drawn, sizes, strict=True):
+        column = heights.index(min(heights))
+        parts.append(picture.replace("<svg ", f"<svg x='{column * wide}' y='{heights[column]}' ", 1))
+        heights[column] += height
+    size = f"viewBox='0 0 {columns * wide} {max(heights)}' width='{columns * wide}' height='{max(heights)}'"
+    return "".join([f"<svg xmlns='http://www.w3.org/2000/svg' {size}>\n", *parts, "</svg>\n"])
+
+
+def _all_of(machine: Machine, found: dict[str, Machine]) -> dict[str, Machine]:
+    """By name, the outer ones first."""
+    if machine.name not in found:
+        found[machine.name] = machine
+        for state in machine.states.values():
+            if isinstance(state, Machine):
+                _all_of(state, found)
+    return found
 
 
 def _faded(parts: list[str], used: bool) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
+Depths = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +27,8 @@ class Picture:
     rotation: Array
     # From the bottom edge of the picture to the top edge.
     fovy_rad: float
+    # (H, W), along the viewing direction, nan where the camera measured none; None if it was not asked to.
+    depth_m: Depths | None = None
 
     @property
     def width(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -86,6 +86,9 @@ class Snapshot:
     time_s: float
     # What the world has sent since the start, where it sends anything.
     accounts: tuple[Account, ...] = ()
+    # What others than the robot have done since the start: where they have put things, in order, and what they pushed.
+    put_m: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
+    pushed: frozenset[str] = frozenset()
 
 
 class Annotator(Protocol):
@@ -93,6 +96,11 @@ class Annotator(Protocol):
 
     @property
     def camera(self) -> str: ...
+
+    @property
+    def depth(self) -> bool:
+        """Whether it wants pictures with depth."""
+        ...
 
     def __call__(self, picture: Picture, time_s: float) -> Pixels: ...
 
@@ -139,6 +147,8 @@ class Task(Generic[P]):
     annotator: Callable[[P], Annotator] | None = None
     # What acts in an episode's world by itself; its randomness is its own.
     actor: Callable[[P, Draw, np.random.Generator], Actor | None] = lambda parameters, draw, random: None
+    # The bay an object belongs in, by their names; empty where things belong in no bay.
+    bay_of: Callable[[P, str], str] = lambda parameters, name: ""
     # The same parameters with everything in the scene that faults may need.
     equipped: Callable[[P], P] = lambda parameters: parameters
     # Settings, as `--set` reads them, of an order with as little to do as a trial needs.

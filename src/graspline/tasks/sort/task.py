@@ -32,7 +32,7 @@ from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
 
 # Blocks this far up and down the belt are asked about when the region is drawn.
 _BESIDE_M = 0.6
-# By truth, a block that was seen in a bin lies within a block's length of where it was seen; often half of it is hidden.
+# By truth, a block seen in a bin lies within a block's length of where it was seen; often half of it is hidden.
 _SEEN_M = 0.06
 
 CLAIMS = {

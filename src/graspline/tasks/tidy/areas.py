@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from importlib import resources
-from pathlib import Path
-
-import yaml
 
 from graspline.errors import InputError, one_of
+from graspline.parameters import Document, load_yaml, parse_yaml
 from graspline.perception.solids import UNKNOWN
 from graspline.scenes.fittings import BOARDS
 from graspline.scenes.household import KNOWN
@@ -21,32 +18,23 @@ def area_of(placing: PlacingParameters, name: str) -> str:
     return areas.get(name, areas[UNKNOWN])
 
 
-@functools.cache
 def areas_of(file: str, active: str) -> dict[str, str]:
     """The active set of areas; says what is wrong with a file that cannot be used."""
-    where = file or "placement_areas.yaml"
-    sets = _read(file, where)
-    one_of(active, list(sets), "placing.area")
-    areas = sets[active]
+    found = _read(file)
+    one_of(active, list(found.values), "placing.area")
+    areas = found.values[active]
     if not isinstance(areas, dict) or UNKNOWN not in areas:
-        raise InputError(f"{where}: {active} needs a line for `{UNKNOWN}`, for objects without one of their own")
+        raise InputError(f"{found.name}: {active} needs a line for `{UNKNOWN}`, for objects without one of their own")
     for name, board in areas.items():
-        one_of(str(name), [*(item.name for item in KNOWN), UNKNOWN], f"{where}: {active}: object")
-        one_of(str(board), list(BOARDS), f"{where}: {active}.{name}: area")
-    return {str(name): str(board) for name, board in areas.items()}
+        where = f"{found.name}:{found.lines[active, name]}: {active}"
+        one_of(name, [*(item.name for item in KNOWN), UNKNOWN], f"{where}: object")
+        one_of(str(board), list(BOARDS), f"{where}.{name}: area")
+    return {name: str(board) for name, board in areas.items()}
 
 
-def _read(file: str, where: str) -> dict[str, object]:
-    try:
-        if file:
-            text = Path(file).read_text(encoding="utf-8")
-        else:
-            text = resources.files("graspline.tasks.tidy").joinpath("placement_areas.yaml").read_text(encoding="utf-8")
-        found = yaml.safe_load(text)
-    except OSError as error:
-        raise InputError(f"placing.areas_file: cannot read {where}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"placing.areas_file: {where} is no YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(found, dict) or not found:
-        raise InputError(f"placing.areas_file: {where} has no sets of areas")
-    return {str(name): areas for name, areas in found.items()}
+def _read(file: str) -> Document:
+    own = resources.files("graspline.tasks.tidy").joinpath("placement_areas.yaml")
+    found = load_yaml(file) if file else parse_yaml(own.read_text(encoding="utf-8"), own.name)
+    if not found.values:
+        raise InputError(f"{found.name}: has no sets of areas")
+    return found

@@ -22,6 +22,7 @@ from graspline.grasping.reaching import (
     held_of,
     order,
     plan_reach,
+    told,
     tool_of,
 )
 from graspline.machine.machine import Machine
@@ -33,14 +34,17 @@ from graspline.motion.joint_moves import jaw_move
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
+from graspline.tasks.tidy.areas import area_of
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import (
+    BLOCKED,
     TABLE_AWAY_M,
     Grip,
     Stopped,
     around,
     carrying,
     felt_kg,
+    hand_above_m,
     play,
     straight,
     transform,
@@ -91,10 +95,21 @@ class Taken:
 
 
 def sort_poses(
-    last: Reply, robot: Robot, grasp_poses: tuple[HandPose, ...]
+    last: Reply,
+    robot: Robot,
+    house: House,
+    settings: Tidy,
+    grasp_poses: tuple[HandPose, ...],
+    grasp_object_bb: Solid,
+    grasp_object_name: str,
 ) -> Producing[Gives[Literal["sorted"], Ordered] | Outcome[Literal["unreachable"]]]:
-    """Closest first, those from the top last."""
-    todo = yield from solved(order, robot, grasp_poses, last.command.position)
+    """Closest first, those from the top last; after all of them, those with which it would not fit where it belongs."""
+    room = house.shelf.level(area_of(settings.placing, grasp_object_name)).clear_m - settings.placing.above_m
+    fits = [tool_of(robot, pose)[2] - grasp_object_bb.bottom_m + hand_above_m(pose.rotation) for pose in grasp_poses]
+    todo = list[tuple[HandPose, Array]]()
+    for high in (False, True):
+        poses = [pose for pose, needed in zip(grasp_poses, fits, strict=True) if (needed > room) == high]
+        todo += yield from solved(order, robot, poses, last.command.position)
     if not any(len(postures) for _, postures in todo):
         return Outcome("unreachable")
     return Gives("sorted", Ordered(todo=tuple(todo), refused=()))
@@ -116,7 +131,7 @@ def plan_grasp(
     found = yield from solved(first_reach, robot, world, settings, among, grasp_object_bb, last.command.position, todo)
     reach, left, why = found
     if reach is None:
-        return Outcome("none_left")
+        return Outcome("none_left", told((*refused, *why)), about=grasp_object_bb.name)
     return Gives("planned", Reaching(todo=left, refused=(*refused, *why), reach=reach, hand_kg=felt_kg(last)))
 
 
@@ -156,7 +171,7 @@ def _inwards_m(settings: Tidy, pose: HandPose) -> Array:
 
 def approach(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["there", "blocked"]]:
     """Along the planned way to before the thing."""
-    reply = yield from play(robot, Motion("approach", reach.way))
+    reply = yield from play(robot, Motion("approach", reach.way, guards=(BLOCKED,)))
     return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
 
 

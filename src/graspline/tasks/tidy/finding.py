@@ -15,11 +15,12 @@ from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.machine.table import End, Retry
 from graspline.perception.solids import Solid
 from graspline.robots.robot import Robot
+from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
 from graspline.spatial.rotations import quaternion_from_matrix
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.parameters import Tidy
-from graspline.tasks.tidy.sight import Eye
+from graspline.tasks.tidy.sight import Eye, SightFailed
 
 _GRASPS = {item.name: item.grasps for item in KNOWN}
 
@@ -47,10 +48,9 @@ def look(
     last: Reply, eye: Eye, house: House
 ) -> Producing[Gives[Literal["seen"], Sighted] | Outcome[Literal["no_table", "failed"]]]:
     """The newest picture of the table, and what stands on it."""
-    try:
-        seen = yield from eye.table(last, house)
-    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-        return Outcome("failed", about=f"{type(error).__name__}: {error}")
+    seen = yield from eye.table(last, house)
+    if isinstance(seen, SightFailed):
+        return Outcome("failed", about=seen.why)
     if seen is None:
         return Outcome("no_table")
     return Gives("seen", Sighted(things=seen.things, house=seen.house))
@@ -76,7 +76,7 @@ def find_poses(
     """Grasps from annotations, or from the thing's shape, that the hand can open for."""
     known = _GRASPS.get(grasp_object_bb.name, ())
     poses = yield from solved(hand_poses, grasp_object_bb, known)
-    widest = float(robot.jaw_law.gaps_m[-1]) - 0.01
+    widest = min(float(robot.jaw_law.gaps_m[-1]) - 0.01, WIDEST_M)
     fitting = tuple(pose for pose in poses if pose.width_m <= widest)
     if not fitting:
         narrow = min((pose.width_m for pose in poses), default=2 * float(min(grasp_object_bb.half_extents_m[:2])))

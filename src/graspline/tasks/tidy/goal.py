@@ -19,17 +19,25 @@ _BALLS = {item.name for item in KNOWN if item.shape == "ball"}
 # A thing on a board has its bottom this near to it, leans no more than this, and is this slow.
 _ON_M, _TILT_RAD, _SPEED_M_S = 0.012, 0.15, 0.02
 _BESIDE_M = 0.01
+# The middle of what the hand holds is no farther from it.
+_APART_M = 0.2
 
 
-def on_table_at_start(truth: Snapshot, draw: Draw) -> tuple[str, ...]:
-    """Names of everything that stood on the table."""
+def on_table_at_first(truth: Snapshot, draw: Draw) -> tuple[str, ...]:
+    """Names of everything that stood on the table at the start, or was put there by somebody since."""
     table = TABLE.in_variation(draw.variation)
-    return tuple(name for name, each in truth.objects.items() if _over(table, table.levels[0], each.start_position_m))
+    return tuple(name for name in truth.objects if _over(table, table.levels[0], _stood_m(truth, name)))
+
+
+def _stood_m(truth: Snapshot, name: str) -> np.ndarray:
+    """Where a thing was before the robot did anything with it: at the start, or where somebody put it since."""
+    put = [at for at in truth.put_m.get(name, ()) if not is_with_person(at)]
+    return put[-1] if put else truth.objects[name].start_position_m
 
 
 def judge(parameters: Tidy, draw: Draw, truth: Snapshot) -> Evidence:
     """The goal of each program by truth."""
-    laid = on_table_at_start(truth, draw)
+    laid = on_table_at_first(truth, draw)
     match parameters.program:
         case "clear_table":
             gone = [name for name in laid if _delivered(parameters, draw, truth, name)]
@@ -50,9 +58,14 @@ def judge(parameters: Tidy, draw: Draw, truth: Snapshot) -> Evidence:
 def _delivered(parameters: Tidy, draw: Draw, truth: Snapshot, name: str) -> bool:
     """In a person's hands, or upright on the board it belongs on."""
     thing = truth.objects[name]
-    return is_with_person(thing.position_m) or stands_on(
+    return _given(truth, thing) or stands_on(
         SHELF.in_variation(draw.variation), thing, name, board_of(parameters, name)
     )
+
+
+def _given(truth: Snapshot, thing: Thing) -> bool:
+    """With a person, and out of the robot's hand: what is held out, or just falls from it, has not been taken."""
+    return is_with_person(thing.position_m) and float(np.linalg.norm(thing.position_m - truth.tool_m)) > _APART_M
 
 
 def board_of(parameters: Tidy, name: str) -> str:
@@ -79,8 +92,10 @@ def _over(fitting: Fitting, level: Level, point_m: np.ndarray) -> bool:
 
 
 def _undisturbed(truth: Snapshot, names: set[str]) -> Measurement:
+    """How far things have moved that nobody else has put or pushed anywhere."""
+    mine = names - truth.pushed - set(truth.put_m)
     moved = (
-        float(np.linalg.norm(truth.objects[each].position_m - truth.objects[each].start_position_m)) for each in names
+        float(np.linalg.norm(truth.objects[each].position_m - truth.objects[each].start_position_m)) for each in mine
     )
     return at_most("others_moved", max(moved, default=0.0), _BESIDE_M, "m")
 

@@ -24,10 +24,12 @@ from graspline.tasks.tidy.moving import Grip, Stopped, around, felt_kg, play, st
 from graspline.tasks.tidy.parameters import Tidy
 
 DEFAULT_THRESH_N = 3.5
+# Less than this the wrist feels without anybody.
+LEAST_THRESH_N = 1.0
 # Where a person is given things: the base's place and heading there, and where the hand is from it.
 PERSON_BASE = (0.0, -0.2, -np.pi / 2)
 _OFFERED_M, _OFFERED_UP_M = (0.62, 0.08), (1.0, 0.95, 0.9, 0.85)
-# A pull may go this far off the way out of the hand; a push is the other way.
+# A pull may go this far off the way to the person; a push is the other way.
 _PULL_WITHIN_RAD = 1.3
 _TARE_S = 0.3
 _PERSIST_S = 0.05
@@ -89,7 +91,9 @@ def tare(
     mass = felt_kg(reply)
     rest = mass * reply.readings["wrist_acceleration"] - reply.readings["wrist_force"]
     _, rotation = hsr.wrist_force_frame(reply.readings.joints)
-    out = rotation.T @ reply.readings.tool_rotation[:, 0]
+    # To the person, whom the base faces; a hand that holds from the top points elsewhere.
+    turn = float(reply.readings.joints[2])
+    out = rotation.T @ np.array([np.cos(turn), np.sin(turn), 0.0])
     pull = Tugged(
         force_n=force_thresh if force_thresh >= 0 else DEFAULT_THRESH_N,
         toward=(float(out[0]), float(out[1]), float(out[2])),

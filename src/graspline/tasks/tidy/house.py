@@ -47,8 +47,8 @@ def solids_of(fitting: Fitting) -> tuple[Solid, ...]:
 
 def before(fitting: Fitting, distance_m: float, across_m: float = 0.0) -> tuple[float, float, float]:
     """Where the base is, x, y and heading, when it faces a piece of furniture at this distance from its front."""
-    half_depth = max(level.position_m[0] + level.half_extents_m[0] for level in fitting.levels)
-    x, y, _ = fitting.in_world((-half_depth - distance_m, across_m, 0.0)).tolist()
+    front = min(level.position_m[0] - level.half_extents_m[0] for level in fitting.levels)
+    x, y, _ = fitting.in_world((front - distance_m, across_m, 0.0)).tolist()
     return x, y, fitting.yaw_rad
 
 

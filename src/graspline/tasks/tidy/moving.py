@@ -31,6 +31,8 @@ _PARTS = {item.name: item.parts for item in KNOWN}
 BLOCKED = TrackingError(error_rad=0.12)
 # Where the base stands to look at table and shelf, from their front edges.
 TABLE_AWAY_M, SHELF_AWAY_M = 0.75, 0.80
+# Hand and wrist behind the tool, and half of how thick they are.
+_HAND_LONG_M, _HAND_HALF_M = 0.23, 0.043
 # Where the hand is while something is carried, from the base: ahead, to the left, and above the floor.
 _CARRIED_M = ((0.45, 0.08), (0.40, 0.20), (0.50, 0.0))
 _CARRIED_UP_M = (0.55, 0.62, 0.70, 0.80)
@@ -183,6 +185,12 @@ def whole(solid: Solid) -> Solid:
         return solid
     middle = solid.position_m + solid.rotation @ ((low + high) / 2)
     return replace(solid, shape="box", position_m=middle, half_extents_m=(high - low) / 2)
+
+
+def hand_above_m(R_OT: Array) -> float:
+    """How far hand and wrist reach above the tool when it is turned like this."""
+    down = float(-R_OT[2, 0])
+    return _HAND_LONG_M * max(down, 0.0) + _HAND_HALF_M * float(np.sqrt(max(1 - down * down, 0.0)))
 
 
 def transform(rotation: Array, position_m: Array) -> Array:

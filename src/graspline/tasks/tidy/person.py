@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.actors import Account, World
+from graspline.engine.actors import Account, Manner, World
 from graspline.engine.events import Change, Event, Place, Push
 from graspline.scenes.household_bodies import weight_of
 from graspline.scenes.person import PERSON, PERSON_PARKED_M
@@ -23,6 +23,8 @@ _STILL_M_S = 0.02
 _REACH_S, _RAMP_S, _KEEP_S = 0.6, 0.25, 1.5
 # A thing that has come so far along is in the person's hand.
 _FREE_M = 0.04
+# One that is so far from where it was held out is in nobody's hand.
+_LOST_M = 0.6
 # How firmly a taken thing is held, and where it is kept afterwards: out of the robot's way, in W.
 _STIFF_N_M, _DAMP_N_S_M, _MOST_N = 120.0, 12.0, 40.0
 _DRAWN_M = 0.18
@@ -41,6 +43,8 @@ class Person:
     waits_s: tuple[float, ...]
     pulls_n: tuple[float, ...]
     period_s: float = 1 / 60
+    # Of taking the next thing; who has taken it takes the others as usual.
+    manner: Manner = field(default_factory=Manner)
     kept: list[str] = field(default_factory=list)
     _last: dict[str, Array] = field(default_factory=dict)
     _last_s: float = 0.0
@@ -54,14 +58,24 @@ class Person:
         lasted_s = world.time_s - self._last_s
         speeds = {name: (at[name] - self._last.get(name, at[name])) / max(lasted_s, 1e-6) for name in at}
         self._last, self._last_s = at, world.time_s
+        if self._target and (self._turns_away(world.time_s) or self._apart_m(at) > _LOST_M):
+            return self._leave()
         if self._target:
             return self._take(world.time_s, at[self._target], speeds[self._target])
-        for name, place in at.items():
+        for name, place in at.items() if not self.manner.away else ():
             near = np.linalg.norm(place - TAKEN_AT_M) < _NEAR_M
             if near and np.linalg.norm(speeds[name]) < _STILL_M_S and len(self.kept) < len(self.waits_s):
                 self._target, self._since_s, self._from_m, self._free_s = name, world.time_s, place, np.inf
                 break
         return ()
+
+    def _turns_away(self, time_s: float) -> bool:
+        """Whether somebody goes who has not laid hands on the thing yet."""
+        return self.manner.away and time_s - self._since_s < self.waits_s[len(self.kept)]
+
+    def _apart_m(self, at_m: dict[str, Array]) -> float:
+        """How far the thing has come from where it was held out."""
+        return float(np.linalg.norm(at_m[self._target] - self._from_m))
 
     def _take(self, time_s: float, at_m: Array, speed_m_s: Array) -> Sequence[Event]:
         """One moment of taking the thing that is held out."""
@@ -75,7 +89,7 @@ class Person:
             return self._hand(at_m, waited_s / max(begins_s, 1e-6))
         if not np.isfinite(self._free_s):
             if np.linalg.norm(at_m - self._from_m) <= _FREE_M:
-                pull = self.pulls_n[number] * min((waited_s - begins_s) / _RAMP_S, 1.0)
+                pull = self._pull_n(self.pulls_n[number], waited_s - begins_s)
                 return (*self._hand(at_m, 1.0), self._push(pull * self._away()))
             self._free_s = time_s
         if time_s - self._free_s > _KEEP_S:
@@ -85,6 +99,12 @@ class Person:
         force[2] += self.masses_kg[self._target] * _GRAVITY
         strong = float(np.linalg.norm(force))
         return (*self._hand(at_m, 1.0), self._push(force * min(1.0, _MOST_N / max(strong, 1e-9))))
+
+    def _pull_n(self, usual_n: float, for_s: float) -> float:
+        """How hard a thing is pulled by now."""
+        first = for_s < self.manner.first_s
+        begun_s = for_s if first else for_s - self.manner.first_s
+        return (self.manner.first_n if first else usual_n) * min(begun_s / _RAMP_S, 1.0)
 
     def _away(self) -> Array:
         """From the robot, which stands at y = -0.2 and looks along -y."""
@@ -105,13 +125,15 @@ class Person:
         name, (x, y, z) = self._target, _KEPT_M
         place = Place(body=name, position_m=(x + _KEPT_APART_M * len(self.kept), y, z))
         self.kept.append(name)
+        self.manner = Manner(away=self.manner.away)
+        let, gone = self._leave()
+        return (let, Change(edits=(weight_of(name, weightless=True),)), place, gone)
+
+    def _leave(self) -> tuple[Event, Event]:
+        """Let go, and take the hand away."""
+        let = Push(body=self._target, force_n=(0.0, 0.0, 0.0))
         self._target = ""
-        return (
-            Push(body=name, force_n=(0.0, 0.0, 0.0)),
-            Change(edits=(weight_of(name, weightless=True),)),
-            place,
-            Place(body=PERSON, position_m=PERSON_PARKED_M),
-        )
+        return (let, Place(body=PERSON, position_m=PERSON_PARKED_M))
 
     def accounts(self, world: World) -> tuple[Account, ...]:
         return ()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import UP, Reach, ReachQuery, Refused, Step, Surroundings, order, plan_reach
+from graspline.grasping.reaching import UP, Reach, ReachQuery, Refused, Step, Surroundings, order, plan_reach, told
 from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
@@ -27,6 +27,7 @@ from graspline.spatial.rotations import quaternion_from_matrix
 from graspline.tasks.tidy.areas import area_of
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import (
+    BLOCKED,
     SHELF_AWAY_M,
     Grip,
     Stopped,
@@ -34,6 +35,7 @@ from graspline.tasks.tidy.moving import (
     carrying,
     felt_kg,
     gazing,
+    hand_above_m,
     play,
     shifted,
     straight,
@@ -44,8 +46,6 @@ from graspline.tasks.tidy.sight import BoardSeen, Eye
 
 Array = NDArray[np.float64]
 
-# Hand and wrist behind the tool, and half of how thick they are.
-_HAND_LONG_M, _HAND_HALF_M = 0.26, 0.06
 # How far in front of a place the straight way in begins.
 _IN_M = 0.30
 # The arm comes from the front, up to this much aside.
@@ -97,10 +97,8 @@ def look_up(
 
 def height_needed_m(grip: Grip, settings: Tidy) -> float:
     """From the board to the highest point of hand and thing on the way in."""
-    down = float(-grip.R_OT[2, 0])
     tool = -float((grip.R_OT @ grip.p_TB_m)[2])
-    hand = tool + _HAND_LONG_M * max(down, 0.0) + _HAND_HALF_M * np.sqrt(max(1 - down * down, 0.0))
-    return settings.placing.above_m + max(hand, grip.height_m)
+    return settings.placing.above_m + max(tool + hand_above_m(grip.R_OT), grip.height_m)
 
 
 def face_shelf(
@@ -155,7 +153,9 @@ def plan_place(
 ) -> Producing[Gives[Literal["planned"], Aimed] | Outcome[Literal["none_left"]]]:
     """The next place that a whole plan is found for."""
     found = yield from solved(_first, robot, world, house, settings, grip, seen, last.command.position, spots)
-    return Outcome("none_left", about=grip.name) if found is None else Gives("planned", found, about=grip.name)
+    if not isinstance(found, Aimed):
+        return Outcome("none_left", told(found), about=grip.name)
+    return Gives("planned", found, about=grip.name)
 
 
 def _first(
@@ -167,7 +167,9 @@ def _first(
     seen: BoardSeen,
     start: Array,
     spots: Sequence[Array],
-) -> Aimed | None:
+) -> Aimed | tuple[Refused, ...]:
+    """The first place with a whole plan, or why there is none."""
+    refused = list[Refused]()
     for index, spot in enumerate(spots):
         poses = poses_at(robot, house.shelf.yaw_rad, grip, spot + (settings.placing.above_m + _GAP_M) * UP)
         for pose, postures in order(robot, poses, start):
@@ -175,7 +177,8 @@ def _first(
             found = plan_reach(robot, world, query, pose, postures)
             if not isinstance(found, Refused):
                 return Aimed(spots=tuple(spots[index + 1 :]), reach=found, spot_m=spot, inwards_m=query.inwards.way_m)
-    return None
+            refused.append(found)
+    return tuple(refused)
 
 
 def poses_at(robot: Robot, shelf_rad: float, grip: Grip, bottom_m: Array) -> list[HandPose]:
@@ -233,7 +236,7 @@ def approach_board(
     last: Reply, robot: Robot, settings: Tidy, grip: Grip, reach: Reach
 ) -> Stage[Literal["there", "lost", "blocked"]]:
     """Along the planned way to before the shelf."""
-    reply = yield from play(robot, Motion("approach", reach.way, guards=(grip.guard(settings.grasp),)))
+    reply = yield from play(robot, Motion("approach", reach.way, guards=(BLOCKED, grip.guard(settings.grasp))))
     if isinstance(reply, Stopped):
         return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
     return Outcome("there", about=grip.name)
@@ -328,16 +331,21 @@ def placed_evidence(settings: Tidy, spot_m: Array, top_m: float, was: BoardSeen,
         found = min(left, key=lambda each: float(np.linalg.norm(each.position_m[:2] - spot_m[:2])))
         off, top = float(np.linalg.norm(found.position_m[:2] - spot_m[:2])), found.top_m
         left = [each for each in left if each is not found]
-    moved = max((_nearest_m(each, left) for each in was.things), default=0.0)
+    moved = max((_moved_m(each, left) for each in was.things), default=0.0)
     return (
         at_most("off_its_place", off, wanted.off_m, "m"),
         at_least("top_height", top, top_m - 0.02, "m"),
+        # Something higher is something else.
+        at_most("top_excess", top - top_m, 0.03, "m"),
         at_most("neighbours_moved", moved, wanted.beside_m + 0.01, "m"),
     )
 
 
-def _nearest_m(thing: Solid, others: Sequence[Solid]) -> float:
-    return min((float(np.linalg.norm(thing.position_m[:2] - each.position_m[:2])) for each in others), default=np.inf)
+def _moved_m(thing: Solid, others: Sequence[Solid]) -> float:
+    """How far a thing must have moved at least, given how well it was seen both times; infinitely if it is gone."""
+    apart = ((float(np.linalg.norm(thing.position_m[:2] - each.position_m[:2])), each) for each in others)
+    sigmas = ((off, off - 2 * (thing.position_sigma_m + each.position_sigma_m)) for off, each in apart)
+    return max(min(sigmas, default=(np.inf, np.inf))[1], 0.0)
 
 
 def placement(settings: Tidy) -> Machine:

@@ -17,7 +17,7 @@ from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
 from graspline.tasks.tidy.setup import robot_setup
-from graspline.tasks.tidy.sight import Eye
+from graspline.tasks.tidy.sight import Eye, TableSeen
 
 INPUTS = {"world": WholeBodyWorld, "eye": Eye, "house": House, "settings": Tidy}
 
@@ -73,7 +73,7 @@ def route(settings: Tidy, grasp_object_name: str) -> Outcome[Literal["shelf", "p
 def check_table(last: Reply, eye: Eye, house: House) -> Stage[Literal["clear", "not_clear", "unseen"]]:
     """Whether nothing stands on the table any more."""
     seen = yield from eye.table(last, house)
-    if seen is None:
+    if not isinstance(seen, TableSeen):
         return Outcome("unseen")
     return Outcome("not_clear" if seen.things else "clear", (at_most("things", len(seen.things), 0),))
 

@@ -32,6 +32,8 @@ _HEADROOM_M = 0.03
 # Corrections of where furniture stands that are believed.
 _MOST_SHIFT_M, _MOST_TURN_RAD = 0.10, 0.12
 _STEP_M = 0.05
+# Nothing on a table is higher.
+HIGHEST_M = 0.45
 # What is thinner than this, half of it, and this near to the rim of a level is a part of a wall.
 _SHEET_M, _RIM_M = 0.016, 0.06
 
@@ -84,41 +86,54 @@ class BoardSeen:
         return tuple(found)
 
 
+@dataclass(frozen=True, slots=True)
+class SightFailed:
+    """A detector or estimator that raised, and its words."""
+
+    why: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Eye:
     """The head's camera and what is made of its pictures."""
 
-    def table(self, last: Reply, house: House) -> Generator[Request, Reply, TableSeen | None]:
+    def table(self, last: Reply, house: House) -> Generator[Request, Reply, TableSeen | SightFailed | None]:
         """What stands on the table."""
-        found = yield from self._look(last, house.table, house.table.levels[0], 0.45)
-        if found is None:
-            return None
+        found = yield from self._look(last, house.table, house.table.levels[0], HIGHEST_M)
+        if not isinstance(found, Tabletop):
+            return found
         table = _as_seen(house.table, "table", found.surface)
-        return TableSeen(things=_on(table, "table", found.solids), house=replace(house, table=table))
+        return TableSeen(things=standing_on(table, "table", found.solids), house=replace(house, table=table))
 
     def board(self, last: Reply, house: House, board: str) -> Generator[Request, Reply, BoardSeen | None]:
         """What stands on a board of the shelf."""
         level = house.shelf.level(board)
         found = yield from self._look(last, house.shelf, level, level.clear_m - _HEADROOM_M)
-        if found is None:
+        if not isinstance(found, Tabletop):
             return None
         shelf = _as_seen(house.shelf, board, found.surface)
-        return BoardSeen(name=board, house=replace(house, shelf=shelf), things=_on(shelf, board, found.solids))
+        return BoardSeen(name=board, house=replace(house, shelf=shelf), things=standing_on(shelf, board, found.solids))
 
     def _look(
         self, last: Reply, fitting: Fitting, level: Level, highest_m: float
-    ) -> Generator[Request, Reply, Tabletop | None]:
+    ) -> Generator[Request, Reply, Tabletop | SightFailed | None]:
         picture = yield from pictured(HEAD_CAMERA, _WIDTH, _HEIGHT, depth=True)
         camera, rotation = hsr.head_camera(last.readings.joints)
-        found = yield from solved(_see, picture, camera, rotation, _bounds(fitting, level), highest_m)
+        found = yield from solved(see, picture, camera, rotation, bounds(fitting, level), highest_m)
         return None if isinstance(found, NoPlane) else found
 
 
-def _see(picture: Picture, camera_m: Array, rotation: Array, within: Within, highest_m: float) -> Tabletop | NoPlane:
-    return see_tabletop(picture, camera_m, rotation, within, MODELS, highest_m=highest_m)
+def see(
+    picture: Picture, camera_m: Array, rotation: Array, within: Within, highest_m: float
+) -> Tabletop | NoPlane | SightFailed:
+    """What stands on a level surface within bounds, known things by name."""
+    try:
+        return see_tabletop(picture, camera_m, rotation, within, MODELS, highest_m=highest_m)
+    except Exception as error:
+        return SightFailed(f"{type(error).__name__}: {error}")
 
 
-def _bounds(fitting: Fitting, level: Level) -> Within:
+def bounds(fitting: Fitting, level: Level) -> Within:
     """Where a surface may be, given where it is believed to be."""
     x, y, z = level.position_m
     half_x, half_y = level.half_extents_m
@@ -149,7 +164,7 @@ def _as_seen(fitting: Fitting, level_name: str, surface: Surface) -> Fitting:
     return fitting.moved((shift[0], shift[1], up), turn)
 
 
-def _on(fitting: Fitting, level_name: str, things: Sequence[Solid]) -> tuple[Solid, ...]:
+def standing_on(fitting: Fitting, level_name: str, things: Sequence[Solid]) -> tuple[Solid, ...]:
     """Those whose middle is above a level, and that are no sheets at its rim: walls are none of them."""
     level = fitting.level(level_name)
     turn, middle = rotation_z(fitting.yaw_rad), fitting.in_world(level.position_m)

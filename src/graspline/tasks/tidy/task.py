@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graspline.engine.actors import Account, World
+from graspline.engine.actors import Account, Manner, World
 from graspline.engine.events import Event
 from graspline.errors import InputError, nearest
 from graspline.evidence import Evidence, at_least
@@ -25,11 +25,13 @@ from graspline.scenes.room import room
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
 from graspline.spatial.rotations import matrix_from_quaternion, matrix_from_vector, quaternion_from_matrix
-from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
+from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task, Thing
 from graspline.tasks.tidy.alone import given_alone, problems_alone, start_holding
+from graspline.tasks.tidy.annotation import Annotator
 from graspline.tasks.tidy.areas import areas_of
 from graspline.tasks.tidy.executing import first_reach
 from graspline.tasks.tidy.goal import board_of, is_held, judge, stands_on
+from graspline.tasks.tidy.handing import DEFAULT_THRESH_N, LEAST_THRESH_N
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.layout import sample
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, around, looking
@@ -41,6 +43,8 @@ from graspline.tasks.tidy.wheels import Wheels, misplaced
 
 # As many as a table can have.
 _THINGS = 8
+# What has been carried is at least so far from where it was.
+_CARRIED_M = 0.1
 _PROBE = item_of("soup_can")
 
 
@@ -80,6 +84,14 @@ class Living:
     def accounts(self, world: World) -> tuple[Account, ...]:
         return ()
 
+    @property
+    def attended(self) -> bool:
+        return self.person is not None
+
+    def behave(self, manner: Manner) -> None:
+        if self.person is not None:
+            self.person.manner = manner
+
 
 def living(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Living:
     slip = parameters.base.slip
@@ -111,11 +123,16 @@ def check_claim(parameters: Tidy, claim: str, about: str, truth: Snapshot) -> Ev
         case _:
             # Where the shelf is configured to be; it may really stand millimetres off.
             there = [name for name in names if stands_on(SHELF, truth.objects[name], name, board_of(parameters, name))]
-            return (at_least("placed", len(there), 1),)
+            return (at_least("placed", sum(_carried(truth.objects[name]) for name in there), 1),)
+
+
+def _carried(thing: Thing) -> bool:
+    """Whether it has been taken anywhere: of unknown things, some may have stood on the shelf from the start."""
+    return float(np.linalg.norm(thing.position_m - thing.start_position_m)) > _CARRIED_M
 
 
 def problems(parameters: Tidy) -> list[str]:
-    """Names nobody knows, and areas that are no boards."""
+    """Names nobody knows, areas that are no boards, and pulls that nobody makes."""
     known = [item.name for item in KNOWN]
     wrong = [
         f"{key}: unknown object {name!r}; {nearest(name, known)}"
@@ -132,6 +149,12 @@ def problems(parameters: Tidy) -> list[str]:
         areas_of(parameters.placing.areas_file, parameters.placing.area)
     except InputError as error:
         wrong.append(str(error))
+    thresh = parameters.handover.force_thresh
+    if 0 <= thresh < LEAST_THRESH_N:
+        wrong.append(
+            f"handover.force_thresh: at {thresh:g} N things would be let go by themselves; expected at least "
+            f"{LEAST_THRESH_N:g} N, or a negative number for the default of {DEFAULT_THRESH_N:g} N"
+        )
     return wrong + problems_alone(parameters)
 
 
@@ -217,4 +240,7 @@ TIDY = Task(
     problems=problems,
     randomization=lambda parameters: parameters.randomize,
     actor=living,
+    annotator=Annotator,
+    brief=("table.count=[2,2]", "table.shelved=[1,1]"),
+    bay_of=board_of,
 )

@@ -1,0 +1,77 @@
+"""Solids drawn into a picture as wire frames with their names, for films and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+
+from graspline.perception.outlines import Array, Lens
+from graspline.perception.solids import UNKNOWN, Solid
+from graspline.rendering.picture import Pixels
+from graspline.spatial.rotations import rotate
+
+_KNOWN_RGB, _UNKNOWN_RGB, _SHADE_RGB = (40, 230, 90), (255, 190, 40), (0, 0, 0)
+_TURN = np.arange(32) * (2 * np.pi / 32)
+_CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
+_SQUARE = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+# Nothing nearer to the camera is drawn.
+_NEAREST_M = 0.05
+_TEXT_SCALE, _TEXT_LIFT_PX = 0.45, 5
+
+
+def draw_solids(rgb: Pixels, position_m: Array, rotation: Array, fovy_rad: float, solids: Sequence[Solid]) -> Pixels:
+    """A copy of a picture with solids drawn in, seen from a camera pose (p_OC, R_OC), MuJoCo's camera frame."""
+    height, width = rgb.shape[:2]
+    lens = Lens(
+        position_m=np.asarray(position_m, float),
+        rotation=np.asarray(rotation, float),
+        focal_px=float(height / (2 * np.tan(fovy_rad / 2))),
+        width=width,
+        height=height,
+    )
+    drawn = np.ascontiguousarray(rgb).copy()
+    for solid in solids:
+        colour = _UNKNOWN_RGB if solid.name == UNKNOWN else _KNOWN_RGB
+        for line in _lines_m(solid):
+            _draw_line(drawn, lens, line, colour)
+        _write_name(drawn, lens, solid, colour)
+    return drawn
+
+
+def _lines_m(solid: Solid) -> list[Array]:
+    """Lines (V, 3) in O that show a solid."""
+    half, rings = solid.half_extents_m, []
+    if solid.shape == "ball":
+        for axes in ((0, 1), (0, 2), (1, 2)):
+            ring = np.zeros((len(_CIRCLE) + 1, 3))
+            ring[:, axes] = half[0] * np.concatenate([_CIRCLE, _CIRCLE[:1]])
+            rings.append(ring)
+    else:
+        outline = (_SQUARE if solid.shape == "box" else _CIRCLE) * half[:2]
+        closed = np.concatenate([outline, outline[:1]])
+        rings = [np.column_stack([closed, np.full(len(closed), z)]) for z in (-half[2], half[2])]
+        posts = outline[:: len(outline) // 4]
+        rings += [np.array([[x, y, -half[2]], [x, y, half[2]]]) for x, y in posts]
+    return [rotate(solid.rotation, ring) + solid.position_m for ring in rings]
+
+
+def _draw_line(drawn: Pixels, lens: Lens, line: Array, colour: tuple[int, int, int]) -> None:
+    ahead = -((line - lens.position_m) @ lens.rotation)[:, 2]
+    if (ahead < _NEAREST_M).any():
+        return
+    # OpenCV counts from the middle of a pixel, in fractions of it.
+    points = np.rint(lens.pixels(line) * 16).astype(np.int32)
+    cv2.polylines(drawn, [points], False, colour, 1, cv2.LINE_AA, 4)
+
+
+def _write_name(drawn: Pixels, lens: Lens, solid: Solid, colour: tuple[int, int, int]) -> None:
+    top = np.array([*solid.position_m[:2], solid.top_m])
+    if -((top - lens.position_m) @ lens.rotation)[2] < _NEAREST_M:
+        return
+    (wide, _), _ = cv2.getTextSize(solid.name, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, 1)
+    x, y = lens.pixels(top)
+    at = round(float(x)) - wide // 2, round(float(y)) - _TEXT_LIFT_PX
+    for rgb, thick in ((_SHADE_RGB, 3), (colour, 1)):
+        cv2.putText(drawn, solid.name, at, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, rgb, thick, cv2.LINE_AA)

@@ -1,0 +1,215 @@
+"""Whole-body plans around a table, on the real chain and a real collision world."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from graspline.grasping.hand_poses import HandPose, hand_poses
+from graspline.grasping.reaching import (
+    UP,
+    Reach,
+    ReachQuery,
+    Refused,
+    Step,
+    Surroundings,
+    go,
+    held_of,
+    order,
+    plan_reach,
+    straight_path,
+    tool_of,
+)
+from graspline.kinematics import hsr
+from graspline.motion.path import Path, check_path
+from graspline.perception.solids import Shape, Solid
+from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.hsr import HSR
+
+Array = NDArray[np.float64]
+WIDE_RAD = float(HSR.jaw_law.angle_rad(0.11))
+BACK_M, LIFT_M = 0.12, 0.08
+
+
+@functools.cache
+def world() -> WholeBodyWorld:
+    return WholeBodyWorld(HSR)
+
+
+def thing(name: str, at: tuple[float, float, float], half: tuple[float, float, float], shape: Shape = "box") -> Solid:
+    return Solid(
+        name=name,
+        shape=shape,
+        position_m=np.array(at),
+        quaternion=np.array([1.0, 0.0, 0.0, 0.0]),
+        half_extents_m=np.array(half),
+        position_sigma_m=0.0,
+        yaw_sigma_rad=0.0,
+    )
+
+
+TOP = thing("top", (1.3, 0.0, 0.70), (0.3, 0.4, 0.02))
+CAN = thing("can", (1.15, 0.0, 0.77), (0.033, 0.033, 0.05), "cylinder")
+POSES = hand_poses(CAN, ())
+
+
+def query(*more: Solid, start: Array = HSR.home) -> ReachQuery:
+    among = Surroundings(solids=(TOP, CAN, *more))
+    left = Surroundings(solids=(TOP, *more))
+    return ReachQuery(
+        start=start,
+        jaw_rad=WIDE_RAD,
+        inwards=Step(way_m=np.zeros(3), around=among, touching=(("hand", CAN),)),
+        onwards=(Step(way_m=LIFT_M * UP, around=left),),
+        seed=1,
+    )
+
+
+def plan(pose: HandPose, postures: Array, *more: Solid) -> Reach | Refused:
+    asked = query(*more)
+    inwards = replace(asked.inwards, way_m=BACK_M * pose.rotation[:, 0])
+    return plan_reach(HSR, world(), replace(asked, inwards=inwards), pose, postures)
+
+
+def first(*more: Solid) -> Reach | Refused:
+    pose, postures = order(HSR, POSES, HSR.home)[0]
+    return plan(pose, postures, *more)
+
+
+class TestOrder:
+    def test_all_that_come_from_the_top_are_last_and_postures_reach_their_pose(self) -> None:
+        found = order(HSR, POSES, HSR.home)
+        assert len(found) == len(POSES)
+        reached = [pose.top for pose, postures in found if len(postures)]
+        assert reached == sorted(reached)
+        for pose, postures in found[:3]:
+            tool, rotation = hsr.forward(postures)
+            np.testing.assert_allclose(tool, np.broadcast_to(tool_of(HSR, pose), tool.shape), atol=1e-9)
+            np.testing.assert_allclose(rotation, np.broadcast_to(pose.rotation, rotation.shape), atol=1e-9)
+
+    def test_a_hand_that_leans_counts_as_farther(self) -> None:
+        assert order(HSR, POSES, HSR.home)[0][0].pitch_rad == pytest.approx(0, abs=1e-9)
+
+    def test_what_no_posture_reaches_comes_after_everything_else(self) -> None:
+        high = replace(POSES[0], position_m=POSES[0].position_m + 2 * UP)
+        found = order(HSR, (high, *POSES), HSR.home)
+        assert found[-1][0] is high
+        assert len(found[-1][1]) == 0
+
+    def test_nothing_to_sort_is_nothing(self) -> None:
+        assert order(HSR, (), HSR.home) == []
+
+
+def test_the_tool_stands_back_by_what_open_fingertips_draw_back() -> None:
+    pose = POSES[0]
+    middle = HSR.jaw_law.middle_m(float(HSR.jaw_law.angle_rad(pose.width_m)))
+    np.testing.assert_allclose(tool_of(HSR, pose) + pose.rotation @ middle, pose.position_m, atol=1e-12)
+
+
+class TestPlanReach:
+    def test_the_way_ends_before_the_pose_from_where_the_hand_goes_straight(self) -> None:
+        found = first()
+        assert isinstance(found, Reach)
+        tool, rotation = hsr.forward(found.at)
+        np.testing.assert_allclose(tool, tool_of(HSR, found.pose), atol=1e-9)
+        before, same = hsr.forward(found.before)
+        np.testing.assert_allclose(tool - before, BACK_M * rotation[:, 0], atol=1e-9)
+        np.testing.assert_allclose(same, rotation, atol=1e-12)
+        np.testing.assert_allclose(found.way.positions[0], HSR.home, atol=1e-9)
+        np.testing.assert_allclose(found.way.end, found.before, atol=1e-9)
+        assert found.at[HSR.jaw] == found.before[HSR.jaw] == WIDE_RAD
+
+    def test_the_way_touches_nothing_and_keeps_limits(self) -> None:
+        found = first()
+        assert isinstance(found, Reach)
+        assert not check_path(found.way, HSR)
+        world().set((TOP, CAN))
+        assert world().first_collision(world().samples(found.way.positions), clearance_m=0.001) is None
+
+    def test_the_same_query_has_the_same_bits(self) -> None:
+        ways = [first() for _ in range(2)]
+        one, two = (each.way.positions for each in ways if isinstance(each, Reach))
+        assert one.tobytes() == two.tobytes()
+
+    def test_what_stands_in_the_straight_way_is_named(self) -> None:
+        pose, postures = order(HSR, POSES, HSR.home)[0]
+        x, y, _ = (CAN.position_m - 0.09 * pose.rotation[:, 0]).tolist()
+        found = plan(pose, postures[:1], thing("post", (x, y, 0.8), (0.01, 0.01, 0.08)))
+        assert isinstance(found, Refused)
+        assert "would meet post" in found.reason
+        assert str(found) == f"{pose.label}: {found.reason}"
+
+    def test_a_roof_over_the_thing_is_in_the_way_of_the_lift(self) -> None:
+        pose, postures = order(HSR, POSES, HSR.home)[0]
+        assert isinstance(plan(pose, postures[:1]), Reach)
+        found = plan(pose, postures[:1], thing("roof", (1.15, 0.0, 0.88), (0.1, 0.1, 0.01)))
+        assert isinstance(found, Refused)
+        assert "would meet roof" in found.reason
+
+    def test_a_pose_out_of_reach_says_which_joint_is_too_short(self) -> None:
+        high = replace(POSES[0], position_m=POSES[0].position_m + 2 * UP)
+        ((pose, postures),) = order(HSR, (high,), HSR.home)
+        found = plan(pose, postures)
+        assert isinstance(found, Refused)
+        assert found.reason == "no posture reaches it"
+        assert [each.name for each in found.evidence] == ["arm_lift"]
+        assert not found.evidence[0].passed
+
+
+class TestGo:
+    def test_without_a_goal_there_is_no_way(self) -> None:
+        nowhere = go(HSR, world(), Surroundings(solids=()), HSR.home, np.zeros((0, 11)), 0)
+        assert nowhere == "no posture reaches any goal"
+
+    def test_a_goal_inside_something_is_told_by_its_name(self) -> None:
+        goal = HSR.home.copy()
+        goal[0] = 1.3
+        why = go(HSR, world(), Surroundings(solids=(TOP,)), HSR.home, goal[None], 0)
+        assert isinstance(why, str)
+        assert "top" in why
+
+    def test_a_goal_behind_something_is_reached_around_it(self) -> None:
+        goal = HSR.home.copy()
+        goal[0] = 2.2
+        path = go(HSR, world(), Surroundings(solids=(TOP,)), HSR.home, goal[None], 3)
+        assert isinstance(path, Path)
+        assert np.abs(path.positions[:, 1]).max() > 0.4
+        world().set((TOP,))
+        assert world().first_collision(world().samples(path.positions), clearance_m=0.001) is None
+
+    def test_a_slower_way_takes_longer(self) -> None:
+        goal = HSR.home.copy()
+        goal[1] = -0.5
+        fast, slow = (go(HSR, world(), Surroundings(solids=()), HSR.home, goal[None], 0, speed) for speed in (1.0, 0.5))
+        assert isinstance(fast, Path)
+        assert isinstance(slow, Path)
+        assert slow.duration_s > 1.2 * fast.duration_s
+
+
+class TestStraightPath:
+    def test_the_hand_goes_by_the_way_and_keeps_its_rotation(self) -> None:
+        way = np.array([0.05, -0.10, 0.08])
+        path = straight_path(HSR, HSR.home, way)
+        tools, rotations = hsr.forward(path.positions)
+        np.testing.assert_allclose(tools[-1] - tools[0], way, atol=1e-9)
+        np.testing.assert_allclose(rotations, np.broadcast_to(rotations[0], rotations.shape), atol=1e-9)
+        along = (tools - tools[0]) @ way / np.linalg.norm(way)
+        np.testing.assert_allclose(tools - tools[0], along[:, None] * way / np.linalg.norm(way), atol=1e-6)
+        assert not check_path(path, HSR)
+
+    def test_what_the_lift_cannot_do_is_left_out(self) -> None:
+        path = straight_path(HSR, HSR.home, np.array([0.1, 0.0, 1.0]))
+        assert path.end[3] == HSR.limits.upper[3]
+        assert path.end[0] == pytest.approx(0.1)
+
+
+def test_what_is_held_is_where_it_was_when_the_hand_closed() -> None:
+    tool, rotation = hsr.forward(HSR.home)
+    held = held_of(CAN, tool, rotation)
+    np.testing.assert_allclose(tool + rotation @ held.p_TO_m, CAN.position_m, atol=1e-12)
+    np.testing.assert_allclose(rotation @ held.R_TO, CAN.rotation, atol=1e-12)
+    assert held.shape == "cylinder"

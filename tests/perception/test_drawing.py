@@ -1,0 +1,40 @@
+"""Solids drawn into a picture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graspline.perception.drawing import draw_solids
+from graspline.perception.solids import Shape, Solid
+
+from .depth_pictures import CAMERA_M, FOVY_RAD, R_OC
+
+
+def solid(shape: Shape, x_m: float = 1.0) -> Solid:
+    return Solid(
+        name="mug",
+        shape=shape,
+        position_m=np.array([x_m, 0.0, 0.75]),
+        quaternion=np.array([1.0, 0.0, 0.0, 0.0]),
+        half_extents_m=np.full(3, 0.04),
+        position_sigma_m=0.001,
+        yaw_sigma_rad=0.0,
+    )
+
+
+@pytest.mark.parametrize("shape", ["box", "cylinder", "ball"])
+def test_lines_are_drawn_where_a_solid_is_seen_and_only_there(shape: Shape) -> None:
+    blank = np.zeros((240, 320, 3), np.uint8)
+    drawn = draw_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid(shape)])
+    rows, columns = np.nonzero(drawn.any(axis=-1))
+    assert not blank.any()
+    # Straight ahead, a little above the middle: 8 cm at a metre, and a word above.
+    assert abs(columns.mean() - 159.5) < 4
+    assert np.ptp(columns) < 60
+    assert 60 < rows.min() < rows.max() < 180
+
+
+def test_what_is_behind_the_camera_is_not_drawn() -> None:
+    blank = np.zeros((240, 320, 3), np.uint8)
+    assert not draw_solids(blank, CAMERA_M, R_OC, FOVY_RAD, [solid("box", -1.0), solid("ball", -1.0)]).any()

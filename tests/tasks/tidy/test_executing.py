@@ -1,0 +1,268 @@
+"""A thing is taken up: which grasp first, every way to miss or lose it, and what is known of it then."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graspline.evidence import passes
+from graspline.grasping.hand_poses import HandPose, hand_poses
+from graspline.grasping.reaching import UP, Reach, order, straight_path, tool_of
+from graspline.kinematics import hsr
+from graspline.motion.guards import BothPadsTouch, ForceAbove, HoldLost, TrackingError
+from graspline.perception.solids import Solid
+from graspline.robots.hsr import HSR
+from graspline.scenes.household import item_of
+from graspline.tasks.tidy.executing import (
+    approach,
+    back_off,
+    close,
+    execute_grasp,
+    first_reach,
+    leave,
+    lift,
+    plan_grasp,
+    reach_in,
+    sort_poses,
+)
+from graspline.tasks.tidy.moving import around
+from graspline.tasks.tidy.task import collision_world
+
+from .stagecraft import HAND_KG, HOUSE, READY, SETTINGS, TABLE_M, answer, drive, motions, played, settings, solid
+
+CAN = solid("soup_can", (1.15, 0.0, TABLE_M))
+BOX = solid("cracker_box", (1.15, 0.0, TABLE_M))
+NEIGHBOUR = solid("juice_can", (1.12, 0.25, TABLE_M))
+HOLDING = (20.0, 20.0)
+
+
+def poses_of(thing: Solid) -> tuple[HandPose, ...]:
+    return hand_poses(thing, item_of(thing.name).grasps)
+
+
+@functools.cache
+def reached() -> Reach:
+    """A plan for the can, alone on the table but for one neighbour."""
+    todo = order(HSR, poses_of(CAN), READY)
+    found, _, _ = first_reach(HSR, collision_world(), SETTINGS, around(HOUSE, (CAN, NEIGHBOUR)), CAN, READY, todo)
+    assert found is not None
+    return found
+
+
+def at_can() -> Any:
+    """The moment at which the can is between the fingers."""
+    return answer(reached().at)
+
+
+def width_rad(more_m: float = 0.0) -> float:
+    return float(HSR.jaw_law.angle_rad(0.067 + more_m))
+
+
+class TestSortPoses:
+    def todo(self, thing: Solid) -> list[HandPose]:
+        stage = sort_poses(answer(READY), HSR, HOUSE, SETTINGS, poses_of(thing), thing, thing.name)
+        return [pose for pose, postures in drive(stage)[1].data.todo if len(postures)]
+
+    def test_those_from_the_top_are_last(self) -> None:
+        tops = [pose.top for pose in self.todo(CAN)]
+        assert any(tops)
+        assert tops == sorted(tops)
+
+    def test_a_tall_box_is_taken_so_that_it_fits_on_its_board_if_it_can_be(self) -> None:
+        poses = self.todo(BOX)
+        assert len(poses) > 10
+        # From the board's floor to the top of the hand.
+        high = [float(tool_of(HSR, pose)[2] - BOX.bottom_m + 0.23 * max(-pose.rotation[2, 0], 0.0)) for pose in poses]
+        assert high[0] < 0.3
+        assert poses[-1].pitch_rad > poses[0].pitch_rad
+
+    def test_what_nothing_reaches_is_said_before_anything_moves(self) -> None:
+        far = solid("soup_can", (1.15, 0.0, 1.9))
+        asked, outcome = drive(sort_poses(answer(READY), HSR, HOUSE, SETTINGS, poses_of(far), far, far.name))
+        assert outcome.name == "unreachable"
+        assert not motions(asked)
+
+
+class TestPlanGrasp:
+    def outcome(self, *things: Solid, every: int = 1) -> Any:
+        """With every so manieth of the poses."""
+        todo = tuple(order(HSR, poses_of(CAN), READY))[::every]
+        stage = plan_grasp(answer(READY, mass_kg=0.7), HSR, collision_world(), HOUSE, SETTINGS, things, CAN, todo, ())
+        return drive(stage)[1]
+
+    def test_the_first_that_works_is_planned_and_those_after_it_are_kept(self) -> None:
+        outcome = self.outcome(CAN, NEIGHBOUR)
+        assert outcome.name == "planned"
+        assert not outcome.data.reach.pose.top
+        assert len(outcome.data.todo) + len(outcome.data.refused) + 1 == len(poses_of(CAN))
+        assert outcome.data.hand_kg == pytest.approx(0.7)
+
+    def test_a_fence_around_the_thing_leaves_grasps_from_above_it(self) -> None:
+        fence = tuple(
+            solid(
+                at=(1.15 + 0.14 * dx, 0.14 * dy, TABLE_M), half_m=(0.01 + 0.13 * abs(dy), 0.01 + 0.13 * abs(dx), 0.08)
+            )
+            for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1))
+        )
+        outcome = self.outcome(CAN, *fence, every=6)
+        assert outcome.name == "planned"
+        assert outcome.data.reach.pose.pitch_rad > 0.5
+        assert any("would meet unknown" in each.reason for each in outcome.data.refused)
+
+    def test_under_a_lid_nothing_is_left_and_evidence_says_why(self) -> None:
+        cage = solid(at=(1.15, 0.0, TABLE_M + 0.11), half_m=(0.25, 0.25, 0.15))
+        outcome = self.outcome(CAN, cage, every=12)
+        assert (outcome.name, outcome.about) == ("none_left", "soup_can")
+        assert outcome.evidence
+        assert not any(each.passed for each in outcome.evidence)
+        assert any("unknown" in each.name for each in outcome.evidence)
+
+    def test_the_hand_opens_wider_than_the_thing(self) -> None:
+        assert HSR.jaw_law.gap_m(reached().at[HSR.jaw]) == pytest.approx(0.067 + SETTINGS.grasp.wider_m, abs=1e-6)
+
+
+class TestReachIn:
+    def test_the_way_to_the_thing_is_watched(self) -> None:
+        assert drive(approach(answer(READY), HSR, reached()))[1].name == "there"
+        _, outcome = drive(approach(answer(READY), HSR, reached()), played(by={"approach": TrackingError}))
+        assert outcome.name == "blocked"
+
+    def test_the_hand_ends_around_the_thing(self) -> None:
+        asked, outcome = drive(reach_in(answer(reached().before), HSR, SETTINGS, reached()))
+        assert outcome.name == "around"
+        np.testing.assert_allclose(asked[0].path.end, reached().at, atol=1e-9)
+
+    def test_a_finger_that_meets_something_stops_it(self) -> None:
+        stage = reach_in(answer(reached().before), HSR, SETTINGS, reached())
+        _, outcome = drive(stage, played(by={"reach": ForceAbove}))
+        assert outcome.name == "blocked"
+
+
+class TestClose:
+    def outcome(self, **feels: Any) -> Any:
+        stage = close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can")
+        return drive(stage, played(by={"close": BothPadsTouch}, **feels))[1]
+
+    def test_both_pads_and_the_width_make_a_grip(self) -> None:
+        outcome = self.outcome(pads_n=HOLDING, jaw_rad=width_rad())
+        assert (outcome.name, outcome.about) == ("closed", "soup_can")
+        assert passes(outcome.evidence)
+
+    @pytest.mark.parametrize(
+        ("pads_n", "more_m"), [((20.0, 0.0), 0.0), ((0.0, 0.0), -0.067), (HOLDING, -0.02), (HOLDING, 0.02)]
+    )
+    def test_anything_less_is_a_miss(self, pads_n: tuple[float, float], more_m: float) -> None:
+        outcome = self.outcome(pads_n=pads_n, jaw_rad=width_rad(more_m))
+        assert outcome.name == "missed"
+        assert not passes(outcome.evidence)
+
+    def test_the_plane_it_stood_on_is_known_in_the_hand(self) -> None:
+        grip = self.outcome(pads_n=HOLDING, jaw_rad=width_rad()).data.grip
+        joints = reached().at.copy()
+        joints[HSR.jaw] = width_rad()
+        tool, rotation = hsr.forward(joints)
+        bottom = tool + rotation @ grip.p_TB_m
+        np.testing.assert_allclose(bottom, [1.15, 0.0, TABLE_M], atol=1e-6)
+        np.testing.assert_allclose(rotation @ grip.X_TB[:3, :3], np.eye(3), atol=1e-9)
+        assert (grip.name, grip.top) == ("soup_can", reached().pose.top)
+
+    def test_it_squeezes_past_the_touch_and_no_further_than_shut(self) -> None:
+        stage = close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can")
+        asked, _ = drive(stage, played(by={"close": BothPadsTouch}, pads_n=HOLDING, jaw_rad=width_rad()))
+        told = motions(asked)["squeeze"].path.end[HSR.jaw]
+        assert told == pytest.approx(width_rad() - SETTINGS.grasp.squeeze_rad)
+        empty, _ = drive(close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can"))
+        assert motions(empty)["squeeze"].path.end[HSR.jaw] >= HSR.limits.lower[HSR.jaw]
+
+
+def held() -> Any:
+    stage = close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can")
+    return drive(stage, played(by={"close": BothPadsTouch}, pads_n=HOLDING, jaw_rad=width_rad()))[1].data.grip
+
+
+class TestLift:
+    def outcome(self, by: dict[str, type] | None = None, **feels: Any) -> Any:
+        feels = {"pads_n": HOLDING, "jaw_rad": width_rad(), "mass_kg": HAND_KG + 0.35, **feels}
+        return drive(lift(at_can(), HSR, SETTINGS, HAND_KG, held()), played(by=by, **feels))[1]
+
+    def test_what_weighs_something_is_held(self) -> None:
+        outcome = self.outcome()
+        assert outcome.name == "lifted"
+        assert outcome.data.grip.mass_kg == pytest.approx(HAND_KG + 0.35)
+
+    def test_what_weighs_nothing_or_is_not_felt_is_not(self) -> None:
+        for feels in ({"mass_kg": HAND_KG + 0.01}, {"pads_n": (20.0, 0.1)}):
+            outcome = self.outcome(**feels)
+            assert outcome.name == "lost"
+            assert not passes(outcome.evidence)
+
+    @pytest.mark.parametrize(
+        ("by", "name"),
+        [
+            ({"lift": HoldLost}, "lost"),
+            ({"lift": TrackingError}, "blocked"),
+            ({"weigh": HoldLost}, "lost"),
+        ],
+    )
+    def test_what_ends_it_has_a_name(self, by: dict[str, type], name: str) -> None:
+        assert self.outcome(by).name == name
+
+    def test_it_goes_straight_up(self) -> None:
+        asked, _ = drive(lift(at_can(), HSR, SETTINGS, HAND_KG, held()), played(pads_n=HOLDING))
+        tools, _ = hsr.forward(motions(asked)["lift"].path.positions)
+        np.testing.assert_allclose(tools[-1] - tools[0], SETTINGS.grasp.lift_m * UP, atol=1e-9)
+
+
+class TestLeave:
+    def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
+        up = straight_path(HSR, reached().at, SETTINGS.grasp.lift_m * UP).end
+        stage = leave(answer(up), HSR, collision_world(), HOUSE, SETTINGS, (CAN, NEIGHBOUR), CAN, held())
+        return drive(stage, played(by=by, pads_n=HOLDING))
+
+    def test_it_ends_before_the_table_with_the_thing_upright(self) -> None:
+        asked, outcome = self.asked()
+        assert outcome.name == "away"
+        grip = outcome.data.grip
+        np.testing.assert_array_equal(outcome.data.placement_surface_to_wrist, grip.X_TB)
+        assert outcome.data.top_grasp is grip.top
+        end = motions(asked)["travel"].path.end
+        np.testing.assert_allclose(end[0], 0.25, atol=0.5)
+        _, rotation = hsr.forward(end)
+        np.testing.assert_allclose((rotation @ grip.X_TB[:3, :3])[2], UP, atol=1e-9)
+        assert any(isinstance(guard, HoldLost) for guard in motions(asked)["travel"].guards)
+
+    @pytest.mark.parametrize(("by", "name"), [(HoldLost, "lost"), (TrackingError, "blocked")])
+    def test_what_ends_it_has_a_name(self, by: type, name: str) -> None:
+        assert self.asked({"travel": by})[1].name == name
+
+
+def test_a_hand_that_missed_opens_and_leaves_the_way_it_came() -> None:
+    shut = reached().at.copy()
+    shut[HSR.jaw] = 0.0
+    asked, outcome = drive(back_off(answer(shut), HSR, SETTINGS, reached()))
+    assert outcome.name == "ready"
+    np.testing.assert_allclose(motions(asked)["open"].path.end, reached().at, atol=1e-9)
+    np.testing.assert_allclose(motions(asked)["back_off"].path.end, reached().before, atol=1e-9)
+
+
+def test_plans_are_made_from_what_is_believed_and_nothing_else() -> None:
+    todo = order(HSR, poses_of(CAN), READY)
+    ways = [
+        first_reach(HSR, collision_world(), SETTINGS, around(HOUSE, (thing,)), thing, READY, todo)[0]
+        for thing in (CAN, replace(CAN))
+    ]
+    one, two = (each.way.positions for each in ways if each is not None)
+    assert one.tobytes() == two.tobytes()
+
+
+def test_the_component_ends_by_the_names_it_is_known_by() -> None:
+    machine = execute_grasp(SETTINGS)
+    assert set(machine.outcomes) == {"execute_grasp_success", "failed_to_grasp"}
+    assert machine.successes == ("execute_grasp_success",)
+    assert {"placement_surface_to_wrist", "top_grasp"} <= set(machine.gives)
+    assert {"grasp_poses", "grasp_object_bb", "grasp_object_name"} <= set(machine.inputs)
+    assert execute_grasp(settings("retries.grasps=7")).budgets == {"grasps": 7}

@@ -1,0 +1,119 @@
+"""A look at the table, the thing that is wanted, and how to take it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graspline.evidence import passes
+from graspline.perception.solids import Solid
+from graspline.robots.hsr import HSR
+from graspline.tasks.tidy import sight
+from graspline.tasks.tidy.finding import choose, find_grasp, find_poses, look
+from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.sight import Eye, TableSeen
+
+from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, sees, settings, solid
+
+NEAR, FAR = solid("mug", (1.1, 0.0, TABLE_M)), solid("apple", (1.4, 0.2, TABLE_M))
+
+
+def found_poses(thing: Solid) -> Any:
+    return drive(find_poses(HSR, SETTINGS, thing))[1]
+
+
+class TestLook:
+    def test_what_is_seen_is_handed_on_with_the_table_where_it_was_seen(self) -> None:
+        house = House(table=HOUSE.table.moved((0.01, 0.0, 0.0), 0.0), shelf=HOUSE.shelf)
+        seen = TableSeen(things=(NEAR, FAR), house=house)
+        _, outcome = drive(look(answer(READY), sees(seen), HOUSE))
+        assert outcome.name == "seen"
+        assert outcome.data.things == (NEAR, FAR)
+        assert outcome.data.house is house
+
+    def test_no_table_is_no_crash(self) -> None:
+        # Black pictures without any depth.
+        _, outcome = drive(look(answer(READY), Eye(), HOUSE))
+        assert outcome.name == "no_table"
+
+    @pytest.mark.parametrize("error", [ValueError("no points"), ZeroDivisionError("0"), IndexError("out of range")])
+    def test_a_detector_that_raises_has_failed_with_its_words(
+        self, error: Exception, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def raising(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr(sight, "see_tabletop", raising)
+        _, outcome = drive(look(answer(READY), Eye(), HOUSE))
+        assert (outcome.name, outcome.about) == ("failed", f"{type(error).__name__}: {error}")
+
+
+class TestChoose:
+    def test_without_a_name_it_is_the_closest(self) -> None:
+        for things in ((NEAR, FAR), (FAR, NEAR)):
+            outcome = choose(answer(READY), things, "")
+            assert outcome.about == "mug"
+            assert outcome.name == "chosen"
+            assert outcome.data.grasp_object_bb is NEAR
+            assert outcome.data.grasp_object_name == "mug"
+
+    def test_a_name_wins_over_distance_and_of_two_the_closer_is_taken(self) -> None:
+        outcome = choose(answer(READY), (NEAR, FAR, solid("apple", (1.2, 0.0, TABLE_M))), "apple")
+        assert outcome.name == "chosen"
+        assert outcome.data.grasp_object_bb.position_m[0] == 1.2
+
+    def test_what_is_not_there_is_not_replaced(self) -> None:
+        outcome = choose(answer(READY), (NEAR, FAR), "tea_box")
+        assert (outcome.name, outcome.about) == ("not_there", "tea_box")
+        assert not passes(outcome.evidence)
+
+    def test_an_empty_table_is_empty(self) -> None:
+        assert choose(answer(READY), (), "mug").name == "empty"
+
+
+class TestFindPoses:
+    def test_known_things_are_taken_as_annotated(self) -> None:
+        outcome = found_poses(solid("mug"))
+        assert outcome.name == "found"
+        # Nobody takes a mug by its handle's side.
+        assert all(each.top or each.rotation[0, 0] > 0 for each in outcome.data.grasp_poses)
+
+    def test_unknown_things_are_taken_by_their_shape(self) -> None:
+        outcome = found_poses(solid(half_m=(0.03, 0.04, 0.06)))
+        assert {round(each.width_m, 3) for each in outcome.data.grasp_poses} == {0.06, 0.08}
+        assert any(each.top for each in outcome.data.grasp_poses)
+
+    def test_evidence_tells_box_and_first_pose(self) -> None:
+        can = solid("soup_can")
+        outcome = found_poses(can)
+        told = {each.name: each.value for each in outcome.evidence}
+        assert told["grasp_poses"] == len(outcome.data.grasp_poses)
+        np.testing.assert_allclose([told[f"grasp_object_bb.{axis}"] for axis in "xyz"], can.position_m)
+        assert told["grasp_pose.width"] == pytest.approx(0.067)
+        assert passes(outcome.evidence)
+
+    @pytest.mark.parametrize(
+        "thing",
+        [
+            solid(half_m=(0.08, 0.08, 0.06)),
+            solid(half_m=(0.055, 0.055, 0.06)),
+            solid(shape="cylinder", half_m=(0.08, 0.08, 0.06)),
+            solid(shape="ball", half_m=(0.07, 0.07, 0.07)),
+        ],
+    )
+    def test_what_the_hand_does_not_open_for_is_refused_with_its_width(self, thing: Solid) -> None:
+        outcome = found_poses(thing)
+        assert outcome.name == "too_wide"
+        (width,) = outcome.evidence
+        assert width.value == pytest.approx(2 * thing.half_extents_m[0])
+        assert not width.passed
+
+
+def test_the_component_ends_by_the_names_it_is_known_by() -> None:
+    machine = find_grasp(SETTINGS)
+    assert set(machine.outcomes) == {"end_find_grasp", "failed"}
+    assert machine.successes == ("end_find_grasp",)
+    assert {"grasp_poses", "grasp_object_bb", "grasp_object_name"} <= set(machine.gives)
+    assert find_grasp(settings("retries.looks=7")).budgets == {"looks": 7}

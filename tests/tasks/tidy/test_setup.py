@@ -1,0 +1,54 @@
+"""Before the table: hand open, arm out of view, eyes on the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graspline.kinematics import hsr
+from graspline.motion.guards import TrackingError
+from graspline.robots.hsr import HSR
+from graspline.tasks.tidy.setup import face_table, open_hand, robot_setup
+from graspline.tasks.tidy.task import collision_world
+
+from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, motions, played, settings
+
+
+def test_the_hand_is_as_open_as_at_home() -> None:
+    shut = READY.copy()
+    shut[HSR.jaw] = 0.0
+    asked, outcome = drive(open_hand(answer(shut), HSR))
+    assert outcome.name == "open"
+    assert asked[0].path.end[HSR.jaw] == pytest.approx(HSR.home[HSR.jaw])
+
+
+def test_it_ends_before_the_table_and_looks_at_it() -> None:
+    asked, outcome = drive(face_table(answer(HSR.home), HSR, collision_world(), HOUSE))
+    assert outcome.name == "facing"
+    end = motions(asked)["travel"].path.end
+    assert end[:3] == pytest.approx([0.25, 0.0, 0.0])
+    camera, rotation = hsr.head_camera(end)
+    ahead = np.array([1.3, 0.0, TABLE_M]) - camera
+    assert -rotation[:, 2] @ ahead > 0.99 * np.linalg.norm(ahead)
+
+
+def test_a_table_that_was_seen_elsewhere_is_faced_there() -> None:
+    moved = HOUSE.raised("table", 0.0)
+    moved = type(moved)(table=moved.table.moved((0.05, 0.02, 0.0), 0.1), shelf=moved.shelf)
+    asked, _ = drive(face_table(answer(HSR.home), HSR, collision_world(), moved))
+    assert motions(asked)["travel"].path.end[2] == pytest.approx(0.1)
+
+
+def test_something_in_the_way_is_said() -> None:
+    _, outcome = drive(
+        face_table(answer(HSR.home), HSR, collision_world(), HOUSE), played(by={"travel": TrackingError})
+    )
+    assert outcome.name == "blocked"
+    assert outcome.evidence[0].name == "tracking_error"
+
+
+def test_the_component_ends_by_the_names_it_is_known_by() -> None:
+    machine = robot_setup(SETTINGS)
+    assert set(machine.outcomes) == {"setup_succeeded", "setup_failed"}
+    assert machine.successes == ("setup_succeeded",)
+    assert robot_setup(settings("retries.ways=7")).budgets == {"ways": 7}
