@@ -76,11 +76,11 @@ def test_known_grasps_turn_with_the_solid_and_stand_in_for_those_of_its_shape() 
 
 
 def test_hands_from_the_top_are_those_that_look_steeply_down() -> None:
-    for shape, half in HALF_M.items():
+    for shape in HALF_M:
         kinds = [grasp.kind for grasp in grasps_of_shape(solid(shape))]
         tops = [pose.top for pose in hand_poses(solid(shape), ())]
-        assert any(tops) == ("top" in kinds)
-        assert any(tops) and not all(tops), half
+        assert set(tops) == {True, False}
+        assert "top" in kinds
     steep = [pose.pitch_rad for pose in hand_poses(solid(), ()) if pose.top]
     assert min(steep) >= TOP_RAD
 

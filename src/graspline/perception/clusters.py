@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from graspline.perception.clouds import Flags, Image, Indices
+from graspline.perception.clouds import Flags, Image, Indices, View
 from graspline.perception.patches import Labels, colours_without_light, find_patches
 from graspline.perception.silhouettes import beyond_px
 from graspline.perception.standing import Ground
@@ -25,7 +25,7 @@ _SHARED, _SLACK_M = 0.5, 0.003
 # A patch that floats begins at this height at least, and what is seen so far below it is behind it: nothing hides its
 # foot.
 _FLOATS_M, _BELOW_PX = 0.012, (2, 3, 4, 5)
-# Slivers, and parts that float, are this near to what they are a part of.
+# Slivers, and parts that float, are this near to what they are a part of; handles stick out of their own colour.
 _ATTACHED_M, _HANGING_M = 0.02, 0.08
 # Patches of fewer pixels, or of less than this share of what they touch, are part of it if they have its colour.
 _SLIVER_PX, _SLIVER_SHARE = 60, 0.06
@@ -82,7 +82,7 @@ def find_clusters(ground: Ground, mask: Flags) -> list[Cluster]:
     pieces = _pieces(ground, labels)
     contacts = _contacts(labels, ground.view.points_m)
     _join_overlapping(pieces, contacts)
-    _join_floating(pieces, contacts, ground.view.inverse)
+    _join_floating(pieces, contacts, ground.view)
     _join_slivers(pieces, contacts)
     return [Cluster(rows=each.rows, columns=each.columns) for each in pieces.values() if len(each.rows) >= _LEAST_PX]
 
@@ -206,16 +206,19 @@ def _share_within(one: _Piece, other: _Piece) -> float:
     return float((beyond_px(other.footprint, one.sample[:, :2]) > -_SLACK_M).mean())
 
 
-def _join_floating(pieces: dict[int, _Piece], contacts: Contacts, inverse: Image) -> None:
+def _join_floating(pieces: dict[int, _Piece], contacts: Contacts, view: View) -> None:
     """Join what hangs in the air with what it hangs on."""
     for label in sorted(pieces, key=lambda each: pieces[each].pixels):
         piece = pieces[label]
-        if piece.low_m < _FLOATS_M or not _is_free_below(piece, inverse):
+        # The lowest parts of things are lost in noise.
+        noise = view.sigma / float(np.median(view.inverse[piece.rows, piece.columns])) ** 2
+        if piece.low_m < _FLOATS_M + noise or not _is_free_below(piece, view.inverse):
             continue
         apart = _neighbours(contacts, label) or _alike_nearby(pieces, label)
-        nearest = min(apart, key=lambda each: apart[each], default=label)
-        if nearest != label and apart[nearest] < _HANGING_M:
-            _join(pieces, contacts, nearest, label)
+        limits = {each: _HANGING_M if _are_alike(piece, pieces[each]) else _ATTACHED_M for each in apart}
+        near = [each for each in apart if apart[each] < limits[each]]
+        if near:
+            _join(pieces, contacts, min(near, key=lambda each: apart[each]), label)
 
 
 def _alike_nearby(pieces: dict[int, _Piece], label: int) -> dict[int, float]:

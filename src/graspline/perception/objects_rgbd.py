@@ -6,6 +6,7 @@ hidden, stays at what was believed beforehand, and the error says so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -129,6 +130,17 @@ def misfits_of(sighting: Sighting, shape: Shape, uprights: Array) -> Array:
     found, hit = inverse_depths(shape, uprights, sighting.lens.position_m, sighting.rays)
     deep = np.where(hit, (found - sighting.inverse) / sighting.sigma, _MOST_SIGMAS)
     return np.minimum(np.concatenate([off, deep], axis=1) ** 2, _MOST_SIGMAS**2).mean(axis=1)
+
+
+def of_unknown_size(sighting: Sighting, fits: Sequence[Fit]) -> Fit:
+    """The first of these fits, its error grown by what is hidden and by where other shapes as good would be."""
+    best = with_unseen(sighting, fits[0])
+    covariance = best.covariance.copy()
+    for rival in fits[1:]:
+        if rival.misfit < best.misfit + _AS_GOOD:
+            off = rival.upright[:2] - best.upright[:2]
+            covariance[:2, :2] += np.outer(off, off) + with_unseen(sighting, rival).covariance[:2, :2]
+    return replace(best, covariance=covariance)
 
 
 def with_unseen(sighting: Sighting, fit: Fit) -> Fit:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graspline.perception.objects_rgbd import Fit, fit_pose, misfits_of, with_unseen
+from graspline.perception.objects_rgbd import Fit, fit_pose, misfits_of, of_unknown_size
 from graspline.perception.outlines import Array
 from graspline.perception.shape_starts import find_circle
 from graspline.perception.sightings import Sighting
@@ -51,7 +51,7 @@ def recognise(sighting: Sighting, fits: Sequence[Fit], models: Sequence[KnownMod
 
     `fits` are of any size, the best first.
     """
-    best = Recognition(name=UNKNOWN, score=0.0, fit=with_unseen(sighting, fits[0]))
+    best = Recognition(name=UNKNOWN, score=0.0, fit=of_unknown_size(sighting, fits))
     for model in models:
         off = colour_off(sighting.colour, model)
         if off > _MOST_COLOUR:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -19,7 +19,7 @@ from graspline.perception.sightings import Sighting, sighting_of
 from graspline.perception.solids import Solid
 from graspline.perception.standing import Ground, ground_of, standing_pixels
 from graspline.perception.surfaces import Surface, surface_of
-from graspline.perception.uprights import HIGH, YAW, X, Y, footprint_m, half_extents_m
+from graspline.perception.uprights import HIGH, WIDE, YAW, X, Y, footprint_m, half_extents_m
 from graspline.rendering.picture import Picture
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 
@@ -29,7 +29,7 @@ _OVERLAP = 0.2
 _TOGETHER, _OVERLAPPING = 0.5, 2.0
 # Parts of one thing, of one colour, that something hides the middle of are no farther apart.
 _APART_M, _ALIKE, _HIDDEN_SHARE = 0.12, 0.03, 0.1
-_TOUCHING_M = 0.02
+_TOUCHING_M, _HANDLE_SLACK_M = 0.02, 0.012
 # A part of a thing that does not fit it has this share of its pixels at most.
 _LEFTOVER = 0.25
 # What fits make of noise is too good by this; and nothing is known better than to so much of the noise of 1 / depth.
@@ -125,18 +125,35 @@ def _joined(ground: Ground, seen: list[_Seen], models: Sequence[KnownModel]) -> 
 
 def _union(ground: Ground, large: _Seen, small: _Seen, models: Sequence[KnownModel]) -> _Seen | None:
     """Both as one thing, if they are; what stands in another and fits nothing is nothing."""
+    cluster = Cluster(
+        rows=np.concatenate([large.cluster.rows, small.cluster.rows]),
+        columns=np.concatenate([large.cluster.columns, small.cluster.columns]),
+    )
+    if _is_handle(large, small):
+        return replace(large, cluster=cluster)
     overlapping = _overlap(large, small) > _OVERLAP or _are_namesakes(large, small)
     if not overlapping and not _may_be_halves(large, small):
         return None
-    rows = np.concatenate([large.cluster.rows, small.cluster.rows])
-    columns = np.concatenate([large.cluster.columns, small.cluster.columns])
-    both = _see(ground, Cluster(rows=rows, columns=columns), models)
+    both = _see(ground, cluster, models)
     counts = len(large.cluster.rows), len(small.cluster.rows)
     misfits = large.recognition.fit.misfit, small.recognition.fit.misfit
     apart = (counts[0] * misfits[0] + counts[1] * misfits[1]) / sum(counts)
     if both.recognition.fit.misfit < apart + (_OVERLAPPING if overlapping else _TOGETHER):
         return both
     return large if overlapping and counts[1] < _LEFTOVER * counts[0] else None
+
+
+def _is_handle(large: _Seen, small: _Seen) -> bool:
+    """Whether a small part is where the handle of something known may be, and has its colour."""
+    model, fit = large.recognition.model, large.recognition.fit
+    if model is None or not model.handle_m or not _are_alike(large, small):
+        return False
+    away = np.hypot(*(small.sighting.points_m[:, :2] - fit.upright[[X, Y]]).T)
+    return bool(np.percentile(away, 90) < fit.upright[WIDE] + model.handle_m + _HANDLE_SLACK_M)
+
+
+def _are_alike(one: _Seen, other: _Seen) -> bool:
+    return bool(np.abs(one.sighting.colour - other.sighting.colour).max() < _ALIKE)
 
 
 def _overlap(one: _Seen, other: _Seen) -> float:
@@ -161,12 +178,8 @@ def _apart_m(one: _Seen, other: _Seen) -> float:
 
 def _may_be_halves(one: _Seen, other: _Seen) -> bool:
     """Whether two have one colour, are near each other, and something hides where each of them ends."""
-    sightings = one.sighting, other.sighting
-    if np.abs(sightings[0].colour - sightings[1].colour).max() > _ALIKE:
-        return False
-    if any(_hidden_share(each) < _HIDDEN_SHARE for each in sightings):
-        return False
-    return _apart_m(one, other) < _APART_M
+    hidden = all(_hidden_share(each.sighting) >= _HIDDEN_SHARE for each in (one, other))
+    return hidden and _are_alike(one, other) and _apart_m(one, other) < _APART_M
 
 
 def _hidden_share(sighting: Sighting) -> float:

@@ -195,8 +195,7 @@ class TestLift:
         assert outcome.data.grip.mass_kg == pytest.approx(HAND_KG + 0.35)
 
     def test_what_weighs_nothing_or_is_not_felt_is_not(self) -> None:
-        for feels in ({"mass_kg": HAND_KG + 0.01}, {"pads_n": (20.0, 0.1)}):
-            outcome = self.outcome(**feels)
+        for outcome in (self.outcome(mass_kg=HAND_KG + 0.01), self.outcome(pads_n=(20.0, 0.1))):
             assert outcome.name == "lost"
             assert not passes(outcome.evidence)
 

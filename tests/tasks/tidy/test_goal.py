@@ -50,19 +50,24 @@ def thing(name: str, start: Array, now: Array | None = None, quaternion: Array =
     )
 
 
-def truth(tool_m: Array | None = None, pads_n: tuple[float, float] = (0.0, 0.0), **things: Thing) -> Snapshot:
+def truth(**things: Thing) -> Snapshot:
     """These things, all others out of sight."""
     parked = {item.name: thing(item.name, np.array(parked_m(item.name))) for item in ITEMS}
     return Snapshot(
         objects=parked | things,
         places={},
-        tool_m=np.array([0.3, 0.0, 1.0]) if tool_m is None else tool_m,
+        tool_m=np.array([0.3, 0.0, 1.0]),
         tool_quaternion=UPRIGHT,
         jaw_gap_m=0.1,
-        pad_forces_n=pads_n,
+        pad_forces_n=(0.0, 0.0),
         joints_rad=np.zeros(11),
         time_s=20.0,
     )
+
+
+def holding(at_m: Array, pads_n: tuple[float, float] = (20.0, 20.0), **things: Thing) -> Snapshot:
+    """The same with the hand closed somewhere."""
+    return replace(truth(**things), tool_m=at_m, pad_forces_n=pads_n)
 
 
 def placed(name: str = "soup_can", board: str = "board_middle", **more: Any) -> Thing:
@@ -138,8 +143,8 @@ class TestSingleGrasp:
 
     def test_what_is_only_held_out_is_not(self) -> None:
         at = np.array(TAKEN_AT_M)
-        things = {"mug": NEIGHBOUR, "soup_can": placed(now=at)}
-        assert not passes(judge(settings("then=handover"), DRAW, truth(at, (20.0, 20.0), **things)))
+        offered = holding(at, mug=NEIGHBOUR, soup_can=placed(now=at))
+        assert not passes(judge(settings("then=handover"), DRAW, offered))
 
     def test_an_empty_table_is_no_success(self) -> None:
         assert not passes(judge(SETTINGS, DRAW, truth()))
@@ -192,7 +197,7 @@ class TestHeld:
 
     def snapshot(self, off_m: float = 0.0, pads_n: tuple[float, float] = (20.0, 20.0), name: str = "mug") -> Snapshot:
         held = thing(name, on_table(name), now=self.AT + np.array([off_m, 0.0, 0.0]))
-        return truth(self.AT, pads_n, **{name: held})
+        return holding(self.AT, pads_n, **{name: held})
 
     def test_between_pads_that_press(self) -> None:
         assert is_held(self.snapshot(), "mug")
@@ -210,11 +215,11 @@ class TestClaims:
 
     def test_held(self) -> None:
         at = np.array([0.7, 0.1, 0.8])
-        held = truth(at, (20.0, 20.0), mug=thing("mug", on_table("mug"), now=at))
+        held = holding(at, mug=thing("mug", on_table("mug"), now=at))
         assert self.claim("held", "mug", held)
         assert not self.claim("held", "apple", held)
         assert not self.claim("held", "unknown", held)
-        box = truth(at, (20.0, 20.0), unknown_box_3=thing("unknown_box_3", on_table("unknown_box_3"), now=at))
+        box = holding(at, unknown_box_3=thing("unknown_box_3", on_table("unknown_box_3"), now=at))
         assert self.claim("held", "unknown", box)
 
     def test_placed(self) -> None:
@@ -233,7 +238,7 @@ class TestClaims:
         assert self.claim("given", "mug", truth(mug=thing("mug", on_table("mug"), now=WITH_PERSON)))
         assert not self.claim("given", "mug", truth(mug=thing("mug", on_table("mug"))))
         at = np.array(TAKEN_AT_M)
-        offered = truth(at, (20.0, 20.0), mug=thing("mug", on_table("mug"), now=at))
+        offered = holding(at, mug=thing("mug", on_table("mug"), now=at))
         assert not self.claim("given", "mug", offered)
 
 
