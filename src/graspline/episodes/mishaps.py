@@ -55,8 +55,8 @@ _HAND_ROOM_M = 0.04
 # What is held higher than this is above all fruit.
 _LOW_M = 0.09
 _WEAK = 0.4
-# Torque of the servos moves a jammed joint by milliradians a second; wheels are stronger.
-_JAMMED_DAMPING, _JAMMED_WHEELS_DAMPING = 2000.0, 500e3
+# Torque of the servos moves a jammed joint by milliradians a second; strong ones in a room by no more than this a second.
+_JAMMED_DAMPING, _JAMMED_SPEED = 2000.0, 0.01
 # Friction of pads that are greasy, where dry rubber has about 1.
 _GREASY = (0.15, 0.3)
 # A belt that changes its speed runs at one of these shares of what was ordered.
@@ -293,7 +293,9 @@ def _arm_joint(context: Context) -> str:
 
 
 def _jammed(context: Context, joint: str) -> Change:
-    damping = _JAMMED_WHEELS_DAMPING if has_room(context.engine.scene) else _JAMMED_DAMPING
+    damping = _JAMMED_DAMPING
+    if has_room(context.engine.scene):
+        damping = max(damping, context.number("actuator_forcerange", joint)[1] / _JAMMED_SPEED)
     return Change(edits=(Edit(field="dof_damping", element=joint, values=(damping,)),))
 
 

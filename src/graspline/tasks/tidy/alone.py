@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.errors import InputError
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import held_of
 from graspline.kinematics import hsr
 from graspline.perception.solids import Solid
+from graspline.robots.hsr import SLIPS
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import Item, item_of
@@ -22,7 +24,7 @@ from graspline.scenes.variation import Variation
 from graspline.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix, rotation_z
 from graspline.tasks.task import Draw
 from graspline.tasks.tidy.house import House, before
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, carrying, transform
+from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, carrying, transform, whole
 from graspline.tasks.tidy.parameters import AloneParameters, Tidy
 
 Array = NDArray[np.float64]
@@ -45,6 +47,15 @@ def problems_alone(parameters: Tidy) -> list[str]:
             wrong.append("program=execute_grasp needs alone.grasp_object_bb: x, y, z, heading and half its three sides")
     if parameters.program == "placement" and len(alone.placement_surface_to_wrist) not in (0, 7):
         wrong.append("alone.placement_surface_to_wrist: x, y, z and a quaternion, seven numbers, or nothing")
+    quaternions = {
+        "alone.grasp_poses": [alone.grasp_poses[at + 3 : at + 7] for at in range(0, len(alone.grasp_poses), _POSE)],
+        "alone.placement_surface_to_wrist": [alone.placement_surface_to_wrist[3:]],
+    }
+    wrong += [
+        f"{key}: a quaternion of nothing but zeros turns nowhere"
+        for key, numbers in quaternions.items()
+        if any(each and not any(each) for each in numbers)
+    ]
     return wrong
 
 
@@ -75,18 +86,22 @@ def given_alone(parameters: Tidy, robot: Robot) -> Mapping[str, Any]:
 def grip_of(parameters: Tidy, robot: Robot) -> Grip:
     """What is in the hand from the start."""
     alone, item = parameters.alone, item_of(parameters.alone.object)
-    grasp, surface = item.grasps[0], alone.placement_surface_to_wrist
-    jaw_rad = float(robot.jaw_law.angle_rad(grasp.width_m))
-    R_OT = grasp.rotation
-    middle = robot.jaw_law.middle_m(jaw_rad)
-    tool = np.array(grasp.point_m) - R_OT @ middle
+    surface, tool, R_OT = alone.placement_surface_to_wrist, _tool_m(robot, item), item.grasps[0].rotation
     bottom = np.array([0.0, 0.0, -item.half_extents_m[2]])
     X_TB = transform(R_OT.T, R_OT.T @ (bottom - tool))
     if surface:
-        X_TB = transform(matrix_from_quaternion(np.array(surface[3:])), np.array(surface[:3]))
-    held = held_of(_solid_at(item, np.zeros(3), 0.0), tool, R_OT)
+        X_TB = transform(_rotation(np.array(surface[3:])), np.array(surface[:3]))
+    held = held_of(whole(_solid_at(item, np.zeros(3), 0.0)), tool, R_OT)
+    least = float(robot.jaw_law.angle_rad(item.grasps[0].width_m)) - 0.1
     top = bool(-R_OT[2, 0] > 0.9)
-    return Grip(name=item.name, held=held, X_TB=X_TB, least_jaw_rad=jaw_rad - 0.1, mass_kg=0.0, top=top)
+    return Grip(name=item.name, held=held, X_TB=X_TB, least_jaw_rad=least, mass_kg=0.0, top=top)
+
+
+def _tool_m(robot: Robot, item: Item) -> Array:
+    """Where the tool is in an item's frame, (3,), when the hand holds it by the first grasp that is known."""
+    grasp = item.grasps[0]
+    middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(grasp.width_m)))
+    return np.array(grasp.point_m) - grasp.rotation @ middle
 
 
 def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
@@ -94,16 +109,22 @@ def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
     robot, item = scene.robot, item_of(parameters.alone.object)
     grip, house = grip_of(parameters, robot), House(table=TABLE, shelf=SHELF)
     gaze = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
-    joints = carrying(robot, grip, robot.home, before(TABLE, TABLE_AWAY_M), gaze)[0]
+    postures = carrying(robot, grip, robot.home, before(TABLE, TABLE_AWAY_M), gaze)
+    if not len(postures):
+        raise InputError("alone.placement_surface_to_wrist: nothing can be carried like that")
+    joints = postures[0]
     joints[robot.jaw] = float(robot.jaw_law.angle_rad(item.grasps[0].width_m)) - _SQUEEZE_RAD
     start = draw.start.copy()
     for name, angle in zip(robot.joints, joints, strict=True):
         start[scene.joint_address(name)] = angle
     _follow(scene, start)
     tool, rotation = hsr.forward(joints)
-    at = scene.joint_address(item.name)
-    start[at : at + 3] = tool + rotation @ grip.held.p_TO_m
-    start[at + 3 : at + 7] = quaternion_from_matrix(rotation @ grip.held.R_TO)
+    R_OI = rotation @ item.grasps[0].rotation.T
+    # The robot is not quite where it believes to be, and what it holds is where the hand really is.
+    x, y, turn = (start[scene.joint_address(name)] for name in SLIPS)
+    at, R_WO = scene.joint_address(item.name), rotation_z(turn)
+    start[at : at + 3] = np.array([x, y, 0.0]) + R_WO @ (tool - R_OI @ _tool_m(robot, item))
+    start[at + 3 : at + 7] = quaternion_from_matrix(R_WO @ R_OI)
     edits = (*made_as(item), weight_of(item.name, weightless=False))
     return replace(draw, start=start, variation=draw.variation + Variation(edits=edits))
 
@@ -119,8 +140,13 @@ def _follow(scene: Scene, start: Array) -> None:
             start[model.jnt_qposadr[first]] = model.qpos0[model.jnt_qposadr[first]] + offset + factor * moved
 
 
+def _rotation(quaternion: Array) -> Array:
+    """(3, 3); people round what they write."""
+    return matrix_from_quaternion(quaternion / np.linalg.norm(quaternion))
+
+
 def _pose(numbers: Array) -> HandPose:
-    rotation = matrix_from_quaternion(numbers[3:7] / np.linalg.norm(numbers[3:7]))
+    rotation = _rotation(numbers[3:7])
     return HandPose(position_m=numbers[:3], rotation=rotation, width_m=float(numbers[7]), label="as configured")
 
 
