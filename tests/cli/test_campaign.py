@@ -80,6 +80,14 @@ def test_everything_is_played_unless_named(planned: list[Plan]) -> None:
     assert Path("out/campaign/campaign.html").exists()
 
 
+def test_states_are_those_of_the_machine_that_settings_make(planned: list[Plan]) -> None:
+    words = ("campaign", "tidy", "--faults", "drop", "--states")
+    assert call(*words, "bring_in", "--set", "program=placement").code == 0
+    assert planned[0].states == ("bring_in",)
+    (problem,) = refused(*words, "bring_in")
+    assert problem.startswith("--states bring_in: unknown state 'bring_in'")
+
+
 def test_names_may_have_spaces_and_come_twice(planned: list[Plan]) -> None:
     call("campaign", "lift-cube", "--faults", "shove, drop,shove", "--states", "lift,", "--after", "drop@lift+0.3")
     assert (planned[0].faults, planned[0].states) == (("shove", "drop"), ("lift",))

@@ -55,7 +55,7 @@ _HAND_ROOM_M = 0.04
 # What is held higher than this is above all fruit.
 _LOW_M = 0.09
 _WEAK = 0.4
-# Torque of the servos moves a jammed joint by milliradians a second; strong ones in a room by no more than this a second.
+# Torque of the servos moves a jammed joint by milliradians a second, in a room by no more than this a second.
 _JAMMED_DAMPING, _JAMMED_SPEED = 2000.0, 0.01
 # Friction of pads that are greasy, where dry rubber has about 1.
 _GREASY = (0.15, 0.3)

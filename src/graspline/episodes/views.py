@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import shown
 
+# Where a robot has no camera at its wrist, those at its head and in its hand stand for it.
 DEFAULT_VIEWS = "front:640x480,wrist:320x240"
+_MOBILE_VIEWS = "front:640x480,head:320x240,hand:320x240"
 _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 _LEAST_PX, _MOST_PX = 16, 4096
 
@@ -38,6 +40,8 @@ def parse_views(
 
     The word none, an empty text and an empty mapping give no view. `where` is how messages name them.
     """
+    if given == DEFAULT_VIEWS and "head" in cameras:
+        given = _MOBILE_VIEWS
     views, problems = [], []
     for camera, size in _entries(given):
         width, height = _size(size)

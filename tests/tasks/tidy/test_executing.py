@@ -264,4 +264,4 @@ def test_the_component_ends_by_the_names_it_is_known_by() -> None:
     assert machine.successes == ("execute_grasp_success",)
     assert {"placement_surface_to_wrist", "top_grasp"} <= set(machine.gives)
     assert {"grasp_poses", "grasp_object_bb", "grasp_object_name"} <= set(machine.inputs)
-    assert execute_grasp(settings("retries.grasps=7")).budgets == {"grasps": 7}
+    assert execute_grasp(settings("retries.grasps=7")).budgets["grasps"] == 7

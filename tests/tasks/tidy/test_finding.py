@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graspline.evidence import passes
+from graspline.execution.requests import Motion
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.tasks.tidy import sight
@@ -35,8 +36,10 @@ class TestLook:
 
     def test_no_table_is_no_crash(self) -> None:
         # Black pictures without any depth.
-        _, outcome = drive(look(answer(READY), Eye(), HOUSE))
+        asked, outcome = drive(look(answer(READY), Eye(), HOUSE))
         assert outcome.name == "no_table"
+        # A picture of the same moment would be as dark: some time passes in between.
+        assert [each.name for each in asked if isinstance(each, Motion)] == ["wait", "wait"]
 
     @pytest.mark.parametrize("error", [ValueError("no points"), ZeroDivisionError("0"), IndexError("out of range")])
     def test_a_detector_that_raises_has_failed_with_its_words(
@@ -53,24 +56,30 @@ class TestLook:
 class TestChoose:
     def test_without_a_name_it_is_the_closest(self) -> None:
         for things in ((NEAR, FAR), (FAR, NEAR)):
-            outcome = choose(answer(READY), things, "")
+            outcome = choose(answer(READY), things, "", ())
             assert outcome.about == "mug"
             assert outcome.name == "chosen"
             assert outcome.data.grasp_object_bb is NEAR
             assert outcome.data.grasp_object_name == "mug"
 
     def test_a_name_wins_over_distance_and_of_two_the_closer_is_taken(self) -> None:
-        outcome = choose(answer(READY), (NEAR, FAR, solid("apple", (1.2, 0.0, TABLE_M))), "apple")
+        outcome = choose(answer(READY), (NEAR, FAR, solid("apple", (1.2, 0.0, TABLE_M))), "apple", ())
         assert outcome.name == "chosen"
         assert outcome.data.grasp_object_bb.position_m[0] == 1.2
 
     def test_what_is_not_there_is_not_replaced(self) -> None:
-        outcome = choose(answer(READY), (NEAR, FAR), "tea_box")
+        outcome = choose(answer(READY), (NEAR, FAR), "tea_box", ())
         assert (outcome.name, outcome.about) == ("not_there", "tea_box")
         assert not passes(outcome.evidence)
 
+    def test_one_that_was_given_up_is_last(self) -> None:
+        outcome = choose(answer(READY), (NEAR, FAR), "", (NEAR,))
+        assert outcome.name == "chosen"
+        assert outcome.data.grasp_object_bb is FAR
+        assert choose(answer(READY), (NEAR,), "", (NEAR,)).name == "chosen"
+
     def test_an_empty_table_is_empty(self) -> None:
-        assert choose(answer(READY), (), "mug").name == "empty"
+        assert choose(answer(READY), (), "mug", ()).name == "empty"
 
 
 class TestFindPoses:

@@ -157,6 +157,34 @@ class TestSingleGrasp:
         assert passes(judge(SETTINGS, moved, truth(soup_can=higher)))
 
 
+class TestWhatOthersHaveDone:
+    MOVED = replace(NEIGHBOUR, position_m=NEIGHBOUR.position_m + np.array([0.05, 0.0, 0.0]))
+
+    def test_what_somebody_else_has_pushed_or_put_elsewhere_is_not_the_robots_doing(self) -> None:
+        snapshot = truth(soup_can=placed(), mug=self.MOVED)
+        assert not passes(judge(SETTINGS, DRAW, snapshot))
+        assert passes(judge(SETTINGS, DRAW, replace(snapshot, pushed=frozenset({"mug"}))))
+        assert passes(judge(SETTINGS, DRAW, replace(snapshot, put_m={"mug": (self.MOVED.position_m,)})))
+
+    def test_what_somebody_has_put_on_the_table_may_be_the_one_that_is_delivered(self) -> None:
+        stranger = thing("soup_can", np.array(parked_m("soup_can")), now=on_board("soup_can", "board_middle"))
+        snapshot = replace(truth(soup_can=stranger), put_m={"soup_can": (on_table("soup_can"),)})
+        assert passes(judge(SETTINGS, DRAW, snapshot))
+
+    def test_what_somebody_has_put_on_the_board_was_not_delivered(self) -> None:
+        stranger = thing("soup_can", np.array(parked_m("soup_can")), now=on_board("soup_can", "board_middle"))
+        snapshot = replace(truth(soup_can=stranger, mug=NEIGHBOUR), put_m={"soup_can": (stranger.position_m,)})
+        assert not passes(judge(SETTINGS, DRAW, snapshot))
+
+    def test_what_somebody_has_taken_away_need_not_be_cleared_but_what_a_person_keeps_counts(self) -> None:
+        kept, away = np.array([0.6, -2.4, 0.8]), np.array(parked_m("mug"))
+        given = thing("apple", on_table("apple"), now=kept)
+        snapshot = truth(apple=given, mug=replace(NEIGHBOUR, position_m=away))
+        put = {"apple": (kept,), "mug": (away,)}
+        assert passes(judge(settings("program=clear_table"), DRAW, replace(snapshot, put_m=put)))
+        assert on_table_at_first(replace(snapshot, put_m=put), DRAW) == ("apple",)
+
+
 class TestClearTable:
     CLEAR = "program=clear_table"
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from graspline.engine.actors import Manner
 from graspline.engine.events import Change, Event, Place, Push
 from graspline.scenes.household_bodies import parked_m
-from graspline.scenes.person import PERSON
+from graspline.scenes.person import PERSON, PERSON_PARKED_M
 from graspline.tasks.tidy.person import TAKEN_AT_M, Person, is_with_person
 
 Array = NDArray[np.float64]
@@ -133,6 +134,44 @@ def test_what_is_not_held_out_is_left_alone(where: Where) -> None:
 def test_what_is_taken_back_in_time_is_not_pulled() -> None:
     done = acted(person(), 3.0, mug=lambda t: OFFERED + np.array([0.0, max(t - 0.5, 0.0), 0.0]))
     assert not [each for _, each in pushes(done) if any(each.force_n)]
+
+
+def outward_n(done: list[tuple[float, Event]], begin_s: float, end_s: float) -> list[float]:
+    """Forces out of the robot's hand between two times, N."""
+    return [-each.force_n[1] for time_s, each in pushes(done) if begin_s < time_s < end_s]
+
+
+@pytest.mark.parametrize("first_n", [2.0, -8.0])
+def test_somebody_may_pull_softly_or_push_before_pulling_in_earnest(first_n: float) -> None:
+    somebody = person()
+    somebody.manner = Manner(first_n=first_n, first_s=2.0)
+    done = acted(somebody, 5.0, mug=held)
+    assert set(outward_n(done, WAIT_S + 0.5, WAIT_S + 1.9)) == {first_n}
+    assert outward_n(done, WAIT_S + 2.5, 5.0)[-1] == pytest.approx(PULL_N)
+
+
+def test_only_the_next_thing_is_taken_so() -> None:
+    somebody = person()
+    somebody.manner = Manner(first_n=2.0, first_s=0.3)
+    acted(somebody, 4.5, mug=let_go)
+    assert somebody.kept == ["mug"]
+    assert somebody.manner == Manner()
+
+
+def test_somebody_who_goes_away_takes_nothing_and_comes_for_nothing_more() -> None:
+    somebody = person()
+    acted(somebody, 0.5, mug=held)
+    somebody.manner = Manner(away=True)
+    let, gone = (each for _, each in acted(somebody, 5.0, begin_s=0.5, mug=held))
+    assert (let, gone) == (Push(body="mug", force_n=(0, 0, 0)), Place(body=PERSON, position_m=PERSON_PARKED_M))
+
+
+def test_what_vanishes_while_it_is_pulled_is_let_go_and_not_kept() -> None:
+    somebody = person()
+    done = acted(somebody, 5.0, mug=lambda t: OFFERED if t < 1.5 else np.array(parked_m("mug")))
+    assert somebody.kept == []
+    assert pushes(done)[-1][1].force_n == (0.0, 0.0, 0.0)
+    assert not [each for _, each in done if isinstance(each, Place) and each.body == "mug"]
 
 
 class TestWithPerson:

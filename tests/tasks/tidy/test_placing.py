@@ -328,6 +328,10 @@ class TestPlacedEvidence:
         )
         assert not self.outcome(lying, self.MUG, self.JUICE)
 
+    def test_something_higher_is_something_else(self) -> None:
+        higher = replace(self.CAN, half_extents_m=np.array([0.0335, 0.0335, 0.07]))
+        assert not self.outcome(replace(higher, position_m=self.CAN.position_m + 0.019 * UP), self.MUG, self.JUICE)
+
     def test_a_neighbour_that_was_pushed_or_is_gone(self) -> None:
         assert not self.outcome(self.CAN, self.shifted(self.MUG, 0.05), self.JUICE)
         assert not self.outcome(self.CAN, self.MUG)

@@ -11,8 +11,11 @@ import pytest
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
-from graspline.robots.hsr import HSR
+from graspline.kinematics import hsr
+from graspline.robots.hsr import HSR, SLIPS
 from graspline.scenes.fittings import SHELF
+from graspline.spatial.rotations import rotation_z
+from graspline.tasks.tidy.alone import grip_of
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.person import is_with_person
 from graspline.tasks.tidy.task import TIDY, draw_room, living, probe, problems
@@ -97,6 +100,7 @@ def test_an_empty_table_is_said_to_be_empty_and_nothing_is_touched() -> None:
         ("placing.areas_file=missing.yaml", "missing.yaml: cannot be read"),
         ("handover.force_thresh=0.2", "handover.force_thresh: at 0.2 N"),
         ("program=execute_grasp", "needs alone.grasp_poses"),
+        ("alone.grasp_poses=[1, 0, 0.8, 0, 0, 0, 0, 0.06]", "alone.grasp_poses: a quaternion of nothing but zeros"),
     ],
 )
 def test_what_cannot_work_is_a_problem(setting: str, words: str) -> None:
@@ -138,11 +142,21 @@ class TestDraws:
 
     @pytest.mark.parametrize("program", ["placement", "handover"])
     def test_parts_that_need_it_begin_with_the_thing_in_the_hand(self, program: str) -> None:
-        scene, order = TIDY.scene(SETTINGS), settings(f"program={program}", "alone.object=mug")
-        start = draw_room(order, np.random.default_rng(0)).start
+        order = settings(f"program={program}", "alone.object=mug", "base.shift_m=0.05", "base.turn_rad=0.1")
+        scene, start = TIDY.scene(order), draw_room(order, np.random.default_rng(0)).start
         at = scene.joint_address("mug")
+        tool, _ = hsr.forward(np.array([start[scene.joint_address(name)] for name in HSR.joints]))
+        x, y, turn = (start[scene.joint_address(name)] for name in SLIPS)
+        hand = np.array([x, y, 0.0]) + rotation_z(turn) @ tool
+        # Its middle is a little ahead of where closed fingertips would meet.
+        assert np.linalg.norm(start[at : at + 3] - hand) < 0.03
         assert 0.4 < start[at + 2] < 1.2
-        assert np.linalg.norm(start[at : at + 2]) < 1.1
+
+
+def test_a_mug_that_is_held_from_the_start_has_its_handle() -> None:
+    held = grip_of(settings("program=placement", "alone.object=mug"), HSR).held
+    assert held.shape == "box"
+    assert held.half_extents_m[0] > 0.05
 
 
 class TestPerson:

@@ -33,6 +33,7 @@ from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.hsr_chain import JOINTS
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.areas import area_of
 from graspline.tasks.tidy.house import House, before
@@ -59,6 +60,7 @@ Array = NDArray[np.float64]
 _CLOSING_RAD_S = 0.9
 _SETTLE_S = 0.25
 _TOP_BACK_M = 0.075
+_LIFT = JOINTS.index("arm_lift")
 # A finger that stands on something feels this.
 _BUMP_N = 15.0
 
@@ -92,6 +94,8 @@ class Taken:
     grip: Grip
     placement_surface_to_wrist: Array
     top_grasp: bool
+    # What is left on the table.
+    things: tuple[Solid, ...]
 
 
 def sort_poses(
@@ -262,8 +266,16 @@ def leave(
     reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.7)
     if isinstance(reply, Stopped):
         return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
-    taken = Taken(grip=grip, placement_surface_to_wrist=grip.X_TB, top_grasp=grip.top)
+    left = tuple(each for each in things if each is not grasp_object_bb)
+    taken = Taken(grip=grip, placement_surface_to_wrist=grip.X_TB, top_grasp=grip.top, things=left)
     return Gives("away", taken, about=grip.name)
+
+
+def set_down(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["down"]]:
+    """What cannot be lifted goes back to where it stood."""
+    way = np.array([0.0, 0.0, float((reach.at - last.command.position)[_LIFT])])
+    yield from straight(last, robot, way, name="set_down", speed=0.3)
+    return Outcome("down")
 
 
 def back_off(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[Literal["ready"]]:
@@ -291,6 +303,7 @@ def execute_grasp(settings: Tidy) -> Machine:
             "close": close,
             "lift": lift,
             "leave": leave,
+            "set_down": set_down,
             "back_off": back_off,
         },
         table={
@@ -299,8 +312,13 @@ def execute_grasp(settings: Tidy) -> Machine:
             "approach": {"there": "reach_in", "blocked": again},
             "reach_in": {"around": "close", "blocked": "back_off"},
             "close": {"closed": "lift", "missed": "back_off"},
-            "lift": {"lifted": "leave", "lost": "back_off", "blocked": "back_off"},
-            "leave": {"away": End("execute_grasp_success"), "lost": End("failed_to_grasp"), "blocked": "back_off"},
+            "lift": {"lifted": "leave", "lost": "back_off", "blocked": "set_down"},
+            "leave": {
+                "away": End("execute_grasp_success"),
+                "lost": End("failed_to_grasp"),
+                "blocked": Retry(to="leave", budget="ways", otherwise=End("failed_to_grasp")),
+            },
+            "set_down": {"down": "back_off"},
             "back_off": {"ready": again},
         },
         inputs={
@@ -312,7 +330,7 @@ def execute_grasp(settings: Tidy) -> Machine:
             "grasp_object_bb": Solid,
             "grasp_object_name": str,
         },
-        budgets={"grasps": settings.retries.grasps},
-        gives={"grip": Grip, "placement_surface_to_wrist": Array, "top_grasp": bool},
+        budgets={"grasps": settings.retries.grasps, "ways": settings.retries.ways},
+        gives={"grip": Grip, "placement_surface_to_wrist": Array, "top_grasp": bool, "things": tuple[Solid, ...]},
         successes=("execute_grasp_success",),
     )

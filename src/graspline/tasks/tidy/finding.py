@@ -22,6 +22,8 @@ from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye, SightFailed
 
+# A thing this near to where one was given up is that one.
+_SAME_M = 0.03
 _GRASPS = {item.name: item.grasps for item in KNOWN}
 
 
@@ -57,16 +59,21 @@ def look(
 
 
 def choose(
-    last: Reply, things: tuple[Solid, ...], object_to_grasp: str
+    last: Reply, things: tuple[Solid, ...], object_to_grasp: str, given_up: tuple[Solid, ...]
 ) -> Gives[Literal["chosen"], Chosen] | Outcome[Literal["empty", "not_there"]]:
-    """The thing of that name, or the closest."""
+    """The thing of that name, or the closest; one that was given up only if there is no other."""
     if not things:
         return Outcome("empty", (at_least("things", 0, 1),))
     named = [each for each in things if not object_to_grasp or each.name == object_to_grasp]
     if not named:
         return Outcome("not_there", (at_least("things_of_that_name", 0, 1),), about=object_to_grasp)
     base = last.command.position[:2]
-    found = min(named, key=lambda each: float(np.linalg.norm(each.position_m[:2] - base)))
+
+    def rank(thing: Solid) -> tuple[bool, float]:
+        tried = any(np.linalg.norm(thing.position_m - each.position_m) < _SAME_M for each in given_up)
+        return tried, float(np.linalg.norm(thing.position_m[:2] - base))
+
+    found = min(named, key=rank)
     return Gives("chosen", Chosen(grasp_object_bb=found, grasp_object_name=found.name), about=found.name)
 
 
@@ -111,7 +118,13 @@ def find_grasp(settings: Tidy) -> Machine:
             "choose": {"chosen": "find_poses", "empty": End("failed"), "not_there": again},
             "find_poses": {"found": End("end_find_grasp"), "too_wide": failed},
         },
-        inputs={"eye": Eye, "house": House, "settings": Tidy, "object_to_grasp": str},
+        inputs={
+            "eye": Eye,
+            "house": House,
+            "settings": Tidy,
+            "object_to_grasp": str,
+            "given_up": tuple[Solid, ...],
+        },
         budgets={"looks": settings.retries.looks},
         gives={
             "things": tuple[Solid, ...],

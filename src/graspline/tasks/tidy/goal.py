@@ -19,8 +19,8 @@ _BALLS = {item.name for item in KNOWN if item.shape == "ball"}
 # A thing on a board has its bottom this near to it, leans no more than this, and is this slow.
 _ON_M, _TILT_RAD, _SPEED_M_S = 0.012, 0.15, 0.02
 _BESIDE_M = 0.01
-# The middle of what the hand holds is no farther from it.
-_APART_M = 0.2
+# Faster than this nothing is in anybody's hand.
+_FALLING_M_S = 1.0
 
 
 def on_table_at_first(truth: Snapshot, draw: Draw) -> tuple[str, ...]:
@@ -58,14 +58,13 @@ def judge(parameters: Tidy, draw: Draw, truth: Snapshot) -> Evidence:
 def _delivered(parameters: Tidy, draw: Draw, truth: Snapshot, name: str) -> bool:
     """In a person's hands, or upright on the board it belongs on."""
     thing = truth.objects[name]
-    return _given(truth, thing) or stands_on(
-        SHELF.in_variation(draw.variation), thing, name, board_of(parameters, name)
-    )
+    return _given(truth, name) or stands_on(SHELF.in_variation(draw.variation), thing, name, board_of(parameters, name))
 
 
-def _given(truth: Snapshot, thing: Thing) -> bool:
+def _given(truth: Snapshot, name: str) -> bool:
     """With a person, and out of the robot's hand: what is held out, or just falls from it, has not been taken."""
-    return is_with_person(thing.position_m) and float(np.linalg.norm(thing.position_m - truth.tool_m)) > _APART_M
+    thing = truth.objects[name]
+    return is_with_person(thing.position_m) and not is_held(truth, name) and thing.speed_m_s < _FALLING_M_S
 
 
 def board_of(parameters: Tidy, name: str) -> str:

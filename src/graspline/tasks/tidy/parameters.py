@@ -70,7 +70,6 @@ class PlacingParameters(Parameters):
     margin_m: float = Field(default=0.02, ge=0.005, le=0.1, description="room around a thing on a board")
     off_m: float = Field(default=0.05, gt=0, le=0.1, description="how far off its place a thing may be seen then")
     beside_m: float = Field(default=0.01, gt=0, le=0.05, description="how far things beside it may move")
-    tilt_rad: float = Field(default=0.17, gt=0, le=0.8, description="how far a placed thing may lean")
 
 
 class HandoverParameters(Parameters):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from graspline.evidence import at_most
 from graspline.execution.requests import Reply, asked
 from graspline.machine.machine import Machine
-from graspline.machine.outcome import Outcome, Stage
+from graspline.machine.outcome import Gives, Outcome, Stage
 from graspline.machine.table import End, Retry
+from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
@@ -19,7 +21,20 @@ from graspline.tasks.tidy.placing import placement
 from graspline.tasks.tidy.setup import robot_setup
 from graspline.tasks.tidy.sight import Eye, TableSeen
 
-INPUTS = {"world": WholeBodyWorld, "eye": Eye, "house": House, "settings": Tidy}
+INPUTS = {
+    "world": WholeBodyWorld,
+    "eye": Eye,
+    "house": House,
+    "settings": Tidy,
+    "given_up": tuple[Solid, ...],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GivenUp:
+    """Things that could not be taken, where they stood."""
+
+    given_up: tuple[Solid, ...]
 
 
 def ask_program(settings: Tidy) -> Stage[Literal["single_grasp", "clear_table"]]:
@@ -70,6 +85,11 @@ def route(settings: Tidy, grasp_object_name: str) -> Outcome[Literal["shelf", "p
     return Outcome("shelf" if grasp_object_name in settings.rules.shelf else "person", about=grasp_object_name)
 
 
+def give_up(given_up: tuple[Solid, ...], grasp_object_bb: Solid) -> Gives[Literal["noted"], GivenUp]:
+    """Another thing is gone for first next time."""
+    return Gives("noted", GivenUp(given_up=(*given_up, grasp_object_bb)), about=grasp_object_bb.name)
+
+
 def check_table(last: Reply, eye: Eye, house: House) -> Stage[Literal["clear", "not_clear", "unseen"]]:
     """Whether nothing stands on the table any more."""
     seen = yield from eye.table(last, house)
@@ -87,6 +107,7 @@ def clear_table(settings: Tidy) -> Machine:
         states={
             "find_grasp": find_grasp(settings),
             "execute_grasp": execute_grasp(settings),
+            "give_up": give_up,
             "route": route,
             "placement": placement(settings),
             "handover": handover(settings),
@@ -95,7 +116,8 @@ def clear_table(settings: Tidy) -> Machine:
         },
         table={
             "find_grasp": {"end_find_grasp": "execute_grasp", "failed": "check_table"},
-            "execute_grasp": {"execute_grasp_success": "route", "failed_to_grasp": next_round},
+            "execute_grasp": {"execute_grasp_success": "route", "failed_to_grasp": "give_up"},
+            "give_up": {"noted": next_round},
             "route": {"shelf": "placement", "person": "handover"},
             "placement": {"end_placement": next_round, "failed_to_place": End("failed_to_place")},
             "handover": {"succeeded": next_round, "aborted": End("aborted")},

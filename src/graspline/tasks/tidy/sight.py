@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.execution.requests import Reply, Request, pictured, solved
+from graspline.execution.requests import Motion, Reply, Request, pictured, solved
 from graspline.kinematics import hsr
+from graspline.motion.joint_moves import hold
 from graspline.perception.planes import NoPlane, Within
 from graspline.perception.recognition import KnownModel
 from graspline.perception.solids import Solid
 from graspline.perception.surfaces import Surface
 from graspline.perception.tabletop import Tabletop, see_tabletop
 from graspline.rendering.picture import Picture
+from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import HEAD_CAMERA
 from graspline.scenes.fittings import Fitting, Level
 from graspline.scenes.household import KNOWN, Item
@@ -32,6 +34,8 @@ _HEADROOM_M = 0.03
 # Corrections of where furniture stands that are believed.
 _MOST_SHIFT_M, _MOST_TURN_RAD = 0.10, 0.12
 _STEP_M = 0.05
+# How often a surface that is not seen is looked for, and how long after the time before.
+_LOOKS, _WAIT_S = 3, 0.6
 # Nothing on a table is higher.
 HIGHEST_M = 0.45
 # What is thinner than this, half of it, and this near to the rim of a level is a part of a wall.
@@ -117,10 +121,16 @@ class Eye:
     def _look(
         self, last: Reply, fitting: Fitting, level: Level, highest_m: float
     ) -> Generator[Request, Reply, Tabletop | SightFailed | None]:
-        picture = yield from pictured(HEAD_CAMERA, _WIDTH, _HEIGHT, depth=True)
-        camera, rotation = hsr.head_camera(last.readings.joints)
-        found = yield from solved(see, picture, camera, rotation, bounds(fitting, level), highest_m)
-        return None if isinstance(found, NoPlane) else found
+        for number in range(_LOOKS):
+            if number:
+                # Eyes may be better in a moment; the same picture again would not.
+                last = yield Motion("wait", hold(HSR, last.command, _WAIT_S))
+            picture = yield from pictured(HEAD_CAMERA, _WIDTH, _HEIGHT, depth=True)
+            camera, rotation = hsr.head_camera(last.readings.joints)
+            found = yield from solved(see, picture, camera, rotation, bounds(fitting, level), highest_m)
+            if not isinstance(found, NoPlane):
+                return found
+        return None
 
 
 def see(

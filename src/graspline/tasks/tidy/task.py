@@ -65,6 +65,7 @@ def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[
         "house": House(table=TABLE, shelf=SHELF),
         "settings": parameters,
         "object_to_grasp": parameters.object_to_grasp,
+        "given_up": (),
         "force_thresh": parameters.handover.force_thresh,
         **given_alone(parameters, HSR),
     }
