@@ -341,8 +341,6 @@ def placed_evidence(settings: Tidy, spot_m: Array, top_m: float, was: BoardSeen,
     return (
         at_most("off_its_place", off, wanted.off_m, "m"),
         at_most("top_off_its_height", abs(top - top_m), _TOP_M, "m"),
-        # Something higher is something else.
-        at_most("top_excess", top - top_m, 0.03, "m"),
         at_most("neighbours_moved", moved, wanted.beside_m, "m"),
     )
 
