@@ -166,6 +166,10 @@ class TestWhatOthersHaveDone:
         assert passes(judge(SETTINGS, DRAW, replace(snapshot, pushed=frozenset({"mug"}))))
         assert passes(judge(SETTINGS, DRAW, replace(snapshot, put_m={"mug": (self.MOVED.position_m,)})))
 
+    def test_what_somebody_has_put_somewhere_must_stay_there(self) -> None:
+        snapshot = replace(truth(soup_can=placed(), mug=self.MOVED), put_m={"mug": (NEIGHBOUR.position_m,)})
+        assert not passes(judge(SETTINGS, DRAW, snapshot))
+
     def test_what_somebody_has_put_on_the_table_may_be_the_one_that_is_delivered(self) -> None:
         stranger = thing("soup_can", np.array(parked_m("soup_can")), now=on_board("soup_can", "board_middle"))
         snapshot = replace(truth(soup_can=stranger), put_m={"soup_can": (on_table("soup_can"),)})

@@ -91,10 +91,9 @@ def _over(fitting: Fitting, level: Level, point_m: np.ndarray) -> bool:
 
 
 def _undisturbed(truth: Snapshot, names: set[str]) -> Measurement:
-    """How far things have moved that nobody else has put or pushed anywhere."""
-    mine = names - truth.pushed - set(truth.put_m)
+    """How far things have moved that nobody else has pushed."""
     moved = (
-        float(np.linalg.norm(truth.objects[each].position_m - truth.objects[each].start_position_m)) for each in mine
+        float(np.linalg.norm(truth.objects[each].position_m - _stood_m(truth, each))) for each in names - truth.pushed
     )
     return at_most("others_moved", max(moved, default=0.0), _BESIDE_M, "m")
 
