@@ -98,6 +98,7 @@ def test_every_way_out_of_a_program_is_a_way_out_of_the_task() -> None:
         "failed_to_place",
         "aborted",
         "table_not_cleared",
+        "objects_lost",
     }
 
 
@@ -154,4 +155,9 @@ class TestRoute:
     ],
 )
 def test_a_table_is_clear_when_it_is_seen_to_be(look: Any, name: str) -> None:
-    assert drive(check_table(answer(READY), sees(look), HOUSE))[1].name == name
+    assert drive(check_table(answer(READY), sees(look), HOUSE, 2, 2))[1].name == name
+
+
+def test_a_table_that_is_empty_is_not_cleared_if_less_was_delivered_than_stood_there() -> None:
+    _, outcome = drive(check_table(answer(READY), sees(TableSeen(things=(), house=HOUSE)), HOUSE, 1, 2))
+    assert outcome.name == "lost_some"

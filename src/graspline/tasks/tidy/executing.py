@@ -316,7 +316,7 @@ def execute_grasp(settings: Tidy) -> Machine:
             "leave": {
                 "away": End("execute_grasp_success"),
                 "lost": End("failed_to_grasp"),
-                "blocked": Retry(to="leave", budget="ways", otherwise=End("failed_to_grasp")),
+                "blocked": Retry(to="leave", budget="ways", otherwise="set_down"),
             },
             "set_down": {"down": "back_off"},
             "back_off": {"ready": again},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from graspline.evidence import at_most
+from graspline.evidence import at_least, at_most, passes
 from graspline.execution.requests import Reply, asked
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Stage
@@ -27,6 +27,8 @@ INPUTS = {
     "house": House,
     "settings": Tidy,
     "given_up": tuple[Solid, ...],
+    "delivered": int,
+    "most": int,
 }
 
 
@@ -35,6 +37,18 @@ class GivenUp:
     """Things that could not be taken, where they stood."""
 
     given_up: tuple[Solid, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """The most things there were in all, on the table and delivered."""
+
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    delivered: int
 
 
 def ask_program(settings: Tidy) -> Stage[Literal["single_grasp", "clear_table"]]:
@@ -90,12 +104,26 @@ def give_up(given_up: tuple[Solid, ...], grasp_object_bb: Solid) -> Gives[Litera
     return Gives("noted", GivenUp(given_up=(*given_up, grasp_object_bb)), about=grasp_object_bb.name)
 
 
-def check_table(last: Reply, eye: Eye, house: House) -> Stage[Literal["clear", "not_clear", "unseen"]]:
-    """Whether nothing stands on the table any more."""
+def count_things(things: tuple[Solid, ...], delivered: int, most: int) -> Gives[Literal["counted"], Counted]:
+    """How many things there have been in all."""
+    return Gives("counted", Counted(most=max(most, delivered + len(things))))
+
+
+def count_delivered(delivered: int) -> Gives[Literal["counted"], Delivered]:
+    return Gives("counted", Delivered(delivered=delivered + 1))
+
+
+def check_table(
+    last: Reply, eye: Eye, house: House, delivered: int, most: int
+) -> Stage[Literal["clear", "not_clear", "lost_some", "unseen"]]:
+    """Whether nothing stands on the table any more, and all that ever stood there was delivered."""
     seen = yield from eye.table(last, house)
     if not isinstance(seen, TableSeen):
         return Outcome("unseen")
-    return Outcome("not_clear" if seen.things else "clear", (at_most("things", len(seen.things), 0),))
+    evidence = (at_most("things", len(seen.things), 0), at_least("delivered", delivered, most))
+    if seen.things:
+        return Outcome("not_clear", evidence)
+    return Outcome("clear" if passes(evidence) else "lost_some", evidence)
 
 
 def clear_table(settings: Tidy) -> Machine:
@@ -106,23 +134,32 @@ def clear_table(settings: Tidy) -> Machine:
         start="find_grasp",
         states={
             "find_grasp": find_grasp(settings),
+            "count_things": count_things,
             "execute_grasp": execute_grasp(settings),
             "give_up": give_up,
             "route": route,
             "placement": placement(settings),
             "handover": handover(settings),
+            "count_delivered": count_delivered,
             "face_table": robot_setup(settings),
             "check_table": check_table,
         },
         table={
-            "find_grasp": {"end_find_grasp": "execute_grasp", "failed": "check_table"},
+            "find_grasp": {"end_find_grasp": "count_things", "failed": "check_table"},
+            "count_things": {"counted": "execute_grasp"},
             "execute_grasp": {"execute_grasp_success": "route", "failed_to_grasp": "give_up"},
             "give_up": {"noted": next_round},
             "route": {"shelf": "placement", "person": "handover"},
-            "placement": {"end_placement": next_round, "failed_to_place": End("failed_to_place")},
-            "handover": {"succeeded": next_round, "aborted": End("aborted")},
+            "placement": {"end_placement": "count_delivered", "failed_to_place": End("failed_to_place")},
+            "handover": {"succeeded": "count_delivered", "aborted": End("aborted")},
+            "count_delivered": {"counted": next_round},
             "face_table": {"setup_succeeded": "find_grasp", "setup_failed": End("setup_failed")},
-            "check_table": {"clear": End("success"), "not_clear": next_round, "unseen": next_round},
+            "check_table": {
+                "clear": End("success"),
+                "not_clear": next_round,
+                "lost_some": End("objects_lost"),
+                "unseen": next_round,
+            },
         },
         inputs={**INPUTS, "object_to_grasp": str, "force_thresh": float},
         budgets={"rounds": settings.retries.rounds},
