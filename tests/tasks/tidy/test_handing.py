@@ -36,7 +36,7 @@ GRIP = grip_of(solid("soup_can"))
 
 @functools.cache
 def stretched() -> Array:
-    return offering(HSR, GRIP, READY)[0]
+    return offering(GRIP, READY)[0]
 
 
 def tared(force_thresh: float = -1.0) -> Tugged:
@@ -47,7 +47,7 @@ def tared(force_thresh: float = -1.0) -> Tugged:
 
 class TestStretch:
     def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
-        start = carrying(HSR, GRIP, READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
+        start = carrying(GRIP, READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
         stage = stretch(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), GRIP)
         return drive(stage, played(by=by, pads_n=HOLDING))
 
@@ -66,7 +66,7 @@ class TestStretch:
     @pytest.mark.parametrize("down", [0, 30, 50, 90])
     @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "mug"])
     def test_there_are_postures_for_every_way_to_hold(self, name: str, down: int) -> None:
-        assert len(offering(HSR, grip_of(solid(name), float(np.radians(down))), READY))
+        assert len(offering(grip_of(solid(name), float(np.radians(down))), READY))
 
 
 class TestTare:
@@ -84,7 +84,7 @@ class TestTare:
     @pytest.mark.parametrize("down", [0, 30, 50, 90])
     def test_a_pull_away_from_the_robot_counts_and_nothing_else_however_it_is_held(self, down: int) -> None:
         grip = grip_of(solid("soup_can"), float(np.radians(down)))
-        joints = offering(HSR, grip, READY)[0]
+        joints = offering(grip, READY)[0]
         pull = drive(tare(answer(joints), HSR, SETTINGS, grip, -1.0), played(mass_kg=1.15))[1].data.pull
         for force in ((0.0, -6.0, 0.0), (2.0, -5.0, 0.0), (-2.0, -5.0, 2.0), (0.0, -5.0, -3.0)):
             assert counted_n(pull, joints, force) == pytest.approx(np.linalg.norm(force))
@@ -120,7 +120,7 @@ def test_an_open_hand_must_feel_nothing(pads_n: tuple[float, float], name: str) 
 
 def test_the_hand_draws_back_from_the_person_and_never_down() -> None:
     for down in (0, 50):
-        joints = offering(HSR, grip_of(solid("soup_can"), float(np.radians(down))), READY)[0]
+        joints = offering(grip_of(solid("soup_can"), float(np.radians(down))), READY)[0]
         asked, outcome = drive(draw_back(answer(joints), HSR))
         assert outcome.name == "back"
         tools, _ = hsr.forward(asked[0].path.positions)

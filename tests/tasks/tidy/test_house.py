@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from graspline.scenes.fittings import SHELF, TABLE, Fitting
 from graspline.tasks.tidy.house import before, solids_of
 
-from .stagecraft import HOUSE, TABLE_M
+from .stagecraft import HOUSE
 
 OFF = st.floats(-0.1, 0.1)
 
@@ -47,10 +47,3 @@ def test_a_robot_before_furniture_faces_it_at_that_distance(
 def test_aside_is_to_the_left() -> None:
     x, y, _ = before(TABLE, 0.5, 0.2)
     assert (x, y) == pytest.approx((1.3 - 0.3 - 0.5, 0.2))
-
-
-def test_a_raised_table_is_higher_and_the_shelf_stays() -> None:
-    raised = HOUSE.raised("table", 0.01)
-    top = next(each for each in raised.solids if each.name == "table_top")
-    assert top.top_m == pytest.approx(TABLE_M + 0.01)
-    assert raised.shelf is HOUSE.shelf

@@ -137,7 +137,7 @@ class TestCarrying:
     def test_things_stay_upright_near_the_robot(self, down_rad: float) -> None:
         grip = grip_of(solid("soup_can"), down_rad)
         base = before(SHELF, SHELF_AWAY_M)
-        goals = carrying(HSR, grip, READY, base, SHELF.in_world((0.0, 0.0, 0.8)))
+        goals = carrying(grip, READY, base, SHELF.in_world((0.0, 0.0, 0.8)))
         assert len(goals)
         tools, rotations = hsr.forward(goals)
         for tool, rotation in zip(tools, rotations, strict=True):

@@ -79,7 +79,7 @@ def held(name: str = "soup_can", down_rad: float = 0.0) -> Grip:
 @functools.cache
 def before_shelf() -> np.ndarray:
     """Joints of the robot when it has come to the shelf with a can."""
-    return carrying(HSR, held(), READY, before(SHELF, SHELF_AWAY_M), SHELF.in_world(LEVEL.position_m))[0]
+    return carrying(held(), READY, before(SHELF, SHELF_AWAY_M), SHELF.in_world(LEVEL.position_m))[0]
 
 
 @functools.cache
@@ -130,7 +130,7 @@ class TestLookUp:
 
 class TestFaceShelf:
     def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
-        start = carrying(HSR, held(), READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
+        start = carrying(held(), READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
         stage = face_shelf(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), held(), BOARD)
         return drive(stage, played(by=by, pads_n=HOLDING))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,8 +35,7 @@ def test_it_ends_before_the_table_and_looks_at_it() -> None:
 
 
 def test_a_table_that_was_seen_elsewhere_is_faced_there() -> None:
-    moved = HOUSE.raised("table", 0.0)
-    moved = type(moved)(table=moved.table.moved((0.05, 0.02, 0.0), 0.1), shelf=moved.shelf)
+    moved = replace(HOUSE, table=HOUSE.table.moved((0.05, 0.02, 0.0), 0.1))
     asked, _ = drive(face_table(answer(HSR.home), HSR, collision_world(), moved))
     assert motions(asked)["travel"].path.end[2] == pytest.approx(0.1)
 

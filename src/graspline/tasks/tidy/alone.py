@@ -109,7 +109,7 @@ def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
     robot, item = scene.robot, item_of(parameters.alone.object)
     grip, house = grip_of(parameters, robot), House(table=TABLE, shelf=SHELF)
     gaze = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
-    postures = carrying(robot, grip, robot.home, before(TABLE, TABLE_AWAY_M), gaze)
+    postures = carrying(grip, robot.home, before(TABLE, TABLE_AWAY_M), gaze)
     if not len(postures):
         raise InputError("alone.placement_surface_to_wrist: nothing can be carried like that")
     joints = postures[0]

@@ -262,7 +262,7 @@ def leave(
     among = without(around(house, things), grasp_object_bb, grip.held)
     base = before(house.table, TABLE_AWAY_M)
     gaze = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
-    goals = carrying(robot, grip, last.command.position, base, gaze)
+    goals = carrying(grip, last.command.position, base, gaze)
     reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.7)
     if isinstance(reply, Stopped):
         return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)

@@ -9,7 +9,6 @@ import numpy as np
 
 from graspline.evidence import at_most, passes
 from graspline.execution.requests import Motion, Reply
-from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End
@@ -18,9 +17,10 @@ from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import Grip, Stopped, around, felt_kg, play, straight, travel
+from graspline.tasks.tidy.moving import Grip, Stopped, around, play, postures, straight, travel, tug
 from graspline.tasks.tidy.parameters import Tidy
 
 DEFAULT_THRESH_N = 3.5
@@ -35,6 +35,9 @@ _TARE_S = 0.3
 _PERSIST_S = 0.05
 _OPEN_RAD_S = 1.0
 _BACK_M = 0.15
+_HEAD = [JOINTS.index(name) for name in HEAD_JOINTS]
+# Pan and tilt.
+_FACING = (0.0, -0.1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,7 @@ def stretch(
     grip: Grip,
 ) -> Stage[Literal["stretched", "lost", "blocked"]]:
     """Drive to the person and hold the thing out, upright."""
-    goals = offering(robot, grip, last.command.position)
+    goals = offering(grip, last.command.position)
     reply = yield from travel(
         last, robot, world, around(house, things, grip.held), goals, (grip.guard(settings.grasp),), speed=0.7
     )
@@ -61,23 +64,11 @@ def stretch(
     return Outcome("stretched", about=grip.name)
 
 
-def offering(robot: Robot, grip: Grip, start: np.ndarray) -> np.ndarray:
-    """(K, nu): postures that hold a thing out to a person."""
-    x, y, turn = PERSON_BASE
-    cosine, sine = np.cos(turn), np.sin(turn)
-    spin = turn - (np.arctan2(grip.R_OT[1, 0], grip.R_OT[0, 0]) if not grip.top else turn)
-    rotation = np.array([[np.cos(spin), -np.sin(spin), 0], [np.sin(spin), np.cos(spin), 0], [0, 0, 1.0]]) @ grip.R_OT
-    found = []
-    ahead, left = _OFFERED_M
-    for up in _OFFERED_UP_M:
-        tool = np.array([x + cosine * ahead - sine * left, y + sine * ahead + cosine * left, up])
-        solutions = hsr.solve(tool[None], rotation, turns_rad=np.array([0.0]), facing_rad=turn, margin=0.02)
-        for posture in hsr.ranked(solutions, 0, start)[:6]:
-            row = start.copy()
-            row[: len(posture)] = posture
-            row[8:10] = 0.0, -0.1
-            found.append(row)
-    return np.array(found).reshape(-1, len(start))
+def offering(grip: Grip, start: np.ndarray) -> np.ndarray:
+    """(K, nu): postures that hold a thing out to a person, the head looking there."""
+    found = postures(grip, start, PERSON_BASE, [(*_OFFERED_M, up) for up in _OFFERED_UP_M], each=6)
+    found[:, _HEAD] = _FACING
+    return found
 
 
 def tare(
@@ -88,20 +79,11 @@ def tare(
     reply = yield from play(robot, Motion("tare", still(robot, last.command, _TARE_S), guards=(guard,)))
     if isinstance(reply, Stopped):
         return Outcome("lost", reply.evidence, about=grip.name)
-    mass = felt_kg(reply)
-    rest = mass * reply.readings["wrist_acceleration"] - reply.readings["wrist_force"]
-    _, rotation = hsr.wrist_force_frame(reply.readings.joints)
     # To the person, whom the base faces; a hand that holds from the top points elsewhere.
     turn = float(reply.readings.joints[2])
-    out = rotation.T @ np.array([np.cos(turn), np.sin(turn), 0.0])
-    pull = Tugged(
-        force_n=force_thresh if force_thresh >= 0 else DEFAULT_THRESH_N,
-        toward=(float(out[0]), float(out[1]), float(out[2])),
-        within_rad=_PULL_WITHIN_RAD,
-        mass_kg=mass,
-        bias_n=(float(rest[0]), float(rest[1]), float(rest[2])),
-        for_s=_PERSIST_S,
-    )
+    threshold = force_thresh if force_thresh >= 0 else DEFAULT_THRESH_N
+    out = np.array([np.cos(turn), np.sin(turn), 0.0])
+    pull = tug(reply, out, threshold, within_rad=_PULL_WITHIN_RAD, for_s=_PERSIST_S)
     return Gives("tared", Tared(pull=pull), about=grip.name)
 
 

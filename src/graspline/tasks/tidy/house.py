@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,6 @@ class House:
         """Everything that is not to be touched, besides things that stand on it."""
         walls = (_box(name, np.array(at), np.array([1.0, 0, 0, 0]), half) for name, at, half in _WALLS)
         return (*solids_of(self.table), *solids_of(self.shelf), *walls)
-
-    def raised(self, fitting: str, by_m: float) -> House:
-        """With a piece of furniture seen to stand higher."""
-        piece: Fitting = getattr(self, fitting)
-        return replace(self, **{fitting: piece.moved((0.0, 0.0, by_m), 0.0)})
 
 
 def solids_of(fitting: Fitting) -> tuple[Solid, ...]:

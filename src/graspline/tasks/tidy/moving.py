@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from graspline.evidence import Evidence
 from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.grasping.reaching import Surroundings, Touching, go, straight_path
 from graspline.kinematics import hsr
-from graspline.motion.guards import Guard, HoldLost, TrackingError
+from graspline.motion.guards import Guard, HoldLost, TrackingError, Tugged
 from graspline.motion.joint_moves import brake
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import Held, WholeBodyWorld
@@ -21,10 +21,13 @@ from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
 from graspline.scenes.household import KNOWN
+from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.parameters import GraspParameters
 
 Array = NDArray[np.float64]
+# x, y and heading of the base.
+Base = tuple[float, float, float]
 
 _PARTS = {item.name: item.parts for item in KNOWN}
 
@@ -139,21 +142,29 @@ def gazing(joints: Array, point_m: Array) -> Array:
     return turned
 
 
-def carrying(robot: Robot, grip: Grip, start: Array, base: tuple[float, float, float], gaze_m: Array) -> Array:
+def carrying(grip: Grip, start: Array, base: Base, gaze_m: Array) -> Array:
     """(K, nu): postures at a base pose that carry a thing upright, close to the robot and low; nearest first."""
+    points = [(ahead, left, up) for ahead, left in _CARRIED_M for up in _CARRIED_UP_M]
+    found = postures(grip, start, base, points, each=4)
+    return np.array([gazing(row, gaze_m) for row in found]).reshape(-1, len(start))
+
+
+def postures(grip: Grip, start: Array, base: Base, points: Sequence[tuple[float, float, float]], *, each: int) -> Array:
+    """(K, nu): postures at a base pose with a thing upright and the tool at points: ahead, left, above the floor.
+
+    The hand points ahead, too, unless it holds the thing from the top. So many for each point.
+    """
     x, y, turn = base
     heading = np.arctan2(grip.R_OT[1, 0], grip.R_OT[0, 0]) if not grip.top else turn
-    rotation = _turned(turn - heading) @ grip.R_OT
+    rotation = rotation_z(turn - heading) @ grip.R_OT
     found = list[Array]()
-    for ahead, left in _CARRIED_M:
-        for up in _CARRIED_UP_M:
-            out = _turned(turn) @ np.array([ahead, left, 0.0])
-            tool = np.array([x + out[0], y + out[1], up])
-            solutions = hsr.solve(tool[None], rotation, turns_rad=np.array([0.0]), facing_rad=turn, margin=0.02)
-            for posture in hsr.ranked(solutions, 0, start)[:4]:
-                row = start.copy()
-                row[: len(posture)] = posture
-                found.append(gazing(row, gaze_m))
+    for point in points:
+        tool = np.array([x, y, 0.0]) + rotation_z(turn) @ np.array(point)
+        solutions = hsr.solve(tool[None], rotation, turns_rad=np.array([0.0]), facing_rad=turn, margin=0.02)
+        for posture in hsr.ranked(solutions, 0, start)[:each]:
+            row = start.copy()
+            row[: len(posture)] = posture
+            found.append(row)
     return np.array(found).reshape(-1, len(start))
 
 
@@ -200,15 +211,26 @@ def transform(rotation: Array, position_m: Array) -> Array:
     return found
 
 
+def tug(reply: Reply, toward: Array, force_n: float, *, within_rad: float, for_s: float) -> Tugged:
+    """Fires when something tugs at the hand that way, in O, harder than now; weighed while the robot is still."""
+    mass = felt_kg(reply)
+    rest = mass * reply.readings["wrist_acceleration"] - reply.readings["wrist_force"]
+    _, rotation = hsr.wrist_force_frame(reply.readings.joints)
+    (x, y, z), (rest_x, rest_y, rest_z) = (rotation.T @ toward).tolist(), rest.tolist()
+    return Tugged(
+        force_n=force_n,
+        toward=(x, y, z),
+        within_rad=within_rad,
+        mass_kg=mass,
+        bias_n=(rest_x, rest_y, rest_z),
+        for_s=for_s,
+    )
+
+
 def felt_kg(reply: Reply) -> float:
     """What hangs on the wrist, by force and acceleration there."""
     force, acceleration = reply.readings["wrist_force"], reply.readings["wrist_acceleration"]
     return float(force @ acceleration / (acceleration @ acceleration))
-
-
-def _turned(angle_rad: float) -> Array:
-    cosine, sine = np.cos(angle_rad), np.sin(angle_rad)
-    return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
 
 def _seed(last: Reply) -> int:

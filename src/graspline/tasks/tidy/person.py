@@ -20,7 +20,7 @@ TAKEN_AT_M = (0.08, -0.85, 0.95)
 _NEAR_M = 0.35
 # A thing this slow, m/s, is held out.
 _STILL_M_S = 0.02
-_REACH_S, _RAMP_S, _KEEP_S = 0.6, 0.25, 1.5
+_RAMP_S, _KEEP_S = 0.25, 1.5
 # A thing that has come so far along is in the person's hand.
 _FREE_M = 0.04
 # One that is so far from where it was held out is in nobody's hand.

@@ -13,17 +13,15 @@ from graspline.evidence import Evidence, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import UP, Reach, ReachQuery, Refused, Step, Surroundings, order, plan_reach, told
-from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
-from graspline.motion.guards import Tugged
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
-from graspline.spatial.rotations import quaternion_from_matrix
+from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 from graspline.tasks.tidy.areas import area_of
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import (
@@ -33,13 +31,13 @@ from graspline.tasks.tidy.moving import (
     Stopped,
     around,
     carrying,
-    felt_kg,
     gazing,
     hand_above_m,
     play,
     shifted,
     straight,
     travel,
+    tug,
 )
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import BoardSeen, Eye
@@ -118,7 +116,7 @@ def face_shelf(
     """Drive to the shelf, the thing carried low, and look at the board."""
     middle = house.shelf.in_world(house.shelf.level(board).position_m)
     base, start = before(house.shelf, SHELF_AWAY_M), last.command.position
-    goals = np.concatenate([gazing(shifted(start, base), middle)[None], carrying(robot, grip, start, base, middle)])
+    goals = np.concatenate([gazing(shifted(start, base), middle)[None], carrying(grip, start, base, middle)])
     among = around(house, things, grip.held)
     reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.8)
     if isinstance(reply, Stopped):
@@ -195,8 +193,7 @@ def poses_at(robot: Robot, shelf_rad: float, grip: Grip, bottom_m: Array) -> lis
     middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(gap)))
     found = []
     for turn in turns:
-        cosine, sine = np.cos(turn), np.sin(turn)
-        rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]]) @ grip.R_OT
+        rotation = rotation_z(turn) @ grip.R_OT
         tool = bottom_m - rotation @ grip.p_TB_m
         label = f"turned {round(float(np.degrees(turn)))}°"
         found.append(HandPose(position_m=tool + rotation @ middle, rotation=rotation, width_m=gap, label=label))
@@ -261,18 +258,7 @@ def bring_in(
 def put_down(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Literal["down", "lost"]]:
     """Down until the board is felt, or to just above where it must be."""
     reply = yield Motion("steady", still(robot, last.command, 0.2))
-    mass = felt_kg(reply)
-    rest = mass * reply.readings["wrist_acceleration"] - reply.readings["wrist_force"]
-    _, rotation = hsr.wrist_force_frame(reply.readings.joints)
-    up = rotation.T @ UP
-    touch = Tugged(
-        force_n=_TOUCH_N,
-        toward=(float(up[0]), float(up[1]), float(up[2])),
-        within_rad=1.0,
-        mass_kg=mass,
-        bias_n=(float(rest[0]), float(rest[1]), float(rest[2])),
-        for_s=0.02,
-    )
+    touch = tug(reply, UP, _TOUCH_N, within_rad=1.0, for_s=0.02)
     way = -(settings.placing.above_m + _BELOW_M) * UP
     reply = yield from straight(reply, robot, way, (touch, grip.guard(settings.grasp)), name="put_down", speed=0.1)
     if isinstance(reply, Stopped):
