@@ -183,7 +183,9 @@ def board_full(context: Context) -> list[Timed]:
     needed_m = _radius_m(context, context.target) + _MARGIN_M
     free, found = _free(surface, needed_m), list[Timed]()
     for name in waiting(context):
-        half, radius = context.half_extents_m(name)[:2], _radius_m(context, name)
+        half = context.half_extents_m(name)[:2]
+        # What it covers for sure, however the place that is looked for lies beside it.
+        radius = float(min(half)) - _GRID_M / 2
         grounds = [_Ground(middle_m=spot, half_m=half) for spot in _grid(surface.level)]
         # Where it takes most of the places that are left.
         taken = [int((np.linalg.norm(free - each.middle_m, axis=1) < radius + needed_m).sum()) for each in grounds]

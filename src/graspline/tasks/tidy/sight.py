@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from graspline.execution.requests import Motion, Reply, Request, pictured, solved
 from graspline.kinematics import hsr
 from graspline.motion.joint_moves import hold
-from graspline.perception.planes import NoPlane, Within
+from graspline.perception.clouds import View
+from graspline.perception.free_areas import free_areas
+from graspline.perception.planes import NoPlane, Plane, Within
 from graspline.perception.recognition import KnownModel
 from graspline.perception.solids import Solid
 from graspline.perception.surfaces import Surface
@@ -33,7 +35,8 @@ _AROUND_M, _ABOVE_M = 0.12, 0.06
 _HEADROOM_M = 0.03
 # Corrections of where furniture stands that are believed.
 _MOST_SHIFT_M, _MOST_TURN_RAD = 0.10, 0.12
-_STEP_M = 0.05
+# So many places on a board are told.
+_MOST_PLACES = 24
 # How often a surface that is not seen is looked for, and how long after the time before.
 _LOOKS, _WAIT_S = 3, 0.6
 # Nothing on a table is higher.
@@ -74,20 +77,30 @@ class BoardSeen:
     house: House
     things: tuple[Solid, ...]
 
+    # What was seen of it; without one all of it was.
+    view: View | None = None
+
     def free(self, radius_m: float, margin_m: float) -> tuple[Array, ...]:
-        """Places, (3,) each in O, where something of this radius fits, the farthest from the front first."""
+        """Places, (3,) each in O, where something of this radius fits and bare board shows, the farthest first."""
+        half = (radius_m, radius_m)
+        found = free_areas(self._surface, self.things, half, margin_m=margin_m, view=self.view, most=_MOST_PLACES)
+        return tuple(each.position_m for each in found)
+
+    @property
+    def _surface(self) -> Surface:
+        """The whole board, where the shelf was seen to stand."""
         shelf, level = self.house.shelf, self.house.shelf.level(self.name)
-        deep, wide = (half - radius_m - margin_m for half in level.half_extents_m)
-        if deep < 0 or wide < 0:
-            return ()
-        x, y, z = level.position_m
-        found = list[Array]()
-        for back in np.arange(deep, -deep - 1e-9, -_STEP_M):
-            for aside in sorted(np.arange(-wide, wide + 1e-9, _STEP_M), key=abs):
-                place = shelf.in_world((x + back, y + aside, z))
-                if min((_gap_m(place, each) for each in self.things), default=np.inf) > radius_m + margin_m:
-                    found.append(place)
-        return tuple(found)
+        middle = shelf.in_world(level.position_m)
+        return Surface(
+            plane=Plane(normal=np.array([0.0, 0.0, 1.0]), offset_m=float(middle[2])),
+            middle_m=middle,
+            yaw_rad=shelf.yaw_rad,
+            half_m=level.half_extents_m,
+            near="drop",
+            far="rise",
+            right="rise",
+            left="rise",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +129,12 @@ class Eye:
         if not isinstance(found, Tabletop):
             return None
         shelf = _as_seen(house.shelf, board, found.surface)
-        return BoardSeen(name=board, house=replace(house, shelf=shelf), things=standing_on(shelf, board, found.solids))
+        return BoardSeen(
+            name=board,
+            house=replace(house, shelf=shelf),
+            things=standing_on(shelf, board, found.solids),
+            view=found.view,
+        )
 
     def _look(
         self, last: Reply, fitting: Fitting, level: Level, highest_m: float
@@ -189,10 +207,3 @@ def standing_on(fitting: Fitting, level_name: str, things: Sequence[Solid]) -> t
 
 def _wrapped(angle_rad: float) -> float:
     return float(np.arctan2(np.sin(angle_rad), np.cos(angle_rad)))
-
-
-def _gap_m(place_m: Array, solid: Solid) -> float:
-    """From a place to a thing, however that is turned."""
-    half = solid.half_extents_m
-    radius = float(np.hypot(half[0], half[1]) if solid.shape == "box" else half[0])
-    return float(np.linalg.norm(place_m[:2] - solid.position_m[:2])) - radius
