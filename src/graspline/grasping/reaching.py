@@ -20,7 +20,7 @@ from graspline.motion.path import Path
 from graspline.motion.waypoints import through
 from graspline.perception.solids import Solid
 from graspline.planning.rrt import NoWay, plan_way, timed
-from graspline.planning.whole_body import Held, Part, WholeBodyWorld
+from graspline.planning.whole_body import CLEARANCE_M, Held, Part, WholeBodyWorld
 from graspline.robots.hsr_chain import HEAD_JOINTS, WHOLE_BODY_JOINTS
 from graspline.robots.robot import Robot
 
@@ -42,6 +42,9 @@ _CHECKS = 12_000
 _LEANS = np.arange(30) / 29
 # What postures keep from joint limits, in m and rad.
 _MARGIN = 0.01
+# What ways keep clear of everything; where there is none, they make do with less. Wheels slip, and a thing in the hand
+# is not quite where it is believed to be.
+_CLEARANCES_M = (0.02, CLEARANCE_M)
 _EVERYTHING = (*WHOLE_BODY_JOINTS, *HEAD_JOINTS, "hand")
 
 
@@ -80,13 +83,15 @@ class Refused:
 class Step:
     """A straight way of the hand, (3,) in O, among these surroundings; what may be touched on it, and by what.
 
-    The hand is as wide as before, or opens to `jaw_rad` first.
+    The hand is as wide as before, or opens to `jaw_rad` first. Where it is `leaving`, it may stay as near to things as
+    it was.
     """
 
     way_m: Array
     around: Surroundings
     touching: Touching = ()
     jaw_rad: float | None = None
+    leaving: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,6 +103,8 @@ class ReachQuery:
     inwards: Step
     onwards: tuple[Step, ...]
     seed: int
+    # What the head looks at where the way in begins, (3,) in O.
+    gaze_m: Array | None = None
 
 
 def told(refused: Sequence[Refused]) -> Evidence:
@@ -150,6 +157,8 @@ def plan_reach(
         if not isinstance(found, np.ndarray):
             reason = found or reason
             continue
+        if query.gaze_m is not None:
+            found = hsr.gazing(found, query.gaze_m)
         way = go(robot, world, query.inwards.around, query.start, found[None], query.seed)
         if isinstance(way, Path):
             return Reach(pose=pose, at=at, before=found, way=way)
@@ -166,6 +175,12 @@ def _spread(postures: Array) -> Array:
     near = np.arange(_POSTURES // 2)
     far = np.linspace(_POSTURES // 2, len(postures) - 1, _POSTURES - len(near)).astype(int)
     return postures[np.concatenate([near, far])]
+
+
+def in_the_way(world: WholeBodyWorld, query: ReachQuery, reach: Reach) -> str:
+    """What is in the straight ways of a plan, if anything is."""
+    found = _before(world, query, reach.at)
+    return found if isinstance(found, str) else ""
 
 
 def _before(world: WholeBodyWorld, query: ReachQuery, at: Array) -> Array | str:
@@ -189,7 +204,8 @@ def _straight(world: WholeBodyWorld, step: Step, here: Array) -> Array | str:
     rows, possible = hsr.straight(here, step.way_m)
     if not possible.all():
         return ""
-    world.set(step.around.solids, step.around.held, ignore=step.touching)
+    start = here if step.leaving else None
+    world.set(step.around.solids, step.around.held, ignore=step.touching, start=start)
     collision = world.first_collision(world.samples(rows))
     if collision is not None:
         return f"{collision.robot_part} would meet {collision.touched}"
@@ -209,12 +225,15 @@ def go(
     """A way from rest to rest at any of the goals (K, nu) that keeps clear of everything; or why there is none."""
     if not len(goals):
         return "no posture reaches any goal"
-    world.set(around.solids, around.held, ignore=touching, start=start)
-    way = plan_way(world, start, goals, moving=_EVERYTHING, seed=seed, checks=_CHECKS)
-    if isinstance(way, NoWay):
-        return str(way)
-    path = timed(world, way, speed=speed)
-    return path if isinstance(path, Path) else str(path)
+    why = ""
+    for clearance in _CLEARANCES_M:
+        world.set(around.solids, around.held, ignore=touching, start=start, clearance_m=clearance)
+        way = plan_way(world, start, goals, moving=_EVERYTHING, seed=seed, checks=_CHECKS)
+        found = way if isinstance(way, NoWay) else timed(world, way, speed=speed)
+        if isinstance(found, Path):
+            return found
+        why = str(found)
+    return why
 
 
 def straight_path(robot: Robot, joints: Array, way_m: Array, *, speed: float = 1.0) -> Path:

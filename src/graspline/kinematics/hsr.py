@@ -114,6 +114,19 @@ def head_camera(joints: Array) -> tuple[Array, Array]:
     return neck + rotate(R_tilt, HEAD_CAMERA_M), multiply(R_tilt, R_TILT_CAMERA)
 
 
+def gazing(joints: Array, point_m: Array) -> Array:
+    """The same joints, (10 or more,), with the head looking at a point in O, as far as it can turn."""
+    turned = joints.copy()
+    camera, _ = head_camera(joints)
+    apart = point_m - camera
+    pan = wrap(np.arctan2(apart[1], apart[0]) - joints[_TURN])
+    turned[_PAN] = pan - _WHOLE_TURN if UPPER[_PAN] < pan <= LOWER[_PAN] + _WHOLE_TURN else pan
+    turned[_TILT] = np.arctan2(apart[2], np.hypot(apart[0], apart[1]))
+    head = [_PAN, _TILT]
+    turned[head] = np.clip(turned[head], LOWER[head], UPPER[head])
+    return turned
+
+
 def _on_wrist(joints: Array, offset_m: Array, R_wrist_frame: Array) -> tuple[Array, Array]:
     """Pose of what is mounted behind the last wrist joint."""
     q = np.moveaxis(np.asarray(joints, float), -1, 0)

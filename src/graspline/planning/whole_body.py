@@ -32,6 +32,8 @@ CLEARANCE_M = 0.006
 STEP_M = 0.02
 # Of the distance that the robot has where it stands, this much is kept.
 _LEFT = 0.9
+# However unsure it is where something stands, no more than this is kept for that.
+_MOST_UNSURE_M = 0.03
 _SLOTS = 48
 # Contact bits beyond those that robots use among themselves: who asks, and what a solid answers to.
 _ARM, _HAND, _HELD, _FLOOR = (1 << bit for bit in (20, 21, 22, 23))
@@ -57,7 +59,7 @@ class WholeBodyWorld:
     """Checks configurations of a robot against the floor, believed solids, what it holds, and itself."""
 
     def __init__(self, robot: Robot, *, slots: int = _SLOTS, clearance_m: float = CLEARANCE_M) -> None:
-        self.robot, self.clearance_m = robot, clearance_m
+        self.robot, self._usual_m = robot, clearance_m
         self._model = robot_among_solids(robot, slots)
         self._data = mujoco.MjData(self._model)
         self._slots = np.array([self._model.geom(slot_name(index)).id for index in range(slots)], int)
@@ -83,8 +85,11 @@ class WholeBodyWorld:
         *,
         ignore: Collection[tuple[Part, Solid]] = (),
         start: Array | None = None,
+        clearance_m: float | None = None,
     ) -> None:
-        """Put solids where they are believed to be. The pairs in `ignore` may touch.
+        """Put solids where they are believed to be, to be kept clear of by the world's own clearance or by this one.
+
+        From what may be elsewhere the robot keeps two sigmas farther away. The pairs in `ignore` may touch.
 
         What is closer than the clearance when the robot is at `start`, (nu,), and does not touch it, may come as close
         as that: a robot that stands beside something must be able to leave.
@@ -93,9 +98,11 @@ class WholeBodyWorld:
             raise WiringError(f"{len(solids)} solids in a collision world with {len(self._slots)} slots")
         model, answers = self._model, _ARM | _HAND | _HELD
         model.geom_conaffinity[self._slots] = 0
-        model.geom_margin[list(self._others)] = self.clearance_m
+        self.clearance_m = self._usual_m if clearance_m is None else clearance_m
+        self._keep_clear(list(self._others), self.clearance_m)
         for solid, geom in zip(solids, self._slots, strict=False):
             self._names[geom] = solid.name
+            self._keep_clear([geom], self.clearance_m + min(2 * solid.position_sigma_m, _MOST_UNSURE_M))
             self._shape(geom, solid.shape, solid.half_extents_m)
             mocap = model.body_mocapid[model.geom_bodyid[geom]]
             self._data.mocap_pos[mocap], self._data.mocap_quat[mocap] = solid.position_m, solid.quaternion
@@ -105,6 +112,11 @@ class WholeBodyWorld:
         _gather_bits(model)
         if start is not None:
             self._let_leave(start)
+
+    def _keep_clear(self, geoms: list[int], clearance_m: float) -> None:
+        self._model.geom_margin[geoms] = clearance_m
+        # Bodies that are farther apart than theirs are not looked at; each of these has one geom.
+        self._model.body_margin[self._model.geom_bodyid[geoms]] = clearance_m
 
     def _let_leave(self, start: Array) -> None:
         """Keep no farther from anything than the robot is at the start."""
@@ -132,6 +144,27 @@ class WholeBodyWorld:
         volume = model.body_bvhadr[model.geom_bodyid[geom]]
         for edit in _SHAPE_OF[shape](self._names[geom], (x, y, z)):
             getattr(model, edit.field)[volume if edit.field == "bvh_aabb" else geom, ...] = np.squeeze(edit.values)
+
+    def own_solids(self, row: Array) -> tuple[Solid, ...]:
+        """Boxes around every moving part of the robot with its joints at `row` (nu,): what it sees of itself."""
+        model, data = self._model, self._data
+        data.qpos[:] = self._followers.configurations(row[None])[0]
+        mujoco.mj_kinematics(model, data)
+        found = list[Solid]()
+        for geom in np.flatnonzero(model.geom_contype & (_ARM | _HAND)).tolist():
+            rotation = data.geom_xmat[geom].reshape(3, 3)
+            found.append(
+                Solid(
+                    name=self._names[geom],
+                    shape="box",
+                    position_m=data.geom_xpos[geom] + rotate(rotation, model.geom_aabb[geom, :3]),
+                    quaternion=quaternion_from_matrix(rotation),
+                    half_extents_m=model.geom_aabb[geom, 3:].copy(),
+                    position_sigma_m=0.0,
+                    yaw_sigma_rad=0.0,
+                )
+            )
+        return tuple(found)
 
     def samples(self, rows: Array) -> Array:
         """Rows on the way through `rows` (T, nu), evenly spaced and close enough for checks; both ends among them."""
@@ -207,9 +240,7 @@ class WholeBodyWorld:
         model.geom_conaffinity[[self._floor, self._held]] = _FLOOR, 0
         # Margins of both sides add up; the robot keeps no distance from itself or from what it holds.
         model.geom_margin[:] = 0.0
-        model.geom_margin[list(self._others)] = self.clearance_m
-        # Bodies that are farther apart than theirs are not looked at.
-        np.maximum.at(model.body_margin, model.geom_bodyid, model.geom_margin)
+        self._keep_clear(list(self._others), self._usual_m)
         _gather_bits(model)
         self._stand_on_floor()
 

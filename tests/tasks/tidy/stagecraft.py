@@ -86,6 +86,7 @@ def grip_of(thing: Solid, down_rad: float = 0.0) -> Grip:
         name=thing.name,
         held=held_of(thing, tool, pose.rotation),
         X_TB=transform(pose.rotation.T, pose.rotation.T @ (bottom - tool)),
+        gap_m=pose.width_m,
         least_jaw_rad=float(HSR.jaw_law.angle_rad(pose.width_m - 0.012)),
         mass_kg=HAND_KG + 0.3,
         top=pose.top,

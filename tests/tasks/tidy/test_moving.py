@@ -22,7 +22,6 @@ from graspline.tasks.tidy.moving import (
     around,
     carrying,
     felt_kg,
-    gazing,
     looking,
     play,
     shifted,
@@ -116,7 +115,7 @@ class TestLooking:
     @given(st.floats(-0.3, 0.3), st.floats(-0.4, 0.4), st.floats(0.4, 1.2))
     def test_the_heads_camera_points_there(self, x: float, y: float, z: float) -> None:
         point = np.array([1.3 + x, y, z])
-        joints = gazing(looking(HSR, TABLE, TABLE_AWAY_M, TABLE_M), point)
+        joints = hsr.gazing(looking(HSR, TABLE, TABLE_AWAY_M, TABLE_M), point)
         camera, rotation = hsr.head_camera(joints)
         apart = (point - camera) / np.linalg.norm(point - camera)
         assert float(-rotation[:, 2] @ apart) > np.cos(np.radians(6.0))

@@ -92,9 +92,10 @@ def grip_of(parameters: Tidy, robot: Robot) -> Grip:
     if surface:
         X_TB = transform(_rotation(np.array(surface[3:])), np.array(surface[:3]))
     held = held_of(whole(_solid_at(item, np.zeros(3), 0.0)), tool, R_OT)
-    least = float(robot.jaw_law.angle_rad(item.grasps[0].width_m)) - 0.1
+    gap = item.grasps[0].width_m
+    least = float(robot.jaw_law.angle_rad(gap)) - 0.1
     top = bool(-R_OT[2, 0] > 0.9)
-    return Grip(name=item.name, held=held, X_TB=X_TB, least_jaw_rad=least, mass_kg=0.0, top=top)
+    return Grip(name=item.name, held=held, X_TB=X_TB, gap_m=gap, least_jaw_rad=least, mass_kg=0.0, top=top)
 
 
 def _tool_m(robot: Robot, item: Item) -> Array:

@@ -20,6 +20,7 @@ from graspline.grasping.reaching import (
     Step,
     Surroundings,
     held_of,
+    in_the_way,
     order,
     plan_reach,
     told,
@@ -31,14 +32,17 @@ from graspline.machine.table import End, Retry
 from graspline.motion.guards import BothPadsTouch, ForceAbove
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
+from graspline.motion.waypoints import through
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr_chain import JOINTS
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.areas import area_of
+from graspline.tasks.tidy.correcting import slip_since, unknown_before
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import (
     BLOCKED,
+    SPARE_M,
     TABLE_AWAY_M,
     Grip,
     Stopped,
@@ -54,6 +58,7 @@ from graspline.tasks.tidy.moving import (
     without,
 )
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.sight import Eye, TableSeen
 
 Array = NDArray[np.float64]
 
@@ -83,6 +88,17 @@ class Reaching:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Corrected:
+    """The same plans and the same things, where they were seen from close by, and what was not seen before."""
+
+    todo: tuple[tuple[HandPose, Array], ...]
+    reach: Reach
+    things: tuple[Solid, ...]
+    grasp_object_bb: Solid
+    house: House
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gripping:
     grip: Grip
 
@@ -94,8 +110,11 @@ class Taken:
     grip: Grip
     placement_surface_to_wrist: Array
     top_grasp: bool
-    # What is left on the table.
+    # What is left on the table, and the room as it was seen last.
     things: tuple[Solid, ...]
+    house: House
+    # How it was taken, (T, nu): in, and up.
+    swept: Array
 
 
 def sort_poses(
@@ -108,7 +127,7 @@ def sort_poses(
     grasp_object_name: str,
 ) -> Producing[Gives[Literal["sorted"], Ordered] | Outcome[Literal["unreachable"]]]:
     """Closest first, those from the top last; after all of them, those with which it would not fit where it belongs."""
-    room = house.shelf.level(area_of(settings.placing, grasp_object_name)).clear_m - settings.placing.above_m
+    room = house.shelf.level(area_of(settings.placing, grasp_object_name)).clear_m - settings.placing.above_m - SPARE_M
     fits = [tool_of(robot, pose)[2] - grasp_object_bb.bottom_m + hand_above_m(pose.rotation) for pose in grasp_poses]
     todo = list[tuple[HandPose, Array]]()
     for high in (False, True):
@@ -149,23 +168,32 @@ def first_reach(
     todo: Sequence[tuple[HandPose, Array]],
 ) -> tuple[Reach | None, tuple[tuple[HandPose, Array], ...], tuple[Refused, ...]]:
     """The first grasp with a whole plan, what is left after it, and why others before it were refused."""
-    grasp, refused = settings.grasp, list[Refused]()
-    top = next(solid for solid in among.solids if solid.name == "table_top")
+    refused = list[Refused]()
     for index, (pose, postures) in enumerate(todo):
-        held = held_of(whole(target), tool_of(robot, pose), pose.rotation)
-        widest = float(robot.jaw_law.gaps_m[-1])
-        query = ReachQuery(
-            start=start,
-            jaw_rad=float(robot.jaw_law.angle_rad(min(pose.width_m + grasp.wider_m, widest))),
-            inwards=Step(way_m=_inwards_m(settings, pose), around=among, touching=(("hand", whole(target)),)),
-            onwards=(Step(way_m=grasp.lift_m * UP, around=without(among, target, held), touching=(("held", top),)),),
-            seed=index,
-        )
+        query = _query(robot, settings, among, target, start, pose, seed=index)
         found = plan_reach(robot, world, query, pose, postures)
         if isinstance(found, Reach):
             return found, tuple(todo[index + 1 :]), tuple(refused)
         refused.append(found)
     return None, (), tuple(refused)
+
+
+def _query(
+    robot: Robot, settings: Tidy, among: Surroundings, target: Solid, start: Array, pose: HandPose, *, seed: int
+) -> ReachQuery:
+    """In around the thing, and up with it."""
+    grasp = settings.grasp
+    top = next(solid for solid in among.solids if solid.name == "table_top")
+    held = held_of(whole(target), tool_of(robot, pose), pose.rotation)
+    widest = float(robot.jaw_law.gaps_m[-1])
+    return ReachQuery(
+        start=start,
+        jaw_rad=float(robot.jaw_law.angle_rad(min(pose.width_m + grasp.wider_m, widest))),
+        inwards=Step(way_m=_inwards_m(settings, pose), around=among, touching=(("hand", whole(target)),)),
+        onwards=(Step(way_m=grasp.lift_m * UP, around=without(among, target, held), touching=(("held", top),)),),
+        seed=seed,
+        gaze_m=target.position_m,
+    )
 
 
 def _inwards_m(settings: Tidy, pose: HandPose) -> Array:
@@ -179,10 +207,53 @@ def approach(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["there", 
     return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
 
 
+def look_again(
+    last: Reply,
+    robot: Robot,
+    world: WholeBodyWorld,
+    eye: Eye,
+    house: House,
+    settings: Tidy,
+    things: tuple[Solid, ...],
+    grasp_object_bb: Solid,
+    todo: tuple[tuple[HandPose, Array], ...],
+    reach: Reach,
+) -> Producing[Gives[Literal["seen", "in_the_way"], Corrected] | Outcome[Literal["unseen"]]]:
+    """From close by: wheels have slipped on the way, and what was believed then is off by as much."""
+    own = yield from solved(world.own_solids, last.readings.joints)
+    seen = yield from eye.table(last, house, own)
+    slip = slip_since(house.table, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
+    if slip is None or not isinstance(seen, TableSeen):
+        return Outcome("unseen", about=grasp_object_bb.name)
+    moved = {each: slip.solid(each) for each in things}
+    more = unknown_before(tuple(moved.values()), seen.things)
+    target = moved[grasp_object_bb]
+    corrected = Corrected(
+        todo=slip.todo(todo),
+        reach=slip.reach(reach),
+        things=(*moved.values(), *more),
+        grasp_object_bb=target,
+        house=replace(house, table=slip.fitting(house.table)),
+    )
+    if more:
+        among = around(corrected.house, corrected.things)
+        query = _query(robot, settings, among, target, last.command.position, corrected.reach.pose, seed=0)
+        if (yield from solved(in_the_way, world, query, corrected.reach)):
+            return Gives("in_the_way", corrected, slip.told, about=grasp_object_bb.name)
+    return Gives("seen", corrected, slip.told, about=grasp_object_bb.name)
+
+
 def reach_in(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[Literal["around", "blocked"]]:
-    """Straight in until the thing is between the fingers."""
+    """Straight in until the thing is between the fingers, from where the way in begins."""
     way = _inwards_m(settings, reach.pose)
     bump = ForceAbove(force_n=_BUMP_N, for_s=0.03)
+    here = last.command.position
+    if not np.array_equal(here, reach.before):
+        path = through(robot, np.stack([here, reach.before]), speed=0.5)
+        reply = yield from play(robot, Motion("correct", path, guards=(BLOCKED, bump)))
+        if isinstance(reply, Stopped):
+            return Outcome("blocked", reply.evidence)
+        last = reply
     reply = yield from straight(last, robot, way, (bump,), name="reach", speed=0.5)
     return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("around")
 
@@ -220,6 +291,7 @@ def close(
         name=grasp_object_name,
         held=held,
         X_TB=transform(rotation.T, rotation.T @ (bottom - tool)),
+        gap_m=gap,
         least_jaw_rad=float(robot.jaw_law.angle_rad(max(gap - 0.012, 0.0))),
         mass_kg=hand_kg,
         top=reach.pose.top,
@@ -256,6 +328,7 @@ def leave(
     settings: Tidy,
     things: tuple[Solid, ...],
     grasp_object_bb: Solid,
+    reach: Reach,
     grip: Grip,
 ) -> Producing[Gives[Literal["away"], Taken] | Outcome[Literal["lost", "blocked"]]]:
     """Back from the table with the thing, into a posture that carries it low and upright."""
@@ -267,7 +340,12 @@ def leave(
     if isinstance(reply, Stopped):
         return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
     left = tuple(each for each in things if each is not grasp_object_bb)
-    taken = Taken(grip=grip, placement_surface_to_wrist=grip.X_TB, top_grasp=grip.top, things=left)
+    up = reach.at.copy()
+    up[_LIFT] += settings.grasp.lift_m
+    swept = np.stack([reach.before, reach.at, up])
+    taken = Taken(
+        grip=grip, placement_surface_to_wrist=grip.X_TB, top_grasp=grip.top, things=left, house=house, swept=swept
+    )
     return Gives("away", taken, about=grip.name)
 
 
@@ -299,6 +377,7 @@ def execute_grasp(settings: Tidy) -> Machine:
             "sort_poses": sort_poses,
             "plan_grasp": plan_grasp,
             "approach": approach,
+            "look_again": look_again,
             "reach_in": reach_in,
             "close": close,
             "lift": lift,
@@ -309,7 +388,8 @@ def execute_grasp(settings: Tidy) -> Machine:
         table={
             "sort_poses": {"sorted": "plan_grasp", "unreachable": End("failed_to_grasp")},
             "plan_grasp": {"planned": "approach", "none_left": End("failed_to_grasp")},
-            "approach": {"there": "reach_in", "blocked": again},
+            "approach": {"there": "look_again", "blocked": again},
+            "look_again": {"seen": "reach_in", "unseen": "reach_in", "in_the_way": again},
             "reach_in": {"around": "close", "blocked": "back_off"},
             "close": {"closed": "lift", "missed": "back_off"},
             "lift": {"lifted": "leave", "lost": "back_off", "blocked": "set_down"},
@@ -323,6 +403,7 @@ def execute_grasp(settings: Tidy) -> Machine:
         },
         inputs={
             "world": WholeBodyWorld,
+            "eye": Eye,
             "house": House,
             "settings": Tidy,
             "things": tuple[Solid, ...],
@@ -331,6 +412,13 @@ def execute_grasp(settings: Tidy) -> Machine:
             "grasp_object_name": str,
         },
         budgets={"grasps": settings.retries.grasps, "ways": settings.retries.ways},
-        gives={"grip": Grip, "placement_surface_to_wrist": Array, "top_grasp": bool, "things": tuple[Solid, ...]},
+        gives={
+            "grip": Grip,
+            "placement_surface_to_wrist": Array,
+            "top_grasp": bool,
+            "things": tuple[Solid, ...],
+            "house": House,
+            "swept": Array,
+        },
         successes=("execute_grasp_success",),
     )

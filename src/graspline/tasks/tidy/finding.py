@@ -20,7 +20,7 @@ from graspline.scenes.household import KNOWN
 from graspline.spatial.rotations import quaternion_from_matrix
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.parameters import Tidy
-from graspline.tasks.tidy.sight import Eye, SightFailed
+from graspline.tasks.tidy.sight import Eye, SightFailed, TableSeen
 
 # A thing this near to where one was given up is that one.
 _SAME_M = 0.03
@@ -29,10 +29,11 @@ _GRASPS = {item.name: item.grasps for item in KNOWN}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sighted:
-    """What stands on the table, and the room with the table as it was seen."""
+    """What stands on the table, the room with the table as it was seen, and all of that look."""
 
     things: tuple[Solid, ...]
     house: House
+    table_seen: TableSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,7 +56,7 @@ def look(
         return Outcome("failed", about=seen.why)
     if seen is None:
         return Outcome("no_table")
-    return Gives("seen", Sighted(things=seen.things, house=seen.house))
+    return Gives("seen", Sighted(things=seen.things, house=seen.house, table_seen=seen))
 
 
 def choose(
@@ -129,6 +130,7 @@ def find_grasp(settings: Tidy) -> Machine:
         gives={
             "things": tuple[Solid, ...],
             "house": House,
+            "table_seen": TableSeen,
             "grasp_poses": tuple[HandPose, ...],
             "grasp_object_bb": Solid,
             "grasp_object_name": str,

@@ -15,13 +15,14 @@ from graspline.grasping.reaching import Surroundings, Touching, go, straight_pat
 from graspline.kinematics import hsr
 from graspline.motion.guards import Guard, HoldLost, TrackingError, Tugged
 from graspline.motion.joint_moves import brake
+from graspline.motion.waypoints import through
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import Held, WholeBodyWorld
-from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
+from graspline.robots.hsr_chain import TOOL_M
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
 from graspline.scenes.household import KNOWN
-from graspline.spatial.rotations import rotation_z
+from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.parameters import GraspParameters
 
@@ -32,10 +33,15 @@ Base = tuple[float, float, float]
 _PARTS = {item.name: item.parts for item in KNOWN}
 
 BLOCKED = TrackingError(error_rad=0.12)
+# So long before it was stopped, nothing was in its way.
+_BACK_S = 1.0
 # Where the base stands to look at table and shelf, from their front edges.
 TABLE_AWAY_M, SHELF_AWAY_M = 0.75, 0.80
-# Hand and wrist behind the tool, and half of how thick they are.
-_HAND_LONG_M, _HAND_HALF_M = 0.23, 0.043
+# How far the wrist's axes are behind the tool and beside it; of its barrel the radius and half the length.
+_WRIST_BEHIND_M, _WRIST_BESIDE_M = float(TOOL_M[2]), float(TOOL_M[0])
+_BARREL_RADIUS_M, _BARREL_HALF_M = 0.040, 0.043
+# So much room must be left above it on a board: for what it keeps clear of, and for how well heights are known.
+SPARE_M = 0.012
 # Where the hand is while something is carried, from the base: ahead, to the left, and above the floor.
 _CARRIED_M = ((0.45, 0.08), (0.40, 0.20), (0.50, 0.0))
 _CARRIED_UP_M = (0.55, 0.62, 0.70, 0.80)
@@ -49,7 +55,8 @@ class Grip:
     held: Held
     # Of the plane it stood on in the tool frame, (4, 4): in the middle of its bottom, as O was turned then.
     X_TB: Array
-    # Below this jaw angle nothing as wide is held.
+    # Between the pads, as felt when they had closed; below this jaw angle nothing as wide is held.
+    gap_m: float
     least_jaw_rad: float
     # Of hand and thing beyond the wrist's sensor.
     mass_kg: float
@@ -66,6 +73,19 @@ class Grip:
     def R_OT(self) -> Array:
         """How the tool was turned when the thing stood upright, and has to be for that."""
         return self.X_TB[:3, :3].T
+
+    def solid(self, last: Reply) -> Solid:
+        """The thing where it is held now."""
+        rotation = last.readings.tool_rotation
+        return Solid(
+            name=self.name,
+            shape=self.held.shape,
+            position_m=last.readings.tool_position_m + rotation @ self.held.p_TO_m,
+            quaternion=quaternion_from_matrix(rotation @ self.held.R_TO),
+            half_extents_m=self.held.half_extents_m,
+            position_sigma_m=0.0,
+            yaw_sigma_rad=0.0,
+        )
 
     @property
     def height_m(self) -> float:
@@ -113,13 +133,20 @@ def straight(
 
 
 def play(robot: Robot, motion: Motion) -> Generator[Request, Reply, Reply | Stopped]:
-    """A motion to its end; at rest where a guard ended it."""
+    """A motion to its end; at rest where a guard ended it, and some way back if something was in the way."""
     reply = yield motion
     if reply.by == "completed":
         return reply
-    by = None if isinstance(reply.by, str) else reply.by
+    by, stopped = None if isinstance(reply.by, str) else reply.by, reply
     if reply.command.velocity.any():
-        yield Motion("brake", brake(robot, reply.command))
+        stopped = yield Motion("brake", brake(robot, reply.command))
+    if isinstance(by, TrackingError):
+        rows = motion.path.positions
+        here = int(np.linalg.norm(rows - reply.command.position, axis=1).argmin())
+        back = rows[max(0, here - round(_BACK_S / motion.path.dt_s))]
+        if not np.array_equal(back, stopped.command.position):
+            path = through(robot, np.stack([stopped.command.position, back]), speed=0.3)
+            yield Motion("give_way", path)
     what = "timed out" if by is None else type(by).__name__
     return Stopped(why=f"{motion.name} ended by {what}", evidence=reply.evidence, by=by)
 
@@ -128,25 +155,14 @@ def looking(robot: Robot, fitting: Fitting, away_m: float, height_m: float) -> A
     """(nu,): before a piece of furniture, the arm out of the way, the head looking at a surface of this height."""
     joints = robot.home.copy()
     joints[:3] = before(fitting, away_m)
-    return gazing(joints, fitting.in_world((0.0, 0.0, height_m)))
-
-
-def gazing(joints: Array, point_m: Array) -> Array:
-    """The same joints with the head looking at a point in O."""
-    turned = joints.copy()
-    pan, tilt = (JOINTS.index(name) for name in HEAD_JOINTS)
-    camera, _ = hsr.head_camera(joints)
-    apart = point_m - camera
-    turned[pan] = (np.arctan2(apart[1], apart[0]) - joints[2] + np.pi) % (2 * np.pi) - np.pi
-    turned[tilt] = np.arctan2(apart[2], np.hypot(apart[0], apart[1]))
-    return turned
+    return hsr.gazing(joints, fitting.in_world((0.0, 0.0, height_m)))
 
 
 def carrying(grip: Grip, start: Array, base: Base, gaze_m: Array) -> Array:
     """(K, nu): postures at a base pose that carry a thing upright, close to the robot and low; nearest first."""
     points = [(ahead, left, up) for ahead, left in _CARRIED_M for up in _CARRIED_UP_M]
     found = postures(grip, start, base, points, each=4)
-    return np.array([gazing(row, gaze_m) for row in found]).reshape(-1, len(start))
+    return np.array([hsr.gazing(row, gaze_m) for row in found]).reshape(-1, len(start))
 
 
 def postures(grip: Grip, start: Array, base: Base, points: Sequence[tuple[float, float, float]], *, each: int) -> Array:
@@ -189,19 +205,46 @@ def without(surroundings: Surroundings, solid: Solid, held: Held | None) -> Surr
 @functools.lru_cache(maxsize=1024)
 def whole(solid: Solid) -> Solid:
     """A known thing with all its parts, as a box around them where they stick out: a mug with its handle."""
-    parts = [part for part in _PARTS.get(solid.name, ()) if part.solid]
-    corners = [np.array(part.position_m) + sign * np.array(part.half_extents_m) for part in parts for sign in (-1, 1)]
-    low, high = (np.min(corners, axis=0), np.max(corners, axis=0)) if corners else (np.zeros(3), np.zeros(3))
+    low, high = _bounds(solid.name)
     if (high <= solid.half_extents_m + 1e-6).all() and (-low <= solid.half_extents_m + 1e-6).all():
         return solid
     middle = solid.position_m + solid.rotation @ ((low + high) / 2)
     return replace(solid, shape="box", position_m=middle, half_extents_m=(high - low) / 2)
 
 
+def parts_of(solid: Solid) -> tuple[Solid, ...]:
+    """A known thing, given as `whole` has it, in parts: each a solid of its own; any other as it is."""
+    parts = [part for part in _PARTS.get(solid.name, ()) if part.solid]
+    if len(parts) < 2:
+        return (solid,)
+    low, high = _bounds(solid.name)
+    main = solid.position_m - solid.rotation @ ((low + high) / 2)
+    return tuple(
+        replace(
+            solid,
+            shape=part.shape,
+            position_m=main + solid.rotation @ np.array(part.position_m),
+            half_extents_m=np.array(part.half_extents_m),
+        )
+        for part in parts
+    )
+
+
+def _bounds(name: str) -> tuple[Array, Array]:
+    """Corners, (3,) each, of the box around all parts of a known thing in its frame; of others all zeros."""
+    parts = [part for part in _PARTS.get(name, ()) if part.solid]
+    corners = [np.array(part.position_m) + sign * np.array(part.half_extents_m) for part in parts for sign in (-1, 1)]
+    return (np.min(corners, axis=0), np.max(corners, axis=0)) if corners else (np.zeros(3), np.zeros(3))
+
+
 def hand_above_m(R_OT: Array) -> float:
-    """How far hand and wrist reach above the tool when it is turned like this."""
-    down = float(-R_OT[2, 0])
-    return _HAND_LONG_M * max(down, 0.0) + _HAND_HALF_M * float(np.sqrt(max(1 - down * down, 0.0)))
+    """How far hand and wrist reach above the tool when it is turned like this, however the barrel is turned."""
+    down = max(float(-R_OT[2, 0]), 0.0)
+    level = float(np.sqrt(max(1 - down * down, 0.0)))
+    # The barrel's axis is at right angles to the hand; it stands up the most where its corners are straight above.
+    leaning = min(level, _BARREL_HALF_M / float(np.hypot(_BARREL_RADIUS_M, _BARREL_HALF_M)))
+    barrel = _BARREL_RADIUS_M * float(np.sqrt(1 - leaning * leaning)) + _BARREL_HALF_M * leaning
+    return _WRIST_BEHIND_M * down + _WRIST_BESIDE_M * level + barrel
 
 
 def transform(rotation: Array, position_m: Array) -> Array:

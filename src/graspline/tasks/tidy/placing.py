@@ -13,11 +13,13 @@ from graspline.evidence import Evidence, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import UP, Reach, ReachQuery, Refused, Step, Surroundings, order, plan_reach, told
+from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
+from graspline.perception.kept import moved_m
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
@@ -27,12 +29,13 @@ from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import (
     BLOCKED,
     SHELF_AWAY_M,
+    SPARE_M,
     Grip,
     Stopped,
     around,
     carrying,
-    gazing,
     hand_above_m,
+    parts_of,
     play,
     shifted,
     straight,
@@ -100,7 +103,7 @@ def look_up(
 def height_needed_m(grip: Grip, settings: Tidy) -> float:
     """From the board to the highest point of hand and thing on the way in."""
     tool = -float((grip.R_OT @ grip.p_TB_m)[2])
-    return settings.placing.above_m + max(tool + hand_above_m(grip.R_OT), grip.height_m)
+    return settings.placing.above_m + SPARE_M + max(tool + hand_above_m(grip.R_OT), grip.height_m)
 
 
 def face_shelf(
@@ -116,7 +119,7 @@ def face_shelf(
     """Drive to the shelf, the thing carried low, and look at the board."""
     middle = house.shelf.in_world(house.shelf.level(board).position_m)
     base, start = before(house.shelf, SHELF_AWAY_M), last.command.position
-    goals = np.concatenate([gazing(shifted(start, base), middle)[None], carrying(grip, start, base, middle)])
+    goals = np.concatenate([hsr.gazing(shifted(start, base), middle)[None], carrying(grip, start, base, middle)])
     among = around(house, things, grip.held)
     reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.8)
     if isinstance(reply, Stopped):
@@ -189,14 +192,13 @@ def poses_at(robot: Robot, shelf_rad: float, grip: Grip, bottom_m: Array) -> lis
     """How the hand may be with the thing's bottom at a point: from the front of the shelf, the same side down."""
     heading = float(np.arctan2(grip.R_OT[1, 0], grip.R_OT[0, 0]))
     turns = _TOP_TURNS_RAD if grip.top else shelf_rad - heading + _ASIDE_RAD
-    gap = float(robot.jaw_law.gap_m(grip.least_jaw_rad))
-    middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(gap)))
+    middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(grip.gap_m)))
     found = []
     for turn in turns:
         rotation = rotation_z(turn) @ grip.R_OT
         tool = bottom_m - rotation @ grip.p_TB_m
         label = f"turned {round(float(np.degrees(turn)))}°"
-        found.append(HandPose(position_m=tool + rotation @ middle, rotation=rotation, width_m=gap, label=label))
+        found.append(HandPose(position_m=tool + rotation @ middle, rotation=rotation, width_m=grip.gap_m, label=label))
     return found
 
 
@@ -209,14 +211,14 @@ def _query(
     carrying_it = around(house, seen.things, grip.held)
     board = next(solid for solid in carrying_it.solids if solid.name == seen.name)
     placed = placed_solid(grip, pose, spot_m)
-    left = Surroundings(solids=(*carrying_it.solids, placed))
+    left = Surroundings(solids=(*carrying_it.solids, *parts_of(placed)))
     return ReachQuery(
         start=start,
         jaw_rad=float(start[-1]),
         inwards=Step(way_m=inwards, around=carrying_it, touching=()),
         onwards=(
             Step(way_m=-settings.placing.above_m * UP, around=carrying_it, touching=(("held", board),)),
-            Step(way_m=-inwards, around=left, touching=(("hand", placed),), jaw_rad=released_rad(robot, start[-1])),
+            Step(way_m=-inwards, around=left, jaw_rad=released_rad(robot, grip), leaving=True),
         ),
         seed=0,
     )
@@ -266,16 +268,14 @@ def put_down(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Lit
     return Outcome("down", about=grip.name)
 
 
-def released_rad(robot: Robot, jaw_rad: float) -> float:
-    """How wide the hand opens to be clear of what it held at this angle, and no wider: there are neighbours."""
-    gap = float(robot.jaw_law.gap_m(jaw_rad))
-    return float(robot.jaw_law.angle_rad(min(gap + _RELEASE_M, float(robot.jaw_law.gaps_m[-1]))))
+def released_rad(robot: Robot, grip: Grip) -> float:
+    """How wide the hand opens to be clear of what it held, and no wider: there are neighbours and walls."""
+    return float(robot.jaw_law.angle_rad(min(grip.gap_m + _RELEASE_M, float(robot.jaw_law.gaps_m[-1]))))
 
 
 def release(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Literal["released", "stuck"]]:
     """Open just enough to be clear of the thing."""
-    wide = released_rad(robot, float(last.readings.joints[robot.jaw]))
-    reply = yield Motion("release", jaw_move(robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
+    reply = yield Motion("release", jaw_move(robot, last.command, released_rad(robot, grip), speed_rad_s=_OPEN_RAD_S))
     reply = yield Motion("settle", still(robot, reply.command, 0.3))
     evidence = (at_most("stronger_pad_force", max(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),)
     return Outcome("released" if passes(evidence) else "stuck", evidence, about=grip.name)
@@ -305,7 +305,7 @@ def check_place(
     goal = robot.home.copy()
     goal[:3], goal[robot.jaw] = before(house.shelf, SHELF_AWAY_M), last.command.position[robot.jaw]
     placed = placed_solid(grip, reach.pose, spot_m)
-    reply = yield from travel(last, robot, world, around(house, (*seen.things, placed)), gazing(goal, middle)[None])
+    reply = yield from travel(last, robot, world, around(house, (*seen.things, placed)), hsr.gazing(goal, middle)[None])
     if isinstance(reply, Stopped):
         return Outcome("unseen", reply.evidence, about=grip.name)
     now = yield from eye.board(reply, house, board)
@@ -322,20 +322,12 @@ def placed_evidence(settings: Tidy, spot_m: Array, top_m: float, was: BoardSeen,
     if left:
         found = min(left, key=lambda each: float(np.linalg.norm(each.position_m[:2] - spot_m[:2])))
         off, top = float(np.linalg.norm(found.position_m[:2] - spot_m[:2])), found.top_m
-        left = [each for each in left if each is not found]
-    moved = max((_moved_m(each, left) for each in was.things), default=0.0)
+    moved = max((moved_m(each, was.sight, now.sight) for each in was.things), default=0.0)
     return (
         at_most("off_its_place", off, wanted.off_m, "m"),
         at_most("top_off_its_height", abs(top - top_m), _TOP_M, "m"),
         at_most("neighbours_moved", moved, wanted.beside_m, "m"),
     )
-
-
-def _moved_m(thing: Solid, others: Sequence[Solid]) -> float:
-    """How far a thing must have moved at least, given how well it was seen both times; infinitely if it is gone."""
-    apart = ((float(np.linalg.norm(thing.position_m[:2] - each.position_m[:2])), each) for each in others)
-    sigmas = ((off, off - 2 * (thing.position_sigma_m + each.position_sigma_m)) for off, each in apart)
-    return max(min(sigmas, default=(np.inf, np.inf))[1], 0.0)
 
 
 def placement(settings: Tidy) -> Machine:

@@ -5,21 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from graspline.evidence import at_least, at_most, passes
-from graspline.execution.requests import Reply, asked
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, at_least, at_most, passes
+from graspline.execution.requests import Reply, asked, solved
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Stage
 from graspline.machine.table import End, Retry
+from graspline.perception.kept import is_new, moved_m
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
+from graspline.tasks.tidy.correcting import unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover
 from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.moving import Grip
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
 from graspline.tasks.tidy.setup import robot_setup
 from graspline.tasks.tidy.sight import Eye, TableSeen
+
+Array = NDArray[np.float64]
+
+# What was hidden and is this near to where the hand was may have been touched, and moved since.
+_NEAR_M = 0.02
 
 INPUTS = {
     "world": WholeBodyWorld,
@@ -65,6 +76,47 @@ def ask_then(settings: Tidy, grasp_object_name: str) -> Stage[Literal["placement
     return Outcome("handover" if answer == "handover" else "placement", about=grasp_object_name)
 
 
+def check_others(
+    last: Reply,
+    world: WholeBodyWorld,
+    eye: Eye,
+    house: House,
+    settings: Tidy,
+    grip: Grip,
+    table_seen: TableSeen,
+    grasp_object_bb: Solid,
+    swept: Array,
+) -> Stage[Literal["kept", "disturbed", "unseen"]]:
+    """Look back at the table: everything else stands where it stood, and nothing new lies there."""
+    own = yield from solved(world.own_solids, last.readings.joints)
+    now = yield from eye.table(last, house, (*own, grip.solid(last)))
+    if not isinstance(now, TableSeen):
+        return Outcome("unseen")
+    evidence = yield from solved(kept_evidence, world, settings, table_seen, now, grasp_object_bb.position_m, swept)
+    return Outcome("kept" if passes(evidence) else "disturbed", evidence, about=grip.name)
+
+
+def kept_evidence(
+    world: WholeBodyWorld, settings: Tidy, was: TableSeen, now: TableSeen, taken_m: Array, swept: Array
+) -> Evidence:
+    """How far other things on the table have moved, and how many there are that were not there.
+
+    Of what was hidden nobody knows where it stood; it may have been touched if the hand came near.
+    """
+    taken = min(was.things, key=lambda each: float(np.linalg.norm(each.position_m - taken_m)))
+    others = [each for each in was.things if each is not taken]
+    moved = max((moved_m(each, was.sight, now.sight) for each in others), default=0.0)
+    new = sum(is_new(each, was.sight, now.sight) for each in now.things)
+    revealed = unknown_before(others, now.things)
+    world.set(revealed, clearance_m=_NEAR_M)
+    near = int(bool(revealed) and not world.all_free(world.samples(swept)))
+    return (
+        at_most("others_moved", moved, settings.placing.beside_m, "m"),
+        at_most("new_things", new, 0),
+        at_most("hidden_things_near_hand", near, 0),
+    )
+
+
 def single_grasp(settings: Tidy) -> Machine:
     """Find one object, take it, and place it or hand it over, as somebody says."""
     return Machine(
@@ -73,6 +125,7 @@ def single_grasp(settings: Tidy) -> Machine:
         states={
             "find_grasp": find_grasp(settings),
             "execute_grasp": execute_grasp(settings),
+            "check_others": check_others,
             "again": robot_setup(settings),
             "ask_then": ask_then,
             "placement": placement(settings),
@@ -81,9 +134,10 @@ def single_grasp(settings: Tidy) -> Machine:
         table={
             "find_grasp": {"end_find_grasp": "execute_grasp", "failed": End("nothing_found")},
             "execute_grasp": {
-                "execute_grasp_success": "ask_then",
+                "execute_grasp_success": "check_others",
                 "failed_to_grasp": Retry(to="again", budget="rounds", otherwise=End("failed_to_grasp")),
             },
+            "check_others": {"kept": "ask_then", "disturbed": End("disturbed_others"), "unseen": End("table_unseen")},
             "again": {"setup_succeeded": "find_grasp", "setup_failed": End("setup_failed")},
             "ask_then": {"placement": "placement", "handover": "handover"},
             "placement": {"end_placement": End("success"), "failed_to_place": End("failed_to_place")},

@@ -13,6 +13,7 @@ from graspline.kinematics import hsr
 from graspline.motion.joint_moves import hold
 from graspline.perception.clouds import View
 from graspline.perception.free_areas import free_areas
+from graspline.perception.kept import Sight
 from graspline.perception.planes import NoPlane, Plane, Within
 from graspline.perception.recognition import KnownModel
 from graspline.perception.solids import Solid
@@ -35,6 +36,8 @@ _AROUND_M, _ABOVE_M = 0.12, 0.06
 _HEADROOM_M = 0.03
 # Corrections of where furniture stands that are believed.
 _MOST_SHIFT_M, _MOST_TURN_RAD = 0.10, 0.12
+# What opposite sides of a surface say of where it is differs by less; else something that stands before one hides it.
+_AGREEING_M = 0.02
 # So many places on a board are told.
 _MOST_PLACES = 24
 # How often a surface that is not seen is looked for, and how long after the time before.
@@ -67,6 +70,12 @@ class TableSeen:
 
     things: tuple[Solid, ...]
     house: House
+    # What was seen of it; without one all of it was.
+    view: View | None = None
+
+    @property
+    def sight(self) -> Sight:
+        return _sight(self.view, self.things, self.house.table, "table")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,6 +94,10 @@ class BoardSeen:
         half = (radius_m, radius_m)
         found = free_areas(self._surface, self.things, half, margin_m=margin_m, view=self.view, most=_MOST_PLACES)
         return tuple(each.position_m for each in found)
+
+    @property
+    def sight(self) -> Sight:
+        return _sight(self.view, self.things, self.house.shelf, self.name)
 
     @property
     def _surface(self) -> Surface:
@@ -114,13 +127,16 @@ class SightFailed:
 class Eye:
     """The head's camera and what is made of its pictures."""
 
-    def table(self, last: Reply, house: House) -> Generator[Request, Reply, TableSeen | SightFailed | None]:
-        """What stands on the table."""
-        found = yield from self._look(last, house.table, house.table.levels[0], HIGHEST_M)
+    def table(
+        self, last: Reply, house: House, own: Sequence[Solid] = ()
+    ) -> Generator[Request, Reply, TableSeen | SightFailed | None]:
+        """What stands on the table, besides what the robot sees of its `own`."""
+        found = yield from self._look(last, house.table, house.table.levels[0], HIGHEST_M, own)
         if not isinstance(found, Tabletop):
             return found
         table = _as_seen(house.table, "table", found.surface)
-        return TableSeen(things=standing_on(table, "table", found.solids), house=replace(house, table=table))
+        things = standing_on(table, "table", found.solids)
+        return TableSeen(things=things, house=replace(house, table=table), view=found.view)
 
     def board(self, last: Reply, house: House, board: str) -> Generator[Request, Reply, BoardSeen | None]:
         """What stands on a board of the shelf."""
@@ -137,7 +153,7 @@ class Eye:
         )
 
     def _look(
-        self, last: Reply, fitting: Fitting, level: Level, highest_m: float
+        self, last: Reply, fitting: Fitting, level: Level, highest_m: float, own: Sequence[Solid] = ()
     ) -> Generator[Request, Reply, Tabletop | SightFailed | None]:
         for number in range(_LOOKS):
             if number:
@@ -145,20 +161,25 @@ class Eye:
                 last = yield Motion("wait", hold(HSR, last.command, _WAIT_S))
             picture = yield from pictured(HEAD_CAMERA, _WIDTH, _HEIGHT, depth=True)
             camera, rotation = hsr.head_camera(last.readings.joints)
-            found = yield from solved(see, picture, camera, rotation, bounds(fitting, level), highest_m)
+            found = yield from solved(see, picture, camera, rotation, bounds(fitting, level), highest_m, own)
             if not isinstance(found, NoPlane):
                 return found
         return None
 
 
 def see(
-    picture: Picture, camera_m: Array, rotation: Array, within: Within, highest_m: float
+    picture: Picture, camera_m: Array, rotation: Array, within: Within, highest_m: float, own: Sequence[Solid] = ()
 ) -> Tabletop | NoPlane | SightFailed:
     """What stands on a level surface within bounds, known things by name."""
     try:
-        return see_tabletop(picture, camera_m, rotation, within, MODELS, highest_m=highest_m)
+        return see_tabletop(picture, camera_m, rotation, within, MODELS, highest_m=highest_m, known=own)
     except Exception as error:
         return SightFailed(f"{type(error).__name__}: {error}")
+
+
+def _sight(view: View | None, things: Sequence[Solid], fitting: Fitting, level_name: str) -> Sight:
+    at = fitting.in_world(fitting.level(level_name).position_m)
+    return Sight(view=view, things=things, at_m=at, rotation=rotation_z(fitting.yaw_rad))
 
 
 def bounds(fitting: Fitting, level: Level) -> Within:
@@ -186,10 +207,18 @@ def _as_seen(fitting: Fitting, level_name: str, surface: Surface) -> Fitting:
     shift = list[float]()
     for axis, (before, beyond) in enumerate(((surface.near, surface.far), (surface.right, surface.left))):
         longer = surface.half_m[axis] - level.half_extents_m[axis]
-        seen = [sign * longer for sign, side in ((-1, before), (1, beyond)) if side != "unseen"]
-        off = float(apart[axis] + np.mean(seen)) if seen else 0.0
-        shift.append(off if abs(off) <= _MOST_SHIFT_M else 0.0)
+        seen = [float(apart[axis] + sign * longer) for sign, side in ((-1, before), (1, beyond)) if side != "unseen"]
+        shift.append(_believed(seen))
     return fitting.moved((shift[0], shift[1], up), turn)
+
+
+def _believed(offs_m: Sequence[float]) -> float:
+    """How far off something is, given what each of two sides says: of two that disagree, one is no side."""
+    offs = sorted((off for off in offs_m if abs(off) <= _MOST_SHIFT_M), key=abs)
+    if not offs:
+        return 0.0
+    agreeing = [off for off in offs if abs(off - offs[0]) <= _AGREEING_M]
+    return float(np.mean(agreeing))
 
 
 def standing_on(fitting: Fitting, level_name: str, things: Sequence[Solid]) -> tuple[Solid, ...]:

@@ -1,0 +1,95 @@
+"""Whether things are still where they were: two looks at one surface, from about the same side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from graspline.perception.clouds import Flags, View
+from graspline.perception.outlines import Array
+from graspline.perception.solids import Solid
+
+# Two sights of one thing agree in size to this, and are no farther apart.
+_ALIKE_M, _SAME_M = 0.012, 0.06
+# What is seen nearer or farther than a thing was, by more than this and so many sigmas of depth, is something else.
+_OTHER_M, _OTHER_SIGMAS = 0.015, 4.0
+# Of what shows of a thing's place, this much may show something farther away; with fewer pixels nothing is known.
+_GONE_SHARE, _LEAST_PX = 0.25, 40
+# What is this near to a thing, and this far above the surface, is the thing.
+_NEAR_M, _ABOVE_M = 0.01, 0.01
+# Of what is new, this much stands where nothing was; less of it may have been hidden.
+_NEW_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sight:
+    """One look at a surface: the picture, what stood there, and the surface's place and heading in O."""
+
+    # Without one, all there is was seen.
+    view: View | None
+    things: Sequence[Solid]
+    # (3,), any point of the surface, the same in every look.
+    at_m: Array
+    # (3, 3).
+    rotation: Array
+
+    def from_other(self, other: Sight, points_m: Array) -> Array:
+        """Points (N, 3) on the surface of another look where they are in this one: wheels slip in between."""
+        return (points_m - other.at_m) @ other.rotation @ self.rotation.T + self.at_m
+
+
+def moved_m(thing: Solid, was: Sight, now: Sight) -> float:
+    """How far a thing has moved at least; infinitely if it is gone, and not at all if something hides it."""
+    place = now.from_other(was, thing.position_m[None])[0]
+    alike = [each for each in now.things if _alike(thing, each)]
+    away = [float(np.linalg.norm((each.position_m - place)[:2])) for each in alike]
+    if away and min(away) <= _SAME_M:
+        found = alike[int(np.argmin(away))]
+        return max(min(away) - 2 * (thing.position_sigma_m + found.position_sigma_m), 0.0)
+    if was.view is None or now.view is None:
+        return float("inf")
+    nearer, farther = _compared(now.view, now.from_other(was, _points_of(thing, was.view)))
+    shown = ~nearer
+    if shown.sum() < _LEAST_PX:
+        return 0.0
+    return float("inf") if farther[shown].mean() > _GONE_SHARE else 0.0
+
+
+def is_new(thing: Solid, was: Sight, now: Sight) -> bool:
+    """Whether a thing stands where the surface or what is behind it was seen before."""
+    if was.view is None or now.view is None:
+        place = was.from_other(now, thing.position_m[None])[0]
+        return all(float(np.linalg.norm((each.position_m - place)[:2])) > _SAME_M for each in was.things)
+    points = was.from_other(now, _points_of(thing, now.view))
+    nearer, farther = _compared(was.view, points)
+    return bool(len(points) >= _LEAST_PX and (farther & ~nearer).mean() > _NEW_SHARE)
+
+
+def _alike(one: Solid, other: Solid) -> bool:
+    same = one.name == other.name and one.shape == other.shape
+    return same and float(np.abs(one.half_extents_m - other.half_extents_m).max()) <= _ALIKE_M
+
+
+def _points_of(thing: Solid, view: View) -> Array:
+    """(N, 3): what was seen of a thing."""
+    points = view.points_m[:, view.measured].T.astype(float)
+    own = np.abs((points - thing.position_m) @ thing.rotation)
+    inside = (own <= thing.half_extents_m + _NEAR_M).all(axis=1)
+    return points[inside & (points[:, 2] > thing.bottom_m + _ABOVE_M)]
+
+
+def _compared(view: View, points_m: Array) -> tuple[Flags, Flags]:
+    """Of points (N, 3): whether something nearer is seen there, or something farther away; of holes neither."""
+    lens = view.lens
+    depth = -(points_m - lens.position_m) @ lens.rotation[:, 2]
+    pixels = np.rint(lens.pixels(points_m)).astype(int)
+    inside = (pixels >= 0).all(axis=1) & (pixels[:, 0] < lens.width) & (pixels[:, 1] < lens.height) & (depth > 0)
+    seen = np.zeros(len(points_m))
+    seen[inside] = view.inverse[pixels[inside, 1], pixels[inside, 0]]
+    # What is outside of the picture, or was not measured, might as well be hidden.
+    unknown = seen <= 0
+    off = np.divide(1.0, seen, out=depth.copy(), where=~unknown) - depth
+    slack = _OTHER_M + _OTHER_SIGMAS * view.sigma * depth**2
+    return unknown | (off < -slack), ~unknown & (off > slack)
