@@ -42,9 +42,9 @@ _CHECKS = 12_000
 _LEANS = np.arange(30) / 29
 # What postures keep from joint limits, in m and rad.
 _MARGIN = 0.01
-# What ways keep clear of everything; where there is none, they make do with less. Wheels slip, and a thing in the hand
-# is not quite where it is believed to be.
-_CLEARANCES_M = (0.02, CLEARANCE_M)
+# What ways keep clear of everything, and straight ways of the hand; where there is none, they make do with less. Wheels
+# slip, and a thing in the hand is not quite where it is believed to be.
+_CLEARANCES_M, STRAIGHT_CLEARANCES_M = (0.02, CLEARANCE_M), (0.015, CLEARANCE_M)
 _EVERYTHING = (*WHOLE_BODY_JOINTS, *HEAD_JOINTS, "hand")
 
 
@@ -105,6 +105,8 @@ class ReachQuery:
     seed: int
     # What the head looks at where the way in begins, (3,) in O.
     gaze_m: Array | None = None
+    # What the straight ways keep clear of everything.
+    clearance_m: float = CLEARANCE_M
 
 
 def told(refused: Sequence[Refused]) -> Evidence:
@@ -185,18 +187,18 @@ def in_the_way(world: WholeBodyWorld, query: ReachQuery, reach: Reach) -> str:
 
 def _before(world: WholeBodyWorld, query: ReachQuery, at: Array) -> Array | str:
     """Where the straight way in begins, (nu,), if it and all ways on are free; else what is in the way."""
-    inwards = _straight(world, replace(query.inwards, way_m=-query.inwards.way_m), at)
+    inwards = _straight(world, replace(query.inwards, way_m=-query.inwards.way_m), at, query.clearance_m)
     here: Array | str = at
     for step in query.onwards:
         if isinstance(inwards, str):
             return inwards
-        here = _straight(world, step, here)
+        here = _straight(world, step, here, query.clearance_m)
         if isinstance(here, str):
             return here
     return inwards
 
 
-def _straight(world: WholeBodyWorld, step: Step, here: Array) -> Array | str:
+def _straight(world: WholeBodyWorld, step: Step, here: Array, clearance_m: float) -> Array | str:
     """Where a straight way ends, (nu,); else what is in the way, or nothing where the lift is too short."""
     if step.jaw_rad is not None:
         here = here.copy()
@@ -205,7 +207,7 @@ def _straight(world: WholeBodyWorld, step: Step, here: Array) -> Array | str:
     if not possible.all():
         return ""
     start = here if step.leaving else None
-    world.set(step.around.solids, step.around.held, ignore=step.touching, start=start)
+    world.set(step.around.solids, step.around.held, ignore=step.touching, start=start, clearance_m=clearance_m)
     collision = world.first_collision(world.samples(rows))
     if collision is not None:
         return f"{collision.robot_part} would meet {collision.touched}"

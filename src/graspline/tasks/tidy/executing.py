@@ -13,6 +13,7 @@ from graspline.evidence import at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import (
+    STRAIGHT_CLEARANCES_M,
     UP,
     Reach,
     ReachQuery,
@@ -168,14 +169,18 @@ def first_reach(
     todo: Sequence[tuple[HandPose, Array]],
 ) -> tuple[Reach | None, tuple[tuple[HandPose, Array], ...], tuple[Refused, ...]]:
     """The first grasp with a whole plan, what is left after it, and why others before it were refused."""
-    refused = list[Refused]()
-    for index, (pose, postures) in enumerate(todo):
-        query = _query(robot, settings, among, target, start, pose, seed=index)
-        found = plan_reach(robot, world, query, pose, postures)
-        if isinstance(found, Reach):
-            return found, tuple(todo[index + 1 :]), tuple(refused)
-        refused.append(found)
-    return None, (), tuple(refused)
+    refused: tuple[Refused, ...] = ()
+    for clearance in STRAIGHT_CLEARANCES_M:
+        why = list[Refused]()
+        for index, (pose, postures) in enumerate(todo):
+            query = replace(_query(robot, settings, among, target, start, pose, seed=index), clearance_m=clearance)
+            found = plan_reach(robot, world, query, pose, postures)
+            if isinstance(found, Reach):
+                left = tuple(each for each in todo if each[0] is not pose)
+                return found, left, tuple(why)
+            why.append(found)
+        refused = tuple(why)
+    return None, (), refused
 
 
 def _query(

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import UP, Reach, ReachQuery, Refused, Step, Surroundings, order, plan_reach, told
+from graspline.grasping.reaching import (
+    STRAIGHT_CLEARANCES_M,
+    UP,
+    Reach,
+    ReachQuery,
+    Refused,
+    Step,
+    Surroundings,
+    order,
+    plan_reach,
+    told,
+)
 from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
@@ -56,7 +67,7 @@ _TOP_TURNS_RAD = np.arange(12) * (np.pi / 6)
 _GAP_M = 0.003
 _BELOW_M = 0.012
 _TOUCH_N = 2.5
-_RELEASE_M = 0.03
+_RELEASE_M = 0.024
 # The top of what stands upright is this near to where it must be.
 _TOP_M = 0.02
 # So many plans are tried for one look at a board.
@@ -174,16 +185,39 @@ def _first(
     spots: Sequence[Array],
 ) -> Aimed | tuple[Refused, ...]:
     """The first place with a whole plan, or why there is none."""
+    refused: tuple[Refused, ...] = ()
+    for clearance in STRAIGHT_CLEARANCES_M:
+        found = _first_with(robot, world, house, settings, grip, seen, start, spots, clearance)
+        if isinstance(found, Aimed):
+            return found
+        refused = found
+    return refused
+
+
+def _first_with(
+    robot: Robot,
+    world: WholeBodyWorld,
+    house: House,
+    settings: Tidy,
+    grip: Grip,
+    seen: BoardSeen,
+    start: Array,
+    spots: Sequence[Array],
+    clearance_m: float,
+) -> Aimed | tuple[Refused, ...]:
+    """The same, with so much kept clear of everything."""
     refused = list[Refused]()
     for index, spot in enumerate(spots):
         if len(refused) >= _PLANS:
             break
         poses = poses_at(robot, house.shelf.yaw_rad, grip, spot + (settings.placing.above_m + _GAP_M) * UP)
         for pose, postures in order(robot, poses, start):
-            query = _query(robot, house, settings, grip, seen, start, spot, pose)
+            query = replace(_query(robot, house, settings, grip, seen, start, spot, pose), clearance_m=clearance_m)
             found = plan_reach(robot, world, query, pose, postures)
             if not isinstance(found, Refused):
-                return Aimed(spots=tuple(spots[index + 1 :]), reach=found, spot_m=spot, inwards_m=query.inwards.way_m)
+                return Aimed(
+                    spots=(*spots[:index], *spots[index + 1 :]), reach=found, spot_m=spot, inwards_m=query.inwards.way_m
+                )
             refused.append(found)
     return tuple(refused)
 
