@@ -90,6 +90,15 @@ def slip_since(table: Fitting, target: Solid, now: TableSeen) -> Slip | None:
     )
 
 
+def slip_between(was: Fitting, now: Fitting) -> Slip:
+    """By how much a piece of furniture that does not move was seen elsewhere."""
+    return Slip(
+        about_m=np.array(was.position_m[:2]),
+        shift_m=np.array(now.position_m[:2]) - np.array(was.position_m[:2]),
+        turn_rad=now.yaw_rad - was.yaw_rad,
+    )
+
+
 def unknown_before(things: Sequence[Solid], now: Sequence[Solid]) -> tuple[Solid, ...]:
     """Things that are seen now and were not: they stand in none of those that were."""
 

@@ -10,20 +10,26 @@ import numpy as np
 from graspline.evidence import Evidence, at_least, at_most
 from graspline.execution.requests import Reply, solved
 from graspline.grasping.hand_poses import HandPose, hand_poses
+from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
-from graspline.machine.outcome import Gives, Outcome, Producing
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.perception.solids import Solid
+from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
-from graspline.spatial.rotations import quaternion_from_matrix
-from graspline.tasks.tidy.house import House
+from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
+from graspline.tasks.tidy.correcting import slip_between, unknown_before
+from graspline.tasks.tidy.house import House, before
+from graspline.tasks.tidy.moving import TABLE_AWAY_M, Stopped, around, travel
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye, SightFailed, TableSeen
 
 # A thing this near to where one was given up is that one.
 _SAME_M = 0.03
+# How far aside the robot goes to see behind things.
+_ASIDE_M = 0.65
 _GRASPS = {item.name: item.grasps for item in KNOWN}
 
 
@@ -34,6 +40,14 @@ class Sighted:
     things: tuple[Solid, ...]
     house: House
     table_seen: TableSeen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeenAside:
+    """What stands on the table as seen from both places, and the room as it was seen last."""
+
+    things: tuple[Solid, ...]
+    house: House
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,6 +71,33 @@ def look(
     if seen is None:
         return Outcome("no_table")
     return Gives("seen", Sighted(things=seen.things, house=seen.house, table_seen=seen))
+
+
+def step_aside(
+    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Solid, ...]
+) -> Stage[Literal["aside", "blocked"]]:
+    """To the left of where the robot looks from, or from there to the right: things hide each other."""
+    middle = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
+    across = float((rotation_z(house.table.yaw_rad).T @ (last.command.position[:3] - middle))[1])
+    x, y, _ = before(house.table, TABLE_AWAY_M, -_ASIDE_M if across > _ASIDE_M / 2 else _ASIDE_M)
+    goal = last.command.position.copy()
+    goal[:3] = x, y, float(np.arctan2(middle[1] - y, middle[0] - x))
+    reply = yield from travel(last, robot, world, around(house, things), hsr.gazing(goal, middle)[None])
+    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("aside")
+
+
+def look_from_aside(
+    last: Reply, eye: Eye, house: House, things: tuple[Solid, ...]
+) -> Producing[Gives[Literal["seen"], SeenAside] | Outcome[Literal["no_table", "failed"]]]:
+    """Another picture of the table; what was seen before and is hidden now is still there."""
+    seen = yield from eye.table(last, house)
+    if isinstance(seen, SightFailed):
+        return Outcome("failed", about=seen.why)
+    if seen is None:
+        return Outcome("no_table")
+    slip = slip_between(house.table, seen.house.table)
+    hidden = unknown_before(seen.things, [slip.solid(each) for each in things])
+    return Gives("seen", SeenAside(things=(*seen.things, *hidden), house=seen.house))
 
 
 def choose(
@@ -110,23 +151,33 @@ def find_grasp(settings: Tidy) -> Machine:
     """The component, with the seed's names at its edges."""
     failed = End("failed")
     again = Retry(to="look", budget="looks", otherwise=failed)
+    aside = Retry(to="step_aside", budget="sides", otherwise=failed)
     return Machine(
         name="find_grasp",
         start="look",
-        states={"look": look, "choose": choose, "find_poses": find_poses},
+        states={
+            "look": look,
+            "step_aside": step_aside,
+            "look_from_aside": look_from_aside,
+            "choose": choose,
+            "find_poses": find_poses,
+        },
         table={
             "look": {"seen": "choose", "no_table": again, "failed": failed},
-            "choose": {"chosen": "find_poses", "empty": End("failed"), "not_there": again},
+            "choose": {"chosen": "find_poses", "empty": failed, "not_there": aside},
+            "step_aside": {"aside": "look_from_aside", "blocked": failed},
+            "look_from_aside": {"seen": "choose", "no_table": aside, "failed": failed},
             "find_poses": {"found": End("end_find_grasp"), "too_wide": failed},
         },
         inputs={
+            "world": WholeBodyWorld,
             "eye": Eye,
             "house": House,
             "settings": Tidy,
             "object_to_grasp": str,
             "given_up": tuple[Solid, ...],
         },
-        budgets={"looks": settings.retries.looks},
+        budgets={"looks": settings.retries.looks, "sides": settings.retries.sides},
         gives={
             "things": tuple[Solid, ...],
             "house": House,

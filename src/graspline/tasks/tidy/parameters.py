@@ -96,7 +96,8 @@ class RuleParameters(Parameters):
 class RetryParameters(Parameters):
     """How much may go wrong before the task gives up."""
 
-    looks: int = Field(default=3, ge=0, le=100, description="times that nothing that can be taken is found")
+    looks: int = Field(default=3, ge=0, le=100, description="times that the table is not seen")
+    sides: int = Field(default=2, ge=0, le=100, description="times that a named object is looked for from elsewhere")
     rounds: int = Field(default=12, ge=0, le=1000, description="objects that are gone for while a table is cleared")
     grasps: int = Field(default=4, ge=0, le=100, description="grasps that come to nothing, for each object")
     areas: int = Field(default=4, ge=0, le=100, description="places on a board that come to nothing, for each object")

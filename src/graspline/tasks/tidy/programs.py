@@ -29,6 +29,8 @@ from graspline.tasks.tidy.sight import Eye, TableSeen
 
 Array = NDArray[np.float64]
 
+# What stood so near to where the thing was taken from is that thing.
+_TAKEN_M = 0.04
 # What was hidden and is this near to where the hand was may have been touched, and moved since.
 _NEAR_M = 0.02
 
@@ -103,8 +105,7 @@ def kept_evidence(
 
     Of what was hidden nobody knows where it stood; it may have been touched if the hand came near.
     """
-    taken = min(was.things, key=lambda each: float(np.linalg.norm(each.position_m - taken_m)))
-    others = [each for each in was.things if each is not taken]
+    others = [each for each in was.things if float(np.linalg.norm((each.position_m - taken_m)[:2])) > _TAKEN_M]
     moved = max((moved_m(each, was.sight, now.sight) for each in others), default=0.0)
     new = sum(is_new(each, was.sight, now.sight) for each in now.things)
     revealed = unknown_before(others, now.things)
