@@ -67,6 +67,8 @@ _CLOSING_RAD_S = 0.9
 _SETTLE_S = 0.25
 _TOP_BACK_M = 0.075
 _LIFT = JOINTS.index("arm_lift")
+# Of the way there every so many rows are kept.
+_EVERY = 12
 # A finger that stands on something feels this.
 _BUMP_N = 15.0
 
@@ -114,7 +116,7 @@ class Taken:
     # What is left on the table, and the room as it was seen last.
     things: tuple[Solid, ...]
     house: House
-    # How it was taken, (T, nu): in, and up.
+    # How it was taken, (T, nu): there, in, and up.
     swept: Array
 
 
@@ -347,7 +349,7 @@ def leave(
     left = tuple(each for each in things if each is not grasp_object_bb)
     up = reach.at.copy()
     up[_LIFT] += settings.grasp.lift_m
-    swept = np.stack([reach.before, reach.at, up])
+    swept = np.concatenate([reach.way.positions[::_EVERY], np.stack([reach.before, reach.at, up])])
     taken = Taken(
         grip=grip, placement_surface_to_wrist=grip.X_TB, top_grasp=grip.top, things=left, house=house, swept=swept
     )

@@ -18,7 +18,7 @@ from graspline.motion.joint_moves import brake
 from graspline.motion.waypoints import through
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import Held, WholeBodyWorld
-from graspline.robots.hsr_chain import TOOL_M
+from graspline.robots.hsr_chain import JOINTS, TOOL_M
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
 from graspline.scenes.household import KNOWN
@@ -33,6 +33,8 @@ Base = tuple[float, float, float]
 _PARTS = {item.name: item.parts for item in KNOWN}
 
 BLOCKED = TrackingError(error_rad=0.12)
+# From up there less is hidden behind things; the arm, which goes up as well, is turned aside.
+_LIFT, _LOOKING_LIFT_M, _ARM_ASIDE_RAD = JOINTS.index("arm_lift"), 0.6, 0.9
 # So long before it was stopped, nothing was in its way.
 _BACK_S = 1.0
 # Where the base stands to look at table and shelf, from their front edges.
@@ -154,7 +156,8 @@ def play(robot: Robot, motion: Motion) -> Generator[Request, Reply, Reply | Stop
 def looking(robot: Robot, fitting: Fitting, away_m: float, height_m: float) -> Array:
     """(nu,): before a piece of furniture, the arm out of the way, the head looking at a surface of this height."""
     joints = robot.home.copy()
-    joints[:3] = before(fitting, away_m)
+    (x, y, turn), joints[_LIFT] = before(fitting, away_m), _LOOKING_LIFT_M
+    joints[:3] = x, y, turn + _ARM_ASIDE_RAD
     return hsr.gazing(joints, fitting.in_world((0.0, 0.0, height_m)))
 
 

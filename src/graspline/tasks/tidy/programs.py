@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 # What stood so near to where the thing was taken from is that thing.
 _TAKEN_M = 0.04
 # What was hidden and is this near to where the hand was may have been touched, and moved since.
-_NEAR_M = 0.02
+_NEAR_M = 0.04
 
 INPUTS = {
     "world": WholeBodyWorld,
