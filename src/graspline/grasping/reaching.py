@@ -155,6 +155,8 @@ def plan_reach(
     for posture in _spread(postures):
         at = query.start.copy()
         at[: len(posture)], at[robot.jaw] = posture, query.jaw_rad
+        if query.gaze_m is not None:
+            at = hsr.gazing(at, query.gaze_m)
         found = _before(world, query, at)
         if not isinstance(found, np.ndarray):
             reason = found or reason

@@ -120,7 +120,7 @@ def gazing(joints: Array, point_m: Array) -> Array:
     camera, _ = head_camera(joints)
     apart = point_m - camera
     pan = wrap(np.arctan2(apart[1], apart[0]) - joints[_TURN])
-    turned[_PAN] = pan - _WHOLE_TURN if UPPER[_PAN] < pan <= LOWER[_PAN] + _WHOLE_TURN else pan
+    turned[_PAN] = pan - _WHOLE_TURN if pan > UPPER[_PAN] and pan - _WHOLE_TURN >= LOWER[_PAN] else pan
     turned[_TILT] = np.arctan2(apart[2], np.hypot(apart[0], apart[1]))
     head = [_PAN, _TILT]
     turned[head] = np.clip(turned[head], LOWER[head], UPPER[head])

@@ -19,6 +19,8 @@ _OTHER_M, _OTHER_SIGMAS = 0.015, 4.0
 _GONE_SHARE, _LEAST_PX = 0.25, 40
 # What is this near to a thing, and this far above the surface, is the thing.
 _NEAR_M, _ABOVE_M = 0.01, 0.01
+# Points of a thing that are looked at: so far across and so far up of half its size.
+_ACROSS, _UP = np.linspace(-0.8, 0.8, 7), np.linspace(-0.8, 0.8, 7)
 # Of what is new, this much stands where nothing was; less of it may have been hidden.
 _NEW_SHARE = 0.5
 
@@ -65,6 +67,18 @@ def is_new(thing: Solid, was: Sight, now: Sight) -> bool:
     points = was.from_other(now, _points_of(thing, now.view))
     nearer, farther = _compared(was.view, points)
     return bool(len(points) >= _LEAST_PX and (farther & ~nearer).mean() > _NEW_SHARE)
+
+
+def hidden_share(thing: Solid, view: View) -> float:
+    """How much of a thing something else hides, by points around its middle: 0 to 1."""
+    reach = float(np.hypot(*thing.half_extents_m[:2]))
+    aside = view.lens.rotation[:, 0]
+    across, up = np.meshgrid(_ACROSS * reach, _UP * float(thing.half_extents_m[2]))
+    points = thing.position_m + across.reshape(-1, 1) * aside + up.reshape(-1, 1) * np.array([0.0, 0.0, 1.0])
+    # What is nearer than its near side is not the thing.
+    toward = (view.lens.position_m - thing.position_m) / np.linalg.norm(view.lens.position_m - thing.position_m)
+    nearer, _ = _compared(view, points + reach * toward)
+    return float(nearer.mean())
 
 
 def _alike(one: Solid, other: Solid) -> bool:

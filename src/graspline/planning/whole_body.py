@@ -75,6 +75,7 @@ class WholeBodyWorld:
         self._others = {self._floor, *self._slots.tolist()}
         body = self._model.body(HELD)
         self._X_hand_tool = body.pos.copy(), matrix_from_quaternion(body.quat)
+        self._standing: list[Solid | None] = [None] * slots
         self._wire()
         self.set(())
 
@@ -99,13 +100,15 @@ class WholeBodyWorld:
         model, answers = self._model, _ARM | _HAND | _HELD
         model.geom_conaffinity[self._slots] = 0
         self.clearance_m = self._usual_m if clearance_m is None else clearance_m
-        self._keep_clear(list(self._others), self.clearance_m)
-        for solid, geom in zip(solids, self._slots, strict=False):
-            self._names[geom] = solid.name
-            self._keep_clear([geom], self.clearance_m + min(2 * solid.position_sigma_m, _MOST_UNSURE_M))
-            self._shape(geom, solid.shape, solid.half_extents_m)
-            mocap = model.body_mocapid[model.geom_bodyid[geom]]
-            self._data.mocap_pos[mocap], self._data.mocap_quat[mocap] = solid.position_m, solid.quaternion
+        model.geom_margin[self._floor] = self._usual_m
+        used = self._slots[: len(solids)]
+        sigmas = np.array([solid.position_sigma_m for solid in solids])
+        self._keep_clear(used, self.clearance_m + np.minimum(2 * sigmas, _MOST_UNSURE_M))
+        for index, (solid, geom) in enumerate(zip(solids, used.tolist(), strict=True)):
+            # Most solids are the same from one question to the next.
+            if self._standing[index] is not solid:
+                self._stand(geom, solid)
+                self._standing[index] = solid
             allowed = sum({_HAND if part == "hand" else _HELD for part, other in ignore if other is solid})
             model.geom_conaffinity[geom] = answers & ~allowed
         self._hold(held)
@@ -113,7 +116,14 @@ class WholeBodyWorld:
         if start is not None:
             self._let_leave(start)
 
-    def _keep_clear(self, geoms: list[int], clearance_m: float) -> None:
+    def _stand(self, geom: int, solid: Solid) -> None:
+        """Put a solid into a slot."""
+        self._names[geom] = solid.name
+        self._shape(geom, solid.shape, solid.half_extents_m)
+        mocap = self._model.body_mocapid[self._model.geom_bodyid[geom]]
+        self._data.mocap_pos[mocap], self._data.mocap_quat[mocap] = solid.position_m, solid.quaternion
+
+    def _keep_clear(self, geoms: NDArray[np.intp], clearance_m: float | Array) -> None:
         self._model.geom_margin[geoms] = clearance_m
         # Bodies that are farther apart than theirs are not looked at; each of these has one geom.
         self._model.body_margin[self._model.geom_bodyid[geoms]] = clearance_m
@@ -240,7 +250,7 @@ class WholeBodyWorld:
         model.geom_conaffinity[[self._floor, self._held]] = _FLOOR, 0
         # Margins of both sides add up; the robot keeps no distance from itself or from what it holds.
         model.geom_margin[:] = 0.0
-        self._keep_clear(list(self._others), self._usual_m)
+        self._keep_clear(np.array(list(self._others), int), self._usual_m)
         _gather_bits(model)
         self._stand_on_floor()
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_most
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import Reach
+from graspline.perception.kept import hidden_share
 from graspline.perception.solids import Solid
 from graspline.scenes.fittings import Fitting
 from graspline.spatial.rotations import multiply, quaternion_from_matrix, rotation_z
@@ -19,9 +20,17 @@ from graspline.tasks.tidy.sight import TableSeen
 Array = NDArray[np.float64]
 # Poses, each with the postures (n, 8) that reach it.
 Todo = tuple[tuple[HandPose, Array], ...]
+# A thing as it was seen before, and now.
+Pair = tuple[Solid, Solid]
 
 # Wheels slip no farther on a way than this; a thing of the same name and size farther away is another, or was moved.
-_MOST_M, _MOST_RAD, _ALIKE_M = 0.06, 0.06, 0.012
+_MOST_M, _MOST_RAD, _ALIKE_M = 0.10, 0.06, 0.012
+# What is seen worse than this tells nothing; one slip moves things by the same, give or take what a turn does.
+_SURE_M, _SAME_SLIP_M = 0.005, 0.025
+# Of what is hidden more than this nothing is told.
+_HIDDEN = 0.35
+# Things this far from their middle tell how far they turned.
+_APART_M = 0.08
 # Two whose middles are nearer than this share of how far both reach out from theirs are one.
 _OVERLAP = 0.5
 
@@ -77,17 +86,58 @@ class Slip:
         )
 
 
-def slip_since(table: Fitting, target: Solid, now: TableSeen) -> Slip | None:
-    """How far off the table and a thing on it are, seen from close by; none if the thing is not seen again."""
-    found = nearest_alike(target, now.things)
-    if found is None:
+def slip_since(things: Sequence[Solid], target: Solid, now: TableSeen) -> Slip | None:
+    """How far off things on the table are, seen from close by, by the slip that explains most of them.
+
+    None if it is not known: nothing that is surely one of them is seen.
+    """
+    shown = [was for was in things if not is_hidden(was, now)]
+    pairs = [(was, each) for was in shown for each in now.things if _may_be_one(was, each)]
+    matched = max((_matched(pairs, one) for one in pairs), key=_weight, default=())
+    if not matched:
         return None
-    turn = float((now.house.table.yaw_rad - table.yaw_rad + np.pi) % (2 * np.pi) - np.pi)
+    # Where it matters it must be right.
+    was, seen = min(matched, key=lambda pair: float(np.linalg.norm(pair[0].position_m - target.position_m)))
     return Slip(
-        about_m=target.position_m[:2],
-        shift_m=(found.position_m - target.position_m)[:2],
-        turn_rad=turn if abs(turn) <= _MOST_RAD else 0.0,
+        about_m=was.position_m[:2],
+        shift_m=(seen.position_m - was.position_m)[:2],
+        turn_rad=_turn(matched),
     )
+
+
+def is_hidden(thing: Solid, now: TableSeen) -> bool:
+    """Whether most of where a thing must be is hidden by something nearer: what is seen of it may seem elsewhere."""
+    return now.view is not None and hidden_share(thing, now.view) > _HIDDEN
+
+
+def _may_be_one(was: Solid, now: Solid) -> bool:
+    """Whether two sights may be of one thing, and the second is good enough to go by."""
+    return _alike(was, now) and _away(was, now) <= _MOST_M and now.position_sigma_m <= _SURE_M
+
+
+def _matched(pairs: Sequence[Pair], one: Pair) -> tuple[Pair, ...]:
+    """The pairs that the slip of one of them explains, each thing once."""
+    shift, found = one[1].position_m - one[0].position_m, dict[Solid, Solid]()
+    for was, now in pairs:
+        if was not in found and float(np.linalg.norm((now.position_m - was.position_m - shift)[:2])) <= _SAME_SLIP_M:
+            found[was] = now
+    return tuple(found.items())
+
+
+def _weight(matched: tuple[Pair, ...]) -> tuple[int, float]:
+    """More things first, then the smaller slip."""
+    return len(matched), -min((_away(*pair) for pair in matched), default=np.inf)
+
+
+def _turn(matched: tuple[Pair, ...]) -> float:
+    """How far things have turned about each other, if they are far enough apart to tell."""
+    was, now = (np.array([pair[side].position_m[:2] for pair in matched]) for side in (0, 1))
+    was, now = was - was.mean(axis=0), now - now.mean(axis=0)
+    if np.linalg.norm(was, axis=1).max() < _APART_M:
+        return 0.0
+    cross = float((was[:, 0] * now[:, 1] - was[:, 1] * now[:, 0]).sum())
+    turn = float(np.arctan2(cross, float((was * now).sum())))
+    return turn if abs(turn) <= _MOST_RAD else 0.0
 
 
 def slip_between(was: Fitting, now: Fitting) -> Slip:
@@ -97,6 +147,13 @@ def slip_between(was: Fitting, now: Fitting) -> Slip:
         shift_m=np.array(now.position_m[:2]) - np.array(was.position_m[:2]),
         turn_rad=now.yaw_rad - was.yaw_rad,
     )
+
+
+def shown_since(things: Sequence[Solid], now: TableSeen) -> tuple[Solid, ...]:
+    """Things that are seen now and were not; what shows beside something hidden is a part of that."""
+    hidden = [each for each in things if is_hidden(each, now)]
+    found = unknown_before(things, now.things)
+    return tuple(each for each in found if all(_away(each, other) > _MOST_M for other in hidden))
 
 
 def unknown_before(things: Sequence[Solid], now: Sequence[Solid]) -> tuple[Solid, ...]:
@@ -111,16 +168,14 @@ def unknown_before(things: Sequence[Solid], now: Sequence[Solid]) -> tuple[Solid
 
 def nearest_alike(target: Solid, things: Sequence[Solid]) -> Solid | None:
     """The nearest thing of the same name and size, if it is near enough to be the same."""
-    alike = [
-        each
-        for each in things
-        if each.name == target.name
-        and each.shape == target.shape
-        and float(np.abs(each.half_extents_m - target.half_extents_m).max()) <= _ALIKE_M
-    ]
+    found = min((each for each in things if _alike(target, each)), key=lambda each: _away(target, each), default=None)
+    return found if found is not None and _away(target, found) <= _MOST_M else None
 
-    def away(thing: Solid) -> float:
-        return float(np.linalg.norm((thing.position_m - target.position_m)[:2]))
 
-    found = min(alike, key=away, default=None)
-    return found if found is not None and away(found) <= _MOST_M else None
+def _alike(one: Solid, other: Solid) -> bool:
+    same = one.name == other.name and one.shape == other.shape
+    return same and float(np.abs(one.half_extents_m - other.half_extents_m).max()) <= _ALIKE_M
+
+
+def _away(one: Solid, other: Solid) -> float:
+    return float(np.linalg.norm((one.position_m - other.position_m)[:2]))

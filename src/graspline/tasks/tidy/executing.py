@@ -39,7 +39,7 @@ from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr_chain import JOINTS
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.areas import area_of
-from graspline.tasks.tidy.correcting import slip_since, unknown_before
+from graspline.tasks.tidy.correcting import shown_since, slip_since
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import (
     BLOCKED,
@@ -132,10 +132,14 @@ def sort_poses(
     """Closest first, those from the top last; after all of them, those with which it would not fit where it belongs."""
     room = house.shelf.level(area_of(settings.placing, grasp_object_name)).clear_m - settings.placing.above_m - SPARE_M
     fits = [tool_of(robot, pose)[2] - grasp_object_bb.bottom_m + hand_above_m(pose.rotation) for pose in grasp_poses]
+    # As if it faced the thing: it has turned its arm aside to look.
+    start = last.command.position.copy()
+    apart = grasp_object_bb.position_m[:2] - start[:2]
+    start[2] += float((np.arctan2(apart[1], apart[0]) - start[2] + np.pi) % (2 * np.pi) - np.pi)
     todo = list[tuple[HandPose, Array]]()
     for high in (False, True):
         poses = [pose for pose, needed in zip(grasp_poses, fits, strict=True) if (needed > room) == high]
-        todo += yield from solved(order, robot, poses, last.command.position)
+        todo += yield from solved(order, robot, poses, start)
     if not any(len(postures) for _, postures in todo):
         return Outcome("unreachable")
     return Gives("sorted", Ordered(todo=tuple(todo), refused=()))
@@ -229,11 +233,11 @@ def look_again(
     """From close by: wheels have slipped on the way, and what was believed then is off by as much."""
     own = yield from solved(world.own_solids, last.readings.joints)
     seen = yield from eye.table(last, house, own)
-    slip = slip_since(house.table, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
+    slip = slip_since(things, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
     if slip is None or not isinstance(seen, TableSeen):
         return Outcome("unseen", about=grasp_object_bb.name)
     moved = {each: slip.solid(each) for each in things}
-    more = unknown_before(tuple(moved.values()), seen.things)
+    more = shown_since(tuple(moved.values()), seen)
     target = moved[grasp_object_bb]
     corrected = Corrected(
         todo=slip.todo(todo),

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.perception.solids import Solid
-from graspline.scenes.fittings import Fitting
+from graspline.scenes.fittings import Fitting, Slab
 from graspline.scenes.room import WALL_X_M, WALL_Y_M
 
 # What nobody looks at before it is passed stands where it is believed to be to within this.
 _SIGMAS_M = {"leg": 0.012, "wall": 0.015}
+_BELOW_TOP_M = 0.05
 Array = NDArray[np.float64]
 
 _WALLS = (
@@ -36,10 +37,15 @@ class House:
 
 
 def solids_of(fitting: Fitting) -> tuple[Solid, ...]:
-    quaternion = np.array(fitting.quaternion)
-    return tuple(
-        _box(slab.name, fitting.in_world(slab.position_m), quaternion, slab.half_extents_m) for slab in fitting.slabs
-    )
+    return tuple(_solid(fitting, slab) for slab in fitting.slabs)
+
+
+def _solid(fitting: Fitting, slab: Slab) -> Solid:
+    """A slab; legs end below what they carry, so that what is kept clear of them beside is not kept above."""
+    (x, y, z), (half_x, half_y, half_z) = slab.position_m, slab.half_extents_m
+    less = _BELOW_TOP_M / 2 if "leg" in slab.name else 0.0
+    at = fitting.in_world((x, y, z - less))
+    return _box(slab.name, at, np.array(fitting.quaternion), (half_x, half_y, half_z - less))
 
 
 def before(fitting: Fitting, distance_m: float, across_m: float = 0.0) -> tuple[float, float, float]:

@@ -34,7 +34,7 @@ _PARTS = {item.name: item.parts for item in KNOWN}
 
 BLOCKED = TrackingError(error_rad=0.12)
 # From up there less is hidden behind things; the arm, which goes up as well, is turned aside.
-_LIFT, _LOOKING_LIFT_M, _ARM_ASIDE_RAD = JOINTS.index("arm_lift"), 0.6, 0.9
+_LIFT, _LOOKING_LIFT_M, _ARM_ASIDE_RAD = JOINTS.index("arm_lift"), 0.55, 0.9
 # So long before it was stopped, nothing was in its way.
 _BACK_S = 1.0
 # Where the base stands to look at table and shelf, from their front edges.
@@ -127,22 +127,29 @@ def travel(
 
 
 def straight(
-    last: Reply, robot: Robot, way_m: Array, guards: tuple[Guard, ...] = (), *, name: str, speed: float = 1.0
+    last: Reply,
+    robot: Robot,
+    way_m: Array,
+    guards: tuple[Guard, ...] = (),
+    *,
+    name: str,
+    speed: float = 1.0,
+    gives_way: bool = True,
 ) -> Generator[Request, Reply, Reply | Stopped]:
     """Move the hand straight by base and lift."""
     path = straight_path(robot, last.command.position, way_m, speed=speed)
-    return (yield from play(robot, Motion(name, path, guards=(BLOCKED, *guards))))
+    return (yield from play(robot, Motion(name, path, guards=(BLOCKED, *guards)), gives_way=gives_way))
 
 
-def play(robot: Robot, motion: Motion) -> Generator[Request, Reply, Reply | Stopped]:
-    """A motion to its end; at rest where a guard ended it, and some way back if something was in the way."""
+def play(robot: Robot, motion: Motion, *, gives_way: bool = True) -> Generator[Request, Reply, Reply | Stopped]:
+    """A motion to its end; at rest where a guard ended it, or some way back if something was in the way."""
     reply = yield motion
     if reply.by == "completed":
         return reply
     by, stopped = None if isinstance(reply.by, str) else reply.by, reply
     if reply.command.velocity.any():
         stopped = yield Motion("brake", brake(robot, reply.command))
-    if isinstance(by, TrackingError):
+    if gives_way and isinstance(by, TrackingError):
         rows = motion.path.positions
         here = int(np.linalg.norm(rows - reply.command.position, axis=1).argmin())
         back = rows[max(0, here - round(_BACK_S / motion.path.dt_s))]

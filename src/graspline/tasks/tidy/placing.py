@@ -296,7 +296,8 @@ def put_down(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Lit
     reply = yield Motion("steady", still(robot, last.command, 0.2))
     touch = tug(reply, UP, _TOUCH_N, within_rad=1.0, for_s=0.02)
     way = -(settings.placing.above_m + _BELOW_M) * UP
-    reply = yield from straight(reply, robot, way, (touch, grip.guard(settings.grasp)), name="put_down", speed=0.1)
+    guards = (touch, grip.guard(settings.grasp))
+    reply = yield from straight(reply, robot, way, guards, name="put_down", speed=0.1, gives_way=False)
     if isinstance(reply, Stopped):
         return Outcome("lost" if reply.lost else "down", reply.evidence, about=grip.name)
     return Outcome("down", about=grip.name)

@@ -16,7 +16,7 @@ from graspline.machine.table import End, Retry
 from graspline.perception.kept import is_new, moved_m
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
-from graspline.tasks.tidy.correcting import unknown_before
+from graspline.tasks.tidy.correcting import nearest_alike, slip_between, unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover
@@ -29,8 +29,6 @@ from graspline.tasks.tidy.sight import Eye, TableSeen
 
 Array = NDArray[np.float64]
 
-# What stood so near to where the thing was taken from is that thing.
-_TAKEN_M = 0.04
 # What was hidden and is this near to where the hand was may have been touched, and moved since.
 _NEAR_M = 0.04
 
@@ -94,21 +92,24 @@ def check_others(
     now = yield from eye.table(last, house, (*own, grip.solid(last)))
     if not isinstance(now, TableSeen):
         return Outcome("unseen")
-    evidence = yield from solved(kept_evidence, world, settings, table_seen, now, grasp_object_bb.position_m, swept)
+    evidence = yield from solved(kept_evidence, world, settings, table_seen, now, grasp_object_bb, swept)
     return Outcome("kept" if passes(evidence) else "disturbed", evidence, about=grip.name)
 
 
 def kept_evidence(
-    world: WholeBodyWorld, settings: Tidy, was: TableSeen, now: TableSeen, taken_m: Array, swept: Array
+    world: WholeBodyWorld, settings: Tidy, was: TableSeen, now: TableSeen, taken: Solid, swept: Array
 ) -> Evidence:
     """How far other things on the table have moved, and how many there are that were not there.
 
     Of what was hidden nobody knows where it stood; it may have been touched if the hand came near.
     """
-    others = [each for each in was.things if float(np.linalg.norm((each.position_m - taken_m)[:2])) > _TAKEN_M]
+    # One that was found from aside is not among those seen from the front, or is another sight of one.
+    taken = taken if taken in was.things else nearest_alike(taken, was.things) or taken
+    others = [each for each in was.things if each is not taken]
     moved = max((moved_m(each, was.sight, now.sight) for each in others), default=0.0)
     new = sum(is_new(each, was.sight, now.sight) for each in now.things)
-    revealed = unknown_before(others, now.things)
+    slip = slip_between(was.house.table, now.house.table)
+    revealed = unknown_before([slip.solid(each) for each in others], now.things)
     world.set(revealed, clearance_m=_NEAR_M)
     near = int(bool(revealed) and not world.all_free(world.samples(swept)))
     return (
