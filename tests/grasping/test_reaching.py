@@ -19,6 +19,7 @@ from graspline.grasping.reaching import (
     Surroundings,
     go,
     held_of,
+    in_the_way,
     order,
     plan_reach,
     straight_path,
@@ -27,7 +28,7 @@ from graspline.grasping.reaching import (
 from graspline.kinematics import hsr
 from graspline.motion.path import Path, check_path
 from graspline.perception.solids import Shape, Solid
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.whole_body import CLEARANCE_M, WholeBodyWorld
 from graspline.robots.hsr import HSR
 
 Array = NDArray[np.float64]
@@ -69,10 +70,13 @@ def query(*more: Solid, start: Array = HSR.home) -> ReachQuery:
     )
 
 
-def plan(pose: HandPose, postures: Array, *more: Solid) -> Reach | Refused:
+def query_for(pose: HandPose, *more: Solid) -> ReachQuery:
     asked = query(*more)
-    inwards = replace(asked.inwards, way_m=BACK_M * pose.rotation[:, 0])
-    return plan_reach(HSR, world(), replace(asked, inwards=inwards), pose, postures)
+    return replace(asked, inwards=replace(asked.inwards, way_m=BACK_M * pose.rotation[:, 0]))
+
+
+def plan(pose: HandPose, postures: Array, *more: Solid) -> Reach | Refused:
+    return plan_reach(HSR, world(), query_for(pose, *more), pose, postures)
 
 
 def first(*more: Solid) -> Reach | Refused:
@@ -150,6 +154,20 @@ class TestPlanReach:
         assert isinstance(found, Refused)
         assert "would meet roof" in found.reason
 
+    def test_where_the_way_in_begins_the_head_looks_at_what_it_is_told_to(self) -> None:
+        pose, postures = order(HSR, POSES, HSR.home)[0]
+        asked = query_for(pose)
+        plain = plan_reach(HSR, world(), asked, pose, postures[:1])
+        found = plan_reach(HSR, world(), replace(asked, gaze_m=CAN.position_m), pose, postures[:1])
+        assert isinstance(plain, Reach)
+        assert isinstance(found, Reach)
+        camera, rotation = hsr.head_camera(found.before)
+        apart = CAN.position_m - camera
+        assert -rotation[:, 2] @ apart / np.linalg.norm(apart) > np.cos(np.radians(3.0))
+        np.testing.assert_array_equal(np.delete(found.before, [8, 9]), np.delete(plain.before, [8, 9]))
+        np.testing.assert_array_equal(found.way.end, found.before)
+        np.testing.assert_array_equal(plain.before[8:10], HSR.home[8:10])
+
     def test_a_pose_out_of_reach_says_which_joint_is_too_short(self) -> None:
         high = replace(POSES[0], position_m=POSES[0].position_m + 2 * UP)
         ((pose, postures),) = order(HSR, (high,), HSR.home)
@@ -158,6 +176,60 @@ class TestPlanReach:
         assert found.reason == "no posture reaches it"
         assert [each.name for each in found.evidence] == ["arm_lift"]
         assert not found.evidence[0].passed
+
+
+class TestInTheWay:
+    def found(self, *more: Solid) -> str:
+        """What is said of a plan that was made before any of these was known."""
+        reach = first()
+        assert isinstance(reach, Reach)
+        return in_the_way(world(), query_for(reach.pose, *more), reach)
+
+    def test_a_plan_is_free_of_what_it_was_made_among(self) -> None:
+        assert self.found() == ""
+
+    def test_what_stands_in_its_straight_ways_is_named(self) -> None:
+        reach = first()
+        assert isinstance(reach, Reach)
+        x, y, _ = (CAN.position_m - 0.09 * reach.pose.rotation[:, 0]).tolist()
+        assert self.found(thing("post", (x, y, 0.8), (0.01, 0.01, 0.08))).endswith("would meet post")
+        assert self.found(thing("roof", (1.15, 0.0, 0.88), (0.1, 0.1, 0.01))).endswith("would meet roof")
+
+    def test_what_stands_elsewhere_is_not(self) -> None:
+        assert self.found(thing("post", (1.4, 0.3, 0.8), (0.01, 0.01, 0.08))) == ""
+
+
+class TestRoom:
+    """How near straight ways come to a post; the base, a drum of 0.215 m, comes along."""
+
+    def reason(self, where: str, gap_m: float, *, leaving: bool = False, clearance_m: float = CLEARANCE_M) -> str:
+        """With a post so far ahead of the drum, behind it, or beside half of its way."""
+        pose, postures = order(HSR, POSES, HSR.home)[0]
+        at = HSR.home.copy()
+        at[:8] = postures[0]
+        ahead = pose.rotation[:, 0]
+        aside = {"ahead": ahead, "behind": -ahead, "beside": np.cross(UP, ahead)}[where]
+        x, y, _ = (
+            at[:3] * [1, 1, 0] + (0.215 + gap_m + 0.02) * aside + (0.05 * ahead if where == "beside" else 0)
+        ).tolist()
+        around = Surroundings(solids=(thing("post", (x, y, 0.09), (0.02, 0.02, 0.05), "cylinder"),))
+        onwards = (Step(way_m=0.1 * ahead, around=around, leaving=leaving),)
+        nothing = Step(way_m=np.zeros(3), around=Surroundings(solids=()))
+        asked = replace(query(), inwards=nothing, onwards=onwards, clearance_m=clearance_m)
+        return in_the_way(world(), asked, Reach(pose=pose, at=at, before=at, way=straight_path(HSR, at, 0.01 * UP)))
+
+    def test_straight_ways_keep_as_much_clear_as_is_asked_for(self) -> None:
+        assert self.reason("beside", 0.010) == ""
+        assert self.reason("beside", 0.010, clearance_m=0.015) == "base_bumper would meet post"
+        assert self.reason("beside", 0.020, clearance_m=0.015) == ""
+
+    def test_who_is_leaving_may_stay_as_near_as_he_was(self) -> None:
+        assert self.reason("behind", 0.003) == "base_bumper would meet post"
+        assert self.reason("behind", 0.003, leaving=True) == ""
+
+    def test_who_is_leaving_may_not_come_closer(self) -> None:
+        assert self.reason("ahead", 0.003, leaving=True) == "base_bumper would meet post"
+        assert self.reason("ahead", 0.05, leaving=True) == "base_bumper would meet post"
 
 
 class TestGo:
@@ -180,6 +252,27 @@ class TestGo:
         assert np.abs(path.positions[:, 1]).max() > 0.4
         world().set((TOP,))
         assert world().first_collision(world().samples(path.positions), clearance_m=0.001) is None
+
+    def test_it_keeps_2_cm_clear_where_it_can(self) -> None:
+        goal = HSR.home.copy()
+        goal[0] = 2.2
+        path = go(HSR, world(), Surroundings(solids=(TOP,)), HSR.home, goal[None], 3)
+        assert isinstance(path, Path)
+        world().set((TOP,), clearance_m=0.02)
+        assert world().first_collision(world().samples(path.positions), clearance_m=0.009) is None
+
+    @pytest.mark.parametrize(("gap_m", "found"), [(0.03, True), (0.012, True), (0.003, False)])
+    def test_where_there_is_less_room_it_makes_do_with_less(self, gap_m: float, found: bool) -> None:
+        goal = HSR.home.copy()
+        goal[1] = -0.6
+        # The bumper is a drum of 0.215 m.
+        wall = thing("wall", (0.0, -0.6 - 0.215 - gap_m - 0.05, 0.1), (0.5, 0.05, 0.1))
+        way = go(HSR, world(), Surroundings(solids=(wall,)), HSR.home, goal[None], 0)
+        assert isinstance(way, Path) == found
+        if isinstance(way, Path):
+            np.testing.assert_allclose(way.end, goal, atol=1e-9)
+        else:
+            assert "wall" in way
 
     def test_a_slower_way_takes_longer(self) -> None:
         goal = HSR.home.copy()

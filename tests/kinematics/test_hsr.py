@@ -16,6 +16,7 @@ from graspline.kinematics.hsr import (
     Solutions,
     best,
     forward,
+    gazing,
     hand_camera,
     head_camera,
     ranked,
@@ -239,3 +240,51 @@ def test_straight_moves_keep_the_hand_as_it_is_and_end_where_the_lift_does() -> 
     # 0.39 m of lift are left, and 0.06 m are a row.
     assert possible.tolist() == [True] * 7 + [False] * 4
     assert straight(READY, way, rows=11, margin_m=0.05)[1].sum() == 6
+
+
+class TestGazing:
+    PAN, TILT = JOINTS.index("head_pan"), JOINTS.index("head_tilt")
+
+    def aside(self, pan_rad: float, up_rad: float = -0.3, turn_rad: float = 0.0) -> tuple[Array, float]:
+        """Joints that look at a point 3 m from the camera, so far to the left and up, and how far off it they look."""
+        joints = READY.copy()
+        joints[2] = turn_rad
+        camera, _ = head_camera(joints)
+        heading = turn_rad + pan_rad
+        level = np.cos(up_rad)
+        point = camera + 3.0 * np.array([level * np.cos(heading), level * np.sin(heading), np.sin(up_rad)])
+        found = gazing(joints, point)
+        camera, rotation = head_camera(found)
+        apart = (point - camera) / np.linalg.norm(point - camera)
+        return found, float(np.arccos(np.clip(-rotation[:, 2] @ apart, -1, 1)))
+
+    @pytest.mark.parametrize("turn_rad", [0.0, 2.5, -7.0])
+    @pytest.mark.parametrize("pan_rad", [-3.0, -1.0, 0.0, 0.5, 1.7])
+    def test_the_camera_points_there_whichever_way_the_base_is_turned(self, pan_rad: float, turn_rad: float) -> None:
+        joints, off_rad = self.aside(pan_rad, turn_rad=turn_rad)
+        assert off_rad < np.radians(3.0)
+        assert joints[self.PAN] == pytest.approx(pan_rad, abs=0.05)
+        others = [index for index in range(len(JOINTS)) if index not in (self.PAN, self.TILT)]
+        np.testing.assert_array_equal(joints[others], np.array([*READY[:2], turn_rad, *READY[3:]])[others])
+
+    @pytest.mark.parametrize("pan_rad", [2.5, 2.8, 3.1])
+    def test_what_is_behind_its_left_shoulder_it_looks_at_over_its_right(self, pan_rad: float) -> None:
+        joints, off_rad = self.aside(pan_rad)
+        assert joints[self.PAN] < 0
+        assert off_rad < np.radians(3.0)
+
+    @given(st.floats(-np.pi, np.pi), st.floats(-1.5, 1.5), st.floats(-12.0, 12.0))
+    def test_the_head_is_never_told_to_turn_farther_than_it_can(
+        self, pan_rad: float, up_rad: float, turn_rad: float
+    ) -> None:
+        joints, _ = self.aside(pan_rad, up_rad, turn_rad)
+        assert (joints >= LOWER).all()
+        assert (joints <= UPPER).all()
+
+    def test_what_it_cannot_quite_look_at_it_looks_toward(self) -> None:
+        joints, off_rad = self.aside(1.8)
+        assert joints[self.PAN] == UPPER[self.PAN]
+        assert off_rad < np.radians(4.0)
+
+    def test_what_is_higher_than_it_can_look_it_looks_up_to(self) -> None:
+        assert self.aside(0.0, 1.2)[0][self.TILT] == UPPER[self.TILT]

@@ -38,6 +38,15 @@ def table_depth(half_m: tuple[float, float] = (0.3, 0.4), middle_m: tuple[float,
     return np.where(on, top, plane_depth(np.array([0.0, 0.0, 1.0]), 0.0))
 
 
+def box_depth(middle_m: Array, half_m: Array) -> Array:
+    """(H, W): depth of an upright box along the axes of O, infinite where it is not seen."""
+    along = rays()
+    along = np.where(np.abs(along) > 1e-9, along, 1e-9)
+    ends = np.stack([(middle_m + sign * half_m - CAMERA_M) / along for sign in (-1, 1)])
+    into, out = ends.min(axis=0).max(axis=-1), ends.max(axis=0).min(axis=-1)
+    return np.where((into < out) & (into > 0), into, np.inf)
+
+
 def picture_of(depth: Array, noise: float = 1.0, seed: int = 0) -> Picture:
     """A grey picture with this depth and a camera's noise."""
     random = np.random.default_rng(seed)

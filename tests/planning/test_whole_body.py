@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
@@ -78,6 +80,35 @@ def test_the_robot_keeps_its_clearance_from_every_shape(
         assert evidence.value == pytest.approx(gap, abs=1e-6)
         assert evidence.limit == CLEARANCE_M
         assert not evidence.passed
+
+
+@pytest.mark.parametrize(("gap", "free"), [(0.018, False), (0.022, True)])
+def test_more_clearance_can_be_asked_for_until_solids_are_set_again(
+    world: WholeBodyWorld, gap: float, free: bool
+) -> None:
+    thing = solid("thing", (BUMPER_M + gap + 0.05, 0, LOW_M), (0.05, 0.05, 0.05))
+    world.set([thing], clearance_m=0.02)
+    assert world.clearance_m == 0.02
+    assert world.free(HSR.home) == free
+    if not free:
+        assert hit(world, HSR.home).evidence[0].limit == pytest.approx(0.02)
+    world.set([thing])
+    assert world.clearance_m == CLEARANCE_M
+    assert world.free(HSR.home)
+
+
+@pytest.mark.parametrize(("sigma_m", "kept_m"), [(0.0, 0.0), (0.005, 0.01), (0.012, 0.024), (0.2, 0.03)])
+def test_from_what_may_be_elsewhere_it_keeps_two_sigmas_farther_and_never_more_than_3_cm(
+    world: WholeBodyWorld, sigma_m: float, kept_m: float
+) -> None:
+    for gap, free in ((CLEARANCE_M + kept_m - 0.001, False), (CLEARANCE_M + kept_m + 0.001, True)):
+        thing = solid("thing", (BUMPER_M + gap + 0.05, 0, LOW_M), (0.05, 0.05, 0.05))
+        world.set([replace(thing, position_sigma_m=sigma_m)])
+        assert world.free(HSR.home) == free
+    sure = solid("thing", (BUMPER_M + CLEARANCE_M + 0.001 + 0.05, 0, LOW_M), (0.05, 0.05, 0.05))
+    unsure = replace(solid("other", (0.0, 2.0, LOW_M), (0.05, 0.05, 0.05)), position_sigma_m=sigma_m)
+    world.set([sure, unsure])
+    assert world.free(HSR.home)
 
 
 def test_solids_are_where_and_as_large_as_believed_last(world: WholeBodyWorld) -> None:
@@ -187,6 +218,16 @@ def test_a_robot_beside_something_may_leave_but_not_come_closer(world: WholeBody
     assert not world.free(HSR.home)
 
 
+def test_a_robot_beside_something_unsure_may_leave_it_as_well(world: WholeBodyWorld) -> None:
+    thing = solid("thing", (BUMPER_M + 0.02 + 0.05, 0, LOW_M), (0.05, 0.05, 0.05))
+    unsure = replace(thing, position_sigma_m=0.02)
+    world.set([unsure], start=HSR.home, clearance_m=0.02)
+    assert world.all_free(np.stack([HSR.home, at(base_x=-0.1)]))
+    assert not world.free(at(base_x=0.004))
+    world.set([unsure], clearance_m=0.02)
+    assert not world.free(HSR.home)
+
+
 def test_the_first_row_that_touches_is_named_and_less_clearance_can_be_asked_for(world: WholeBodyWorld) -> None:
     world.set([solid("thing", (BUMPER_M + 0.02 + 0.05, 0, LOW_M), (0.05, 0.05, 0.05))])
     rows = np.stack([at(base_x=x) for x in (0.0, 0.01, 0.016, 0.019, 0.021)])
@@ -263,3 +304,41 @@ def test_home_is_free_in_a_furnished_room(world: WholeBodyWorld) -> None:
     world.set(room())
     assert world.first_collision(HSR.home[None]) is None
     assert hit(world, at(base_x=0.8)).touched == "table"
+
+
+class TestOwnSolids:
+    ROW = at(base_x=0.2, base_turn=0.5, arm_lift=0.3, arm_flex=-1.2, wrist_roll=0.7, head_pan=0.4, hand=0.8)
+
+    def test_they_are_boxes_around_every_geom_that_moves_where_it_is(self, world: WholeBodyWorld) -> None:
+        found = {each.name: each for each in world.own_solids(self.ROW)}
+        model, _ = _independent([])
+        data = mujoco.MjData(model)
+        for name, value in zip(HSR.joints, self.ROW, strict=True):
+            data.joint(name).qpos[0] = value
+        data.joint("torso_lift").qpos[0] = self.ROW[3] / 2
+        mujoco.mj_kinematics(model, data)
+        assert {"base_bumper", "head_face", "wrist_barrel", "palm_face", "left_pad", "right_pad"} <= set(found)
+        # Fingers follow the jaw by equalities, which kinematics alone does not solve.
+        for name in (each for each in found if not each.startswith(("left", "right"))):
+            own = found[name].rotation.T @ (data.geom(name).xpos - found[name].position_m)
+            assert (np.abs(own) <= found[name].half_extents_m + 1e-9).all(), name
+        assert all(each.shape == "box" and (each.half_extents_m > 0).all() for each in found.values())
+
+    def test_pads_are_on_both_sides_of_what_is_between_them(self, world: WholeBodyWorld) -> None:
+        found = {each.name: each for each in world.own_solids(self.ROW)}
+        tool, rotation = forward(self.ROW)
+        left, right = (float((found[name].position_m - tool) @ rotation[:, 2]) for name in ("left_pad", "right_pad"))
+        gap = float(HSR.jaw_law.gap_m(0.8))
+        assert left == pytest.approx(-right, abs=1e-6)
+        assert abs(left) == pytest.approx(gap / 2, abs=0.02)
+
+    def test_what_is_held_and_what_stands_around_is_not_the_robot(self, world: WholeBodyWorld) -> None:
+        names = [each.name for each in world.own_solids(self.ROW)]
+        world.set(room(), held_box(0.05, 0.02, 0.02))
+        assert [each.name for each in world.own_solids(self.ROW)] == names
+        assert not {"held", "floor", "table"} & set(names)
+
+    def test_asking_leaves_what_is_checked_as_it_was(self, world: WholeBodyWorld) -> None:
+        world.set(room())
+        world.own_solids(at(base_x=0.8))
+        assert world.free(HSR.home)

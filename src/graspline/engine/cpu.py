@@ -6,19 +6,18 @@ number of lanes and threads. Sensors are those `mj_step` leaves behind, computed
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
-
 import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
+from graspline.engine.lane_edits import SET_CONST_INPUTS, Edits, LaneEdits, felt
 from graspline.engine.layout import Layout, layout_of
 from graspline.engine.protocol import Saved
+from graspline.engine.wires import Wires
 from graspline.scenes.scene import Scene
-from graspline.scenes.variation import Edit, Variation, numbers_of, row_of
+from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
 
@@ -42,25 +41,21 @@ class CpuEngine:
         self._warning = self._batch.warning
         self._no_warning = bytes(self._warning.nbytes)
         self.diverged = np.zeros(count, bool)
-        self._edits: list[dict[tuple[str, str], Edit]] = [{} for _ in range(count)]
+        self._edits, self._wires = LaneEdits(scene, count), Wires()
         self._fields: dict[str, Array] = {}
-        self._corrupt: dict[int, list[int]] = {}
-        # Lanes whose controls arrive late: those on their way, the next to arrive first.
-        self._on_the_way: dict[int, deque[Array]] = {}
         self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
         """Put one lane at `start` (a full qpos), at rest, servos holding it there, with this variation."""
         ids = [lane]
         self._batch.reset(ids, stage=int(mujoco.mjtStage.mjSTAGE_NONE))
-        self._set_edits(lane, _felt(variation.edits))
+        self._set_edits(lane, felt(variation.edits))
         self.qpos[lane] = start
         at = [start[self.scene.joint_address(joint)] for joint in self.scene.robot.joints]
         self._ctrl[lane, self._actuators] = at
-        self._put_on_the_way(lane, [self._ctrl[lane].copy()] * variation.latency_ticks)
+        self._wires.connect(lane, [self._ctrl[lane].copy()] * variation.latency_ticks)
         # Servos' set points stand where the joints are.
         self._batch.bind("act")[lane] = at
-        self._corrupt.pop(lane, None)
         self._batch.forward(ids)
         self._warning[lane] = 0
         self.diverged[lane] = False
@@ -72,14 +67,14 @@ class CpuEngine:
                 body = self.scene.model.body(event.body).id
                 self._batch.bind("xfrc_applied")[lane, body, :3] = event.force_n
             case Change():
-                self._set_edits(lane, {**self._edits[lane], **_felt(event.edits)})
+                self._set_edits(lane, {**self._edits.of(lane), **felt(event.edits)})
             case Place():
                 at = self.scene.joint_address(event.body)
                 self.qpos[lane, at : at + 7] = (*event.position_m, *event.quaternion)
                 dof = int(self.scene.model.joint(event.body).dofadr[0])
                 self._qvel[lane, dof : dof + 6] = (*event.velocity_m_s, 0.0, 0.0, 0.0)
             case CorruptControl():
-                self._corrupt.setdefault(lane, []).append(self.scene.model.actuator(event.joint).id)
+                self._wires.spoil(lane, self.scene.model.actuator(event.joint).id)
             case Blind() | Misjudge() | Roughen() | See():
                 # Bodies do not notice; those who look do.
                 pass
@@ -89,11 +84,7 @@ class CpuEngine:
         # All lanes at once is the common case, and cheaper without an index.
         every = len(lanes) == self.count
         self._ctrl[_EVERY if every else lanes] = controls
-        if self._on_the_way:
-            self._delay(lanes)
-        if self._corrupt:
-            for lane in [lane for lane in self._corrupt if lane in lanes]:
-                self._ctrl[lane, self._corrupt.pop(lane)] = np.nan
+        self._wires.pass_on(self._ctrl, lanes)
         failed = False
         try:
             self._batch.step(None if every else lanes, nstep=self._substeps)
@@ -108,14 +99,10 @@ class CpuEngine:
         return False
 
     def half_extents_m(self, lane: int, name: str) -> Array:
-        """Size of an object or place in this lane."""
-        edit = self._edits[lane].get(("geom_size", name))
-        return np.array(self.scene.half_extents_m(name) if edit is None else self.scene.extents_of(name, edit.values))
+        return self._edits.half_extents_m(lane, name)
 
     def number(self, lane: int, field: str, element: str) -> Array:
-        """What a model field of one element, flattened, is in this lane."""
-        edit = self._edits[lane].get((field, element))
-        return numbers_of(self.scene.model, field, element).flatten() if edit is None else np.array(edit.values)
+        return self._edits.number(lane, field, element)
 
     def state(self, lane: int) -> Array:
         """The full integration state of one lane, a copy."""
@@ -124,47 +111,24 @@ class CpuEngine:
     def save(self, lane: int) -> Saved:
         return Saved(
             state=self.state(lane),
-            edits=dict(self._edits[lane]),
-            corrupt=tuple(self._corrupt.get(lane, ())),
-            on_the_way=tuple(self._on_the_way.get(lane, ())),
+            edits=self._edits.of(lane),
+            corrupt=self._wires.spoilt(lane),
+            on_the_way=self._wires.on_the_way(lane),
         )
 
     def restore(self, lane: int, saved: Saved) -> None:
         """Continue from a saved state with the same bits as if nothing had happened in between."""
         self._set_edits(lane, saved.edits)
         self._batch.state[lane] = saved.state
-        self._corrupt.pop(lane, None)
-        if saved.corrupt:
-            self._corrupt[lane] = list(saved.corrupt)
-        self._put_on_the_way(lane, saved.on_the_way)
+        self._wires.connect(lane, saved.on_the_way, saved.corrupt)
         self._warning[lane] = 0
         self.diverged[lane] = False
 
-    def _put_on_the_way(self, lane: int, controls: Sequence[Array]) -> None:
-        self._on_the_way.pop(lane, None)
-        if controls:
-            self._on_the_way[lane] = deque(controls)
-
-    def _delay(self, lanes: NDArray[np.intp]) -> None:
-        """Send this tick's controls on their way, and let those arrive that were sent long enough ago."""
-        for lane in [lane for lane in self._on_the_way if lane in lanes]:
-            line = self._on_the_way[lane]
-            line.append(self._ctrl[lane].copy())
-            self._ctrl[lane] = line.popleft()
-
-    def _set_edits(self, lane: int, edits: dict[tuple[str, str], Edit]) -> None:
-        model, stale = self.scene.model, False
-        for key in self._edits[lane].keys() | edits.keys():
-            old, new = self._edits[lane].get(key), edits.get(key)
-            if old == new:
-                continue
-            named = new or old
-            assert named is not None
-            row = row_of(model, named)
-            default = getattr(model, named.field)[row]
-            self._field(named.field)[lane, row] = default if new is None else np.reshape(new.values, default.shape)
-            stale |= named.field in _SET_CONST_INPUTS
-        self._edits[lane] = dict(edits)
+    def _set_edits(self, lane: int, edits: Edits) -> None:
+        stale = False
+        for field, row, values in self._edits.change(lane, edits):
+            self._field(field)[lane, row] = values
+            stale |= field in SET_CONST_INPUTS
         if stale:
             self._batch.set_const([lane])
 
@@ -172,11 +136,6 @@ class CpuEngine:
         if name not in self._fields:
             self._fields[name] = self._batch.expand(name)
         return self._fields[name]
-
-
-def _felt(edits: Iterable[Edit]) -> dict[tuple[str, str], Edit]:
-    """The edits that physics notices, the last of each number; what is only seen would be carried along for nothing."""
-    return {(edit.field, edit.element): edit for edit in edits if not edit.only_seen}
 
 
 def _quieten_mujoco() -> None:
@@ -188,4 +147,3 @@ def _quieten_mujoco() -> None:
 
 
 _EVERY = slice(None)
-_SET_CONST_INPUTS = frozenset(mujoco.MjModel._setconst_inputs)

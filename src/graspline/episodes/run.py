@@ -360,6 +360,7 @@ def run_scenarios(
     after_tick: Callable[[Engine], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
     pilot: Pilot | None = None,
+    make_engine: Callable[[Scene, int, int], Engine] = CpuEngine,
 ) -> Iterator[Episode]:
     """Play scenarios of one task, as many at once as there are lanes, and yield each when it is finished.
 
@@ -373,7 +374,7 @@ def run_scenarios(
     machines = {each.parameters: each.task.machine(each.parameters) for each in scenarios}
     states = {each: machine.paths() if pilot is None else pilot.states for each, machine in machines.items()}
     faults = {each: parse_faults(each.faults, states[each.parameters]) for each in scenarios}
-    engine = CpuEngine(scene, min(lanes, len(scenarios)), threads or cores())
+    engine = make_engine(scene, min(lanes, len(scenarios)), threads or cores())
     studio = Studio(
         engine,
         allow_truth=uses_truth,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from graspline.scenes.household import KNOWN, item_of
 from graspline.scenes.room import room
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, looking, transform
+from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, looking, transform, whole
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye
 
@@ -84,7 +84,7 @@ def grip_of(thing: Solid, down_rad: float = 0.0) -> Grip:
     bottom = thing.position_m - np.array([0.0, 0.0, thing.half_extents_m[2]])
     return Grip(
         name=thing.name,
-        held=held_of(thing, tool, pose.rotation),
+        held=held_of(whole(thing), tool, pose.rotation),
         X_TB=transform(pose.rotation.T, pose.rotation.T @ (bottom - tool)),
         gap_m=pose.width_m,
         least_jaw_rad=float(HSR.jaw_law.angle_rad(pose.width_m - 0.012)),
@@ -175,8 +175,11 @@ class Sees(Eye):
     """An eye that sees what it is told, one look after the other, without pictures."""
 
     looks: list[Any]
+    # What it was told to be no things, look by look.
+    known: list[Sequence[Solid]] = field(default_factory=list)
 
-    def table(self, last: Reply, house: House) -> Generator[Any, Any, Any]:
+    def table(self, last: Reply, house: House, own: Sequence[Solid] = ()) -> Generator[Any, Any, Any]:
+        self.known.append(own)
         yield Look("head", depth=True)
         return self.looks.pop(0)
 

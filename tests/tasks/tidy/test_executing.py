@@ -13,10 +13,13 @@ from graspline.evidence import passes
 from graspline.grasping.hand_poses import HandPose, hand_poses
 from graspline.grasping.reaching import UP, Reach, order, straight_path, tool_of
 from graspline.kinematics import hsr
+from graspline.machine.table import End, Retry
 from graspline.motion.guards import BothPadsTouch, ForceAbove, HoldLost, TrackingError
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
+from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.scenes.household import item_of
+from graspline.tasks.tidy.correcting import Slip
 from graspline.tasks.tidy.executing import (
     approach,
     back_off,
@@ -25,19 +28,36 @@ from graspline.tasks.tidy.executing import (
     first_reach,
     leave,
     lift,
+    look_again,
     plan_grasp,
     reach_in,
     sort_poses,
 )
 from graspline.tasks.tidy.moving import around
+from graspline.tasks.tidy.sight import SightFailed, TableSeen
 from graspline.tasks.tidy.task import collision_world
 
-from .stagecraft import HAND_KG, HOUSE, READY, SETTINGS, TABLE_M, answer, drive, motions, played, settings, solid
+from .stagecraft import (
+    HAND_KG,
+    HOUSE,
+    READY,
+    SETTINGS,
+    TABLE_M,
+    answer,
+    drive,
+    motions,
+    played,
+    sees,
+    settings,
+    solid,
+)
 
 CAN = solid("soup_can", (1.15, 0.0, TABLE_M))
 BOX = solid("cracker_box", (1.15, 0.0, TABLE_M))
 NEIGHBOUR = solid("juice_can", (1.12, 0.25, TABLE_M))
 HOLDING = (20.0, 20.0)
+HEAD = [JOINTS.index(name) for name in HEAD_JOINTS]
+SLIP = Slip(about_m=CAN.position_m[:2], shift_m=np.array([0.02, -0.01]), turn_rad=0.02)
 
 
 def poses_of(thing: Solid) -> tuple[HandPose, ...]:
@@ -56,6 +76,11 @@ def reached() -> Reach:
 def at_can() -> Any:
     """The moment at which the can is between the fingers."""
     return answer(reached().at)
+
+
+def but_head(joints: np.ndarray) -> np.ndarray:
+    """All joints but those of the head, which looks at the thing on the way in, wherever it looked before."""
+    return np.delete(joints, HEAD)
 
 
 def width_rad(more_m: float = 0.0) -> float:
@@ -94,11 +119,13 @@ class TestPlanGrasp:
         stage = plan_grasp(answer(READY, mass_kg=0.7), HSR, collision_world(), HOUSE, SETTINGS, things, CAN, todo, ())
         return drive(stage)[1]
 
-    def test_the_first_that_works_is_planned_and_those_after_it_are_kept(self) -> None:
+    def test_the_first_that_works_is_planned_and_all_others_are_kept(self) -> None:
         outcome = self.outcome(CAN, NEIGHBOUR)
         assert outcome.name == "planned"
         assert not outcome.data.reach.pose.top
-        assert len(outcome.data.todo) + len(outcome.data.refused) + 1 == len(poses_of(CAN))
+        ordered = [pose.label for pose, _ in order(HSR, poses_of(CAN), READY)]
+        ordered.remove(outcome.data.reach.pose.label)
+        assert [pose.label for pose, _ in outcome.data.todo] == ordered
         assert outcome.data.hand_kg == pytest.approx(0.7)
 
     def test_a_fence_around_the_thing_leaves_grasps_from_above_it(self) -> None:
@@ -121,6 +148,19 @@ class TestPlanGrasp:
         assert not any(each.passed for each in outcome.evidence)
         assert any("unknown" in each.name for each in outcome.evidence)
 
+    @pytest.mark.parametrize("low_m", [0.0, 0.001])
+    def test_a_thing_above_a_leg_of_the_table_is_taken_though_it_seems_a_little_low(self, low_m: float) -> None:
+        can = solid("soup_can", (1.04, -0.36, TABLE_M - low_m))
+        todo = order(HSR, poses_of(can), READY)[::12]
+        found, _, _ = first_reach(HSR, collision_world(), SETTINGS, around(HOUSE, (can,)), can, READY, todo)
+        assert found is not None
+
+    def test_where_the_way_in_begins_the_head_looks_at_the_thing(self) -> None:
+        camera, rotation = hsr.head_camera(reached().before)
+        apart = (CAN.position_m - camera) / np.linalg.norm(CAN.position_m - camera)
+        assert -rotation[:, 2] @ apart > np.cos(np.radians(8.0))
+        np.testing.assert_array_equal(reached().way.end, reached().before)
+
     def test_the_hand_opens_wider_than_the_thing(self) -> None:
         assert HSR.jaw_law.gap_m(reached().at[HSR.jaw]) == pytest.approx(0.067 + SETTINGS.grasp.wider_m, abs=1e-6)
 
@@ -134,12 +174,118 @@ class TestReachIn:
     def test_the_hand_ends_around_the_thing(self) -> None:
         asked, outcome = drive(reach_in(answer(reached().before), HSR, SETTINGS, reached()))
         assert outcome.name == "around"
-        np.testing.assert_allclose(asked[0].path.end, reached().at, atol=1e-9)
+        assert [each.name for each in asked] == ["reach"]
+        np.testing.assert_allclose(but_head(asked[0].path.end), but_head(reached().at), atol=1e-9)
+
+    def test_it_first_goes_to_where_the_corrected_way_begins(self) -> None:
+        corrected = SLIP.reach(reached())
+        asked, outcome = drive(reach_in(answer(reached().before), HSR, SETTINGS, corrected))
+        assert outcome.name == "around"
+        assert [each.name for each in asked] == ["correct", "reach"]
+        np.testing.assert_array_equal(asked[0].path.positions[0], reached().before)
+        np.testing.assert_allclose(asked[0].path.end, corrected.before, atol=1e-9)
+        np.testing.assert_allclose(but_head(asked[1].path.end), but_head(corrected.at), atol=1e-9)
+
+    @pytest.mark.parametrize("by", [TrackingError, ForceAbove])
+    def test_what_is_met_on_the_way_there_stops_it_before_the_hand_goes_in(self, by: type) -> None:
+        stage = reach_in(answer(reached().before), HSR, SETTINGS, SLIP.reach(reached()))
+        asked, outcome = drive(stage, played(by={"correct": by}))
+        assert outcome.name == "blocked"
+        assert "reach" not in motions(asked)
 
     def test_a_finger_that_meets_something_stops_it(self) -> None:
         stage = reach_in(answer(reached().before), HSR, SETTINGS, reached())
         _, outcome = drive(stage, played(by={"reach": ForceAbove}))
         assert outcome.name == "blocked"
+
+
+class TestLookAgain:
+    TODO = tuple(order(HSR, poses_of(CAN), READY))[1:3]
+
+    def asked(self, eye: Any) -> tuple[list[Any], Any]:
+        """From before the can, with a plan that was made when neither had slipped."""
+        last, things = answer(reached().before), (CAN, NEIGHBOUR)
+        world = collision_world()
+        return drive(look_again(last, HSR, world, eye, HOUSE, SETTINGS, things, CAN, self.TODO, reached()))
+
+    def outcome(self, look: Any) -> Any:
+        return self.asked(sees(look))[1]
+
+    def seen(self, *more: Solid) -> TableSeen:
+        """The table and what stands on it where they are after wheels have slipped."""
+        house = replace(HOUSE, table=SLIP.fitting(HOUSE.table))
+        return TableSeen(things=tuple(SLIP.solid(each) for each in (CAN, NEIGHBOUR, *more)), house=house)
+
+    def post(self) -> Solid:
+        """Something thin in the straight way in."""
+        x, y, _ = (CAN.position_m - 0.09 * reached().pose.rotation[:, 0]).tolist()
+        return solid(at=(x, y, TABLE_M), half_m=(0.01, 0.01, 0.08))
+
+    def test_everything_is_corrected_by_how_far_things_were_off(self) -> None:
+        outcome = self.outcome(self.seen())
+        assert (outcome.name, outcome.about) == ("seen", "soup_can")
+        corrected = outcome.data
+        for found, meant in zip(corrected.things, (CAN, NEIGHBOUR), strict=True):
+            np.testing.assert_allclose(found.position_m, SLIP.solid(meant).position_m, atol=1e-9)
+        assert corrected.grasp_object_bb is corrected.things[0]
+        np.testing.assert_allclose(corrected.house.table.position_m, SLIP.fitting(HOUSE.table).position_m, atol=1e-9)
+        assert corrected.house.shelf is HOUSE.shelf
+        np.testing.assert_allclose(corrected.reach.at, SLIP.joints(reached().at), atol=1e-9)
+        np.testing.assert_allclose(corrected.reach.before, SLIP.joints(reached().before), atol=1e-9)
+        for (pose, rows), (meant, _) in zip(corrected.todo, self.TODO, strict=True):
+            np.testing.assert_allclose(pose.position_m, SLIP.point(meant.position_m), atol=1e-9)
+            tools, _ = hsr.forward(rows)
+            np.testing.assert_allclose(tools, np.broadcast_to(tool_of(HSR, pose), tools.shape), atol=1e-9)
+
+    def test_evidence_says_how_far_wheels_have_slipped(self) -> None:
+        told = {each.name: each.value for each in self.outcome(self.seen()).evidence}
+        assert told == {"slipped": pytest.approx(np.hypot(0.02, 0.01)), "turned": pytest.approx(0.02)}
+
+    @pytest.mark.parametrize(
+        "look",
+        [
+            None,
+            SightFailed("ValueError: no points"),
+            TableSeen(things=(), house=HOUSE),
+            TableSeen(things=(solid("apple", (1.3, -0.2, TABLE_M)),), house=HOUSE),
+        ],
+        ids=["no_table", "failed", "nothing", "another"],
+    )
+    def test_where_nothing_of_before_is_seen_again_nothing_is_corrected(self, look: Any) -> None:
+        outcome = self.outcome(look)
+        assert (outcome.name, outcome.about) == ("unseen", "soup_can")
+
+    def test_a_thing_that_is_not_seen_again_is_where_another_says(self) -> None:
+        shift = np.array([0.02, -0.01, 0.0])
+        beside = replace(NEIGHBOUR, position_m=NEIGHBOUR.position_m + shift)
+        outcome = self.outcome(TableSeen(things=(beside,), house=HOUSE))
+        assert (outcome.name, outcome.about) == ("seen", "soup_can")
+        np.testing.assert_allclose(outcome.data.grasp_object_bb.position_m, CAN.position_m + shift, atol=1e-9)
+        assert outcome.data.reach.at[2] == reached().at[2]
+
+    def test_what_was_hidden_is_known_from_then_on(self) -> None:
+        apple = solid("apple", (1.45, -0.25, TABLE_M))
+        outcome = self.outcome(self.seen(apple))
+        assert outcome.name == "seen"
+        assert [each.name for each in outcome.data.things] == ["soup_can", "juice_can", "apple"]
+
+    def test_what_was_hidden_and_stands_in_the_way_needs_another_plan(self) -> None:
+        outcome = self.outcome(self.seen(self.post()))
+        assert outcome.name == "in_the_way"
+        assert [each.name for each in outcome.data.things] == ["soup_can", "juice_can", "unknown"]
+        assert len(outcome.data.todo) == len(self.TODO)
+
+    def test_what_the_robot_sees_of_itself_is_no_thing(self) -> None:
+        eye = sees(self.seen())
+        self.asked(eye)
+        (own,) = eye.known
+        palm = next(each for each in own if each.name == "palm_body")
+        tool, _ = hsr.forward(reached().before)
+        assert np.linalg.norm(palm.position_m - tool) < 0.2
+
+    def test_nothing_moves(self) -> None:
+        for look in (None, self.seen(), self.seen(self.post())):
+            assert not motions(self.asked(sees(look))[0])
 
 
 class TestClose:
@@ -219,7 +365,7 @@ class TestLift:
 class TestLeave:
     def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
         up = straight_path(HSR, reached().at, SETTINGS.grasp.lift_m * UP).end
-        stage = leave(answer(up), HSR, collision_world(), HOUSE, SETTINGS, (CAN, NEIGHBOUR), CAN, held())
+        stage = leave(answer(up), HSR, collision_world(), HOUSE, SETTINGS, (CAN, NEIGHBOUR), CAN, reached(), held())
         return drive(stage, played(by=by, pads_n=HOLDING))
 
     def test_it_ends_before_the_table_with_the_thing_upright(self) -> None:
@@ -234,6 +380,18 @@ class TestLeave:
         np.testing.assert_allclose((rotation @ grip.X_TB[:3, :3])[2], UP, atol=1e-9)
         assert any(isinstance(guard, HoldLost) for guard in motions(asked)["travel"].guards)
 
+    def test_it_hands_on_what_is_left_the_room_and_how_the_thing_was_taken(self) -> None:
+        _, outcome = self.asked()
+        assert outcome.data.things == (NEIGHBOUR,)
+        assert outcome.data.house is HOUSE
+        *there, before, at, up = outcome.data.swept
+        np.testing.assert_array_equal(there[0], reached().way.positions[0])
+        assert len(there) > 5
+        np.testing.assert_array_equal(before, reached().before)
+        np.testing.assert_array_equal(at, reached().at)
+        tools, _ = hsr.forward(np.stack([at, up]))
+        np.testing.assert_allclose(tools[1] - tools[0], SETTINGS.grasp.lift_m * UP, atol=1e-9)
+
     @pytest.mark.parametrize(("by", "name"), [(HoldLost, "lost"), (TrackingError, "blocked")])
     def test_what_ends_it_has_a_name(self, by: type, name: str) -> None:
         assert self.asked({"travel": by})[1].name == name
@@ -245,7 +403,8 @@ def test_a_hand_that_missed_opens_and_leaves_the_way_it_came() -> None:
     asked, outcome = drive(back_off(answer(shut), HSR, SETTINGS, reached()))
     assert outcome.name == "ready"
     np.testing.assert_allclose(motions(asked)["open"].path.end, reached().at, atol=1e-9)
-    np.testing.assert_allclose(motions(asked)["back_off"].path.end, reached().before, atol=1e-9)
+    end = motions(asked)["back_off"].path.end
+    np.testing.assert_allclose(but_head(end), but_head(reached().before), atol=1e-9)
 
 
 def test_plans_are_made_from_what_is_believed_and_nothing_else() -> None:
@@ -262,6 +421,12 @@ def test_the_component_ends_by_the_names_it_is_known_by() -> None:
     machine = execute_grasp(SETTINGS)
     assert set(machine.outcomes) == {"execute_grasp_success", "failed_to_grasp"}
     assert machine.successes == ("execute_grasp_success",)
-    assert {"placement_surface_to_wrist", "top_grasp"} <= set(machine.gives)
+    assert {"placement_surface_to_wrist", "top_grasp", "things", "house", "swept"} <= set(machine.gives)
     assert {"grasp_poses", "grasp_object_bb", "grasp_object_name"} <= set(machine.inputs)
     assert execute_grasp(settings("retries.grasps=7")).budgets["grasps"] == 7
+
+
+def test_a_thing_not_seen_again_is_taken_where_it_was_seen_and_one_in_the_way_costs_a_try() -> None:
+    table = execute_grasp(SETTINGS).table["look_again"]
+    assert (table["seen"], table["unseen"]) == ("reach_in", "reach_in")
+    assert table["in_the_way"] == Retry(to="plan_grasp", budget="grasps", otherwise=End("failed_to_grasp"))

@@ -9,14 +9,19 @@ import pytest
 
 from graspline.evidence import passes
 from graspline.execution.requests import Motion
+from graspline.kinematics import hsr
+from graspline.motion.guards import TrackingError
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
+from graspline.scenes.fittings import TABLE
 from graspline.tasks.tidy import sight
-from graspline.tasks.tidy.finding import choose, find_grasp, find_poses, look
+from graspline.tasks.tidy.correcting import Slip
+from graspline.tasks.tidy.finding import choose, find_grasp, find_poses, look, look_from_aside, step_aside
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.sight import Eye, TableSeen
+from graspline.tasks.tidy.task import collision_world
 
-from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, sees, settings, solid
+from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, motions, played, sees, settings, solid
 
 NEAR, FAR = solid("mug", (1.1, 0.0, TABLE_M)), solid("apple", (1.4, 0.2, TABLE_M))
 
@@ -33,6 +38,7 @@ class TestLook:
         assert outcome.name == "seen"
         assert outcome.data.things == (NEAR, FAR)
         assert outcome.data.house is house
+        assert outcome.data.table_seen is seen
 
     def test_no_table_is_no_crash(self) -> None:
         # Black pictures without any depth.
@@ -51,6 +57,50 @@ class TestLook:
         monkeypatch.setattr(sight, "see_tabletop", raising)
         _, outcome = drive(look(answer(READY), Eye(), HOUSE))
         assert (outcome.name, outcome.about) == ("failed", f"{type(error).__name__}: {error}")
+
+
+class TestStepAside:
+    def aside(self, start: np.ndarray) -> tuple[str, np.ndarray]:
+        asked, outcome = drive(step_aside(answer(start), HSR, collision_world(), HOUSE, (NEAR, FAR)))
+        return outcome.name, motions(asked)["travel"].path.end
+
+    def test_it_goes_to_the_left_and_from_there_to_the_right_and_looks_at_the_table(self) -> None:
+        name, left = self.aside(READY)
+        again, right = self.aside(left)
+        assert (name, again) == ("aside", "aside")
+        assert left[1] > 0.5
+        assert right[1] < -0.5
+        for joints in (left, right):
+            camera, rotation = hsr.head_camera(joints)
+            apart = TABLE.in_world((0.0, 0.0, TABLE_M)) - camera
+            assert -rotation[:, 2] @ apart / np.linalg.norm(apart) > np.cos(np.radians(6.0))
+
+    def test_what_is_in_the_way_is_told(self) -> None:
+        stage = step_aside(answer(READY), HSR, collision_world(), HOUSE, ())
+        assert drive(stage, played(by={"travel": TrackingError}))[1].name == "blocked"
+
+
+class TestLookFromAside:
+    def outcome(self, look: Any) -> Any:
+        return drive(look_from_aside(answer(READY), sees(look), HOUSE, (NEAR, FAR)))[1]
+
+    def test_what_is_seen_from_either_place_is_there_once(self) -> None:
+        hidden = solid("tea_box", (1.3, -0.2, TABLE_M))
+        outcome = self.outcome(TableSeen(things=(hidden, NEAR), house=HOUSE))
+        assert outcome.name == "seen"
+        assert sorted(each.name for each in outcome.data.things) == ["apple", "mug", "tea_box"]
+
+    def test_what_is_hidden_now_is_where_the_table_is(self) -> None:
+        slip = Slip(about_m=np.zeros(2), shift_m=np.array([0.03, -0.02]), turn_rad=0.03)
+        house = House(table=slip.fitting(HOUSE.table), shelf=HOUSE.shelf)
+        outcome = self.outcome(TableSeen(things=(slip.solid(NEAR),), house=house))
+        apple = next(each for each in outcome.data.things if each.name == "apple")
+        np.testing.assert_allclose(apple.position_m, slip.solid(FAR).position_m, atol=1e-9)
+        assert outcome.data.house is house
+
+    @pytest.mark.parametrize(("look", "name"), [(None, "no_table"), (sight.SightFailed("no points"), "failed")])
+    def test_a_table_that_is_not_seen_is_told(self, look: Any, name: str) -> None:
+        assert self.outcome(look).name == name
 
 
 class TestChoose:
@@ -124,5 +174,5 @@ def test_the_component_ends_by_the_names_it_is_known_by() -> None:
     machine = find_grasp(SETTINGS)
     assert set(machine.outcomes) == {"end_find_grasp", "failed"}
     assert machine.successes == ("end_find_grasp",)
-    assert {"grasp_poses", "grasp_object_bb", "grasp_object_name"} <= set(machine.gives)
-    assert find_grasp(settings("retries.looks=7")).budgets == {"looks": 7}
+    assert {"grasp_poses", "grasp_object_bb", "grasp_object_name", "table_seen"} <= set(machine.gives)
+    assert find_grasp(settings("retries.looks=7", "retries.sides=5")).budgets == {"looks": 7, "sides": 5}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,7 +24,9 @@ from graspline.tasks.tidy.moving import (
     around,
     carrying,
     felt_kg,
+    hand_above_m,
     looking,
+    parts_of,
     play,
     shifted,
     straight,
@@ -45,6 +49,23 @@ class TestGrip:
         np.testing.assert_allclose(tool + grip.R_OT @ grip.p_TB_m, can.position_m - 0.051 * UP, atol=1e-9)
         assert grip.height_m == pytest.approx(0.102)
 
+    @pytest.mark.parametrize("name", ["soup_can", "mug"])
+    def test_what_is_held_is_somewhere_now(self, name: str) -> None:
+        thing = solid(name)
+        grip = grip_of(thing)
+        ahead = hsr.solve((thing.position_m - grip.R_OT @ grip.held.p_TO_m)[None], grip.R_OT)
+        row = READY.copy()
+        row[:8] = hsr.ranked(ahead, 0, READY)[0]
+        tool = hsr.forward(row)[0]
+        now = grip.solid(answer(row))
+        np.testing.assert_allclose(tool + grip.R_OT @ grip.held.p_TO_m, now.position_m, atol=1e-9)
+        box = whole(thing)
+        assert (now.name, now.shape) == (name, box.shape)
+        np.testing.assert_allclose(now.half_extents_m, box.half_extents_m)
+        np.testing.assert_allclose(now.rotation, box.rotation, atol=1e-9)
+        row[3] += 0.1
+        np.testing.assert_allclose(grip.solid(answer(row)).position_m, now.position_m + 0.1 * UP, atol=1e-9)
+
     def test_its_guard_watches_pads_and_width(self) -> None:
         guard = grip_of(solid("soup_can")).guard(SETTINGS.grasp)
         assert guard.force_n == SETTINGS.grasp.lost_n
@@ -63,7 +84,7 @@ class TestPlay:
     @pytest.mark.parametrize(("kind", "lost"), [(HoldLost, True), (TrackingError, False)])
     def test_one_that_is_ended_comes_to_rest_and_says_by_what(self, kind: type, lost: bool) -> None:
         asked, stopped = drive(play(HSR, self.motion()), played(by={"up": kind}))
-        assert [each.name for each in asked] == ["up", "brake"]
+        assert [each.name for each in asked[:2]] == ["up", "brake"]
         cut, braking = asked[0].path.command_at(asked[0].path.ticks // 2), asked[1].path
         np.testing.assert_allclose(braking.positions[0], cut.position, atol=1e-9)
         np.testing.assert_allclose(braking.velocities[0], cut.velocity, atol=1e-9)
@@ -71,6 +92,26 @@ class TestPlay:
         assert isinstance(stopped, Stopped)
         assert stopped.why == f"up ended by {kind.__name__}"
         assert (stopped.lost, bool(stopped.evidence)) == (lost, True)
+
+    def test_what_something_is_in_the_way_of_goes_some_way_back(self) -> None:
+        asked, stopped = drive(play(HSR, self.motion()), played(by={"up": TrackingError}))
+        up, braking, back = (each.path for each in asked)
+        assert asked[-1].name == "give_way"
+        np.testing.assert_array_equal(back.positions[0], braking.end)
+        cut = up.ticks // 2
+        meant = up.positions[max(0, cut - round(1.0 / up.dt_s))]
+        np.testing.assert_allclose(back.end, meant, atol=1e-9)
+        assert READY[3] <= back.end[3] < up.positions[cut][3] - 0.01
+        assert stopped.why == "up ended by TrackingError"
+
+    def test_what_was_lost_is_not_gone_back_for(self) -> None:
+        asked, _ = drive(play(HSR, self.motion()), played(by={"up": HoldLost}))
+        assert [each.name for each in asked] == ["up", "brake"]
+
+    def test_where_it_has_not_begun_there_is_no_way_back(self) -> None:
+        asked, stopped = drive(play(HSR, self.motion()), lambda motion: answer(READY, by=BLOCKED))
+        assert [each.name for each in asked] == ["up"]
+        assert stopped.by is BLOCKED
 
     def test_a_state_whose_time_is_up_says_so(self) -> None:
         _, stopped = drive(play(HSR, self.motion()), lambda motion: answer(motion.path.positions[5], by="timed_out"))
@@ -105,9 +146,9 @@ class TestTravel:
 
 
 def test_a_straight_move_begins_where_the_robot_was_told_to_be() -> None:
-    asked, reply = drive(straight(answer(READY), HSR, 0.1 * UP, name="rise"))
+    asked, reply = drive(straight(answer(READY), HSR, 0.05 * UP, name="rise"))
     np.testing.assert_array_equal(asked[0].path.positions[0], READY)
-    assert reply.command.position[3] == pytest.approx(READY[3] + 0.1)
+    assert reply.command.position[3] == pytest.approx(READY[3] + 0.05)
     assert asked[0].guards == (BLOCKED,)
 
 
@@ -180,6 +221,41 @@ class TestWhole:
         left = without(around(HOUSE, (mug, can)), mug, grip.held)
         assert [each.name for each in left.solids] == [*(each.name for each in HOUSE.solids), "soup_can"]
         assert left.held is grip.held
+
+
+class TestPartsOf:
+    @given(st.floats(-3.1, 3.1))
+    def test_parts_of_a_mug_together_fill_the_box_around_it(self, yaw_rad: float) -> None:
+        mug = solid("mug", yaw_rad=yaw_rad)
+        box = whole(mug)
+        parts = parts_of(box)
+        assert [each.shape for each in parts] == ["cylinder", "box", "box", "box"]
+        own = [(each.position_m - box.position_m) @ box.rotation for each in parts]
+        low = np.min([at - each.half_extents_m for at, each in zip(own, parts, strict=True)], axis=0)
+        high = np.max([at + each.half_extents_m for at, each in zip(own, parts, strict=True)], axis=0)
+        np.testing.assert_allclose(high, box.half_extents_m, atol=1e-9)
+        np.testing.assert_allclose(low, -box.half_extents_m, atol=1e-9)
+        np.testing.assert_allclose(parts[0].position_m, mug.position_m, atol=1e-9)
+        np.testing.assert_allclose(parts[0].half_extents_m, mug.half_extents_m)
+
+    @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "tennis_ball", "unknown"])
+    def test_what_has_no_parts_is_its_only_one(self, name: str) -> None:
+        thing = solid(name)
+        assert parts_of(thing) == (thing,)
+
+
+def test_the_room_above_the_tool_is_what_the_wrist_needs_however_it_is_turned() -> None:
+    random, world = np.random.default_rng(3), collision_world()
+    spare = []
+    for _ in range(60):
+        row = random.uniform(HSR.limits.lower, HSR.limits.upper)
+        row[:3] = READY[:3]
+        tool, rotation = hsr.forward(row)
+        own = {each.name: each for each in world.own_solids(row)}
+        barrel, palm = replace(own["wrist_barrel"], shape="cylinder"), own["palm_body"]
+        spare.append(hand_above_m(rotation) - (max(barrel.top_m, palm.top_m) - float(tool[2])))
+    assert min(spare) >= 0
+    assert min(spare) < 0.005
 
 
 @given(st.floats(0.1, 3.0), st.floats(-0.5, 0.5))

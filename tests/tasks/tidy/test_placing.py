@@ -33,6 +33,7 @@ from graspline.tasks.tidy.placing import (
     poses_at,
     put_down,
     release,
+    released_rad,
     see_board,
     withdraw,
 )
@@ -199,6 +200,13 @@ class TestPlanPlace:
         back = SHELF.in_world((LEVEL.position_m[0] + LEVEL.half_extents_m[0], 0.0, 0.0))[1]
         assert back - found.spot_m[1] < 0.12
 
+    @pytest.mark.parametrize("yaw_rad", [0.8, 2.3])
+    def test_a_hand_in_a_corner_of_the_box_around_mug_and_handle_finds_its_way_out(self, yaw_rad: float) -> None:
+        grip, middle = grip_of(solid("mug", yaw_rad=yaw_rad)), SHELF.in_world(LEVEL.position_m)
+        start = carrying(grip, READY, before(SHELF, SHELF_AWAY_M), middle)[0]
+        stage = plan_place(answer(start), HSR, collision_world(), HOUSE, SETTINGS, grip, seen(), (middle,))
+        assert drive(stage)[1].name == "planned"
+
     def test_a_shelf_that_is_blocked_leaves_none_and_says_why(self) -> None:
         wall = on_board("unknown", -0.2, 0.0, np.pi / 2, half_m=(0.01, 0.4, 0.18))
         stage = plan_place(
@@ -245,6 +253,15 @@ class TestHandling:
         tools, _ = hsr.forward(motions(asked)["put_down"].path.positions)
         assert tools[0][2] - tools[-1][2] > SETTINGS.placing.above_m
 
+    def test_what_stands_on_the_board_already_is_not_raised_before_it_is_let_go(self) -> None:
+        stage = put_down(answer(aimed().reach.at), HSR, SETTINGS, held())
+        asked, outcome = drive(stage, played(by={"put_down": TrackingError}, mass_kg=1.1))
+        down = motions(asked)["put_down"].path
+        stopped = hsr.forward(down.command_at(down.ticks // 2).position)[0][2]
+        assert outcome.name == "down"
+        assert "give_way" not in motions(asked)
+        assert hsr.forward(asked[-1].path.end)[0][2] <= stopped
+
     def test_the_board_is_felt_by_what_it_bears(self) -> None:
         asked, _ = drive(put_down(answer(aimed().reach.at), HSR, SETTINGS, held()), played(mass_kg=1.1))
         touch = next(each for each in motions(asked)["put_down"].guards if isinstance(each, Tugged))
@@ -261,7 +278,21 @@ class TestHandling:
         joints[HSR.jaw] = HSR.jaw_law.angle_rad(0.067)
         asked, outcome = drive(release(answer(joints), HSR, SETTINGS, held()), played(pads_n=pads_n))
         assert outcome.name == name
-        assert HSR.jaw_law.gap_m(motions(asked)["release"].path.end[HSR.jaw]) == pytest.approx(0.097, abs=1e-3)
+        opened = motions(asked)["release"].path.end[HSR.jaw]
+        assert opened == released_rad(HSR, held())
+        assert 0.067 + 0.015 < HSR.jaw_law.gap_m(opened) < 0.067 + 0.035
+
+    def test_the_hand_opens_by_what_it_felt_however_far_the_jaw_has_slid_since(self) -> None:
+        grip = held()
+        for jaw_m in (0.060, 0.067, 0.075):
+            joints = aimed().reach.at.copy()
+            joints[HSR.jaw] = HSR.jaw_law.angle_rad(jaw_m)
+            asked, _ = drive(release(answer(joints), HSR, SETTINGS, grip))
+            assert motions(asked)["release"].path.end[HSR.jaw] == released_rad(HSR, grip)
+
+    def test_it_opens_no_wider_than_it_can(self) -> None:
+        wide = replace(held(), gap_m=float(HSR.jaw_law.gaps_m[-1]) - 0.001)
+        assert released_rad(HSR, wide) <= HSR.limits.upper[HSR.jaw] + 1e-9
 
 
 class TestCheckPlace:

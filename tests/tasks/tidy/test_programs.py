@@ -5,26 +5,35 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from graspline.errors import WiringError
 from graspline.execution.requests import Ask
+from graspline.grasping.reaching import straight_path
+from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
+from graspline.machine.table import End
+from graspline.perception.solids import Solid
+from graspline.robots.hsr import HSR
+from graspline.tasks.tidy.correcting import Slip
 from graspline.tasks.tidy.parameters import PROGRAMS
 from graspline.tasks.tidy.programs import (
     ask_program,
     ask_then,
+    check_others,
     check_table,
     clear_table,
+    kept_evidence,
     machine_of,
     route,
     single_grasp,
     tidy,
 )
 from graspline.tasks.tidy.sight import SightFailed, TableSeen
-from graspline.tasks.tidy.task import TIDY
+from graspline.tasks.tidy.task import TIDY, collision_world
 
-from .stagecraft import HOUSE, READY, SETTINGS, answer, drive, sees, settings, solid
+from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, grip_of, motions, sees, settings, solid
 
 EDGES = {
     "find_grasp": {"end_find_grasp", "failed"},
@@ -99,6 +108,8 @@ def test_every_way_out_of_a_program_is_a_way_out_of_the_task() -> None:
         "aborted",
         "table_not_cleared",
         "objects_lost",
+        "disturbed_others",
+        "table_unseen",
     }
 
 
@@ -161,3 +172,130 @@ def test_a_table_is_clear_when_it_is_seen_to_be(look: Any, name: str) -> None:
 def test_a_table_that_is_empty_is_not_cleared_if_less_was_delivered_than_stood_there() -> None:
     _, outcome = drive(check_table(answer(READY), sees(TableSeen(things=(), house=HOUSE)), HOUSE, 1, 2))
     assert outcome.name == "lost_some"
+
+
+CAN, JUICE = solid("soup_can", (1.15, 0.0, TABLE_M)), solid("juice_can", (1.2, 0.25, TABLE_M))
+APPLE = solid("apple", (1.45, -0.25, TABLE_M))
+# As if the thing had been where the hand is when the robot looks at the table.
+SWEPT = np.stack([straight_path(HSR, READY, np.array([0.0, 0.0, -0.05])).end, READY])
+
+
+def table(*things: Solid) -> TableSeen:
+    return TableSeen(things=things, house=HOUSE)
+
+
+def shifted(thing: Solid, aside_m: float) -> Solid:
+    return replace(thing, position_m=thing.position_m + np.array([0.0, aside_m, 0.0]))
+
+
+class TestCheckOthers:
+    """The can was taken from between the others."""
+
+    WAS = table(CAN, JUICE, APPLE)
+
+    def asked(self, eye: Any) -> tuple[list[Any], Any]:
+        world, grip = collision_world(), grip_of(CAN)
+        return drive(check_others(answer(READY), world, eye, HOUSE, SETTINGS, grip, self.WAS, CAN, SWEPT))
+
+    def outcome(self, look: Any) -> Any:
+        return self.asked(sees(look))[1]
+
+    def test_others_that_stand_where_they_stood_were_kept(self) -> None:
+        outcome = self.outcome(table(shifted(JUICE, 0.003), APPLE))
+        assert (outcome.name, outcome.about) == ("kept", "soup_can")
+        assert all(each.passed for each in outcome.evidence)
+
+    @pytest.mark.parametrize(
+        ("left", "measured"),
+        [
+            ((shifted(JUICE, 0.05), APPLE), "others_moved"),
+            ((JUICE,), "others_moved"),
+            ((JUICE, APPLE, solid("mug", (1.3, 0.0, TABLE_M))), "new_things"),
+        ],
+        ids=["pushed", "gone", "new"],
+    )
+    def test_one_that_was_pushed_is_gone_or_is_new_was_disturbed(self, left: tuple[Solid, ...], measured: str) -> None:
+        outcome = self.outcome(table(*left))
+        assert outcome.name == "disturbed"
+        assert [each.name for each in outcome.evidence if not each.passed] == [measured]
+
+    @pytest.mark.parametrize("look", [None, SightFailed("ValueError: no points")])
+    def test_a_table_that_is_not_seen_proves_nothing(self, look: Any) -> None:
+        assert self.outcome(look).name == "unseen"
+
+    def test_wheels_that_slipped_have_moved_nothing(self) -> None:
+        slip = Slip(about_m=np.array([0.3, 0.1]), shift_m=np.array([0.03, -0.02]), turn_rad=0.02)
+        house = replace(HOUSE, table=slip.fitting(HOUSE.table))
+        assert self.outcome(TableSeen(things=(slip.solid(JUICE), slip.solid(APPLE)), house=house)).name == "kept"
+
+    def test_the_hand_and_what_it_holds_are_no_things(self) -> None:
+        eye = sees(table(JUICE, APPLE))
+        asked, _ = self.asked(eye)
+        (own,) = eye.known
+        assert {"palm_body", "left_pad", "wrist_barrel", "soup_can"} <= {each.name for each in own}
+        tool, _ = hsr.forward(READY)
+        assert np.linalg.norm(own[-1].position_m - tool) < 0.1
+        assert not motions(asked)
+
+    def test_a_thing_alone_has_no_others(self) -> None:
+        evidence = kept_evidence(collision_world(), SETTINGS, table(CAN), table(), CAN, SWEPT)
+        assert all(each.passed for each in evidence)
+
+    @pytest.mark.parametrize("taken", [CAN, shifted(CAN, 0.02)], ids=["same", "from_aside"])
+    def test_of_two_alike_it_is_the_one_that_was_taken_that_may_be_gone(self, taken: Solid) -> None:
+        other = shifted(CAN, -0.3)
+        for left, kept in ((other, True), (CAN, False)):
+            was, now = table(other, CAN), table(left)
+            evidence = kept_evidence(collision_world(), SETTINGS, was, now, taken, SWEPT)
+            assert all(each.passed for each in evidence) is kept
+
+    def test_one_that_was_not_seen_from_the_front_leaves_all_others_to_be_checked(self) -> None:
+        hidden = solid("mug", (1.3, 0.0, TABLE_M))
+        for left, kept in (((CAN, JUICE), True), ((CAN,), False)):
+            evidence = kept_evidence(collision_world(), SETTINGS, table(CAN, JUICE), table(*left), hidden, SWEPT)
+            assert all(each.passed for each in evidence) is kept
+
+
+class TestHiddenThings:
+    """What shows once the can is gone was behind it; nobody knows where it stood."""
+
+    def near(self, *revealed: Solid) -> float:
+        was, now = table(CAN, JUICE), table(JUICE, *revealed)
+        evidence = kept_evidence(collision_world(), SETTINGS, was, now, CAN, SWEPT)
+        return next(each for each in evidence if each.name == "hidden_things_near_hand").value
+
+    def beside_hand(self, aside_m: float) -> Solid:
+        """A small ball beside the outermost of both fingers, so far."""
+        pads = [each for each in collision_world().own_solids(READY) if "left" in each.name or "right" in each.name]
+        tool, rotation = hsr.forward(READY)
+        out = max(
+            float(
+                (each.position_m - tool) @ rotation[:, 2] + np.abs(rotation[:, 2] @ each.rotation) @ each.half_extents_m
+            )
+            for each in pads
+        )
+        ball = solid(shape="ball", half_m=(0.02, 0.02, 0.02))
+        return replace(ball, position_m=tool + (out + aside_m + 0.02) * rotation[:, 2], position_sigma_m=0.0)
+
+    def test_one_that_the_hand_came_near_to_may_have_been_touched(self) -> None:
+        assert self.near(self.beside_hand(0.0)) == 1
+
+    def test_one_that_it_did_not_come_near_to_was_not(self) -> None:
+        assert self.near(self.beside_hand(0.08)) == 0
+        assert self.near(APPLE) == 0
+
+    def test_what_was_seen_before_is_not_hidden_however_near(self) -> None:
+        near = self.beside_hand(0.0)
+        evidence = kept_evidence(collision_world(), SETTINGS, table(CAN, near), table(near), CAN, SWEPT)
+        assert all(each.passed for each in evidence)
+
+
+def test_others_that_were_disturbed_end_the_program_before_anything_is_delivered() -> None:
+    table = single_grasp(SETTINGS).table
+    assert table["execute_grasp"]["execute_grasp_success"] == "check_others"
+    assert table["check_others"] == {
+        "kept": "ask_then",
+        "disturbed": End("disturbed_others"),
+        "unseen": End("table_unseen"),
+    }
+    assert not {"disturbed_others", "table_unseen"} & set(single_grasp(SETTINGS).successes)

@@ -9,7 +9,11 @@ import pytest
 
 from graspline.kinematics import hsr
 from graspline.motion.guards import TrackingError
+from graspline.perception.outlines import Lens
 from graspline.robots.hsr import HSR
+from graspline.scenes.fittings import TABLE
+from graspline.tasks.tidy.house import before
+from graspline.tasks.tidy.moving import TABLE_AWAY_M
 from graspline.tasks.tidy.setup import face_table, open_hand, robot_setup
 from graspline.tasks.tidy.task import collision_world
 
@@ -28,7 +32,7 @@ def test_it_ends_before_the_table_and_looks_at_it() -> None:
     asked, outcome = drive(face_table(answer(HSR.home), HSR, collision_world(), HOUSE))
     assert outcome.name == "facing"
     end = motions(asked)["travel"].path.end
-    assert end[:3] == pytest.approx([0.25, 0.0, 0.0])
+    assert end[:2] == pytest.approx([0.25, 0.0])
     camera, rotation = hsr.head_camera(end)
     ahead = np.array([1.3, 0.0, TABLE_M]) - camera
     assert -rotation[:, 2] @ ahead > 0.99 * np.linalg.norm(ahead)
@@ -36,8 +40,25 @@ def test_it_ends_before_the_table_and_looks_at_it() -> None:
 
 def test_a_table_that_was_seen_elsewhere_is_faced_there() -> None:
     moved = replace(HOUSE, table=HOUSE.table.moved((0.05, 0.02, 0.0), 0.1))
-    asked, _ = drive(face_table(answer(HSR.home), HSR, collision_world(), moved))
-    assert motions(asked)["travel"].path.end[2] == pytest.approx(0.1)
+    here, there = (
+        motions(drive(face_table(answer(HSR.home), HSR, collision_world(), house))[0])["travel"].path.end
+        for house in (HOUSE, moved)
+    )
+    assert there[2] == pytest.approx(here[2] + 0.1)
+    assert there[:2] == pytest.approx(before(moved.table, TABLE_AWAY_M)[:2])
+
+
+def test_the_hand_hides_nothing_of_the_table_from_the_head() -> None:
+    camera, rotation = hsr.head_camera(READY)
+    lens = Lens(position_m=camera, rotation=rotation, focal_px=1.0, width=2, height=2)
+    deep, wide = TABLE.levels[0].half_extents_m
+    corners = np.array([TABLE.in_world((a * deep, b * wide, TABLE_M)) for a in (-1, 1) for b in (-1, 1)])
+    low, high = lens.pixels(corners).min(axis=0), lens.pixels(corners).max(axis=0)
+    for each in collision_world().own_solids(READY):
+        if each.name.startswith(("palm", "left", "right", "wrist", "flange", "forearm")):
+            at = lens.pixels(each.position_m)
+            ahead = float(-(each.position_m - camera) @ rotation[:, 2])
+            assert ahead < 0 or (at < low).any() or (at > high).any(), each.name
 
 
 def test_something_in_the_way_is_said() -> None:

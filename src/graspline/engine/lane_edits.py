@@ -1,0 +1,59 @@
+"""What each lane of an engine has different from the scene's model, as plain edits of named elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Edit, numbers_of, row_of
+
+Array = NDArray[np.float64]
+Edits = dict[tuple[str, str], Edit]
+
+# Fields that constants of the model are derived from.
+SET_CONST_INPUTS = frozenset(mujoco.MjModel._setconst_inputs)
+
+
+class LaneEdits:
+    """The edits in force in each lane."""
+
+    def __init__(self, scene: Scene, count: int) -> None:
+        self._scene = scene
+        self._edits: list[Edits] = [{} for _ in range(count)]
+
+    def of(self, lane: int) -> Edits:
+        return dict(self._edits[lane])
+
+    def change(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> Iterator[tuple[str, int, NDArray[Any]]]:
+        """Put these edits in force instead of those before; yields what has to be written: field, row and values."""
+        model, before = self._scene.model, self._edits[lane]
+        for key in before.keys() | edits.keys():
+            old, new = before.get(key), edits.get(key)
+            named = new or old
+            if old == new or named is None:
+                continue
+            row = row_of(model, named)
+            default = getattr(model, named.field)[row]
+            yield named.field, row, default if new is None else np.reshape(new.values, default.shape)
+        self._edits[lane] = dict(edits)
+
+    def half_extents_m(self, lane: int, name: str) -> Array:
+        """Size of an object or place in this lane."""
+        edit, scene = self._edits[lane].get(("geom_size", name)), self._scene
+        return np.array(scene.half_extents_m(name) if edit is None else scene.extents_of(name, edit.values))
+
+    def number(self, lane: int, field: str, element: str) -> Array:
+        """What a model field of one element, flattened, is in this lane."""
+        edit = self._edits[lane].get((field, element))
+        found = numbers_of(self._scene.model, field, element).flatten() if edit is None else np.array(edit.values)
+        return np.asarray(found, float)
+
+
+def felt(edits: Iterable[Edit]) -> Edits:
+    """The edits that physics notices, the last of each number; what is only seen would be carried along for nothing."""
+    return {(edit.field, edit.element): edit for edit in edits if not edit.only_seen}

@@ -1,0 +1,348 @@
+"""The GPU engine: thousands of lanes on MuJoCo Warp, behind the same protocol as the CPU's.
+
+State and models stay on the device. A tick sends controls there, runs all substeps as one captured graph, and brings
+back sensors and configurations. What resets and events change is gathered and sent before the next tick. Physics is in
+single precision and not the same from run to run.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import mujoco
+import mujoco_warp
+import numpy as np
+import warp
+from numpy.typing import NDArray
+
+from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
+from graspline.engine.lane_edits import SET_CONST_INPUTS, Edits, LaneEdits, felt
+from graspline.engine.layout import Layout, layout_of
+from graspline.engine.protocol import Saved
+from graspline.engine.warp_kernels import find_sick, put_back, put_rows
+from graspline.engine.wires import Wires
+from graspline.errors import WiringError
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Variation, write_edits
+
+Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+# Model fields in which lanes may differ: those that variations and events edit, and what follows from them.
+_EDITED = (
+    "actuator_biasprm",
+    "actuator_forcerange",
+    "actuator_gainprm",
+    "body_gravcomp",
+    "body_inertia",
+    "body_mass",
+    "body_pos",
+    "body_quat",
+    "dof_damping",
+    "eq_data",
+    "geom_aabb",
+    "geom_friction",
+    "geom_rbound",
+    "geom_size",
+    "geom_surfacevel",
+)
+_DERIVED = ("actuator_acc0", "body_invweight0", "body_subtreemass", "dof_invweight0")
+# What only MuJoCo's own collision detection reads.
+_UNUSED = frozenset({"bvh_aabb"})
+# Flags that change nothing on a GPU, and that MuJoCo Warp does not know.
+_UNKNOWN_FLAGS = int(mujoco.mjtDisableBit.mjDSBL_AUTORESET) | int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+_STATE = ("qpos", "qvel", "act", "qacc_warmstart")
+
+
+class WarpEngine:
+    """`count` lanes of one scene on a Warp device, which must be there: the first GPU, or `cpu`, slowly, for tests."""
+
+    def __init__(self, scene: Scene, count: int, device: str = "", *, contacts: int = 0, constraints: int = 0) -> None:
+        """As many contacts and constraints fit each lane as given, by default as the scene needs; more is an error."""
+        warp.config.quiet = True
+        warp.init()
+        self.device = device
+        self.scene, self.count = scene, count
+        self.layout: Layout = layout_of(scene.model)
+        self._host = copy.copy(scene.model)
+        self._host.opt.disableflags = int(self._host.opt.disableflags) & ~_UNKNOWN_FLAGS
+        self._scratch = mujoco.MjData(self._host)
+        self.contacts, self.constraints = contacts or _contacts(scene), constraints or _constraints(scene)
+        fields = [name for name in (*_EDITED, *_DERIVED) if getattr(self._host, name).size]
+        with warp.ScopedDevice(self.device):
+            self._model = mujoco_warp.put_model(self._host, batch_sizes=dict.fromkeys(fields, count))
+            self._data: Any = mujoco_warp.make_data(
+                self._host, nworld=count, nconmax=self.contacts, njmax=self.constraints
+            )
+            self._moving = warp.ones(count, dtype=int)
+            self._sick = warp.zeros(count, dtype=int)
+        self._fields = {name: _flat(getattr(self._model, name)) for name in fields}
+        self._arrays = {name: _flat(getattr(self._data, name)) for name in (*_STATE, "ctrl", "xfrc_applied")}
+        self._kept = {name: warp.zeros_like(self._arrays[name]) for name in _STATE}
+        # What the host has of each: pinned singles that transfers go through, and the doubles that others see.
+        pinned = {"device": "cpu", "pinned": self.device != "cpu"}
+        self._sent = warp.zeros((count, self._host.nu), dtype=float, **pinned)
+        self._got = {
+            name: warp.zeros(getattr(self._data, name).shape, dtype=float, **pinned) for name in ("sensordata", "qpos")
+        }
+        self._got_sick = warp.zeros(count, dtype=int, **pinned)
+        self._sensors = np.zeros((count, self._host.nsensordata))
+        self._qpos = np.zeros((count, self._host.nq))
+        self._ctrl = np.zeros((count, self._host.nu))
+        self.diverged = np.zeros(count, bool)
+        self._edits, self._wires = LaneEdits(scene, count), Wires()
+        self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
+        # Rows of state still to be sent, by array and lane; models as each lane has them, and lanes whose are to be sent.
+        self._rows: dict[str, dict[int, Singles]] = {}
+        self._models = {name: _rows_of(self._host, name, count) for name in fields}
+        self._changed: dict[str, set[int]] = {}
+        self._unread = False
+        self._graph: Any = None
+
+    # What there is to read
+
+    @property
+    def readings(self) -> Array:
+        self._read()
+        return self._sensors[:, : self.layout.readings_size]
+
+    @property
+    def truth(self) -> Array:
+        self._read()
+        return self._sensors[:, self.layout.readings_size :]
+
+    @property
+    def qpos(self) -> Array:
+        return self._qpos
+
+    def half_extents_m(self, lane: int, name: str) -> Array:
+        return self._edits.half_extents_m(lane, name)
+
+    def number(self, lane: int, field: str, element: str) -> Array:
+        return self._edits.number(lane, field, element)
+
+    # What happens to lanes
+
+    def reset(self, lane: int, start: Array, variation: Variation) -> None:
+        """Put one lane at `start` (a full qpos), at rest, servos holding it there, with this variation."""
+        self._set_edits(lane, felt(variation.edits))
+        at = np.array([start[self.scene.joint_address(joint)] for joint in self.scene.robot.joints])
+        self._qpos[lane] = start
+        self._ctrl[lane] = 0.0
+        self._ctrl[lane, self._actuators] = at
+        self._wires.connect(lane, [self._ctrl[lane].copy()] * variation.latency_ticks)
+        self._put("qpos", lane, start)
+        self._put("act", lane, at)
+        for name in ("qvel", "qacc_warmstart", "xfrc_applied"):
+            self._put(name, lane, np.zeros(self._arrays[name].shape[1]))
+        self.diverged[lane] = False
+        self._unread = True
+
+    def apply(self, lane: int, event: Event) -> None:
+        """Let the world act on one lane before its next tick."""
+        model = self.scene.model
+        match event:
+            case Push():
+                body = model.body(event.body).id
+                row = self._row("xfrc_applied", lane)
+                row[6 * body : 6 * body + 3] = event.force_n
+                self._put("xfrc_applied", lane, row)
+            case Change():
+                self._set_edits(lane, {**self._edits.of(lane), **felt(event.edits)})
+            case Place():
+                at, dof = self.scene.joint_address(event.body), int(model.joint(event.body).dofadr[0])
+                place, speed = self._row("qpos", lane), self._row("qvel", lane)
+                place[at : at + 7] = (*event.position_m, *event.quaternion)
+                speed[dof : dof + 6] = (*event.velocity_m_s, 0.0, 0.0, 0.0)
+                self._put("qpos", lane, place)
+                self._put("qvel", lane, speed)
+                self._qpos[lane] = place
+            case CorruptControl():
+                self._wires.spoil(lane, model.actuator(event.joint).id)
+            case Blind() | Misjudge() | Roughen() | See():
+                # Bodies do not notice; those who look do.
+                pass
+
+    def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
+        """Advance these lanes by one control tick with these controls, (n, nu); whether any of them diverged."""
+        self._flush()
+        self._ctrl[lanes] = controls
+        self._wires.pass_on(self._ctrl, lanes)
+        idle = len(lanes) < self.count
+        with warp.ScopedDevice(self.device):
+            self._sent.numpy()[:] = self._ctrl
+            warp.copy(self._arrays["ctrl"], self._sent)
+            if idle:
+                self._keep(lanes)
+            self._run()
+            if idle:
+                for name, kept in self._kept.items():
+                    warp.launch(put_back, dim=kept.shape, inputs=[self._moving, kept, self._arrays[name]])
+            inputs = [self._arrays["qpos"], self._arrays["qvel"]]
+            warp.launch(find_sick, dim=self.count, inputs=inputs, outputs=[self._sick])
+            self._fetch(lanes)
+        return bool(self.diverged[lanes].any())
+
+    def _run(self) -> None:
+        """All substeps of a tick; on a GPU a graph that was captured the first time."""
+        if self._graph is not None:
+            warp.capture_launch(self._graph)
+            return
+        self._substeps()
+        if warp.get_device(self.device).is_cuda:
+            with warp.ScopedCapture() as capture:
+                self._substeps()
+            self._graph = capture.graph
+
+    def _substeps(self) -> None:
+        for _ in range(self.scene.robot.substeps):
+            mujoco_warp.step(self._model, self._data)
+
+    def _keep(self, lanes: NDArray[np.intp]) -> None:
+        """Remember lanes as they are before a tick that is none of theirs."""
+        moving = np.zeros(self.count, np.int32)
+        moving[lanes] = 1
+        self._moving.assign(moving)
+        for name, kept in self._kept.items():
+            warp.copy(kept, self._arrays[name])
+
+    def _fetch(self, lanes: NDArray[np.intp] | None) -> None:
+        """Bring back what these lanes, or all, have come to."""
+        for name, host in self._got.items():
+            warp.copy(host, getattr(self._data, name))
+        warp.copy(self._got_sick, self._sick)
+        warp.synchronize_device(self.device)
+        self._check_room()
+        where = slice(None) if lanes is None or len(lanes) == self.count else lanes
+        self._sensors[where] = self._got["sensordata"].numpy()[where]
+        self._qpos[where] = self._got["qpos"].numpy()[where]
+        self.diverged[where] |= self._got_sick.numpy()[where] > 0
+
+    def _check_room(self) -> None:
+        """Nothing may have been left out for want of room."""
+        overflow = self._data.overflow.numpy()
+        if overflow.any():
+            needed, most = int(self._data.nacon.numpy()[0]), int(self._data.nefc.numpy().max())
+            raise WiringError(
+                f"{int((overflow > 0).sum())} lanes had more contacts or constraints than there was room for: "
+                f"{needed} contacts in {self.count} lanes of {self.contacts} each, up to {most} constraints in one "
+                f"where {self.constraints} fit"
+            )
+
+    def _read(self) -> None:
+        """Sensors of lanes that were reset since the last tick."""
+        if not self._unread:
+            return
+        self._flush()
+        with warp.ScopedDevice(self.device):
+            mujoco_warp.forward(self._model, self._data)
+            warp.copy(self._got["sensordata"], self._data.sensordata)
+            warp.synchronize_device(self.device)
+        self._sensors[:] = self._got["sensordata"].numpy()
+        self._unread = False
+
+    # What is sent
+
+    def _put(self, name: str, lane: int, row: NDArray[np.floating]) -> None:
+        self._rows.setdefault(name, {})[lane] = np.asarray(row, np.float32)
+
+    def _row(self, name: str, lane: int) -> Array:
+        """A lane's row as it will be when everything has been sent, a copy."""
+        waiting = self._rows.get(name, {}).get(lane)
+        if waiting is not None:
+            return waiting.astype(float)
+        return self._arrays[name][lane : lane + 1].numpy()[0].astype(float)
+
+    def _set_edits(self, lane: int, edits: Edits) -> None:
+        model, stale = self.scene.model, False
+        for field, row, values in self._edits.change(lane, edits):
+            if field in _UNUSED:
+                continue
+            if field not in self._fields:
+                raise WiringError(f"lanes on a GPU cannot differ in {field}; they can in {', '.join(self._fields)}")
+            self._models[field][lane].reshape(getattr(model, field).shape)[row] = values
+            self._changed.setdefault(field, set()).add(lane)
+            stale |= field in SET_CONST_INPUTS
+        if stale:
+            self._derive(lane, edits)
+
+    def _derive(self, lane: int, edits: Edits) -> None:
+        """Constants that follow from a lane's edits, as MuJoCo computes them."""
+        before = {field: getattr(self._host, field).copy() for field, _ in edits}
+        write_edits(self._host, edits.values())
+        mujoco.mj_setConst(self._host, self._scratch)
+        for field in _DERIVED:
+            if field in self._models:
+                self._models[field][lane] = getattr(self._host, field).ravel()
+                self._changed.setdefault(field, set()).add(lane)
+        for field, values in before.items():
+            getattr(self._host, field)[...] = values
+
+    def _flush(self) -> None:
+        """Send what has been gathered."""
+        if not self._rows and not self._changed:
+            return
+        with warp.ScopedDevice(self.device):
+            for name, changed in self._changed.items():
+                lanes = np.array(sorted(changed), np.int32)
+                self._send(self._fields[name], lanes, self._models[name][lanes])
+            for name, rows in self._rows.items():
+                self._send(self._arrays[name], np.fromiter(rows, np.int32), np.stack(list(rows.values())))
+        self._rows, self._changed = {}, {}
+
+    @staticmethod
+    def _send(array: Any, lanes: NDArray[np.int32], rows: Singles) -> None:
+        inputs = [warp.array(lanes, dtype=int), warp.array(rows, dtype=float)]
+        warp.launch(put_rows, dim=rows.shape, inputs=inputs, outputs=[array])
+
+    # Whole lanes
+
+    def state(self, lane: int) -> Array:
+        """All that decides a lane's future, a copy."""
+        return np.concatenate([self._row(name, lane) for name in _STATE] + [self._row("xfrc_applied", lane)])
+
+    def save(self, lane: int) -> Saved:
+        return Saved(
+            state=self.state(lane),
+            edits=self._edits.of(lane),
+            corrupt=self._wires.spoilt(lane),
+            on_the_way=self._wires.on_the_way(lane),
+        )
+
+    def restore(self, lane: int, saved: Saved) -> None:
+        """Continue from a saved state."""
+        self._set_edits(lane, saved.edits)
+        names = (*_STATE, "xfrc_applied")
+        ends = np.cumsum([self._arrays[name].shape[1] for name in names])[:-1]
+        for name, row in zip(names, np.split(saved.state, ends), strict=True):
+            self._put(name, lane, row)
+        self._qpos[lane] = self._row("qpos", lane)
+        self._wires.connect(lane, saved.on_the_way, saved.corrupt)
+        self.diverged[lane] = False
+        self._unread = True
+
+
+def _flat(array: Any) -> Any:
+    """The same memory as rows of plain numbers, (N, n)."""
+    lanes, numbers = array.shape[0], array.capacity // 4 // array.shape[0]
+    return warp.array(ptr=array.ptr, dtype=float, shape=(lanes, numbers), device=array.device, copy=False)
+
+
+def _rows_of(model: mujoco.MjModel, field: str, count: int) -> Singles:
+    """A field of the model, flat, once for each lane, (N, n)."""
+    return np.tile(getattr(model, field).astype(np.float32).ravel(), (count, 1))
+
+
+def _contacts(scene: Scene) -> int:
+    """How many contacts of one lane there is room for: every object at rest on something, held, and some more."""
+    return _CONTACTS_OF_HAND + _CONTACTS_EACH * len(scene.object_names)
+
+
+def _constraints(scene: Scene) -> int:
+    """As many rows as those contacts have in elliptic cones, and what joints and their friction add."""
+    model = scene.model
+    return 4 * _contacts(scene) + 2 * int(model.njnt) + int(model.neq) * 6 + int((model.dof_frictionloss > 0).sum())
+
+
+_CONTACTS_OF_HAND, _CONTACTS_EACH = 24, 8
