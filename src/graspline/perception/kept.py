@@ -17,6 +17,8 @@ _ALIKE_M, _SAME_M = 0.012, 0.06
 _OTHER_M, _OTHER_SIGMAS = 0.015, 4.0
 # Of what shows of a thing's place, this much may show something farther away; with fewer pixels nothing is known.
 _GONE_SHARE, _LEAST_PX = 0.25, 40
+# Less than this nobody has moved; of what was pushed this much shows something farther away.
+_UNMOVED_M, _PUSHED_SHARE = 0.005, 0.08
 # What is this near to a thing, and this far above the surface, is the thing.
 _NEAR_M, _ABOVE_M = 0.01, 0.01
 # Points of a thing that are looked at: so far across and so far up of half its size.
@@ -47,16 +49,17 @@ def moved_m(thing: Solid, was: Sight, now: Sight) -> float:
     place = now.from_other(was, thing.position_m[None])[0]
     alike = [each for each in now.things if _alike(thing, each)]
     away = [float(np.linalg.norm((each.position_m - place)[:2])) for each in alike]
+    apart = float("inf")
     if away and min(away) <= _SAME_M:
         found = alike[int(np.argmin(away))]
-        return max(min(away) - 2 * (thing.position_sigma_m + found.position_sigma_m), 0.0)
-    if was.view is None or now.view is None:
-        return float("inf")
+        apart = max(min(away) - 2 * (thing.position_sigma_m + found.position_sigma_m), 0.0)
+    if was.view is None or now.view is None or apart <= _UNMOVED_M:
+        return apart
+    # Whatever it is taken for now: if what was seen of it is seen again, it is there.
     nearer, farther = _compared(now.view, now.from_other(was, _points_of(thing, was.view)))
     shown = ~nearer
-    if shown.sum() < _LEAST_PX:
-        return 0.0
-    return float("inf") if farther[shown].mean() > _GONE_SHARE else 0.0
+    gone = float(farther[shown].mean()) if shown.sum() >= _LEAST_PX else 0.0
+    return apart if gone > (_GONE_SHARE if np.isinf(apart) else _PUSHED_SHARE) else 0.0
 
 
 def is_new(thing: Solid, was: Sight, now: Sight) -> bool:

@@ -22,9 +22,10 @@ ANY_TURN: Turn = (-np.pi, np.pi)
 _LEVEL_RAD, *_SLANTS_RAD, _ABOVE_RAD = np.radians([0.0, 30.0, 50.0, 90.0]).tolist()
 # A level hand is so thick that its fingertips stay this far above what the item stands on.
 _LOWEST_M = 0.045
-# From above, fingertips come this far below an item's top; over a face they come from, at most this far.
+# From above, fingertips come this far below an item's top; over a face they come from, at most this far: behind that
+# the fingers' links would hold what is wide, and pads nothing.
 _BELOW_TOP_M = 0.035
-_OVER_FACE_M = 0.06
+_OVER_FACE_M = 0.045
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ from graspline.tasks.tidy.sight import Eye, TableSeen
 Array = NDArray[np.float64]
 
 # What was hidden and is this near to where the hand was may have been touched, and moved since.
-_NEAR_M = 0.04
+_NEAR_M = 0.02
 
 INPUTS = {
     "world": WholeBodyWorld,
