@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graspline.engine.choose import EngineChoice
 from graspline.episodes.faults import FAULTS
 from graspline.errors import InputError, nearest, together
 from graspline.machine.machine import Machine
@@ -21,6 +22,14 @@ TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task; `grasplin
 Config = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="YAML file of parameters, as `graspline config` prints."),
+]
+EngineName = Annotated[
+    EngineChoice,
+    typer.Option(
+        "--engine",
+        help="What steps physics: cpu, with the same bits every time; gpu, many thousand lanes in single precision, "
+        "not the same from run to run; auto takes a GPU if there is one.",
+    ),
 ]
 Settings = Annotated[
     list[str] | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 from graspline.cli.options import (
     Config,
+    EngineName,
     Randomize,
     Settings,
     TaskName,
@@ -20,10 +22,12 @@ from graspline.cli.options import (
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.view import Viewer
+from graspline.engine.choose import chosen, open_engine
 from graspline.engine.protocol import Engine
+from graspline.episodes.crew import play_together
 from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.narrator import Narrator
-from graspline.episodes.run import run_scenarios
+from graspline.episodes.run import cores, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import one_of
 
@@ -33,9 +37,13 @@ def run(
     episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 1,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
     lanes: Annotated[
-        int, typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; results do not depend on it.")
+        int, typer.Option(min=1, max=65_536, metavar="N", help="Worlds at once; results do not depend on it.")
     ] = 16,
-    threads: Annotated[int, typer.Option(min=0, max=1024, metavar="N", help="Physics threads; 0 takes all cores.")] = 0,
+    threads: Annotated[
+        int,
+        typer.Option(min=0, max=1024, metavar="N", help="Physics threads, with a GPU processes; 0 takes all cores."),
+    ] = 0,
+    engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
     randomize: Randomize = None,
@@ -70,7 +78,9 @@ def run(
       graspline run lift-cube --fault drop@lift+0.3 --json
       graspline run lift-cube --set perception.position_sigma_m=0.003
       graspline run oranges --randomize lighting,camera --video out/varied.mp4
+      graspline run lift-cube --engine gpu --lanes 4096 --episodes 100000
     """
+    kind = chosen(engine, _tell)
     faults = tuple(fault or ())
     found, parameters = task_and_parameters(
         task,
@@ -104,14 +114,26 @@ def run(
     try:
         code = play(
             report,
-            lambda stop: run_scenarios(
-                scenarios,
-                lanes=lanes,
-                threads=threads,
-                record_states=video is not None,
-                observers=[] if narrator is None else [narrator],
-                after_tick=after_tick if viewer is not None or narrator is not None else None,
-                stop=lambda: stop() or (viewer is not None and viewer.closed),
+            lambda stop: (
+                play_together(
+                    scenarios,
+                    lanes=lanes,
+                    processes=threads or max(1, cores() - 1),
+                    engine=kind,
+                    record_states=video is not None,
+                    stop=stop,
+                )
+                if kind == "gpu" and viewer is None and narrator is None
+                else run_scenarios(
+                    scenarios,
+                    lanes=lanes,
+                    threads=threads,
+                    record_states=video is not None,
+                    observers=[] if narrator is None else [narrator],
+                    after_tick=after_tick if viewer is not None or narrator is not None else None,
+                    stop=lambda: stop() or (viewer is not None and viewer.closed),
+                    make_engine=functools.partial(open_engine, kind),
+                )
             ),
         )
     finally:

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
+import os
+from collections.abc import Callable
 from typing import Literal
 
 from graspline.engine.cpu import CpuEngine
-from graspline.engine.protocol import Engine
+from graspline.engine.protocol import Engine, EngineKind
 from graspline.errors import EnvironmentProblem
 from graspline.scenes.scene import Scene
 
-EngineKind = Literal["cpu", "gpu"]
 EngineChoice = Literal["cpu", "gpu", "auto"]
+_DRIVER = "install one until `nvidia-smi` lists a GPU, or use --engine cpu"
+
+
+def chosen(choice: EngineChoice, say: Callable[[str], None]) -> EngineKind:
+    """The engine that is asked for; `auto` takes a GPU where there is one, and says so if there is none."""
+    if choice == "cpu":
+        return "cpu"
+    missing = what_a_gpu_lacks()
+    if not missing:
+        return "gpu"
+    if choice == "gpu":
+        raise EnvironmentProblem(f"--engine gpu: {missing}")
+    say(f"--engine auto uses the CPU: {missing}")
+    return "cpu"
 
 
 def open_engine(kind: EngineKind, scene: Scene, count: int, threads: int = 0) -> Engine:
     """So many lanes of a scene; the CPU's on so many threads (0: all cores)."""
     if kind == "cpu":
         return CpuEngine(scene, count, threads)
-    missing = what_a_gpu_lacks()
-    if missing:
-        raise EnvironmentProblem(f"--engine gpu: {missing}")
+    chosen("gpu", print)
     from graspline.engine.warp import WarpEngine
 
     return WarpEngine(scene, count)
@@ -31,10 +45,12 @@ def what_a_gpu_lacks() -> str:
     packages = [name for name in ("mujoco_warp", "warp") if importlib.util.find_spec(name) is None]
     if packages:
         return f"{' and '.join(packages)} not installed; pip install 'graspline[gpu]'"
+    try:
+        ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    except OSError:
+        return f"no NVIDIA driver; {_DRIVER}"
     import warp
 
-    warp.config.quiet = True
+    warp.config.log_level = warp.LOG_ERROR
     warp.init()
-    if not warp.is_cuda_available():
-        return "Warp finds no NVIDIA GPU with its driver; `nvidia-smi` must list one, or use --engine cpu"
-    return ""
+    return "" if warp.is_cuda_available() else f"the NVIDIA driver finds no GPU that Warp can use; {_DRIVER}"

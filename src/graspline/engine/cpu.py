@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.engine.lane_edits import SET_CONST_INPUTS, Edits, LaneEdits, felt
 from graspline.engine.layout import Layout, layout_of
-from graspline.engine.protocol import Saved
+from graspline.engine.protocol import EngineKind, Saved
 from graspline.engine.wires import Wires
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 class CpuEngine:
     """`count` lanes of one scene on `threads` threads (0: all cores)."""
+
+    kind: EngineKind = "cpu"
 
     def __init__(self, scene: Scene, count: int, threads: int = 0) -> None:
         _quieten_mujoco()

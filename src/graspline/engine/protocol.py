@@ -1,9 +1,9 @@
-"""What an engine is to everybody else; there is one on the CPU, and room for one on a GPU."""
+"""What an engine is to everybody else; there is one on the CPU and one on a GPU."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
 
 Array = NDArray[np.float64]
+EngineKind = Literal["cpu", "gpu"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,9 @@ class Saved:
 
 class Engine(Protocol):
     """N worlds of one scene. Arrays are live views, (N, …); `lanes` arguments are sorted index arrays."""
+
+    @property
+    def kind(self) -> EngineKind: ...
 
     @property
     def scene(self) -> Scene: ...

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.engine.lane_edits import SET_CONST_INPUTS, Edits, LaneEdits, felt
 from graspline.engine.layout import Layout, layout_of
-from graspline.engine.protocol import Saved
+from graspline.engine.protocol import EngineKind, Saved
 from graspline.engine.warp_kernels import find_sick, put_back, put_rows
 from graspline.engine.wires import Wires
 from graspline.errors import WiringError
@@ -58,9 +58,13 @@ _STATE = ("qpos", "qvel", "act", "qacc_warmstart")
 class WarpEngine:
     """`count` lanes of one scene on a Warp device, which must be there: the first GPU, or `cpu`, slowly, for tests."""
 
-    def __init__(self, scene: Scene, count: int, device: str = "", *, contacts: int = 0, constraints: int = 0) -> None:
+    kind: EngineKind = "gpu"
+
+    def __init__(
+        self, scene: Scene, count: int, device: str = "cuda:0", *, contacts: int = 0, constraints: int = 0
+    ) -> None:
         """As many contacts and constraints fit each lane as given, by default as the scene needs; more is an error."""
-        warp.config.quiet = True
+        warp.config.log_level = warp.LOG_ERROR
         warp.init()
         self.device = device
         self.scene, self.count = scene, count
@@ -93,7 +97,7 @@ class WarpEngine:
         self.diverged = np.zeros(count, bool)
         self._edits, self._wires = LaneEdits(scene, count), Wires()
         self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
-        # Rows of state still to be sent, by array and lane; models as each lane has them, and lanes whose are to be sent.
+        # Rows of state still to be sent, by array and lane; models as each lane has them, and lanes where that is new.
         self._rows: dict[str, dict[int, Singles]] = {}
         self._models = {name: _rows_of(self._host, name, count) for name in fields}
         self._changed: dict[str, set[int]] = {}
@@ -169,6 +173,8 @@ class WarpEngine:
         self._flush()
         self._ctrl[lanes] = controls
         self._wires.pass_on(self._ctrl, lanes)
+        # Warp would clamp what is no number to a servo's range.
+        self.diverged[lanes] |= ~np.isfinite(self._ctrl[lanes]).all(axis=1)
         idle = len(lanes) < self.count
         with warp.ScopedDevice(self.device):
             self._sent.numpy()[:] = self._ctrl

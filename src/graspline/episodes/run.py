@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graspline.engine.actors import Account, Actor, World
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Event, Place, Push
-from graspline.engine.protocol import Engine
+from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.camera import Camera
 from graspline.episodes.context import Context, has_room, in_world, turned_in_world
 from graspline.episodes.faults import Fault, FaultInjector, Strike, parse_faults
@@ -78,6 +78,7 @@ class Episode:
     # Faults that struck, or found nothing to strike.
     strikes: tuple[Strike, ...] = ()
     error: str = ""
+    engine: EngineKind = "cpu"
 
     @property
     def declined(self) -> bool:
@@ -104,6 +105,7 @@ class Episode:
             "retries": self.retries,
             "sim_time_s": round(self.sim_time_s, 6),
             "state_hash": self.state_hash,
+            "engine": self.engine,
             "transitions": [
                 {"t_s": round(each.t_s, 6), "state": each.state, "outcome": each.outcome} for each in self.transitions
             ],
@@ -323,6 +325,7 @@ class Studio:
             targets=self.targets(lane),
             strikes=tuple(self.faults.strikes[lane]),
             error=how.value.error if isinstance(how.value, Ruling) else how.error,
+            engine=engine.kind,
         )
 
     def targets(self, lane: int) -> tuple[str, ...]:
@@ -431,6 +434,11 @@ def run_scenarios(
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def shared_scene(scenarios: Sequence[Scenario]) -> Scene:
+    """The scene of scenarios that are played together."""
+    return _shared(scenarios)[0]
 
 
 def _shared(scenarios: Sequence[Scenario]) -> tuple[Scene, bool]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from graspline.parameters import Parameters, Value, dump
 from graspline.scenes.randomization import randomized
+from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Draw, Task
 from graspline.version import VERSION
 
@@ -36,6 +37,10 @@ class Scenario:
     seed: int
     faults: tuple[str, ...] = ()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Tasks are functions, and go to other processes by name."""
+        return _scenario, (self.task.name, self.parameters, self.seed, self.faults)
+
     def random(self) -> Randomness:
         """Independent randomness for everything that needs some."""
         return Randomness(*map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(5)))
@@ -59,3 +64,7 @@ class Scenario:
             "graspline": VERSION,
             "mujoco": mujoco.__version__,
         }
+
+
+def _scenario(task: str, parameters: Parameters, seed: int, faults: tuple[str, ...]) -> Scenario:
+    return Scenario(task=find_task(task), parameters=parameters, seed=seed, faults=faults)

@@ -64,6 +64,12 @@ class Fitting:
         """(3,): a point of F in W."""
         return np.array(self.position_m) + rotate(rotation_z(self.yaw_rad), np.asarray(point_F, float))
 
+    def in_own_frame(self, point_m: NDArray[np.float64]) -> tuple[float, float]:
+        """A point of O, (2,) or more, along its own axes."""
+        cosine, sine = np.cos(self.yaw_rad), np.sin(self.yaw_rad)
+        x, y = float(point_m[0]) - self.position_m[0], float(point_m[1]) - self.position_m[1]
+        return float(cosine * x + sine * y), float(cosine * y - sine * x)
+
     def moved(self, offset_m: Vector, turn_rad: float) -> Fitting:
         """The same standing elsewhere; the offset is along its own axes."""
         x, y, z = self.in_world(offset_m).tolist()

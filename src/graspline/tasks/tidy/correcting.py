@@ -105,6 +105,17 @@ def slip_since(things: Sequence[Solid], target: Solid, now: TableSeen) -> Slip |
     )
 
 
+def slip_of(slip: Slip, thing: Solid, now: TableSeen) -> Slip:
+    """The same for one thing: where it is seen itself, if it is seen well; it may have been half hidden before."""
+    moved = slip.solid(thing)
+    seen = [each for each in now.things if _may_be_one(moved, each) and not is_hidden(each, now)]
+    found = min(seen, key=lambda each: _away(moved, each), default=None)
+    if found is None:
+        return slip
+    shift = (found.position_m - thing.position_m)[:2]
+    return Slip(about_m=thing.position_m[:2], shift_m=shift, turn_rad=slip.turn_rad)
+
+
 def is_hidden(thing: Solid, now: TableSeen) -> bool:
     """Whether most of where a thing must be is hidden by something nearer: what is seen of it may seem elsewhere."""
     return now.view is not None and hidden_share(thing, now.view) > _HIDDEN
@@ -164,12 +175,6 @@ def unknown_before(things: Sequence[Solid], now: Sequence[Solid]) -> tuple[Solid
         return float(np.linalg.norm((one.position_m - other.position_m)[:2])) - _OVERLAP * reaches
 
     return tuple(each for each in now if all(apart(each, other) > 0 for other in things))
-
-
-def nearest_alike(target: Solid, things: Sequence[Solid]) -> Solid | None:
-    """The nearest thing of the same name and size, if it is near enough to be the same."""
-    found = min((each for each in things if _alike(target, each)), key=lambda each: _away(target, each), default=None)
-    return found if found is not None and _away(target, found) <= _MOST_M else None
 
 
 def _alike(one: Solid, other: Solid) -> bool:

@@ -20,6 +20,7 @@ from graspline.grasping.reaching import (
     Refused,
     Step,
     Surroundings,
+    Touching,
     held_of,
     in_the_way,
     order,
@@ -34,12 +35,13 @@ from graspline.motion.guards import BothPadsTouch, ForceAbove
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.motion.waypoints import through
-from graspline.perception.solids import Solid
+from graspline.perception.solids import UNKNOWN, Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr_chain import JOINTS
 from graspline.robots.robot import Robot
+from graspline.scenes.household import KNOWN
 from graspline.tasks.tidy.areas import area_of
-from graspline.tasks.tidy.correcting import shown_since, slip_since
+from graspline.tasks.tidy.correcting import shown_since, slip_of, slip_since
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import (
     BLOCKED,
@@ -51,6 +53,7 @@ from graspline.tasks.tidy.moving import (
     carrying,
     felt_kg,
     hand_above_m,
+    looking_from,
     play,
     straight,
     transform,
@@ -67,6 +70,10 @@ _CLOSING_RAD_S = 0.9
 _SETTLE_S = 0.25
 _TOP_BACK_M = 0.075
 _LIFT = JOINTS.index("arm_lift")
+# What stands on tables, by name.
+_THINGS = {UNKNOWN, *(item.name for item in KNOWN)}
+# Farther than this wheels are not to be trusted: first the robot goes to that side of the table, and looks from there.
+_FAR_M = 1.0
 # Of the way there every so many rows are kept.
 _EVERY = 12
 # A finger that stands on something feels this.
@@ -88,6 +95,16 @@ class Reaching:
     reach: Reach
     # Of the hand alone, felt before it takes anything.
     hand_kg: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeenRound:
+    """Things, and the grasps of one, where they were seen from another side of the table."""
+
+    things: tuple[Solid, ...]
+    grasp_object_bb: Solid
+    grasp_poses: tuple[HandPose, ...]
+    house: House
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -155,14 +172,17 @@ def plan_grasp(
     grasp_object_bb: Solid,
     todo: tuple[tuple[HandPose, Array], ...],
     refused: tuple[Refused, ...],
-) -> Producing[Gives[Literal["planned"], Reaching] | Outcome[Literal["none_left"]]]:
-    """The next grasp that a whole plan is found for."""
+) -> Producing[Gives[Literal["planned", "far"], Reaching] | Outcome[Literal["none_left"]]]:
+    """The next grasp that a whole plan is found for, and whether that is far away."""
     among = around(house, things)
-    found = yield from solved(first_reach, robot, world, settings, among, grasp_object_bb, last.command.position, todo)
-    reach, left, why = found
+    reach, left, why = yield from solved(
+        first_reach, robot, world, settings, among, grasp_object_bb, last.command.position, todo
+    )
     if reach is None:
         return Outcome("none_left", told((*refused, *why)), about=grasp_object_bb.name)
-    return Gives("planned", Reaching(todo=left, refused=(*refused, *why), reach=reach, hand_kg=felt_kg(last)))
+    found = Reaching(todo=left, refused=(*refused, *why), reach=reach, hand_kg=felt_kg(last))
+    far = float(np.linalg.norm((reach.at - last.command.position)[:2])) > _FAR_M
+    return Gives("far" if far else "planned", found)
 
 
 def first_reach(
@@ -197,11 +217,14 @@ def _query(
     top = next(solid for solid in among.solids if solid.name == "table_top")
     held = held_of(whole(target), tool_of(robot, pose), pose.rotation)
     widest = float(robot.jaw_law.gaps_m[-1])
+    lifting = without(among, target, held)
+    touching: Touching = tuple(("held", each) for each in lifting.solids if each is top or each.name in _THINGS)
     return ReachQuery(
         start=start,
         jaw_rad=float(robot.jaw_law.angle_rad(min(pose.width_m + grasp.wider_m, widest))),
         inwards=Step(way_m=_inwards_m(settings, pose), around=among, touching=(("hand", whole(target)),)),
-        onwards=(Step(way_m=grasp.lift_m * UP, around=without(among, target, held), touching=(("held", top),)),),
+        # What stands free can be lifted straight up past anything.
+        onwards=(Step(way_m=grasp.lift_m * UP, around=lifting, touching=touching),),
         seed=seed,
         gaze_m=target.position_m,
     )
@@ -210,6 +233,39 @@ def _query(
 def _inwards_m(settings: Tidy, pose: HandPose) -> Array:
     """The straight way in, (3,); from the top the lift has less to spare."""
     return (_TOP_BACK_M if pose.top else settings.grasp.back_m) * pose.rotation[:, 0]
+
+
+def go_round(
+    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Solid, ...], reach: Reach
+) -> Stage[Literal["there", "blocked"]]:
+    """To the side of the table that the thing is taken from, with a view of all of it."""
+    goal = looking_from(robot, house.table, reach.at[:2])
+    reply = yield from travel(last, robot, world, around(house, things), goal[None])
+    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
+
+
+def look_round(
+    last: Reply,
+    eye: Eye,
+    house: House,
+    things: tuple[Solid, ...],
+    grasp_object_bb: Solid,
+    grasp_poses: tuple[HandPose, ...],
+) -> Producing[Gives[Literal["seen"], SeenRound] | Outcome[Literal["unseen"]]]:
+    """The same things from there, and others that were hidden."""
+    seen = yield from eye.table(last, house)
+    slip = slip_since(things, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
+    if slip is None or not isinstance(seen, TableSeen):
+        return Outcome("unseen", about=grasp_object_bb.name)
+    own = slip_of(slip, grasp_object_bb, seen)
+    moved = {each: (own if each is grasp_object_bb else slip).solid(each) for each in things}
+    found = SeenRound(
+        things=(*moved.values(), *shown_since(tuple(moved.values()), seen)),
+        grasp_object_bb=moved[grasp_object_bb],
+        grasp_poses=tuple(own.pose(pose) for pose in grasp_poses),
+        house=replace(house, table=slip.fitting(house.table)),
+    )
+    return Gives("seen", found, slip.told, about=grasp_object_bb.name)
 
 
 def approach(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["there", "blocked"]]:
@@ -236,12 +292,13 @@ def look_again(
     slip = slip_since(things, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
     if slip is None or not isinstance(seen, TableSeen):
         return Outcome("unseen", about=grasp_object_bb.name)
-    moved = {each: slip.solid(each) for each in things}
+    one = slip_of(slip, grasp_object_bb, seen)
+    moved = {each: (one if each is grasp_object_bb else slip).solid(each) for each in things}
     more = shown_since(tuple(moved.values()), seen)
     target = moved[grasp_object_bb]
     corrected = Corrected(
-        todo=slip.todo(todo),
-        reach=slip.reach(reach),
+        todo=one.todo(todo),
+        reach=one.reach(reach),
         things=(*moved.values(), *more),
         grasp_object_bb=target,
         house=replace(house, table=slip.fitting(house.table)),
@@ -387,6 +444,8 @@ def execute_grasp(settings: Tidy) -> Machine:
         states={
             "sort_poses": sort_poses,
             "plan_grasp": plan_grasp,
+            "go_round": go_round,
+            "look_round": look_round,
             "approach": approach,
             "look_again": look_again,
             "reach_in": reach_in,
@@ -398,7 +457,13 @@ def execute_grasp(settings: Tidy) -> Machine:
         },
         table={
             "sort_poses": {"sorted": "plan_grasp", "unreachable": End("failed_to_grasp")},
-            "plan_grasp": {"planned": "approach", "none_left": End("failed_to_grasp")},
+            "plan_grasp": {
+                "planned": "approach",
+                "far": Retry(to="go_round", budget="sides", otherwise="approach"),
+                "none_left": End("failed_to_grasp"),
+            },
+            "go_round": {"there": "look_round", "blocked": "sort_poses"},
+            "look_round": {"seen": "sort_poses", "unseen": "sort_poses"},
             "approach": {"there": "look_again", "blocked": again},
             "look_again": {"seen": "reach_in", "unseen": "reach_in", "in_the_way": again},
             "reach_in": {"around": "close", "blocked": "back_off"},
@@ -422,7 +487,11 @@ def execute_grasp(settings: Tidy) -> Machine:
             "grasp_object_bb": Solid,
             "grasp_object_name": str,
         },
-        budgets={"grasps": settings.retries.grasps, "ways": settings.retries.ways},
+        budgets={
+            "grasps": settings.retries.grasps,
+            "ways": settings.retries.ways,
+            "sides": settings.retries.sides,
+        },
         gives={
             "grip": Grip,
             "placement_surface_to_wrist": Array,

@@ -168,6 +168,22 @@ def looking(robot: Robot, fitting: Fitting, away_m: float, height_m: float) -> A
     return hsr.gazing(joints, fitting.in_world((0.0, 0.0, height_m)))
 
 
+def looking_from(robot: Robot, table: Fitting, base_m: Array) -> Array:
+    """(nu,): beside a table on the side of a place of the base, (2,), the arm out of the way, looking at its middle."""
+    level = table.levels[0]
+    (x, y), (half_x, half_y) = table.in_own_frame(base_m), level.half_extents_m
+    # The side that it is the farthest beyond.
+    if abs(x) - half_x > abs(y) - half_y:
+        place, inwards = (np.sign(x) * (half_x + TABLE_AWAY_M), 0.0), (0.0 if x < 0 else np.pi)
+    else:
+        place, inwards = (0.0, np.sign(y) * (half_y + TABLE_AWAY_M)), -np.sign(y) * np.pi / 2
+    joints = robot.home.copy()
+    at = table.in_world((*place, 0.0))
+    joints[0], joints[1], joints[2] = at[0], at[1], table.yaw_rad + inwards + _ARM_ASIDE_RAD
+    joints[_LIFT] = _LOOKING_LIFT_M
+    return hsr.gazing(joints, table.in_world((0.0, 0.0, level.position_m[2])))
+
+
 def carrying(grip: Grip, start: Array, base: Base, gaze_m: Array) -> Array:
     """(K, nu): postures at a base pose that carry a thing upright, close to the robot and low; nearest first."""
     points = [(ahead, left, up) for ahead, left in _CARRIED_M for up in _CARRIED_UP_M]

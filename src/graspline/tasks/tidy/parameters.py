@@ -97,7 +97,7 @@ class RetryParameters(Parameters):
     """How much may go wrong before the task gives up."""
 
     looks: int = Field(default=3, ge=0, le=100, description="times that the table is not seen")
-    sides: int = Field(default=2, ge=0, le=100, description="times that a named object is looked for from elsewhere")
+    sides: int = Field(default=2, ge=0, le=100, description="times that the robot looks from another side")
     rounds: int = Field(default=12, ge=0, le=1000, description="objects that are gone for while a table is cleared")
     grasps: int = Field(default=4, ge=0, le=100, description="grasps that come to nothing, for each object")
     areas: int = Field(default=4, ge=0, le=100, description="places on a board that come to nothing, for each object")

@@ -16,7 +16,7 @@ from graspline.machine.table import End, Retry
 from graspline.perception.kept import is_new, moved_m
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
-from graspline.tasks.tidy.correcting import nearest_alike, slip_between, unknown_before
+from graspline.tasks.tidy.correcting import slip_between, unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover
@@ -103,9 +103,10 @@ def kept_evidence(
 
     Of what was hidden nobody knows where it stood; it may have been touched if the hand came near.
     """
-    # One that was found from aside is not among those seen from the front, or is another sight of one.
-    taken = taken if taken in was.things else nearest_alike(taken, was.things) or taken
+    # One that was found from aside may be seen from the front as something else.
     others = [each for each in was.things if each is not taken]
+    if len(others) == len(was.things):
+        others = list(unknown_before([taken], others))
     moved = max((moved_m(each, was.sight, now.sight) for each in others), default=0.0)
     new = sum(is_new(each, was.sight, now.sight) for each in now.things)
     slip = slip_between(was.house.table, now.house.table)

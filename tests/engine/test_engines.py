@@ -1,0 +1,171 @@
+"""What every engine does: the same assertions on the CPU's and on the one for GPUs, on Warp's own CPU device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from graspline.engine.cpu import CpuEngine
+from graspline.engine.events import Change, CorruptControl, Place, Push
+from graspline.engine.protocol import Engine
+from graspline.engine.warp import WarpEngine
+from graspline.episodes.run import run_scenarios
+from graspline.episodes.scenario import Scenario
+from graspline.errors import WiringError
+from graspline.robots.so101 import PAD_GEOMS, SO101
+from graspline.scenes.cube_table import CUBE, cube_table
+from graspline.scenes.scene import Array
+from graspline.scenes.variation import Edit, Variation, friction_of
+from graspline.tasks.catalogue import find_task
+
+from .worlds import CUBES, PLAIN, START, varied
+
+WORLDS = [varied(0), varied(1), (START, PLAIN)]
+MakeEngine = Callable[[], Engine]
+
+
+def _reset(engine: Engine) -> Engine:
+    for lane, (start, variation) in enumerate(WORLDS):
+        engine.reset(lane, start, variation)
+    return engine
+
+
+@pytest.fixture(scope="module")
+def warp_engine() -> WarpEngine:
+    """Kernels take half a minute to compile the first time, and every engine some seconds to load them."""
+    return WarpEngine(cube_table(), len(WORLDS), "cpu")
+
+
+@pytest.fixture(params=["cpu", pytest.param("warp", marks=pytest.mark.slow)])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    if request.param == "cpu":
+        return _reset(CpuEngine(cube_table(), len(WORLDS), 1))
+    return _reset(request.getfixturevalue("warp_engine"))
+
+
+def rest(engine: Engine, ticks: int, lanes: list[int] | None = None) -> bool:
+    chosen = np.array(range(engine.count) if lanes is None else lanes, np.intp)
+    return any([engine.step(np.tile(SO101.home, (len(chosen), 1)), chosen) for _ in range(ticks)])
+
+
+def cube_m(engine: Engine, lane: int) -> Array:
+    return engine.truth[lane, engine.layout.truth["cube.position"]].copy()
+
+
+def test_every_lane_has_a_cube_of_its_own_size(engine: Engine) -> None:
+    assert not rest(engine, 30)
+    for lane, edge_m in enumerate((CUBES[0][0], CUBES[1][0], 0.03)):
+        assert cube_m(engine, lane)[2] == pytest.approx(edge_m / 2, abs=5e-5)
+        assert engine.half_extents_m(lane, CUBE) == pytest.approx([edge_m / 2] * 3)
+
+
+def test_every_lane_has_a_cube_of_its_own_mass(engine: Engine) -> None:
+    rest(engine, 10)
+    before = [cube_m(engine, lane)[2] for lane in range(2)]
+    for lane in range(2):
+        engine.apply(lane, Push(body=CUBE, force_n=(0.0, 0.0, 2 * CUBES[lane][1] * 9.81)))
+    rest(engine, 12)
+    # Twice its weight lifts it as fast as it would fall; sensors are one substep behind the state.
+    risen = 0.5 * 9.81 * (12 / 60 - 1 / 480) ** 2
+    for lane in range(2):
+        assert cube_m(engine, lane)[2] - before[lane] == pytest.approx(risen, rel=0.02)
+
+
+def test_readings_are_there_before_the_first_tick(engine: Engine) -> None:
+    joints = engine.readings[:, engine.layout.readings["joint_position"]]
+    np.testing.assert_allclose(joints, np.tile(SO101.home, (len(WORLDS), 1)), atol=1e-6)
+    assert cube_m(engine, 2) == pytest.approx([0.15, 0.22, 0.015], abs=1e-6)
+
+
+def test_joints_go_where_they_are_told(engine: Engine) -> None:
+    goal = SO101.home + 0.1
+    for _ in range(60):
+        engine.step(np.tile(goal, (engine.count, 1)), np.arange(engine.count))
+    joints = engine.readings[:, engine.layout.readings["joint_position"]]
+    np.testing.assert_allclose(joints, np.tile(goal, (engine.count, 1)), atol=0.02)
+
+
+def test_a_lane_that_nobody_steps_stays_as_it_is(engine: Engine) -> None:
+    engine.apply(1, Push(body=CUBE, force_n=(0.0, 0.0, 5.0)))
+    rest(engine, 3)
+    still = engine.qpos[1].copy(), engine.truth[1].copy()
+    rest(engine, 5, [0, 2])
+    np.testing.assert_array_equal(engine.qpos[1], still[0])
+    np.testing.assert_array_equal(engine.truth[1], still[1])
+    rest(engine, 2)
+    # It flies on from there, as if the other ticks had not been.
+    assert 0 < engine.qpos[1, 8] - still[0][8] < 0.3
+
+
+def test_an_object_can_be_put_elsewhere(engine: Engine) -> None:
+    rest(engine, 2)
+    engine.apply(2, Place(body=CUBE, position_m=(0.2, -0.1, 0.3), velocity_m_s=(0.5, 0.0, 0.0)))
+    rest(engine, 6)
+    time_s = 6 / 60
+    assert engine.qpos[2, 6:9] == pytest.approx([0.2 + 0.5 * time_s, -0.1, 0.3 - 0.5 * 9.81 * time_s**2], abs=2e-3)
+
+
+def test_numbers_change_while_it_runs(engine: Engine) -> None:
+    engine.apply(0, Change(edits=friction_of(PAD_GEOMS, (0.3, 0.001, 0.0001))))
+    rest(engine, 1)
+    assert engine.number(0, "geom_friction", PAD_GEOMS[0])[0] == 0.3
+    assert engine.number(2, "geom_friction", PAD_GEOMS[0])[0] != 0.3
+
+
+def test_a_control_that_is_no_number_ends_one_lane(engine: Engine) -> None:
+    engine.apply(1, CorruptControl(joint="elbow_flex"))
+    assert rest(engine, 2)
+    assert engine.diverged.tolist() == [False, True, False]
+    assert np.isfinite(engine.qpos[[0, 2]]).all()
+    engine.reset(1, *WORLDS[1])
+    assert not rest(engine, 5)
+    assert not engine.diverged.any()
+
+
+def test_controls_may_arrive_late(engine: Engine) -> None:
+    engine.reset(0, START, Variation(latency_ticks=4))
+    engine.reset(1, START, PLAIN)
+    goal = SO101.home + np.array([0.2, 0, 0, 0, 0, 0])
+    for _ in range(4):
+        engine.step(np.tile(goal, (engine.count, 1)), np.arange(engine.count))
+    pan = engine.readings[:, engine.layout.readings["joint_position"]][:, 0]
+    assert abs(pan[0] - SO101.home[0]) < 1e-3
+    assert pan[1] - SO101.home[0] > 0.01
+
+
+def test_a_lane_goes_on_from_where_it_was_saved(engine: Engine) -> None:
+    rest(engine, 5)
+    saved = engine.save(0)
+    engine.apply(0, Push(body=CUBE, force_n=(0.0, 0.0, 1.0)))
+    rest(engine, 10)
+    high = cube_m(engine, 0)[2]
+    engine.restore(0, saved)
+    rest(engine, 3)
+    assert cube_m(engine, 0)[2] < high - 0.01
+    assert cube_m(engine, 0)[2] == pytest.approx(CUBES[0][0] / 2, abs=1e-4)
+
+
+@pytest.mark.slow
+class TestOnWarp:
+    def test_too_little_room_for_contacts_is_an_error_that_says_how_much_there_was(self) -> None:
+        crowded = WarpEngine(cube_table(), 1, "cpu", contacts=2, constraints=64)
+        crowded.reset(0, START, PLAIN)
+        with pytest.raises(WiringError, match=r"contacts in 1 lanes of 2 each"):
+            rest(crowded, 3)
+
+    def test_lanes_differ_only_in_what_it_can_vary(self, warp_engine: WarpEngine) -> None:
+        edit = Edit(field="geom_solref", element=CUBE, values=(0.01, 1.0))
+        with pytest.raises(WiringError, match="cannot differ in geom_solref; they can in actuator_biasprm"):
+            warp_engine.reset(0, START, Variation(edits=(edit,)))
+
+    def test_a_task_is_played_by_the_code_that_plays_it_on_a_cpu(self) -> None:
+        task = find_task("lift-cube")
+        scenarios = [Scenario(task=task, parameters=task.parameters(), seed=seed) for seed in (1, 5)]
+        played = list(
+            run_scenarios(scenarios, lanes=2, make_engine=lambda scene, count, _: WarpEngine(scene, count, "cpu"))
+        )
+        assert [each.verdict for each in played] == ["success", "success"]
+        assert not any(each.false_success for each in played)
+        assert {each.engine for each in played} == {"gpu"}
