@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from graspline import Scenario, find_task
-from graspline.engine.choose import open_engine
-from graspline.episodes.crew import Spent, play_together
+from graspline.engine.choose import GPU, open_gpu_engine
+from graspline.engine.shards import Spent
+from graspline.episodes.crew import play_together
 from graspline.parameters import build
 
 _WARM_TICKS, _IDLE_TICKS = 3, 40
@@ -44,15 +45,15 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=0, help="0: four for each lane")
     parser.add_argument("--processes", type=int, default=max(1, len(os.sched_getaffinity(0)) - 1))
     parser.add_argument("--seed", type=int, default=9700000)
-    parser.add_argument("--engine", choices=("gpu", "cpu"), default="gpu")
+    parser.add_argument("--device", default=GPU, help="a device that Warp knows")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     asked = parser.parse_args()
     task = find_task(asked.task)
     parameters = build(task.parameters, None, asked.set)
     count = asked.episodes or 4 * asked.lanes
     scenarios = [Scenario(task=task, parameters=parameters, seed=asked.seed + number) for number in range(count)]
-    idle = idle_ticks_a_second(scenarios[: asked.lanes], asked.engine)
-    played = play(scenarios, asked.lanes, asked.processes, asked.engine)
+    idle = idle_ticks_a_second(scenarios[: asked.lanes], asked.device)
+    played = play(scenarios, asked.lanes, asked.processes, asked.device)
     substeps = task.scene(parameters).robot.substeps
     ticks = played.spent.ticks / played.spent.stepping_s
     print(
@@ -67,7 +68,11 @@ def main() -> None:
                 "false_successes": played.false_successes,
                 "wall_s": round(played.wall_s, 1),
                 "episodes_an_hour": round(3600 * played.episodes / played.wall_s),
-                "physics_share_of_wall": round(played.spent.stepping_s / played.wall_s, 3),
+                "ticks": played.spent.ticks,
+                **{
+                    f"{what}_share_of_wall": round(getattr(played.spent, f"{what}_s") / played.wall_s, 3)
+                    for what in ("hearing", "doing", "stepping", "sharing")
+                },
                 "idle_steps_a_second": round(idle * substeps * asked.lanes),
                 "physics_over_idle": round(ticks / idle, 3),
             }
@@ -76,10 +81,10 @@ def main() -> None:
     )
 
 
-def idle_ticks_a_second(scenarios: list[Scenario], kind: str) -> float:
+def idle_ticks_a_second(scenarios: list[Scenario], device: str) -> float:
     """How fast arms that stand still are stepped, all lanes at once."""
     scene = scenarios[0].task.scene(scenarios[0].parameters)
-    engine = open_engine("gpu" if kind == "gpu" else "cpu", scene, len(scenarios))
+    engine = open_gpu_engine(scene, len(scenarios), device)
     draws = [scenario.draw() for scenario in scenarios]
     for lane, draw in enumerate(draws):
         engine.reset(lane, draw.start, draw.variation)
@@ -93,11 +98,12 @@ def idle_ticks_a_second(scenarios: list[Scenario], kind: str) -> float:
     return _IDLE_TICKS / (time.perf_counter() - began)
 
 
-def play(scenarios: list[Scenario], lanes: int, processes: int, kind: str) -> Played:
+def play(scenarios: list[Scenario], lanes: int, processes: int, device: str) -> Played:
     """All of them, from the first tick to the last."""
     spent, verdicts, wrong = Spent(), Counter[str](), 0
-    engine = "gpu" if kind == "gpu" else "cpu"
-    for episode in play_together(scenarios, lanes=lanes, processes=processes, engine=engine, spent=spent):
+    for episode in play_together(
+        scenarios, lanes=lanes, processes=processes, device=device, keep_logs=False, spent=spent
+    ):
         verdicts[episode.verdict] += 1
         wrong += episode.false_success
     return Played(

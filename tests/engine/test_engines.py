@@ -47,7 +47,10 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 def rest(engine: Engine, ticks: int, lanes: list[int] | None = None) -> bool:
     chosen = np.array(range(engine.count) if lanes is None else lanes, np.intp)
-    return any([engine.step(np.tile(SO101.home, (len(chosen), 1)), chosen) for _ in range(ticks)])
+    diverged = False
+    for _ in range(ticks):
+        diverged |= engine.step(np.tile(SO101.home, (len(chosen), 1)), chosen)
+    return diverged
 
 
 def cube_m(engine: Engine, lane: int) -> Array:

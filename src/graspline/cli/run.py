@@ -119,7 +119,7 @@ def run(
                     scenarios,
                     lanes=lanes,
                     processes=threads or max(1, cores() - 1),
-                    engine=kind,
+                    keep_logs=video is not None,
                     record_states=video is not None,
                     stop=stop,
                 )

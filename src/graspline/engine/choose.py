@@ -6,14 +6,18 @@ import ctypes
 import importlib.util
 import os
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.errors import EnvironmentProblem
 from graspline.scenes.scene import Scene
 
+if TYPE_CHECKING:
+    from graspline.engine.warp import WarpEngine
+
 EngineChoice = Literal["cpu", "gpu", "auto"]
+GPU = "cuda:0"
 _DRIVER = "install one until `nvidia-smi` lists a GPU, or use --engine cpu"
 
 
@@ -34,10 +38,16 @@ def open_engine(kind: EngineKind, scene: Scene, count: int, threads: int = 0) ->
     """So many lanes of a scene; the CPU's on so many threads (0: all cores)."""
     if kind == "cpu":
         return CpuEngine(scene, count, threads)
-    chosen("gpu", print)
+    return open_gpu_engine(scene, count)
+
+
+def open_gpu_engine(scene: Scene, count: int, device: str = GPU) -> WarpEngine:
+    """On the first GPU, or on another device that Warp knows."""
+    if device == GPU:
+        chosen("gpu", print)
     from graspline.engine.warp import WarpEngine
 
-    return WarpEngine(scene, count)
+    return WarpEngine(scene, count, device)
 
 
 def what_a_gpu_lacks() -> str:

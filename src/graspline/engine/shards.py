@@ -7,7 +7,7 @@ hub steps all of them at once. Controls, sensors and configurations are in memor
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
@@ -16,10 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.engine.events import Change, Event
-from graspline.engine.lane_edits import LaneEdits, felt
-from graspline.engine.layout import Layout, layout_of
+from graspline.engine.events import Change, CorruptControl, Event, Place, Push
+from graspline.engine.lane_edits import felt
+from graspline.engine.lane_models import LaneModels, Singles
+from graspline.engine.layout import layout_of
 from graspline.engine.protocol import Engine, EngineKind, Saved
+from graspline.engine.wires import Wires
 from graspline.errors import WiringError
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
@@ -29,12 +31,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What happens to a lane before the next tick: a reset or an event."""
+    """What happens to a lane before the next tick: an event, or a reset to a start with rows of its model."""
 
     lane: int
     event: Event | None = None
     start: Array | None = None
-    variation: Variation | None = None
+    model_rows: dict[str, Singles] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,43 +77,53 @@ class Shard:
     """Some lanes of an engine in another process; the first of them is `first` there."""
 
     def __init__(self, scene: Scene, connection: Connection, board: Board, first: int, count: int) -> None:
-        self.kind, self.scene, self.count, self.layout = board.kind, scene, count, layout_of(scene.model)
+        self.kind: EngineKind = board.kind
+        self.scene, self.count, self.layout = scene, count, layout_of(scene.model)
         self._connection, self._first = connection, first
-        self._memory = SharedMemory(board.memory, track=False) if _TRACKS else SharedMemory(board.memory)
-        mine = slice(first, first + count)
-        self._controls, self.qpos, sensors, self.diverged = (each[mine] for each in board.arrays(self._memory))
-        self.readings = sensors[:, : self.layout.readings_size]
-        self.truth = sensors[:, self.layout.readings_size :]
-        self._edits = LaneEdits(scene, count)
+        self._memory = SharedMemory(board.memory)
+        mine, size = slice(first, first + count), self.layout.readings_size
+        controls, qpos, sensors, diverged = board.arrays(self._memory)
+        self._controls, self.qpos, self.diverged = controls[mine], qpos[mine], diverged[mine]
+        self.readings, self.truth = sensors[mine, :size], sensors[mine, size:]
+        self._models, self._wires = LaneModels(scene, count), Wires()
+        self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
+        self._joints = [scene.joint_address(name) for name in scene.robot.joints]
         self._calls: list[Call] = []
         self.finished: list[Any] = []
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
-        self._change(lane, felt(variation.edits))
-        self._calls.append(Call(lane=lane, start=np.array(start), variation=variation))
+        rows = self._models.set(lane, felt(variation.edits))
+        self._calls.append(Call(lane=lane, start=np.array(start), model_rows=rows))
+        self._controls[lane, self._actuators] = start[self._joints]
+        self._wires.connect(lane, [self._controls[lane].copy()] * variation.latency_ticks)
         self.qpos[lane] = start
         self.diverged[lane] = False
 
     def apply(self, lane: int, event: Event) -> None:
-        if isinstance(event, Change):
-            self._change(lane, {**self._edits.of(lane), **felt(event.edits)})
-        self._calls.append(Call(lane=lane, event=event))
-
-    def _change(self, lane: int, edits: dict[tuple[str, str], Any]) -> None:
-        for _ in self._edits.change(lane, edits):
-            pass
+        match event:
+            case Change():
+                rows = self._models.set(lane, {**self._models.of(lane), **felt(event.edits)})
+                self._calls.append(Call(lane=lane, model_rows=rows))
+            case CorruptControl():
+                self._wires.spoil(lane, self.scene.model.actuator(event.joint).id)
+            case Push() | Place():
+                self._calls.append(Call(lane=lane, event=event))
+            case _:
+                # Bodies do not notice; those who look do.
+                pass
 
     def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
         self._controls[lanes] = controls
+        self._wires.pass_on(self._controls, lanes)
         self._connection.send(Turn(calls=tuple(self._calls), lanes=lanes, finished=tuple(self.finished)))
         self._calls, self.finished = [], []
         return bool(self._connection.recv())
 
     def half_extents_m(self, lane: int, name: str) -> Array:
-        return self._edits.half_extents_m(lane, name)
+        return self._models.half_extents_m(lane, name)
 
     def number(self, lane: int, field: str, element: str) -> Array:
-        return self._edits.number(lane, field, element)
+        return self._models.number(lane, field, element)
 
     def state(self, lane: int) -> Array:
         """Where the lane's bodies are; how fast they move stays with the engine."""
@@ -130,6 +142,29 @@ class Shard:
         self._memory.close()
 
 
+@dataclass(slots=True)
+class Spent:
+    """Where a hub's time went, in seconds of wall clock: hearing processes, which plan meanwhile, doing what happened
+    to lanes, stepping the engine, and sharing what came of it."""
+
+    hearing_s: float = 0.0
+    doing_s: float = 0.0
+    stepping_s: float = 0.0
+    sharing_s: float = 0.0
+    ticks: int = 0
+
+    def add(self, hearing_s: float, doing_s: float, stepping_s: float, sharing_s: float) -> None:
+        self.hearing_s += hearing_s
+        self.doing_s += doing_s
+        self.stepping_s += stepping_s
+        self.sharing_s += sharing_s
+        self.ticks += 1
+
+    @property
+    def all_s(self) -> float:
+        return self.hearing_s + self.doing_s + self.stepping_s + self.sharing_s
+
+
 class Peer(Protocol):
     """A process at the hub's other end."""
 
@@ -140,23 +175,34 @@ class Peer(Protocol):
     def first(self) -> int: ...
 
 
+class SharedEngine(Engine, Protocol):
+    """An engine that leaves what it computes in given arrays, and whose lanes' models others work out."""
+
+    def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None: ...
+
+    def begin(self, lane: int, start: Array, model_rows: Mapping[str, Singles]) -> None: ...
+
+    def change(self, lane: int, model_rows: Mapping[str, Singles]) -> None: ...
+
+
 class Hub:
     """Steps an engine for processes that share its lanes, as long as any of them has lanes to step."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: SharedEngine) -> None:
         model, count = engine.scene.model, engine.count
         self.engine = engine
         unnamed = Board(kind=engine.kind, memory="", lanes=count, nu=model.nu, nq=model.nq, sensors=model.nsensordata)
         self._memory = SharedMemory(create=True, size=unnamed.size)
         self.board = replace(unnamed, memory=self._memory.name)
-        self._controls, self._qpos, self._sensors, self._diverged = self.board.arrays(self._memory)
-        self._layout: Layout = engine.layout
-        # Wall-clock time spent in the engine.
-        self.stepping_s = 0.0
+        self._controls, qpos, sensors, diverged = self.board.arrays(self._memory)
+        engine.share(qpos, sensors, diverged)
+        self.spent = Spent()
 
     def tick(self, peers: Sequence[Peer], finished: Callable[[Any], None]) -> list[Peer]:
         """Hear every process, step, and answer; returns those that have not ended. What they finished is handed on."""
+        began = time.perf_counter()
         turns = [(peer, peer.connection.recv()) for peer in peers]
+        heard = time.perf_counter()
         left = [(peer, turn) for peer, turn in turns if turn is not None]
         for peer, turn in left:
             for result in turn.finished:
@@ -164,27 +210,23 @@ class Hub:
             for call in turn.calls:
                 self._do(peer.first + call.lane, call)
         lanes = np.concatenate([peer.first + turn.lanes for peer, turn in left]) if left else np.zeros(0, np.intp)
-        began = time.perf_counter()
+        told = time.perf_counter()
         diverged = bool(len(lanes)) and self.engine.step(self._controls[lanes], lanes)
-        self.stepping_s += time.perf_counter() - began
-        size = self._layout.readings_size
-        self._sensors[:, :size], self._sensors[:, size:] = self.engine.readings, self.engine.truth
-        self._qpos[:], self._diverged[:] = self.engine.qpos, self.engine.diverged
+        stepped = time.perf_counter()
         for peer, turn in left:
             if len(turn.lanes):
                 peer.connection.send(diverged)
+        self.spent.add(heard - began, told - heard, stepped - told, time.perf_counter() - stepped)
         return [peer for peer, _ in left]
 
     def _do(self, lane: int, call: Call) -> None:
         if call.event is not None:
             self.engine.apply(lane, call.event)
-        elif call.start is not None and call.variation is not None:
-            self.engine.reset(lane, call.start, call.variation)
+        elif call.start is not None:
+            self.engine.begin(lane, call.start, call.model_rows or {})
+        else:
+            self.engine.change(lane, call.model_rows or {})
 
     def close(self) -> None:
         self._memory.close()
         self._memory.unlink()
-
-
-# Python 3.13 can be told that somebody else cleans up.
-_TRACKS = "track" in SharedMemory.__init__.__code__.co_varnames

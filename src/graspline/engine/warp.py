@@ -8,6 +8,7 @@ single precision and not the same from run to run.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import mujoco
@@ -17,39 +18,18 @@ import warp
 from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
-from graspline.engine.lane_edits import SET_CONST_INPUTS, Edits, LaneEdits, felt
+from graspline.engine.lane_edits import felt
+from graspline.engine.lane_models import LaneModels, Singles
 from graspline.engine.layout import Layout, layout_of
 from graspline.engine.protocol import EngineKind, Saved
 from graspline.engine.warp_kernels import find_sick, put_back, put_rows
 from graspline.engine.wires import Wires
 from graspline.errors import WiringError
 from graspline.scenes.scene import Scene
-from graspline.scenes.variation import Variation, write_edits
+from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
-Singles = NDArray[np.float32]
 
-# Model fields in which lanes may differ: those that variations and events edit, and what follows from them.
-_EDITED = (
-    "actuator_biasprm",
-    "actuator_forcerange",
-    "actuator_gainprm",
-    "body_gravcomp",
-    "body_inertia",
-    "body_mass",
-    "body_pos",
-    "body_quat",
-    "dof_damping",
-    "eq_data",
-    "geom_aabb",
-    "geom_friction",
-    "geom_rbound",
-    "geom_size",
-    "geom_surfacevel",
-)
-_DERIVED = ("actuator_acc0", "body_invweight0", "body_subtreemass", "dof_invweight0")
-# What only MuJoCo's own collision detection reads.
-_UNUSED = frozenset({"bvh_aabb"})
 # Flags that change nothing on a GPU, and that MuJoCo Warp does not know.
 _UNKNOWN_FLAGS = int(mujoco.mjtDisableBit.mjDSBL_AUTORESET) | int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
 _STATE = ("qpos", "qvel", "act", "qacc_warmstart")
@@ -71,9 +51,9 @@ class WarpEngine:
         self.layout: Layout = layout_of(scene.model)
         self._host = copy.copy(scene.model)
         self._host.opt.disableflags = int(self._host.opt.disableflags) & ~_UNKNOWN_FLAGS
-        self._scratch = mujoco.MjData(self._host)
         self.contacts, self.constraints = contacts or _contacts(scene), constraints or _constraints(scene)
-        fields = [name for name in (*_EDITED, *_DERIVED) if getattr(self._host, name).size]
+        self._models, self._wires = LaneModels(scene, count), Wires()
+        fields = self._models.fields
         with warp.ScopedDevice(self.device):
             self._model = mujoco_warp.put_model(self._host, batch_sizes=dict.fromkeys(fields, count))
             self._data: Any = mujoco_warp.make_data(
@@ -95,12 +75,11 @@ class WarpEngine:
         self._qpos = np.zeros((count, self._host.nq))
         self._ctrl = np.zeros((count, self._host.nu))
         self.diverged = np.zeros(count, bool)
-        self._edits, self._wires = LaneEdits(scene, count), Wires()
         self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
-        # Rows of state still to be sent, by array and lane; models as each lane has them, and lanes where that is new.
+        self._joints = [scene.joint_address(name) for name in scene.robot.joints]
+        # Rows still to be sent, of state by array and lane, and of models by field and lane.
         self._rows: dict[str, dict[int, Singles]] = {}
-        self._models = {name: _rows_of(self._host, name, count) for name in fields}
-        self._changed: dict[str, set[int]] = {}
+        self._model_rows: dict[str, dict[int, Singles]] = {}
         self._unread = False
         self._graph: Any = None
 
@@ -121,21 +100,25 @@ class WarpEngine:
         return self._qpos
 
     def half_extents_m(self, lane: int, name: str) -> Array:
-        return self._edits.half_extents_m(lane, name)
+        return self._models.half_extents_m(lane, name)
 
     def number(self, lane: int, field: str, element: str) -> Array:
-        return self._edits.number(lane, field, element)
+        return self._models.number(lane, field, element)
 
     # What happens to lanes
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
         """Put one lane at `start` (a full qpos), at rest, servos holding it there, with this variation."""
-        self._set_edits(lane, felt(variation.edits))
-        at = np.array([start[self.scene.joint_address(joint)] for joint in self.scene.robot.joints])
+        self.begin(lane, start, self._models.set(lane, felt(variation.edits)))
+        self._wires.connect(lane, [self._ctrl[lane].copy()] * variation.latency_ticks)
+
+    def begin(self, lane: int, start: Array, model_rows: Mapping[str, Singles]) -> None:
+        """The same for whoever keeps the lane's edits and its wires: only rows of its model that are new come along."""
+        self.change(lane, model_rows)
+        at = start[self._joints]
         self._qpos[lane] = start
         self._ctrl[lane] = 0.0
         self._ctrl[lane, self._actuators] = at
-        self._wires.connect(lane, [self._ctrl[lane].copy()] * variation.latency_ticks)
         self._put("qpos", lane, start)
         self._put("act", lane, at)
         for name in ("qvel", "qacc_warmstart", "xfrc_applied"):
@@ -153,7 +136,7 @@ class WarpEngine:
                 row[6 * body : 6 * body + 3] = event.force_n
                 self._put("xfrc_applied", lane, row)
             case Change():
-                self._set_edits(lane, {**self._edits.of(lane), **felt(event.edits)})
+                self.change(lane, self._models.set(lane, {**self._models.of(lane), **felt(event.edits)}))
             case Place():
                 at, dof = self.scene.joint_address(event.body), int(model.joint(event.body).dofadr[0])
                 place, speed = self._row("qpos", lane), self._row("qvel", lane)
@@ -260,47 +243,31 @@ class WarpEngine:
             return waiting.astype(float)
         return self._arrays[name][lane : lane + 1].numpy()[0].astype(float)
 
-    def _set_edits(self, lane: int, edits: Edits) -> None:
-        model, stale = self.scene.model, False
-        for field, row, values in self._edits.change(lane, edits):
-            if field in _UNUSED:
-                continue
-            if field not in self._fields:
-                raise WiringError(f"lanes on a GPU cannot differ in {field}; they can in {', '.join(self._fields)}")
-            self._models[field][lane].reshape(getattr(model, field).shape)[row] = values
-            self._changed.setdefault(field, set()).add(lane)
-            stale |= field in SET_CONST_INPUTS
-        if stale:
-            self._derive(lane, edits)
-
-    def _derive(self, lane: int, edits: Edits) -> None:
-        """Constants that follow from a lane's edits, as MuJoCo computes them."""
-        before = {field: getattr(self._host, field).copy() for field, _ in edits}
-        write_edits(self._host, edits.values())
-        mujoco.mj_setConst(self._host, self._scratch)
-        for field in _DERIVED:
-            if field in self._models:
-                self._models[field][lane] = getattr(self._host, field).ravel()
-                self._changed.setdefault(field, set()).add(lane)
-        for field, values in before.items():
-            getattr(self._host, field)[...] = values
+    def change(self, lane: int, rows: Mapping[str, Singles]) -> None:
+        """New rows of a lane's model."""
+        for field, row in rows.items():
+            self._model_rows.setdefault(field, {})[lane] = row
 
     def _flush(self) -> None:
         """Send what has been gathered."""
-        if not self._rows and not self._changed:
+        if not self._rows and not self._model_rows:
             return
         with warp.ScopedDevice(self.device):
-            for name, changed in self._changed.items():
-                lanes = np.array(sorted(changed), np.int32)
-                self._send(self._fields[name], lanes, self._models[name][lanes])
-            for name, rows in self._rows.items():
-                self._send(self._arrays[name], np.fromiter(rows, np.int32), np.stack(list(rows.values())))
-        self._rows, self._changed = {}, {}
+            for arrays, waiting in ((self._fields, self._model_rows), (self._arrays, self._rows)):
+                for name, rows in waiting.items():
+                    self._send(arrays[name], np.fromiter(rows, np.int32), np.stack(list(rows.values())))
+        self._rows, self._model_rows = {}, {}
 
     @staticmethod
     def _send(array: Any, lanes: NDArray[np.int32], rows: Singles) -> None:
         inputs = [warp.array(lanes, dtype=int), warp.array(rows, dtype=float)]
         warp.launch(put_rows, dim=rows.shape, inputs=inputs, outputs=[array])
+
+    def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None:
+        """From now on leave what comes of ticks in these arrays: others look at them, too."""
+        for new, old in ((qpos, self._qpos), (sensors, self._sensors), (diverged, self.diverged)):
+            new[:] = old
+        self._qpos, self._sensors, self.diverged = qpos, sensors, diverged
 
     # Whole lanes
 
@@ -311,14 +278,14 @@ class WarpEngine:
     def save(self, lane: int) -> Saved:
         return Saved(
             state=self.state(lane),
-            edits=self._edits.of(lane),
+            edits=self._models.of(lane),
             corrupt=self._wires.spoilt(lane),
             on_the_way=self._wires.on_the_way(lane),
         )
 
     def restore(self, lane: int, saved: Saved) -> None:
         """Continue from a saved state."""
-        self._set_edits(lane, saved.edits)
+        self.change(lane, self._models.set(lane, saved.edits))
         names = (*_STATE, "xfrc_applied")
         ends = np.cumsum([self._arrays[name].shape[1] for name in names])[:-1]
         for name, row in zip(names, np.split(saved.state, ends), strict=True):
@@ -333,11 +300,6 @@ def _flat(array: Any) -> Any:
     """The same memory as rows of plain numbers, (N, n)."""
     lanes, numbers = array.shape[0], array.capacity // 4 // array.shape[0]
     return warp.array(ptr=array.ptr, dtype=float, shape=(lanes, numbers), device=array.device, copy=False)
-
-
-def _rows_of(model: mujoco.MjModel, field: str, count: int) -> Singles:
-    """A field of the model, flat, once for each lane, (N, n)."""
-    return np.tile(getattr(model, field).astype(np.float32).ravel(), (count, 1))
 
 
 def _contacts(scene: Scene) -> int:

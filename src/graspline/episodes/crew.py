@@ -9,19 +9,23 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from graspline.engine.choose import open_engine
-from graspline.engine.protocol import EngineKind
-from graspline.engine.shards import Board, Hub, Shard
+import numpy as np
+
+from graspline.engine.choose import GPU, open_gpu_engine
+from graspline.engine.shards import Board, Hub, Shard, Spent
+from graspline.episodes.log import log_of
 from graspline.episodes.run import Episode, run_scenarios, shared_scene
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError
+from graspline.execution.track import Track
+from graspline.scenes.variation import Variation
 
+_NO_LOG = log_of(Track(start=np.zeros(0), variation=Variation()))
 # One thread for each: the processes fill the cores.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MUJOCO_GL": "disable"}
 
@@ -34,17 +38,9 @@ class _Share:
     board: Board
     first: int
     lanes: int
+    keep_logs: bool
     record_states: bool
     limit_s: float
-
-
-@dataclass(slots=True)
-class Spent:
-    """Where the time went, in seconds of wall clock since the first tick: stepping the engine, and all."""
-
-    stepping_s: float = 0.0
-    all_s: float = 0.0
-    ticks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,23 +62,24 @@ def play_together(
     *,
     lanes: int,
     processes: int,
-    engine: EngineKind = "gpu",
+    device: str = GPU,
+    keep_logs: bool = True,
     record_states: bool = False,
     limit_s: float = float("inf"),
     stop: Callable[[], bool] = lambda: False,
     spent: Spent | None = None,
 ) -> Iterator[Episode]:
-    """Play scenarios of one task in so many lanes and processes, and yield each when it is finished.
+    """Play scenarios of one task on a GPU, in so many lanes and processes, and yield each when it is finished.
 
-    When `stop` turns true, what is under way is given up.
+    Logs are most of what an episode is made of; without them it comes sooner. When `stop` turns true, what is under way
+    is given up.
     """
     if not scenarios:
         return
-    spent = spent if spent is not None else Spent()
     processes = max(1, min(processes, lanes, len(scenarios)))
     each = max(1, min(lanes, len(scenarios)) // processes)
     done = list[Episode]()
-    hub = Hub(open_engine(engine, shared_scene(scenarios), each * processes))
+    hub = Hub(open_gpu_engine(shared_scene(scenarios), each * processes, device))
     mates = list[_Mate]()
     try:
         for number in range(processes):
@@ -91,15 +88,14 @@ def play_together(
                 board=hub.board,
                 first=number * each,
                 lanes=each,
+                keep_logs=keep_logs,
                 record_states=record_states,
                 limit_s=limit_s,
             )
             mates.append(_start(share))
-        left, began = mates, time.perf_counter()
+        left, hub.spent = mates, spent or hub.spent
         while left and not stop():
             left = hub.tick(left, lambda result: done.append(_episode(result)))
-            spent.ticks, spent.stepping_s = spent.ticks + 1, hub.stepping_s
-            spent.all_s = time.perf_counter() - began
             yield from done
             done.clear()
     finally:
@@ -148,7 +144,7 @@ def _play(connection: Connection, share: _Share) -> None:
             limit_s=share.limit_s,
             make_engine=lambda scene, count, threads: shard,
         ):
-            shard.finished.append(episode)
+            shard.finished.append(episode if share.keep_logs else replace(episode, log=_NO_LOG))
     except Exception as error:
         shard.finished.append(_Failed(f"{type(error).__name__}: {error}"))
     shard.close()

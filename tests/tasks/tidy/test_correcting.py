@@ -20,9 +20,9 @@ from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.correcting import (
     Slip,
     is_hidden,
-    nearest_alike,
     shown_since,
     slip_between,
+    slip_of,
     slip_since,
     unknown_before,
 )
@@ -61,9 +61,11 @@ def hiding(now: TableSeen, *screens: Solid) -> TableSeen:
 
 
 def nearest(thing: Solid, now: TableSeen) -> Solid:
-    found = nearest_alike(thing, now.things)
-    assert found is not None
-    return found
+    return min((each for each in now.things if each.name == thing.name), key=lambda each: gap_m(thing, each))
+
+
+def gap_m(one: Solid, other: Solid) -> float:
+    return float(np.linalg.norm(one.position_m - other.position_m))
 
 
 class TestSlip:
@@ -282,11 +284,21 @@ class TestSlipBetween:
         np.testing.assert_allclose(found.rotation, meant.solid(CAN).rotation, atol=1e-9)
 
 
-def test_of_two_alike_the_nearer_one_is_the_same() -> None:
-    near, far = off(CAN, 0.02, 0.0), off(CAN, 0.0, 0.05)
-    assert nearest_alike(CAN, (far, JUICE, near)) is near
-    measured = replace(near, half_extents_m=near.half_extents_m - 0.011)
-    assert nearest_alike(CAN, (far, measured)) is measured
+class TestSlipOf:
+    NONE = Slip(about_m=np.zeros(2), shift_m=np.zeros(2), turn_rad=0.0)
+
+    def test_a_thing_that_is_seen_itself_is_where_it_is_seen(self) -> None:
+        near, far = off(CAN, 0.03, 0.0), off(CAN, 0.0, 0.05)
+        found = slip_of(self.NONE, CAN, TableSeen(things=(far, JUICE, near), house=HOUSE))
+        np.testing.assert_allclose(found.solid(CAN).position_m, near.position_m, atol=1e-12)
+
+    def test_one_that_is_not_seen_has_slipped_as_all_have(self) -> None:
+        slip = Slip(about_m=np.zeros(2), shift_m=np.array([0.01, 0.02]), turn_rad=0.01)
+        assert slip_of(slip, CAN, TableSeen(things=(JUICE,), house=HOUSE)) is slip
+
+    def test_one_of_another_size_is_another(self) -> None:
+        measured = replace(off(CAN, 0.02, 0.0), half_extents_m=CAN.half_extents_m - 0.013)
+        assert slip_of(self.NONE, CAN, TableSeen(things=(measured,), house=HOUSE)) is self.NONE
 
 
 class TestUnknownBefore:

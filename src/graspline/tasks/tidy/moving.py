@@ -174,11 +174,12 @@ def looking_from(robot: Robot, table: Fitting, base_m: Array) -> Array:
     (x, y), (half_x, half_y) = table.in_own_frame(base_m), level.half_extents_m
     # The side that it is the farthest beyond.
     if abs(x) - half_x > abs(y) - half_y:
-        place, inwards = (np.sign(x) * (half_x + TABLE_AWAY_M), 0.0), (0.0 if x < 0 else np.pi)
+        side = float(np.sign(x))
+        at, inwards = table.in_world((side * (half_x + TABLE_AWAY_M), 0.0, 0.0)), (0.0 if x < 0 else np.pi)
     else:
-        place, inwards = (0.0, np.sign(y) * (half_y + TABLE_AWAY_M)), -np.sign(y) * np.pi / 2
+        side = float(np.sign(y))
+        at, inwards = table.in_world((0.0, side * (half_y + TABLE_AWAY_M), 0.0)), -side * np.pi / 2
     joints = robot.home.copy()
-    at = table.in_world((*place, 0.0))
     joints[0], joints[1], joints[2] = at[0], at[1], table.yaw_rad + inwards + _ARM_ASIDE_RAD
     joints[_LIFT] = _LOOKING_LIFT_M
     return hsr.gazing(joints, table.in_world((0.0, 0.0, level.position_m[2])))

@@ -1,0 +1,79 @@
+"""The models of lanes that differ from the scene's, as rows of plain numbers that a device can be sent."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.engine.lane_edits import SET_CONST_INPUTS, LaneEdits
+from graspline.errors import WiringError
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Edit, write_edits
+
+Singles = NDArray[np.float32]
+
+# Model fields in which lanes may differ: those that variations and events edit, and what follows from them.
+_EDITED = (
+    "actuator_biasprm",
+    "actuator_forcerange",
+    "actuator_gainprm",
+    "body_gravcomp",
+    "body_inertia",
+    "body_mass",
+    "body_pos",
+    "body_quat",
+    "dof_damping",
+    "eq_data",
+    "geom_aabb",
+    "geom_friction",
+    "geom_rbound",
+    "geom_size",
+    "geom_surfacevel",
+)
+_DERIVED = ("actuator_acc0", "body_invweight0", "body_subtreemass", "dof_invweight0")
+# What only MuJoCo's own collision detection reads.
+_UNUSED = frozenset({"bvh_aabb"})
+
+
+class LaneModels(LaneEdits):
+    """The edits in force in each lane, and what they make of its model."""
+
+    def __init__(self, scene: Scene, count: int) -> None:
+        super().__init__(scene, count)
+        self._host = copy.copy(scene.model)
+        self._scratch = mujoco.MjData(self._host)
+        self.fields = tuple(name for name in (*_EDITED, *_DERIVED) if getattr(self._host, name).size)
+        plain = {name: getattr(self._host, name).astype(np.float32).ravel() for name in self.fields}
+        self._rows = {name: np.tile(row, (count, 1)) for name, row in plain.items()}
+
+    def set(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> dict[str, Singles]:
+        """Put edits in force instead of those before; returns the rows that are new, flat, by field."""
+        changed, stale = dict[str, Singles](), False
+        for field, row, values in self.change(lane, edits):
+            if field in _UNUSED:
+                continue
+            if field not in self._rows:
+                raise WiringError(f"lanes on a GPU cannot differ in {field}; they can in {', '.join(self._rows)}")
+            mine = self._rows[field][lane]
+            mine.reshape(getattr(self._host, field).shape)[row] = values
+            changed[field] = mine
+            stale |= field in SET_CONST_INPUTS
+        if stale:
+            self._derive(lane, edits)
+            changed.update({field: self._rows[field][lane] for field in _DERIVED if field in self._rows})
+        return changed
+
+    def _derive(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> None:
+        """Constants that follow from a lane's edits, as MuJoCo computes them."""
+        before = {field: getattr(self._host, field).copy() for field, _ in edits}
+        write_edits(self._host, edits.values())
+        mujoco.mj_setConst(self._host, self._scratch)
+        for field in _DERIVED:
+            if field in self._rows:
+                self._rows[field][lane] = getattr(self._host, field).ravel()
+        for field, values in before.items():
+            getattr(self._host, field)[...] = values
