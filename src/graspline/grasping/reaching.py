@@ -44,7 +44,7 @@ _LEANS = np.arange(30) / 29
 _MARGIN = 0.01
 # What ways keep clear of everything, and straight ways of the hand; where there is none, they make do with less. Wheels
 # slip, and a thing in the hand is not quite where it is believed to be.
-_CLEARANCES_M, STRAIGHT_CLEARANCES_M = (0.02, CLEARANCE_M), (0.015, CLEARANCE_M)
+_CLEARANCES_M, STRAIGHT_CLEARANCES_M = (0.05, 0.02, CLEARANCE_M), (0.015, CLEARANCE_M)
 _EVERYTHING = (*WHOLE_BODY_JOINTS, *HEAD_JOINTS, "hand")
 
 

@@ -17,17 +17,10 @@ from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import TABLE
 from graspline.spatial.rotations import rotation_z
-from graspline.tasks.tidy.correcting import (
-    Slip,
-    is_hidden,
-    shown_since,
-    slip_between,
-    slip_of,
-    slip_since,
-    unknown_before,
-)
+from graspline.tasks.tidy.correcting import is_hidden, shown_since, slip_of, slip_since, unknown_before
 from graspline.tasks.tidy.house import solids_of
 from graspline.tasks.tidy.sight import TableSeen
+from graspline.tasks.tidy.slips import Slip, slip_between
 from perception.depth_pictures import CAMERA_M, R_OC, box_depth, picture_of, table_depth
 
 from .stagecraft import HOUSE, READY, TABLE_M, Array, pose_of, solid

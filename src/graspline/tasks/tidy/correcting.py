@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence, at_most
-from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import Reach
 from graspline.perception.kept import hidden_share
 from graspline.perception.solids import Solid
-from graspline.scenes.fittings import Fitting
-from graspline.spatial.rotations import multiply, quaternion_from_matrix, rotation_z
 from graspline.tasks.tidy.sight import TableSeen
+from graspline.tasks.tidy.slips import MOST_M, MOST_RAD, Slip
 
 Array = NDArray[np.float64]
-# Poses, each with the postures (n, 8) that reach it.
-Todo = tuple[tuple[HandPose, Array], ...]
 # A thing as it was seen before, and now.
 Pair = tuple[Solid, Solid]
 
-# Wheels slip no farther on a way than this; a thing of the same name and size farther away is another, or was moved.
-_MOST_M, _MOST_RAD, _ALIKE_M = 0.10, 0.06, 0.012
+# Two sights of one thing agree in size to this.
+_ALIKE_M = 0.012
 # What is seen worse than this tells nothing; one slip moves things by the same, give or take what a turn does.
 _SURE_M, _SAME_SLIP_M = 0.005, 0.025
 # Of what is hidden more than this nothing is told.
@@ -33,57 +26,6 @@ _HIDDEN = 0.35
 _APART_M = 0.08
 # Two whose middles are nearer than this share of how far both reach out from theirs are one.
 _OVERLAP = 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Slip:
-    """What is believed of the table is off by a turn about a point in O, (2,), and a shift, (2,)."""
-
-    about_m: Array
-    shift_m: Array
-    turn_rad: float
-
-    @property
-    def told(self) -> Evidence:
-        return (
-            at_most("slipped", float(np.linalg.norm(self.shift_m)), _MOST_M, "m"),
-            at_most("turned", abs(self.turn_rad), _MOST_RAD, "rad"),
-        )
-
-    def point(self, point_m: Array) -> Array:
-        """Where a point, (3,), really is."""
-        turned = rotation_z(self.turn_rad)[:2, :2] @ (point_m[:2] - self.about_m)
-        return np.array([*(self.about_m + self.shift_m + turned), point_m[2]])
-
-    def solid(self, solid: Solid) -> Solid:
-        rotation = multiply(rotation_z(self.turn_rad), solid.rotation)
-        return replace(solid, position_m=self.point(solid.position_m), quaternion=quaternion_from_matrix(rotation))
-
-    def fitting(self, fitting: Fitting) -> Fitting:
-        x, y, z = self.point(np.array(fitting.position_m)).tolist()
-        return replace(fitting, position_m=(x, y, z), yaw_rad=fitting.yaw_rad + self.turn_rad)
-
-    def joints(self, row: Array) -> Array:
-        """The same posture, (nu,), with the base where it was meant to be."""
-        moved = row.copy()
-        moved[:2], moved[2] = self.point(np.array([row[0], row[1], 0.0]))[:2], row[2] + self.turn_rad
-        return moved
-
-    def pose(self, pose: HandPose) -> HandPose:
-        rotation = multiply(rotation_z(self.turn_rad), pose.rotation)
-        return replace(pose, position_m=self.point(pose.position_m), rotation=rotation)
-
-    def reach(self, reach: Reach) -> Reach:
-        """The same plan from where it was meant to begin; its way there has been gone."""
-        pose, at, before = self.pose(reach.pose), self.joints(reach.at), self.joints(reach.before)
-        return replace(reach, pose=pose, at=at, before=before)
-
-    def todo(self, todo: Todo) -> Todo:
-        """Other poses with their postures."""
-        return tuple(
-            (self.pose(pose), np.array([self.joints(row) for row in postures]).reshape(postures.shape))
-            for pose, postures in todo
-        )
 
 
 def slip_since(things: Sequence[Solid], target: Solid, now: TableSeen) -> Slip | None:
@@ -123,7 +65,7 @@ def is_hidden(thing: Solid, now: TableSeen) -> bool:
 
 def _may_be_one(was: Solid, now: Solid) -> bool:
     """Whether two sights may be of one thing, and the second is good enough to go by."""
-    return _alike(was, now) and _away(was, now) <= _MOST_M and now.position_sigma_m <= _SURE_M
+    return is_alike(was, now) and _away(was, now) <= MOST_M and now.position_sigma_m <= _SURE_M
 
 
 def _matched(pairs: Sequence[Pair], one: Pair) -> tuple[Pair, ...]:
@@ -148,23 +90,14 @@ def _turn(matched: tuple[Pair, ...]) -> float:
         return 0.0
     cross = float((was[:, 0] * now[:, 1] - was[:, 1] * now[:, 0]).sum())
     turn = float(np.arctan2(cross, float((was * now).sum())))
-    return turn if abs(turn) <= _MOST_RAD else 0.0
-
-
-def slip_between(was: Fitting, now: Fitting) -> Slip:
-    """By how much a piece of furniture that does not move was seen elsewhere."""
-    return Slip(
-        about_m=np.array(was.position_m[:2]),
-        shift_m=np.array(now.position_m[:2]) - np.array(was.position_m[:2]),
-        turn_rad=now.yaw_rad - was.yaw_rad,
-    )
+    return turn if abs(turn) <= MOST_RAD else 0.0
 
 
 def shown_since(things: Sequence[Solid], now: TableSeen) -> tuple[Solid, ...]:
     """Things that are seen now and were not; what shows beside something hidden is a part of that."""
     hidden = [each for each in things if is_hidden(each, now)]
     found = unknown_before(things, now.things)
-    return tuple(each for each in found if all(_away(each, other) > _MOST_M for other in hidden))
+    return tuple(each for each in found if all(_away(each, other) > MOST_M for other in hidden))
 
 
 def unknown_before(things: Sequence[Solid], now: Sequence[Solid]) -> tuple[Solid, ...]:
@@ -177,7 +110,7 @@ def unknown_before(things: Sequence[Solid], now: Sequence[Solid]) -> tuple[Solid
     return tuple(each for each in now if all(apart(each, other) > 0 for other in things))
 
 
-def _alike(one: Solid, other: Solid) -> bool:
+def is_alike(one: Solid, other: Solid) -> bool:
     same = one.name == other.name and one.shape == other.shape
     return same and float(np.abs(one.half_extents_m - other.half_extents_m).max()) <= _ALIKE_M
 

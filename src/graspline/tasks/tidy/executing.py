@@ -263,7 +263,7 @@ def look_round(
         things=(*moved.values(), *shown_since(tuple(moved.values()), seen)),
         grasp_object_bb=moved[grasp_object_bb],
         grasp_poses=tuple(own.pose(pose) for pose in grasp_poses),
-        house=replace(house, table=slip.fitting(house.table)),
+        house=slip.house(house),
     )
     return Gives("seen", found, slip.told, about=grasp_object_bb.name)
 
@@ -301,7 +301,7 @@ def look_again(
         reach=one.reach(reach),
         things=(*moved.values(), *more),
         grasp_object_bb=target,
-        house=replace(house, table=slip.fitting(house.table)),
+        house=slip.house(house),
     )
     if more:
         among = around(corrected.house, corrected.things)

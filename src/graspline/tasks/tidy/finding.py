@@ -20,11 +20,12 @@ from graspline.robots.robot import Robot
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
-from graspline.tasks.tidy.correcting import slip_between, unknown_before
+from graspline.tasks.tidy.correcting import unknown_before
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, Stopped, around, travel
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye, SightFailed, TableSeen
+from graspline.tasks.tidy.slips import slip_between
 
 # A thing this near to where one was given up is that one.
 _SAME_M = 0.03

@@ -118,8 +118,9 @@ def travel(
     speed: float = 1.0,
     touching: Touching = (),
 ) -> Generator[Request, Reply, Reply | Stopped]:
-    """Go to any of the goals (K, nu) around everything."""
-    start = last.command.position
+    """Go to any of the goals (K, nu) around everything, the base turned the short way."""
+    start, goals = last.command.position, goals.copy()
+    goals[:, 2] = start[2] + (goals[:, 2] - start[2] + np.pi) % (2 * np.pi) - np.pi
     path = yield from solved(go, robot, world, around, start, goals, _seed(last), speed, touching)
     if isinstance(path, str):
         return Stopped(why=path)

@@ -55,6 +55,7 @@ from graspline.tasks.tidy.moving import (
 )
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import BoardSeen, Eye
+from graspline.tasks.tidy.slips import slip_between
 
 Array = NDArray[np.float64]
 
@@ -353,6 +354,8 @@ def check_place(
 def placed_evidence(settings: Tidy, spot_m: Array, top_m: float, was: BoardSeen, now: BoardSeen) -> Evidence:
     """Where the thing and its neighbours are, against where they must be."""
     wanted, left = settings.placing, list(now.things)
+    # Where that is by the shelf as it is seen now: wheels may have slipped since.
+    spot_m = slip_between(was.house.shelf, now.house.shelf).point(spot_m)
     off, top = np.inf, np.nan
     if left:
         found = min(left, key=lambda each: float(np.linalg.norm(each.position_m[:2] - spot_m[:2])))

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Reply, asked, solved
 from graspline.machine.machine import Machine
-from graspline.machine.outcome import Gives, Outcome, Stage
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.perception.kept import is_new, moved_m
-from graspline.perception.solids import Solid
+from graspline.perception.solids import UNKNOWN, Solid
 from graspline.planning.whole_body import WholeBodyWorld
-from graspline.tasks.tidy.correcting import slip_between, unknown_before
+from graspline.tasks.tidy.correcting import is_alike, unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover
@@ -26,6 +26,7 @@ from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
 from graspline.tasks.tidy.setup import robot_setup
 from graspline.tasks.tidy.sight import Eye, TableSeen
+from graspline.tasks.tidy.slips import slip_between
 
 Array = NDArray[np.float64]
 
@@ -38,6 +39,7 @@ INPUTS = {
     "house": House,
     "settings": Tidy,
     "given_up": tuple[Solid, ...],
+    "at_first": tuple[TableSeen, ...],
     "delivered": int,
     "most": int,
 }
@@ -55,6 +57,20 @@ class Counted:
     """The most things there were in all, on the table and delivered."""
 
     most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AtFirst:
+    """The first look at the table, once there is one."""
+
+    at_first: tuple[TableSeen, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Known:
+    """The room as it was seen last."""
+
+    house: House
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +92,11 @@ def ask_then(settings: Tidy, grasp_object_name: str) -> Stage[Literal["placement
     return Outcome("handover" if answer == "handover" else "placement", about=grasp_object_name)
 
 
+def note_table(table_seen: TableSeen, at_first: tuple[TableSeen, ...]) -> Gives[Literal["noted"], AtFirst]:
+    """The table as it was before anything was touched, however often it is looked at later."""
+    return Gives("noted", AtFirst(at_first=at_first or (table_seen,)))
+
+
 def check_others(
     last: Reply,
     world: WholeBodyWorld,
@@ -83,17 +104,19 @@ def check_others(
     house: House,
     settings: Tidy,
     grip: Grip,
-    table_seen: TableSeen,
+    at_first: tuple[TableSeen, ...],
     grasp_object_bb: Solid,
     swept: Array,
-) -> Stage[Literal["kept", "disturbed", "unseen"]]:
+) -> Producing[Gives[Literal["kept"], Known] | Outcome[Literal["disturbed", "unseen"]]]:
     """Look back at the table: everything else stands where it stood, and nothing new lies there."""
     own = yield from solved(world.own_solids, last.readings.joints)
     now = yield from eye.table(last, house, (*own, grip.solid(last)))
     if not isinstance(now, TableSeen):
         return Outcome("unseen")
-    evidence = yield from solved(kept_evidence, world, settings, table_seen, now, grasp_object_bb, swept)
-    return Outcome("kept" if passes(evidence) else "disturbed", evidence, about=grip.name)
+    evidence = yield from solved(kept_evidence, world, settings, at_first[0], now, grasp_object_bb, swept)
+    if not passes(evidence):
+        return Outcome("disturbed", evidence, about=grip.name)
+    return Gives("kept", Known(house=now.house), evidence, about=grip.name)
 
 
 def kept_evidence(
@@ -103,10 +126,11 @@ def kept_evidence(
 
     Of what was hidden nobody knows where it stood; it may have been touched if the hand came near.
     """
-    # One that was found from aside may be seen from the front as something else.
     others = [each for each in was.things if each is not taken]
     if len(others) == len(was.things):
-        others = list(unknown_before([taken], others))
+        # It was found later, or from aside, and at first it may have been taken for something else.
+        same = [each for each in was.things if taken.name != UNKNOWN and is_alike(each, taken)]
+        others = [each for each in unknown_before([taken], others) if each not in same]
     moved = max((moved_m(each, was.sight, now.sight) for each in others), default=0.0)
     new = sum(is_new(each, was.sight, now.sight) for each in now.things)
     slip = slip_between(was.house.table, now.house.table)
@@ -128,6 +152,7 @@ def single_grasp(settings: Tidy) -> Machine:
         states={
             "find_grasp": find_grasp(settings),
             "execute_grasp": execute_grasp(settings),
+            "note_table": note_table,
             "check_others": check_others,
             "again": robot_setup(settings),
             "ask_then": ask_then,
@@ -135,7 +160,8 @@ def single_grasp(settings: Tidy) -> Machine:
             "handover": handover(settings),
         },
         table={
-            "find_grasp": {"end_find_grasp": "execute_grasp", "failed": End("nothing_found")},
+            "find_grasp": {"end_find_grasp": "note_table", "failed": End("nothing_found")},
+            "note_table": {"noted": "execute_grasp"},
             "execute_grasp": {
                 "execute_grasp_success": "check_others",
                 "failed_to_grasp": Retry(to="again", budget="rounds", otherwise=End("failed_to_grasp")),

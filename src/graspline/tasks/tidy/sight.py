@@ -26,6 +26,7 @@ from graspline.scenes.fittings import Fitting, Level
 from graspline.scenes.household import KNOWN, Item
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.slips import slip_between
 
 Array = NDArray[np.float64]
 
@@ -136,7 +137,9 @@ class Eye:
             return found
         table = _as_seen(house.table, "table", found.surface)
         things = standing_on(table, "table", found.solids)
-        return TableSeen(things=things, house=replace(house, table=table), view=found.view)
+        # If the table seems elsewhere, wheels have slipped, and the shelf seems elsewhere, too.
+        shelf = slip_between(house.table, table).fitting(house.shelf)
+        return TableSeen(things=things, house=replace(house, table=table, shelf=shelf), view=found.view)
 
     def board(self, last: Reply, house: House, board: str) -> Generator[Request, Reply, BoardSeen | None]:
         """What stands on a board of the shelf."""

@@ -66,6 +66,7 @@ def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[
         "settings": parameters,
         "object_to_grasp": parameters.object_to_grasp,
         "given_up": (),
+        "at_first": (),
         "delivered": 0,
         "most": 0,
         "force_thresh": parameters.handover.force_thresh,
