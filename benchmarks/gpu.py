@@ -102,7 +102,13 @@ def play(scenarios: list[Scenario], lanes: int, processes: int, device: str) -> 
     """All of them, from the first tick to the last."""
     spent, verdicts, wrong = Spent(), Counter[str](), 0
     for episode in play_together(
-        scenarios, lanes=lanes, processes=processes, device=device, keep_logs=False, spent=spent
+        scenarios,
+        lanes=lanes,
+        processes=processes,
+        device=device,
+        keep_logs=False,
+        spent=spent,
+        clock=time.perf_counter,
     ):
         verdicts[episode.verdict] += 1
         wrong += episode.false_success

@@ -6,7 +6,6 @@ hub steps all of them at once. Controls, sensors and configurations are in memor
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -188,7 +187,8 @@ class SharedEngine(Engine, Protocol):
 class Hub:
     """Steps an engine for processes that share its lanes, as long as any of them has lanes to step."""
 
-    def __init__(self, engine: SharedEngine) -> None:
+    def __init__(self, engine: SharedEngine, clock: Callable[[], float] = lambda: 0.0) -> None:
+        """With a clock it notes where its time goes."""
         model, count = engine.scene.model, engine.count
         self.engine = engine
         unnamed = Board(kind=engine.kind, memory="", lanes=count, nu=model.nu, nq=model.nq, sensors=model.nsensordata)
@@ -196,13 +196,13 @@ class Hub:
         self.board = replace(unnamed, memory=self._memory.name)
         self._controls, qpos, sensors, diverged = self.board.arrays(self._memory)
         engine.share(qpos, sensors, diverged)
-        self.spent = Spent()
+        self.spent, self._clock = Spent(), clock
 
     def tick(self, peers: Sequence[Peer], finished: Callable[[Any], None]) -> list[Peer]:
         """Hear every process, step, and answer; returns those that have not ended. What they finished is handed on."""
-        began = time.perf_counter()
+        began = self._clock()
         turns = [(peer, peer.connection.recv()) for peer in peers]
-        heard = time.perf_counter()
+        heard = self._clock()
         left = [(peer, turn) for peer, turn in turns if turn is not None]
         for peer, turn in left:
             for result in turn.finished:
@@ -210,13 +210,13 @@ class Hub:
             for call in turn.calls:
                 self._do(peer.first + call.lane, call)
         lanes = np.concatenate([peer.first + turn.lanes for peer, turn in left]) if left else np.zeros(0, np.intp)
-        told = time.perf_counter()
+        told = self._clock()
         diverged = bool(len(lanes)) and self.engine.step(self._controls[lanes], lanes)
-        stepped = time.perf_counter()
+        stepped = self._clock()
         for peer, turn in left:
             if len(turn.lanes):
                 peer.connection.send(diverged)
-        self.spent.add(heard - began, told - heard, stepped - told, time.perf_counter() - stepped)
+        self.spent.add(heard - began, told - heard, stepped - told, self._clock() - stepped)
         return [peer for peer, _ in left]
 
     def _do(self, lane: int, call: Call) -> None:

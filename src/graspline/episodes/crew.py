@@ -68,18 +68,19 @@ def play_together(
     limit_s: float = float("inf"),
     stop: Callable[[], bool] = lambda: False,
     spent: Spent | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[Episode]:
     """Play scenarios of one task on a GPU, in so many lanes and processes, and yield each when it is finished.
 
     Logs are most of what an episode is made of; without them it comes sooner. When `stop` turns true, what is under way
-    is given up.
+    is given up. By a clock it is told where the time went.
     """
     if not scenarios:
         return
     processes = max(1, min(processes, lanes, len(scenarios)))
     each = max(1, min(lanes, len(scenarios)) // processes)
     done = list[Episode]()
-    hub = Hub(open_gpu_engine(shared_scene(scenarios), each * processes, device))
+    hub = Hub(open_gpu_engine(shared_scene(scenarios), each * processes, device), clock)
     mates = list[_Mate]()
     try:
         for number in range(processes):

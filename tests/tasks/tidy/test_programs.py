@@ -26,6 +26,7 @@ from graspline.tasks.tidy.programs import (
     clear_table,
     kept_evidence,
     machine_of,
+    note_table,
     route,
     single_grasp,
     tidy,
@@ -195,7 +196,7 @@ class TestCheckOthers:
 
     def asked(self, eye: Any) -> tuple[list[Any], Any]:
         world, grip = collision_world(), grip_of(CAN)
-        return drive(check_others(answer(READY), world, eye, HOUSE, SETTINGS, grip, self.WAS, CAN, SWEPT))
+        return drive(check_others(answer(READY), world, eye, HOUSE, SETTINGS, grip, (self.WAS,), CAN, SWEPT))
 
     def outcome(self, look: Any) -> Any:
         return self.asked(sees(look))[1]
@@ -299,3 +300,9 @@ def test_others_that_were_disturbed_end_the_program_before_anything_is_delivered
         "unseen": End("table_unseen"),
     }
     assert not {"disturbed_others", "table_unseen"} & set(single_grasp(SETTINGS).successes)
+
+
+def test_the_table_is_held_against_how_it_was_before_anything_was_touched() -> None:
+    first, later = table(CAN, JUICE), table(JUICE)
+    assert note_table(first, ()).data.at_first == (first,)
+    assert note_table(later, (first,)).data.at_first == (first,)

@@ -95,7 +95,12 @@ class TestSides:
         off = np.array(seen.house.table.position_m) - np.array(TABLE.position_m)
         # Sides are off along where they are now, and the table is taken to where it was first.
         np.testing.assert_allclose(np.linalg.norm(off[:2]), np.hypot(0.02, 0.01), atol=1e-3)
-        assert seen.house.shelf is HOUSE.shelf
+
+    def test_the_shelf_is_as_far_off_as_the_table(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        seen, _ = looked(monkeypatch, surface((0.02, 0.02), (-0.01, -0.01), turn_rad=0.05))
+        apart, meant = (house.table.in_own_frame(np.array(house.shelf.position_m)) for house in (seen.house, HOUSE))
+        np.testing.assert_allclose(apart, meant, atol=1e-9)
+        assert seen.house.shelf.yaw_rad - seen.house.table.yaw_rad == pytest.approx(SHELF.yaw_rad - TABLE.yaw_rad)
 
 
 class TestSightOfALook:

@@ -129,8 +129,12 @@ def kept_evidence(
     others = [each for each in was.things if each is not taken]
     if len(others) == len(was.things):
         # It was found later, or from aside, and at first it may have been taken for something else.
-        same = [each for each in was.things if taken.name != UNKNOWN and is_alike(each, taken)]
-        others = [each for each in unknown_before([taken], others) if each not in same]
+        others = list(unknown_before([taken], others))
+    if len(others) == len(was.things) and taken.name != UNKNOWN:
+        # It was moved before it was taken.
+        alike = [each for each in was.things if is_alike(each, taken)]
+        nearest = min(alike, key=lambda each: float(np.linalg.norm(each.position_m - taken.position_m)), default=None)
+        others = [each for each in others if each is not nearest]
     moved = max((moved_m(each, was.sight, now.sight) for each in others), default=0.0)
     new = sum(is_new(each, was.sight, now.sight) for each in now.things)
     slip = slip_between(was.house.table, now.house.table)
