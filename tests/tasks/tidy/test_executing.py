@@ -18,23 +18,14 @@ from graspline.motion.guards import BothPadsTouch, ForceAbove, HoldLost, Trackin
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
+from graspline.scenes.fittings import TABLE
 from graspline.scenes.household import item_of
-from graspline.tasks.tidy.correcting import Slip
-from graspline.tasks.tidy.executing import (
-    approach,
-    back_off,
-    close,
-    execute_grasp,
-    first_reach,
-    leave,
-    lift,
-    look_again,
-    plan_grasp,
-    reach_in,
-    sort_poses,
-)
+from graspline.tasks.tidy.executing import back_off, close, execute_grasp, leave, lift
+from graspline.tasks.tidy.grasp_plans import first_reach, plan_grasp, sort_poses
 from graspline.tasks.tidy.moving import around
+from graspline.tasks.tidy.nearing import approach, go_round, look_again, look_round, reach_in
 from graspline.tasks.tidy.sight import SightFailed, TableSeen
+from graspline.tasks.tidy.slips import Slip
 from graspline.tasks.tidy.task import collision_world
 
 from .stagecraft import (
@@ -430,3 +421,42 @@ def test_a_thing_not_seen_again_is_taken_where_it_was_seen_and_one_in_the_way_co
     table = execute_grasp(SETTINGS).table["look_again"]
     assert (table["seen"], table["unseen"]) == ("reach_in", "reach_in")
     assert table["in_the_way"] == Retry(to="plan_grasp", budget="grasps", otherwise=End("failed_to_grasp"))
+
+
+class TestGoRound:
+    """What is taken from another side of the table is looked at from there first."""
+
+    def test_one_that_is_taken_from_far_away_is_far(self) -> None:
+        start = READY.copy()
+        start[0] -= 1.5
+        todo = tuple(order(HSR, poses_of(CAN), start))
+        _, outcome = drive(plan_grasp(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (CAN,), CAN, todo, ()))
+        assert outcome.name == "far"
+
+    def test_the_robot_stops_beside_that_side_and_looks_at_the_middle(self) -> None:
+        reach = replace(reached(), at=reached().at.copy())
+        reach.at[:2] = TABLE.in_world((0.9, 0.1, 0.0))[:2]
+        asked, outcome = drive(
+            go_round(answer(READY), HSR, collision_world(), HOUSE, (CAN, NEIGHBOUR), reach), played()
+        )
+        assert outcome.name == "there"
+        end = asked[-1].path.positions[-1]
+        x, y = TABLE.in_own_frame(end[:2])
+        assert x > TABLE.levels[0].half_extents_m[0] + 0.5
+        assert abs(y) < 0.01
+        camera, rotation = hsr.head_camera(end)
+        middle = TABLE.in_world((0.0, 0.0, TABLE_M)) - camera
+        assert -rotation[:, 2] @ middle / np.linalg.norm(middle) > 0.999
+
+    def test_grasps_are_where_the_thing_is_seen_from_there(self) -> None:
+        poses = hand_poses(CAN, item_of(CAN.name).grasps)
+        look = TableSeen(things=(SLIP.solid(CAN), SLIP.solid(NEIGHBOUR)), house=HOUSE)
+        _, outcome = drive(look_round(answer(READY), sees(look), HOUSE, (CAN, NEIGHBOUR), CAN, poses))
+        assert outcome.name == "seen"
+        np.testing.assert_allclose(outcome.data.grasp_object_bb.position_m, SLIP.solid(CAN).position_m, atol=1e-9)
+        for found, meant in zip(outcome.data.grasp_poses, poses, strict=True):
+            np.testing.assert_allclose(found.position_m, SLIP.point(meant.position_m), atol=1e-9)
+
+    def test_if_nothing_is_seen_again_what_was_believed_stays(self) -> None:
+        _, outcome = drive(look_round(answer(READY), sees(None), HOUSE, (CAN,), CAN, ()))
+        assert outcome.name == "unseen"

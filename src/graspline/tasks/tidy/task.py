@@ -29,8 +29,8 @@ from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task, Thing
 from graspline.tasks.tidy.alone import given_alone, problems_alone, start_holding
 from graspline.tasks.tidy.annotation import Annotator
 from graspline.tasks.tidy.areas import areas_of
-from graspline.tasks.tidy.executing import first_reach
 from graspline.tasks.tidy.goal import board_of, is_held, judge, stands_on
+from graspline.tasks.tidy.grasp_plans import first_reach
 from graspline.tasks.tidy.handing import DEFAULT_THRESH_N, LEAST_THRESH_N
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.layout import sample

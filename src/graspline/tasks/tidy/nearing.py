@@ -1,0 +1,153 @@
+"""ExecuteGrasp on its way to a thing: round the table if it is far, there, another look, and in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.execution.requests import Motion, Reply, solved
+from graspline.grasping.hand_poses import HandPose
+from graspline.grasping.reaching import (
+    Reach,
+    in_the_way,
+)
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.motion.guards import ForceAbove
+from graspline.motion.waypoints import through
+from graspline.perception.solids import Solid
+from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.robot import Robot
+from graspline.tasks.tidy.correcting import shown_since, slip_of, slip_since
+from graspline.tasks.tidy.grasp_plans import grasp_query, inwards_m
+from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.moving import (
+    BLOCKED,
+    Stopped,
+    around,
+    looking_from,
+    play,
+    straight,
+    travel,
+)
+from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.sight import Eye, TableSeen
+
+Array = NDArray[np.float64]
+
+# A finger that stands on something feels this.
+_BUMP_N = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SeenRound:
+    """Things, and the grasps of one, where they were seen from another side of the table."""
+
+    things: tuple[Solid, ...]
+    grasp_object_bb: Solid
+    grasp_poses: tuple[HandPose, ...]
+    house: House
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Corrected:
+    """The same plans and the same things, where they were seen from close by, and what was not seen before."""
+
+    todo: tuple[tuple[HandPose, Array], ...]
+    reach: Reach
+    things: tuple[Solid, ...]
+    grasp_object_bb: Solid
+    house: House
+
+
+def go_round(
+    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Solid, ...], reach: Reach
+) -> Stage[Literal["there", "blocked"]]:
+    """To the side of the table that the thing is taken from, with a view of all of it."""
+    goal = looking_from(robot, house.table, reach.at[:2])
+    reply = yield from travel(last, robot, world, around(house, things), goal[None])
+    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
+
+
+def look_round(
+    last: Reply,
+    eye: Eye,
+    house: House,
+    things: tuple[Solid, ...],
+    grasp_object_bb: Solid,
+    grasp_poses: tuple[HandPose, ...],
+) -> Producing[Gives[Literal["seen"], SeenRound] | Outcome[Literal["unseen"]]]:
+    """The same things from there, and others that were hidden."""
+    seen = yield from eye.table(last, house)
+    slip = slip_since(things, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
+    if slip is None or not isinstance(seen, TableSeen):
+        return Outcome("unseen", about=grasp_object_bb.name)
+    own = slip_of(slip, grasp_object_bb, seen)
+    moved = {each: (own if each is grasp_object_bb else slip).solid(each) for each in things}
+    found = SeenRound(
+        things=(*moved.values(), *shown_since(tuple(moved.values()), seen)),
+        grasp_object_bb=moved[grasp_object_bb],
+        grasp_poses=tuple(own.pose(pose) for pose in grasp_poses),
+        house=slip.house(house),
+    )
+    return Gives("seen", found, slip.told, about=grasp_object_bb.name)
+
+
+def approach(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["there", "blocked"]]:
+    """Along the planned way to before the thing."""
+    reply = yield from play(robot, Motion("approach", reach.way, guards=(BLOCKED,)))
+    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
+
+
+def look_again(
+    last: Reply,
+    robot: Robot,
+    world: WholeBodyWorld,
+    eye: Eye,
+    house: House,
+    settings: Tidy,
+    things: tuple[Solid, ...],
+    grasp_object_bb: Solid,
+    todo: tuple[tuple[HandPose, Array], ...],
+    reach: Reach,
+) -> Producing[Gives[Literal["seen", "in_the_way"], Corrected] | Outcome[Literal["unseen"]]]:
+    """From close by: wheels have slipped on the way, and what was believed then is off by as much."""
+    own = yield from solved(world.own_solids, last.readings.joints)
+    seen = yield from eye.table(last, house, own)
+    slip = slip_since(things, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
+    if slip is None or not isinstance(seen, TableSeen):
+        return Outcome("unseen", about=grasp_object_bb.name)
+    one = slip_of(slip, grasp_object_bb, seen)
+    moved = {each: (one if each is grasp_object_bb else slip).solid(each) for each in things}
+    more = shown_since(tuple(moved.values()), seen)
+    target = moved[grasp_object_bb]
+    corrected = Corrected(
+        todo=one.todo(todo),
+        reach=one.reach(reach),
+        things=(*moved.values(), *more),
+        grasp_object_bb=target,
+        house=slip.house(house),
+    )
+    if more:
+        among = around(corrected.house, corrected.things)
+        query = grasp_query(robot, settings, among, target, last.command.position, corrected.reach.pose, seed=0)
+        if (yield from solved(in_the_way, world, query, corrected.reach)):
+            return Gives("in_the_way", corrected, slip.told, about=grasp_object_bb.name)
+    return Gives("seen", corrected, slip.told, about=grasp_object_bb.name)
+
+
+def reach_in(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[Literal["around", "blocked"]]:
+    """Straight in until the thing is between the fingers, from where the way in begins."""
+    way = inwards_m(settings, reach.pose)
+    bump = ForceAbove(force_n=_BUMP_N, for_s=0.03)
+    here = last.command.position
+    if not np.array_equal(here, reach.before):
+        path = through(robot, np.stack([here, reach.before]), speed=0.5)
+        reply = yield from play(robot, Motion("correct", path, guards=(BLOCKED, bump)))
+        if isinstance(reply, Stopped):
+            return Outcome("blocked", reply.evidence)
+        last = reply
+    reply = yield from straight(last, robot, way, (bump,), name="reach", speed=0.5)
+    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("around")
