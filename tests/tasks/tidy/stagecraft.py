@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.layout import Readings, layout_of
-from graspline.execution.requests import Ask, Look, Motion, Reply, Solve
+from graspline.execution.requests import Announce, Ask, Look, Motion, Reply, Solve
 from graspline.grasping.hand_poses import HandPose, hand_poses
 from graspline.grasping.reaching import held_of, tool_of
 from graspline.kinematics import hsr
@@ -140,6 +140,8 @@ def played(*, by: Mapping[str, type] | None = None, **feels: Any) -> Callable[[A
                 return answer(now, value=BLACK, **feels)
             case Ask():
                 return answer(now, value=request.default, **feels)
+            case Announce():
+                return answer(now, **feels)
         assert isinstance(request, Motion)
         if request.name not in ending:
             now = at_rest(request.path.end)

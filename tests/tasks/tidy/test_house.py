@@ -24,7 +24,7 @@ def test_everything_that_could_be_hit_is_there_once() -> None:
 def test_what_nobody_looks_at_before_it_is_passed_is_less_sure() -> None:
     sigmas = {each.name: each.position_sigma_m for each in HOUSE.solids}
     unsure = {name for name, sigma in sigmas.items() if sigma > 0}
-    assert unsure == {name for name in sigmas if "leg" in name or "wall" in name}
+    assert unsure == {name for name in sigmas if "leg" in name or "wall" in name} | {"shelf_left", "shelf_right"}
     assert max(sigmas.values()) < 0.03
 
 

@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 
 from graspline.evidence import Evidence, at_least, at_most
-from graspline.execution.requests import Reply, solved
+from graspline.execution.happenings import Targeted
+from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.hand_poses import HandPose, hand_poses
 from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
-from graspline.perception.solids import Solid
+from graspline.perception.solids import UNKNOWN, Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.annotated_grasps import WIDEST_M
@@ -103,8 +104,10 @@ def look_from_aside(
 
 def choose(
     last: Reply, things: tuple[Solid, ...], object_to_grasp: str, given_up: tuple[Solid, ...]
-) -> Gives[Literal["chosen"], Chosen] | Outcome[Literal["empty", "not_there"]]:
+) -> Producing[Gives[Literal["chosen"], Chosen] | Outcome[Literal["empty", "not_there"]]]:
     """The thing of that name, or the closest; one that was given up only if there is no other."""
+    if object_to_grasp:
+        yield Announce(Targeted(object_to_grasp))
     if not things:
         return Outcome("empty", (at_least("things", 0, 1),))
     named = [each for each in things if not object_to_grasp or each.name == object_to_grasp]
@@ -117,6 +120,8 @@ def choose(
         return tried, float(np.linalg.norm(thing.position_m[:2] - base))
 
     found = min(named, key=rank)
+    if found.name != UNKNOWN:
+        yield Announce(Targeted(found.name))
     return Gives("chosen", Chosen(grasp_object_bb=found, grasp_object_name=found.name), about=found.name)
 
 

@@ -11,8 +11,8 @@ from graspline.perception.solids import Solid
 from graspline.scenes.fittings import Fitting, Slab
 from graspline.scenes.room import WALL_X_M, WALL_Y_M
 
-# What nobody looks at before it is passed stands where it is believed to be to within this.
-_SIGMAS_M = {"leg": 0.012, "wall": 0.015}
+# What is not looked at before it is passed stands where it is believed to within this; of a shelf only boards are seen.
+_SIGMAS_M = {"leg": 0.012, "wall": 0.015, "shelf_left": 0.004, "shelf_right": 0.004}
 _BELOW_TOP_M = 0.05
 Array = NDArray[np.float64]
 
