@@ -90,6 +90,7 @@ def test_an_episode_as_plain_values_has_the_documented_keys_and_is_json(episodes
             "retries",
             "sim_time_s",
             "state_hash",
+            "engine",
             "transitions",
             "evidence",
             "truth",

@@ -78,7 +78,7 @@ def run(
       graspline run lift-cube --fault drop@lift+0.3 --json
       graspline run lift-cube --set perception.position_sigma_m=0.003
       graspline run oranges --randomize lighting,camera --video out/varied.mp4
-      graspline run lift-cube --engine gpu --lanes 4096 --episodes 100000
+      graspline run lift-cube --engine auto --episodes 20
     """
     kind = chosen(engine, _tell)
     faults = tuple(fault or ())
