@@ -243,9 +243,9 @@ class WarpEngine:
             return waiting.astype(float)
         return self._arrays[name][lane : lane + 1].numpy()[0].astype(float)
 
-    def change(self, lane: int, rows: Mapping[str, Singles]) -> None:
+    def change(self, lane: int, model_rows: Mapping[str, Singles]) -> None:
         """New rows of a lane's model."""
-        for field, row in rows.items():
+        for field, row in model_rows.items():
             self._model_rows.setdefault(field, {})[lane] = row
 
     def _flush(self) -> None:
