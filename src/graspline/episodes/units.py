@@ -28,7 +28,8 @@ def joint_names(robot: Robot) -> tuple[str, ...]:
 class Units:
     """One robot's joints in one convention.
 
-    `degrees` measures body joints in degrees from the model's zero, which is the middle of the calibrated range;
+    `degrees` measures body joints in degrees from the model's zero, which is the middle of the calibrated range, and
+    those that slide in millimetres;
     `normalized` runs from -100 to 100 over the range. The gripper is 0 shut and 100 open in both.
     """
 
@@ -46,7 +47,7 @@ class Units:
 
 def units_of(robot: Robot, convention: Convention) -> Units:
     lower, upper = robot.limits.lower, robot.limits.upper
-    scale, offset = np.full(len(lower), np.degrees(1.0)), np.zeros(len(lower))
+    scale, offset = np.where(robot.sliding, 1000.0, np.degrees(1.0)), np.zeros(len(lower))
     if convention == "normalized":
         scale = 200 / (upper - lower)
         offset = -100 - scale * lower

@@ -25,9 +25,11 @@ class JointsTab:
     def __init__(self, controls: Controls, robot: Robot) -> None:
         self._controls, self._robot = controls, robot
         self._touched_s = -np.inf
-        self._followed = np.degrees(robot.home)
+        # Degrees, and millimetres where a joint slides.
+        self._scale = np.where(robot.sliding, 1000.0, np.degrees(1.0))
+        self._followed = self._scale * robot.home
         gui, give = controls.gui, controls.give
-        with gui.add_folder("Joints (°)"):
+        with gui.add_folder("Joints (°, mm)" if robot.slides else "Joints (°)"):
             self._sliders = [self._slider(index) for index in range(len(robot.joints))]
         controls.buttons(
             "Jaw, full range",
@@ -45,7 +47,7 @@ class JointsTab:
         if now_s() - self._touched_s < _IN_HAND_S:
             return
         # They follow the arm when it moves, and at no other time: a person's change is not overwritten.
-        angles = np.degrees(snapshot.command_rad)
+        angles = self._scale * snapshot.command_rad
         for index in np.flatnonzero(np.abs(angles - self._followed) >= _STEP_DEG / 2):
             slider = self._sliders[index]
             slider.value = round(float(np.clip(angles[index], slider.min, slider.max)), 1)
@@ -53,13 +55,13 @@ class JointsTab:
 
     def _slider(self, index: int) -> Any:
         robot = self._robot
-        low, high = np.degrees([robot.limits.lower[index], robot.limits.upper[index]])
+        low, high = self._scale[index] * np.array([robot.limits.lower[index], robot.limits.upper[index]])
         slider = self._controls.gui.add_slider(
             robot.joints[index],
             min=float(np.ceil(low * 10) / 10),
             max=float(np.floor(high * 10) / 10),
             step=_STEP_DEG,
-            initial_value=round(float(np.degrees(robot.home[index])), 1),
+            initial_value=round(float(self._scale[index] * robot.home[index]), 1),
         )
         slider.on_update(by_person(lambda: self._jog(index)))
         return self._controls.hold(slider)
@@ -68,7 +70,7 @@ class JointsTab:
         """Go where this slider stands; the other joints stay where they are going."""
         now = self._controls.helm.session.snapshot
         # Sliders show tenths of a degree; a joint that nobody touched keeps its exact angle.
-        angles = np.array([np.radians(each.value) for each in self._sliders])
+        angles = np.array([each.value for each in self._sliders]) / self._scale
         fresh = now_s() - self._touched_s >= _IN_HAND_S
         goal = np.where(np.arange(len(angles)) == index, angles, now.command_rad if fresh else angles)
         self._touched_s = now_s()

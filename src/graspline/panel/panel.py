@@ -16,6 +16,7 @@ from graspline.panel.board import Board
 from graspline.panel.helm import Helm
 from graspline.panel.page import Page
 from graspline.panel.world import World
+from graspline.robots.hsr import HSR
 from graspline.robots.so101 import SO101
 from graspline.robots.ur5e import UR5E
 
@@ -27,6 +28,7 @@ _WORDS_EVERY = 3
 _LOOKS = {
     SO101.name: ((0.55, -0.45, 0.42), (0.16, 0.0, 0.08)),
     UR5E.name: ((1.55, -1.0, 1.05), (0.3, 0.05, 0.05)),
+    HSR.name: ((-1.7, -2.2, 2.1), (0.7, 0.3, 0.6)),
 }
 _WIDTH_PX = 460.0
 

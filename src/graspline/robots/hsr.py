@@ -292,6 +292,7 @@ def hsr(base_acceleration_m_s2: float = 0.8) -> Robot:
         pads=PADS,
         paints=tuple(COLOURS),
         add_to=add_hsr,
+        slides=("base_x", "base_y", "arm_lift"),
     )
 
 

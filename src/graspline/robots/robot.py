@@ -97,6 +97,13 @@ class Robot:
     # What it is painted with; the visible geoms are named BODY_PAINT.
     paints: tuple[str, ...]
     add_to: Callable[[mujoco.MjSpec], None]
+    # Joints that slide, in metres; all others turn.
+    slides: tuple[str, ...] = ()
+
+    @property
+    def sliding(self) -> NDArray[np.bool_]:
+        """(nu,): which joints slide."""
+        return np.isin(self.joints, self.slides)
 
     @property
     def dt_s(self) -> float:
