@@ -14,7 +14,7 @@ from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.perception.kept import is_new, moved_m
-from graspline.perception.solids import UNKNOWN, Solid
+from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.tasks.tidy.correcting import is_alike, unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
@@ -130,7 +130,7 @@ def kept_evidence(
     if len(others) == len(was.things):
         # It was found later, or from aside, and at first it may have been taken for something else.
         others = list(unknown_before([taken], others))
-    if len(others) == len(was.things) and taken.name != UNKNOWN:
+    if len(others) == len(was.things):
         # It was moved before it was taken.
         alike = [each for each in was.things if is_alike(each, taken)]
         nearest = min(alike, key=lambda each: float(np.linalg.norm(each.position_m - taken.position_m)), default=None)
