@@ -202,7 +202,7 @@ class TestInTheWay:
 class TestRoom:
     """How near straight ways come to a post; the base, a drum of 0.215 m, comes along."""
 
-    def reason(self, where: str, gap_m: float, *, leaving: bool = False, clearance_m: float = CLEARANCE_M) -> str:
+    def reason(self, where: str, gap_m: float, *, leaving: str = "", clearance_m: float = CLEARANCE_M) -> str:
         """With a post so far ahead of the drum, behind it, or beside half of its way."""
         pose, postures = order(HSR, POSES, HSR.home)[0]
         at = HSR.home.copy()
@@ -212,8 +212,10 @@ class TestRoom:
         x, y, _ = (
             at[:3] * [1, 1, 0] + (0.215 + gap_m + 0.02) * aside + (0.05 * ahead if where == "beside" else 0)
         ).tolist()
-        around = Surroundings(solids=(thing("post", (x, y, 0.09), (0.02, 0.02, 0.05), "cylinder"),))
-        onwards = (Step(way_m=0.1 * ahead, around=around, leaving=leaving),)
+        post = thing("post", (x, y, 0.09), (0.02, 0.02, 0.05), "cylinder")
+        other = thing("other", (9.0, y, 0.09), (0.02, 0.02, 0.05), "cylinder")
+        left = tuple(each for each in (post, other) if each.name == leaving)
+        onwards = (Step(way_m=0.1 * ahead, around=Surroundings(solids=(post, other)), leaving=left),)
         nothing = Step(way_m=np.zeros(3), around=Surroundings(solids=()))
         asked = replace(query(), inwards=nothing, onwards=onwards, clearance_m=clearance_m)
         return in_the_way(world(), asked, Reach(pose=pose, at=at, before=at, way=straight_path(HSR, at, 0.01 * UP)))
@@ -225,11 +227,12 @@ class TestRoom:
 
     def test_who_is_leaving_may_stay_as_near_as_he_was(self) -> None:
         assert self.reason("behind", 0.003) == "base_bumper would meet post"
-        assert self.reason("behind", 0.003, leaving=True) == ""
+        assert self.reason("behind", 0.003, leaving="post") == ""
+        assert self.reason("behind", 0.003, leaving="other") == "base_bumper would meet post"
 
     def test_who_is_leaving_may_not_come_closer(self) -> None:
-        assert self.reason("ahead", 0.003, leaving=True) == "base_bumper would meet post"
-        assert self.reason("ahead", 0.05, leaving=True) == "base_bumper would meet post"
+        assert self.reason("ahead", 0.003, leaving="post") == "base_bumper would meet post"
+        assert self.reason("ahead", 0.05, leaving="post") == "base_bumper would meet post"
 
 
 class TestGo:

@@ -83,15 +83,14 @@ class Refused:
 class Step:
     """A straight way of the hand, (3,) in O, among these surroundings; what may be touched on it, and by what.
 
-    The hand is as wide as before, or opens to `jaw_rad` first. Where it is `leaving`, it may stay as near to things as
-    it was.
+    The hand is as wide as before, or opens to `jaw_rad` first. To what it is `leaving` it may stay as near as it was.
     """
 
     way_m: Array
     around: Surroundings
     touching: Touching = ()
     jaw_rad: float | None = None
-    leaving: bool = False
+    leaving: tuple[Solid, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -208,8 +207,14 @@ def _straight(world: WholeBodyWorld, step: Step, here: Array, clearance_m: float
     rows, possible = hsr.straight(here, step.way_m)
     if not possible.all():
         return ""
-    start = here if step.leaving else None
-    world.set(step.around.solids, step.around.held, ignore=step.touching, start=start, clearance_m=clearance_m)
+    world.set(
+        step.around.solids,
+        step.around.held,
+        ignore=step.touching,
+        start=here if step.leaving else None,
+        leaving=step.leaving,
+        clearance_m=clearance_m,
+    )
     collision = world.first_collision(world.samples(rows))
     if collision is not None:
         return f"{collision.robot_part} would meet {collision.touched}"

@@ -86,6 +86,7 @@ class WholeBodyWorld:
         *,
         ignore: Collection[tuple[Part, Solid]] = (),
         start: Array | None = None,
+        leaving: Collection[Solid] | None = None,
         clearance_m: float | None = None,
     ) -> None:
         """Put solids where they are believed to be, to be kept clear of by the world's own clearance or by this one.
@@ -93,7 +94,7 @@ class WholeBodyWorld:
         From what may be elsewhere the robot keeps two sigmas farther away. The pairs in `ignore` may touch.
 
         What is closer than the clearance when the robot is at `start`, (nu,), and does not touch it, may come as close
-        as that: a robot that stands beside something must be able to leave.
+        as that: a robot that stands beside something must be able to leave. With `leaving` that holds for these alone.
         """
         if len(solids) > len(self._slots):
             raise WiringError(f"{len(solids)} solids in a collision world with {len(self._slots)} slots")
@@ -114,7 +115,7 @@ class WholeBodyWorld:
         self._hold(held)
         _gather_bits(model)
         if start is not None:
-            self._let_leave(start)
+            self._let_leave(start, leaving)
 
     def _stand(self, geom: int, solid: Solid) -> None:
         """Put a solid into a slot."""
@@ -128,13 +129,16 @@ class WholeBodyWorld:
         # Bodies that are farther apart than theirs are not looked at; each of these has one geom.
         self._model.body_margin[self._model.geom_bodyid[geoms]] = clearance_m
 
-    def _let_leave(self, start: Array) -> None:
-        """Keep no farther from anything than the robot is at the start."""
+    def _let_leave(self, start: Array, leaving: Collection[Solid] | None) -> None:
+        """Keep no farther from these, or from anything, than the robot is at the start."""
         if self.free(start):
             return
-        contact = self._data.contact
+        contact, left = self._data.contact, self._others
+        if leaving is not None:
+            slots = zip(self._slots.tolist(), self._standing, strict=True)
+            left = {geom for geom, solid in slots if any(solid is each for each in leaving)}
         for pair, distance_m in zip(contact.geom.tolist(), contact.dist.tolist(), strict=True):
-            near = list(self._others.intersection(pair))
+            near = list(left.intersection(pair))
             if distance_m > 0:
                 self._model.geom_margin[near] = np.minimum(self._model.geom_margin[near], _LEFT * distance_m)
 

@@ -246,14 +246,15 @@ def _query(
     carrying_it = around(house, seen.things, grip.held)
     board = next(solid for solid in carrying_it.solids if solid.name == seen.name)
     placed = placed_solid(grip, pose, spot_m)
-    left = Surroundings(solids=(*carrying_it.solids, *parts_of(placed)))
+    parts = parts_of(placed)
+    left = Surroundings(solids=(*carrying_it.solids, *parts))
     return ReachQuery(
         start=start,
         jaw_rad=float(start[-1]),
         inwards=Step(way_m=inwards, around=carrying_it, touching=()),
         onwards=(
             Step(way_m=-settings.placing.above_m * UP, around=carrying_it, touching=(("held", board),)),
-            Step(way_m=-inwards, around=left, jaw_rad=released_rad(robot, grip), leaving=True),
+            Step(way_m=-inwards, around=left, jaw_rad=released_rad(robot, grip), leaving=parts),
         ),
         seed=0,
     )
