@@ -52,9 +52,10 @@ def main() -> None:
     parameters = build(Tidy, None, arguments.set)
     seeds = range(arguments.seed, arguments.seed + arguments.runs)
     scenarios = [Scenario(task=task, parameters=parameters, seed=seed) for seed in seeds]
-    scene, found, succeeded = task.scene(parameters), Counter[str](), 0
+    scene, found, succeeded, wrong = task.scene(parameters), Counter[str](), 0, 0
     for episode in run_scenarios(scenarios, lanes=arguments.lanes, record_states=True):
         succeeded += episode.succeeded
+        wrong += episode.false_success
         touches = list(unplanned(scene, episode))
         for touch in touches:
             found[f"{touch.robot_part} at {touch.other}"] += 1
@@ -63,7 +64,7 @@ def main() -> None:
                 f"{touch.t_s:.2f} s, {touch.state}",
                 flush=True,
             )
-    print(f"{succeeded} of {len(scenarios)} succeeded; {sum(found.values())} unplanned contacts")
+    print(f"{succeeded} of {len(scenarios)} succeeded, {wrong} falsely; {sum(found.values())} unplanned contacts")
     for what, count in found.most_common():
         print(f"  {count} {what}")
 

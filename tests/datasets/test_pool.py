@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
-from graspline.datasets.pool import Failure, LocalPool, environment, filled, raise_failure
+from graspline.datasets.pool import Failure, LocalPool, filled, raise_failure
 from graspline.datasets.recording import Recording
 from graspline.datasets.work import Attempts, attempt
+from graspline.episodes.processes import environment
 from graspline.errors import EnvironmentProblem, InputError
 
 from .conftest import cube_settings

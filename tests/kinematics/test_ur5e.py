@@ -241,12 +241,14 @@ def test_one_rotation_serves_all_positions() -> None:
     assert one.joints_rad.tobytes() == each.joints_rad.tobytes()
 
 
-def rows_alone(function: Callable[..., tuple[Any, ...]], *arrays: Array) -> None:
+def rows_alone(function: Callable[..., tuple[Any, ...]], *arrays: Array) -> bool:
+    """Whether each row gives the bits alone that it gives among the others."""
     together = function(*arrays)
-    for row in range(len(arrays[0])):
-        alone = function(*(each[row : row + 1] for each in arrays))
-        for part, whole in zip(alone, together, strict=True):
-            assert np.ascontiguousarray(part).tobytes() == np.ascontiguousarray(whole[row : row + 1]).tobytes()
+    return all(
+        np.ascontiguousarray(part).tobytes() == np.ascontiguousarray(whole[row : row + 1]).tobytes()
+        for row in range(len(arrays[0]))
+        for part, whole in zip(function(*(each[row : row + 1] for each in arrays)), together, strict=True)
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -265,9 +267,9 @@ def test_each_row_has_the_bits_it_has_alone(count: int, seed: int) -> None:
         found = solve(position, rotation, prefer_rad=prefer)
         return found.joints_rad, found.inside_m, found.beyond_m, *nearest_branch(found, start)
 
-    rows_alone(solved, position, rotation, prefer, start)
-    rows_alone(forward, joints)
-    rows_alone(lambda yaw: (straight_down(yaw),), prefer)
+    assert rows_alone(solved, position, rotation, prefer, start)
+    assert rows_alone(forward, joints)
+    assert rows_alone(lambda yaw: (straight_down(yaw),), prefer)
 
 
 @pytest.mark.parametrize("wrist_2", [0.0, np.pi, 1e-12, -1e-12])

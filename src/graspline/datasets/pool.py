@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
-import signal
 import threading
 import traceback
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 from graspline.datasets.work import ENVIRONMENT, Order, do
+from graspline.episodes.processes import deaf_to_interrupts, environment
 from graspline.errors import EnvironmentProblem, GrasplineError
 
 # An order that has cost so many workers their lives is the cause, not the victim.
@@ -69,7 +67,7 @@ class _Worker:
         self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
         self.ticket: int | None = None
         try:
-            with environment(ENVIRONMENT), _deaf_to_interrupts():
+            with environment(ENVIRONMENT), deaf_to_interrupts():
                 self.process.start()
         except BaseException:
             self.end()
@@ -173,57 +171,6 @@ class LocalPool:
             )
         self._waiting.appendleft(worker.ticket)
         self._workers[self._workers.index(worker)] = _Worker()
-
-
-@contextlib.contextmanager
-def environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Variables that a process started meanwhile is born with; libraries read them as they are loaded."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-@contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """A process started meanwhile never notices Ctrl-C, which goes to the whole group: not even while it loads."""
-    # It lets Ctrl-C through again when it is first started, so that has to be before.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        with _interrupts_wait():
-            yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Stop signals are heard afterwards: a process half started would say a traceback of its own.
-
-    A mask alone does not hold them back, since any other thread of this process may take them.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heard: list[signal.Signals] = []
-    before = {
-        each: signal.signal(each, lambda number, frame: heard.append(signal.Signals(number)))
-        for each in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
-    for each in heard[:1]:
-        signal.raise_signal(each)
 
 
 def filled(order: Order) -> Any:

@@ -7,8 +7,6 @@ process plays a share of the scenarios in a share of the lanes, and a hub steps 
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -19,6 +17,7 @@ import numpy as np
 from graspline.engine.choose import GPU, open_gpu_engine
 from graspline.engine.shards import Board, Hub, Shard, Spent
 from graspline.episodes.log import log_of
+from graspline.episodes.processes import deaf_to_interrupts, environment
 from graspline.episodes.run import Episode, run_scenarios, shared_scene
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError
@@ -117,23 +116,16 @@ def _start(share: _Share) -> _Mate:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_play, args=(theirs, share), daemon=True)
-    before = {name: os.environ.get(name) for name in _ENVIRONMENT}
-    os.environ.update(_ENVIRONMENT)
     try:
-        process.start()
+        with environment(_ENVIRONMENT), deaf_to_interrupts():
+            process.start()
     finally:
         theirs.close()
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
     return _Mate(process=process, connection=ours, first=share.first)
 
 
 def _play(connection: Connection, share: _Share) -> None:
     """In a process of its own: play a share, and say so as each ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     scene = shared_scene(share.scenarios)
     shard = Shard(scene, connection, share.board, share.first, share.lanes)
     try:

@@ -47,7 +47,7 @@ class Sight:
 def moved_m(thing: Solid, was: Sight, now: Sight) -> float:
     """How far a thing has moved at least; infinitely if it is gone, and not at all if something hides it."""
     place = now.from_other(was, thing.position_m[None])[0]
-    alike = [each for each in now.things if _alike(thing, each)]
+    alike = [each for each in now.things if is_alike(thing, each)]
     away = [float(np.linalg.norm((each.position_m - place)[:2])) for each in alike]
     apart = float("inf")
     if away and min(away) <= _SAME_M:
@@ -84,7 +84,8 @@ def hidden_share(thing: Solid, view: View) -> float:
     return float(nearer.mean())
 
 
-def _alike(one: Solid, other: Solid) -> bool:
+def is_alike(one: Solid, other: Solid) -> bool:
+    """Whether two sights may be of one thing: the same name and shape, and about the same size."""
     same = one.name == other.name and one.shape == other.shape
     return same and float(np.abs(one.half_extents_m - other.half_extents_m).max()) <= _ALIKE_M
 

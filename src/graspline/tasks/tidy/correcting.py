@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.kept import hidden_share
+from graspline.perception.kept import hidden_share, is_alike
 from graspline.perception.solids import Solid
 from graspline.tasks.tidy.sight import TableSeen
 from graspline.tasks.tidy.slips import MOST_M, MOST_RAD, Slip
@@ -16,8 +16,6 @@ Array = NDArray[np.float64]
 # A thing as it was seen before, and now.
 Pair = tuple[Solid, Solid]
 
-# Two sights of one thing agree in size to this.
-_ALIKE_M = 0.012
 # What is seen worse than this tells nothing; one slip moves things by the same, give or take what a turn does.
 _SURE_M, _SAME_SLIP_M = 0.005, 0.025
 # Of what is hidden more than this nothing is told.
@@ -108,11 +106,6 @@ def unknown_before(things: Sequence[Solid], now: Sequence[Solid]) -> tuple[Solid
         return float(np.linalg.norm((one.position_m - other.position_m)[:2])) - _OVERLAP * reaches
 
     return tuple(each for each in now if all(apart(each, other) > 0 for other in things))
-
-
-def is_alike(one: Solid, other: Solid) -> bool:
-    same = one.name == other.name and one.shape == other.shape
-    return same and float(np.abs(one.half_extents_m - other.half_extents_m).max()) <= _ALIKE_M
 
 
 def _away(one: Solid, other: Solid) -> float:

@@ -185,41 +185,21 @@ def _first(
     start: Array,
     spots: Sequence[Array],
 ) -> Aimed | tuple[Refused, ...]:
-    """The first place with a whole plan, or why there is none."""
-    refused: tuple[Refused, ...] = ()
-    for clearance in STRAIGHT_CLEARANCES_M:
-        found = _first_with(robot, world, house, settings, grip, seen, start, spots, clearance)
-        if isinstance(found, Aimed):
-            return found
-        refused = found
-    return refused
-
-
-def _first_with(
-    robot: Robot,
-    world: WholeBodyWorld,
-    house: House,
-    settings: Tidy,
-    grip: Grip,
-    seen: BoardSeen,
-    start: Array,
-    spots: Sequence[Array],
-    clearance_m: float,
-) -> Aimed | tuple[Refused, ...]:
-    """The same, with so much kept clear of everything."""
+    """The first place with a whole plan, or why there is none; with as much kept clear as there can be."""
     refused = list[Refused]()
-    for index, spot in enumerate(spots):
-        if len(refused) >= _PLANS:
-            break
-        poses = poses_at(robot, house.shelf.yaw_rad, grip, spot + (settings.placing.above_m + _GAP_M) * UP)
-        for pose, postures in order(robot, poses, start):
-            query = replace(_query(robot, house, settings, grip, seen, start, spot, pose), clearance_m=clearance_m)
-            found = plan_reach(robot, world, query, pose, postures)
-            if not isinstance(found, Refused):
-                return Aimed(
-                    spots=(*spots[:index], *spots[index + 1 :]), reach=found, spot_m=spot, inwards_m=query.inwards.way_m
-                )
-            refused.append(found)
+    for clearance in STRAIGHT_CLEARANCES_M:
+        refused.clear()
+        for index, spot in enumerate(spots):
+            if len(refused) >= _PLANS:
+                break
+            poses = poses_at(robot, house.shelf.yaw_rad, grip, spot + (settings.placing.above_m + _GAP_M) * UP)
+            for pose, postures in order(robot, poses, start):
+                query = _query(robot, house, settings, grip, seen, start, spot, pose)
+                found = plan_reach(robot, world, replace(query, clearance_m=clearance), pose, postures)
+                if not isinstance(found, Refused):
+                    left = (*spots[:index], *spots[index + 1 :])
+                    return Aimed(spots=left, reach=found, spot_m=spot, inwards_m=query.inwards.way_m)
+                refused.append(found)
     return tuple(refused)
 
 

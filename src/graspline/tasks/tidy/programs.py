@@ -13,10 +13,10 @@ from graspline.execution.requests import Reply, asked, solved
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
-from graspline.perception.kept import is_new, moved_m
+from graspline.perception.kept import is_alike, is_new, moved_m
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
-from graspline.tasks.tidy.correcting import is_alike, unknown_before
+from graspline.tasks.tidy.correcting import unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover
