@@ -20,8 +20,11 @@ import numpy as np
 
 from graspline import Scenario, find_task
 from graspline.engine.choose import GPU, open_gpu_engine
+from graspline.engine.cpu import CpuEngine
 from graspline.engine.shards import Spent
+from graspline.episodes.certify import certified
 from graspline.episodes.crew import play_together
+from graspline.episodes.run import Episode
 from graspline.parameters import build
 
 _WARM_TICKS, _IDLE_TICKS = 3, 40
@@ -36,6 +39,10 @@ class Played:
     false_successes: int
     wall_s: float
     spent: Spent
+    # Successes that the CPU was asked about, and those that it certified.
+    asked: int
+    certified: int
+    failed_seeds: tuple[int, ...]
 
 
 def main() -> None:
@@ -44,6 +51,8 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=4096)
     parser.add_argument("--episodes", type=int, default=0, help="0: four for each lane")
     parser.add_argument("--processes", type=int, default=max(1, len(os.sched_getaffinity(0)) - 1))
+    parser.add_argument("--teams", type=int, default=2, help="each of so many processes")
+    parser.add_argument("--certify", action="store_true", help="play successes again on the CPU, after the others")
     parser.add_argument("--seed", type=int, default=9700000)
     parser.add_argument("--device", default=GPU, help="a device that Warp knows")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
@@ -53,28 +62,28 @@ def main() -> None:
     count = asked.episodes or 4 * asked.lanes
     scenarios = [Scenario(task=task, parameters=parameters, seed=asked.seed + number) for number in range(count)]
     idle = idle_ticks_a_second(scenarios[: asked.lanes], asked.device)
-    played = play(scenarios, asked.lanes, asked.processes, asked.device)
+    played = play(scenarios, asked)
     substeps = task.scene(parameters).robot.substeps
-    ticks = played.spent.ticks / played.spent.stepping_s
+    steps = played.spent.lane_ticks * substeps / played.spent.stepping_s
+    idle_steps = idle * substeps * asked.lanes
     print(
         json.dumps(
             {
                 "task": asked.task,
                 "lanes": asked.lanes,
-                "processes": asked.processes,
+                "processes": asked.teams * asked.processes,
                 "episodes": played.episodes,
                 "success": round(played.verdicts["success"] / max(played.episodes, 1), 5),
                 "verdicts": dict(played.verdicts),
                 "false_successes": played.false_successes,
+                "failed_seeds": played.failed_seeds[:20],
+                **({"certified": f"{played.certified} of {played.asked}"} if asked.certify else {}),
                 "wall_s": round(played.wall_s, 1),
                 "episodes_an_hour": round(3600 * played.episodes / played.wall_s),
-                "ticks": played.spent.ticks,
-                **{
-                    f"{what}_share_of_wall": round(getattr(played.spent, f"{what}_s") / played.wall_s, 3)
-                    for what in ("hearing", "doing", "stepping", "sharing")
-                },
-                "idle_steps_a_second": round(idle * substeps * asked.lanes),
-                "physics_over_idle": round(ticks / idle, 3),
+                "physics_share_of_wall": round(played.spent.stepping_s / played.wall_s, 3),
+                "steps_a_second_of_physics": round(steps),
+                "idle_steps_a_second": round(idle_steps),
+                "physics_over_idle": round(steps / idle_steps, 3),
             }
         ),
         flush=True,
@@ -98,22 +107,37 @@ def idle_ticks_a_second(scenarios: list[Scenario], device: str) -> float:
     return _IDLE_TICKS / (time.perf_counter() - began)
 
 
-def play(scenarios: list[Scenario], lanes: int, processes: int, device: str) -> Played:
+def play(scenarios: list[Scenario], asked: argparse.Namespace) -> Played:
     """All of them, from the first tick to the last."""
     spent, verdicts, wrong = Spent(), Counter[str](), 0
+    kept, failed = list[Episode](), list[int]()
     for episode in play_together(
         scenarios,
-        lanes=lanes,
-        processes=processes,
-        device=device,
-        keep_logs=False,
+        lanes=asked.lanes,
+        processes=asked.processes,
+        teams=asked.teams,
+        device=asked.device,
+        keep_logs=asked.certify,
         spent=spent,
         clock=time.perf_counter,
     ):
         verdicts[episode.verdict] += 1
         wrong += episode.false_success
+        if episode.succeeded:
+            kept += [episode] if asked.certify else []
+        else:
+            failed.append(episode.scenario.seed)
+    scene = scenarios[0].task.scene(scenarios[0].parameters)
+    again = certified(kept, CpuEngine(scene, 256)) if kept else ()
     return Played(
-        episodes=sum(verdicts.values()), verdicts=verdicts, false_successes=wrong, wall_s=spent.all_s, spent=spent
+        episodes=sum(verdicts.values()),
+        verdicts=verdicts,
+        false_successes=wrong,
+        wall_s=spent.all_s,
+        spent=spent,
+        asked=len(kept),
+        certified=sum(bool(episode.certified) for episode in again),
+        failed_seeds=tuple(sorted(failed)),
     )
 
 

@@ -11,7 +11,17 @@ import typer
 
 from graspline.cli.campaign import again, brief, progress
 from graspline.cli.interrupts import stopping
-from graspline.cli.options import Config, Settings, TaskName, equipped, task_and_parameters
+from graspline.cli.options import (
+    Config,
+    EngineName,
+    Lanes,
+    Settings,
+    TaskName,
+    engine_of,
+    equipped,
+    lanes_of,
+    task_and_parameters,
+)
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.episodes.audit import Audit, run_audit
 from graspline.episodes.faults import FAULTS
@@ -25,12 +35,11 @@ def audit(
     task: TaskName,
     episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 200,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
-    lanes: Annotated[
-        int, typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; results do not depend on it.")
-    ] = 32,
+    lanes: Lanes = 0,
     faults_share: Annotated[
         float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of episodes with a random fault.")
     ] = 0.333,
+    engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where audit.json and audit.html go.")] = Path("out/audit"),
@@ -46,8 +55,10 @@ def audit(
     Examples:
       graspline audit lift-cube --episodes 2000
       graspline audit lift-cube --episodes 50 --faults-share 1 --json
+      graspline audit oranges --episodes 10000 --engine auto
     """
     found, parameters = task_and_parameters(task, config, [*brief(task), *(settings or ())])
+    kind = engine_of(engine)
     make_folder("--out", out)
     with stopping() as stop, ExitStack() as shown:
         begin, played = progress(shown, as_json)
@@ -58,7 +69,8 @@ def audit(
             seed=seed,
             episodes=episodes,
             faults_share=faults_share,
-            lanes=lanes,
+            lanes=lanes_of(lanes, kind, 32),
+            engine=kind,
             stop=stop,
             played=played,
         )

@@ -16,7 +16,18 @@ from typing import Annotated
 import typer
 
 from graspline.cli.interrupts import stopping
-from graspline.cli.options import Config, Settings, TaskName, equipped, machine_as_set, task_and_parameters
+from graspline.cli.options import (
+    Config,
+    EngineName,
+    Lanes,
+    Settings,
+    TaskName,
+    engine_of,
+    equipped,
+    lanes_of,
+    machine_as_set,
+    task_and_parameters,
+)
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.progress import RunProgress
 from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
@@ -56,9 +67,8 @@ def campaign(
     ] = None,
     episodes: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Episodes per cell.")] = 10,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; every cell has the same.")] = 0,
-    lanes: Annotated[
-        int, typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; results do not depend on it.")
-    ] = 32,
+    lanes: Lanes = 0,
+    engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where campaign.json and campaign.html go.")] = Path(
@@ -77,6 +87,7 @@ def campaign(
       graspline campaign lift-cube --faults drop,shove --episodes 4
       graspline campaign lift-cube --states lift,hold --out out/holding
       graspline campaign lift-cube --states back_off --after drop@lift+0.3
+      graspline campaign lift-cube --episodes 200 --engine auto
       graspline campaign sort --faults belt-jam,remove --states travel,grip --episodes 2 --lanes 8
     """
     before, ordered = tuple(after or ()), [*brief(task), *(settings or ())]
@@ -88,6 +99,7 @@ def campaign(
         lambda named: _names("--states", "state", states, leaf_states(machine_as_set(named, config, ordered))),
         lambda named: parse_faults(before, machine_as_set(named, config, ordered).paths(), option="--after"),
     )
+    kind = engine_of(engine)
     possible = leaf_states(found.machine(parameters))
     make_folder("--out", out)
     struck = _names("--faults", "fault", faults, FAULTS) or tuple(FAULTS)
@@ -102,7 +114,7 @@ def campaign(
     )
     with stopping() as stop, ExitStack() as shown:
         begin, played = progress(shown, as_json)
-        result = run_campaign(plan, lanes=lanes, stop=stop, begin=begin, played=played)
+        result = run_campaign(plan, lanes=lanes_of(lanes, kind, 32), engine=kind, stop=stop, begin=begin, played=played)
         interrupted = stop()
     save_findings(out, "campaign", result.as_dict(), campaign_page(result))
     if as_json:

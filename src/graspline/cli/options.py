@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from graspline.engine.choose import EngineChoice
+from graspline.engine.choose import EngineChoice, chosen
+from graspline.engine.protocol import EngineKind
 from graspline.episodes.faults import FAULTS
 from graspline.errors import InputError, nearest, together
 from graspline.machine.machine import Machine
@@ -29,6 +31,17 @@ EngineName = Annotated[
         "--engine",
         help="What steps physics: cpu, with the same bits every time; gpu, many thousand lanes in single precision, "
         "not the same from run to run; auto takes a GPU if there is one.",
+    ),
+]
+# How many worlds at once, if nobody says: enough to fill a device.
+_GPU_LANES = 8192
+Lanes = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=65_536,
+        metavar="N",
+        help=f"Worlds at once; 0 takes as many as suit the engine, on a GPU {_GPU_LANES}. Verdicts do not depend on it.",
     ),
 ]
 Settings = Annotated[
@@ -103,3 +116,13 @@ def _feasible(task: Task[Any], parameters: Parameters) -> Parameters:
     if problems:
         raise InputError(problems)
     return parameters
+
+
+def engine_of(choice: EngineChoice) -> EngineKind:
+    """The engine that is asked for; who asks for `auto` and gets the CPU is told why."""
+    return chosen(choice, lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def lanes_of(lanes: int, engine: EngineKind, on_cpu: int) -> int:
+    """How many worlds at once: what was asked for, or what suits the engine."""
+    return lanes or (_GPU_LANES if engine == "gpu" else on_cpu)

@@ -48,6 +48,7 @@ class Told:
         # Why an order was turned down: the measurement that failed.
         self.why = episode.evidence[0] if episode.declined and episode.evidence else None
         self.declined, self.false_success, self.seed = episode.declined, episode.false_success, episode.scenario.seed
+        self.certified = episode.certified if episode.succeeded else None
 
 
 def play(report: Report, episodes: Callable[[Callable[[], bool]], Iterator[Episode]]) -> int:
@@ -94,6 +95,11 @@ def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
     if finished and report.by_machine:
         false = [str(each.seed) for each in finished if each.false_success]
         say(f"claims that the simulator contradicts: {len(false)}" + (f" (seeds {', '.join(false)})" if false else ""))
+        asked = [each for each in finished if each.certified is not None]
+        if asked:
+            say(
+                f"successes that the CPU certifies {rate_text(sum(bool(each.certified) for each in asked), len(asked))}"
+            )
         draws = len(played) + sum(each.refused for each in played)
         say(f"certified region: {100 * len(played) / draws:.0f} % of what the arm reaches ({draws} draws)")
     if finished:

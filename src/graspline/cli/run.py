@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,38 +13,50 @@ import typer
 from graspline.cli.options import (
     Config,
     EngineName,
+    Lanes,
     Randomize,
     Settings,
     TaskName,
+    engine_of,
     equipped,
+    lanes_of,
     machine_as_set,
     task_and_parameters,
 )
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.view import Viewer
-from graspline.engine.choose import chosen, open_engine
+from graspline.engine.choose import open_engine
+from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
-from graspline.episodes.crew import play_together
+from graspline.episodes.certify import certified
 from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.narrator import Narrator
-from graspline.episodes.run import cores, run_scenarios
+from graspline.episodes.playing import play_scenarios
+from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import one_of
+
+# Episodes that the CPU plays again side by side.
+_CERTIFIED_AT_ONCE = 64
 
 
 def run(
     task: TaskName,
     episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 1,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
-    lanes: Annotated[
-        int, typer.Option(min=1, max=65_536, metavar="N", help="Worlds at once; results do not depend on it.")
-    ] = 16,
+    lanes: Lanes = 0,
     threads: Annotated[
         int,
         typer.Option(min=0, max=1024, metavar="N", help="Physics threads, with a GPU processes; 0 takes all cores."),
     ] = 0,
     engine: EngineName = "cpu",
+    certify: Annotated[
+        bool,
+        typer.Option(
+            "--certify", help="Play what a GPU played again on the CPU, from its actions, and judge it there."
+        ),
+    ] = False,
     config: Config = None,
     settings: Settings = None,
     randomize: Randomize = None,
@@ -79,8 +92,8 @@ def run(
       graspline run lift-cube --set perception.position_sigma_m=0.003
       graspline run oranges --randomize lighting,camera --video out/varied.mp4
       graspline run lift-cube --engine auto --episodes 20
+      graspline run lift-cube --engine gpu --episodes 100000 --certify
     """
-    kind = chosen(engine, _tell)
     faults = tuple(fault or ())
     found, parameters = task_and_parameters(
         task,
@@ -91,6 +104,8 @@ def run(
         lambda _: log is None or one_of(log, ("info", "debug"), "--log"),
         randomize=randomize,
     )
+    kind = engine_of(engine)
+    lanes = lanes_of(lanes, kind, 16)
     parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
     if video is not None:
         make_folder("--video", video.parent)
@@ -110,19 +125,24 @@ def run(
         if narrator is not None:
             narrator.after_tick(engine)
 
+    def played_apart(stop: Callable[[], bool]) -> Iterator[Episode]:
+        episodes = play_scenarios(
+            kind,
+            scenarios,
+            lanes=lanes,
+            threads=threads,
+            keep_logs=certify or video is not None,
+            record_states=video is not None,
+            stop=stop,
+        )
+        return certified(episodes, CpuEngine(scene, _CERTIFIED_AT_ONCE, threads), stop) if certify else episodes
+
     report = Report(episodes=episodes, scene=scene, as_json=as_json, video=video, require_success=require_success)
     try:
         code = play(
             report,
             lambda stop: (
-                play_together(
-                    scenarios,
-                    lanes=lanes,
-                    processes=threads or max(1, cores() - 1),
-                    keep_logs=video is not None,
-                    record_states=video is not None,
-                    stop=stop,
-                )
+                played_apart(stop)
                 if kind == "gpu" and viewer is None and narrator is None
                 else run_scenarios(
                     scenarios,

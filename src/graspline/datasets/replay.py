@@ -13,7 +13,6 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.datasets.accounts import actor_after
 from graspline.datasets.frames import frame_values, timeline_of
 from graspline.datasets.recording import KeptLog, Recording
 from graspline.datasets.retelling import UNTOLD, Played, label_differences, played_by, retold
@@ -22,14 +21,14 @@ from graspline.datasets.store import Dataset
 from graspline.datasets.tables import numbers_in
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, CorruptControl, Place, Push
+from graspline.episodes.certify import ended_in
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
-from graspline.episodes.run import cores, snapshot_of, truth_of
+from graspline.episodes.run import cores
 from graspline.errors import DatasetProblem, InputError
 from graspline.evidence import Evidence
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import write_edits
-from graspline.tasks.task import Draw
 from graspline.version import VERSION
 
 # Logs that are played side by side: enough to keep many cores busy, few enough for their states to stay in memory.
@@ -103,12 +102,9 @@ class _Player:
         different, goal = [*label_differences(row, recording), *_length_differences(dataset, row, kept)], ()
         same = replayed.state_hash == row["state_hash"]
         if same:
-            draw = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
-            actor = actor_after(self._played, scene, kept.log, replayed.states)
-            ended_s = kept.log.ticks * scene.robot.dt_s
-            snapshot = snapshot_of(self.engine, replayed.lane, draw, ended_s, actor, kept.log.events)
-            goal = self._played.task.judge(self._played.parameters, draw, snapshot)
-            if truth_of(snapshot) != kept.facts["truth"]:
+            end = ended_in(self.engine, self._played.task, self._played.parameters, kept.log, replayed)
+            goal = end.goal
+            if end.truth != kept.facts["truth"]:
                 different.append("the truth in the log is not what the replay ends with")
         else:
             different.append(f"the replay ends in state {replayed.state_hash}, recorded was {row['state_hash']}")

@@ -1,14 +1,15 @@
 """One engine, many processes: each plays some of its lanes as if they were an engine of their own.
 
 A hub owns the engine. Each tick every process says what happened to its lanes and which of them move, and waits; the
-hub steps all of them at once. Controls, sensors and configurations are in memory that all of them share.
+hub steps all of them at once. Controls, sensors and configurations are in memory that all of them share. Several hubs
+can take turns: while the processes of one plan, the engine of another has the device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Protocol
 
@@ -21,11 +22,14 @@ from graspline.engine.lane_models import LaneModels, Singles
 from graspline.engine.layout import layout_of
 from graspline.engine.protocol import Engine, EngineKind, Saved
 from graspline.engine.wires import Wires
-from graspline.errors import WiringError
+from graspline.errors import EnvironmentProblem, WiringError
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
+
+# How long to listen before looking whether the device is done, and before looking whether to stop.
+_GLANCE_S, _PAUSE_S = 0.0002, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,15 @@ class Turn:
     lanes: NDArray[np.intp]
     # What it has finished since the last one; anything that can be sent.
     finished: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a process is told after a tick."""
+
+    diverged: bool
+    # Whether it should come to an end.
+    stop: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +102,8 @@ class Shard:
         self._joints = [scene.joint_address(name) for name in scene.robot.joints]
         self._calls: list[Call] = []
         self.finished: list[Any] = []
+        # Whether it has been told to come to an end.
+        self.stopped = False
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
         rows = self._models.set(lane, felt(variation.edits))
@@ -116,7 +131,9 @@ class Shard:
         self._wires.pass_on(self._controls, lanes)
         self._connection.send(Turn(calls=tuple(self._calls), lanes=lanes, finished=tuple(self.finished)))
         self._calls, self.finished = [], []
-        return bool(self._connection.recv())
+        answer: Answer = self._connection.recv()
+        self.stopped |= answer.stop
+        return answer.diverged
 
     def half_extents_m(self, lane: int, name: str) -> Array:
         return self._models.half_extents_m(lane, name)
@@ -143,25 +160,22 @@ class Shard:
 
 @dataclass(slots=True)
 class Spent:
-    """Where a hub's time went, in seconds of wall clock: hearing processes, which plan meanwhile, doing what happened
-    to lanes, stepping the engine, and sharing what came of it."""
+    """Where the time of hubs went, in seconds of wall clock: while an engine stepped, and while all of them waited for
+    processes; and for how many ticks of lanes."""
 
-    hearing_s: float = 0.0
-    doing_s: float = 0.0
     stepping_s: float = 0.0
-    sharing_s: float = 0.0
-    ticks: int = 0
+    waiting_s: float = 0.0
+    lane_ticks: int = 0
 
-    def add(self, hearing_s: float, doing_s: float, stepping_s: float, sharing_s: float) -> None:
-        self.hearing_s += hearing_s
-        self.doing_s += doing_s
-        self.stepping_s += stepping_s
-        self.sharing_s += sharing_s
-        self.ticks += 1
+    def add(self, seconds: float, *, stepping: bool) -> None:
+        if stepping:
+            self.stepping_s += seconds
+        else:
+            self.waiting_s += seconds
 
     @property
     def all_s(self) -> float:
-        return self.hearing_s + self.doing_s + self.stepping_s + self.sharing_s
+        return self.stepping_s + self.waiting_s
 
 
 class Peer(Protocol):
@@ -175,7 +189,8 @@ class Peer(Protocol):
 
 
 class SharedEngine(Engine, Protocol):
-    """An engine that leaves what it computes in given arrays, and whose lanes' models others work out."""
+    """An engine that leaves what it computes in given arrays, whose lanes' models others work out, and whose ticks are
+    begun and ended apart."""
 
     def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None: ...
 
@@ -183,12 +198,18 @@ class SharedEngine(Engine, Protocol):
 
     def change(self, lane: int, model_rows: Mapping[str, Singles]) -> None: ...
 
+    def begin_step(self, controls: Array, lanes: NDArray[np.intp]) -> None: ...
+
+    @property
+    def stepped(self) -> bool: ...
+
+    def end_step(self) -> bool: ...
+
 
 class Hub:
     """Steps an engine for processes that share its lanes, as long as any of them has lanes to step."""
 
-    def __init__(self, engine: SharedEngine, clock: Callable[[], float] = lambda: 0.0) -> None:
-        """With a clock it notes where its time goes."""
+    def __init__(self, engine: SharedEngine) -> None:
         model, count = engine.scene.model, engine.count
         self.engine = engine
         unnamed = Board(kind=engine.kind, memory="", lanes=count, nu=model.nu, nq=model.nq, sensors=model.nsensordata)
@@ -196,28 +217,57 @@ class Hub:
         self.board = replace(unnamed, memory=self._memory.name)
         self._controls, qpos, sensors, diverged = self.board.arrays(self._memory)
         engine.share(qpos, sensors, diverged)
-        self.spent, self._clock = Spent(), clock
+        # Processes that have not said yet what they ask of the next tick, and those that have.
+        self.silent: dict[Connection, Peer] = {}
+        self._turns: list[tuple[Peer, Turn]] = []
+        self.stepping = False
 
-    def tick(self, peers: Sequence[Peer], finished: Callable[[Any], None]) -> list[Peer]:
-        """Hear every process, step, and answer; returns those that have not ended. What they finished is handed on."""
-        began = self._clock()
-        turns = [(peer, peer.connection.recv()) for peer in peers]
-        heard = self._clock()
-        left = [(peer, turn) for peer, turn in turns if turn is not None]
-        for peer, turn in left:
-            for result in turn.finished:
-                finished(result)
-            for call in turn.calls:
-                self._do(peer.first + call.lane, call)
-        lanes = np.concatenate([peer.first + turn.lanes for peer, turn in left]) if left else np.zeros(0, np.intp)
-        told = self._clock()
-        diverged = bool(len(lanes)) and self.engine.step(self._controls[lanes], lanes)
-        stepped = self._clock()
-        for peer, turn in left:
-            if len(turn.lanes):
-                peer.connection.send(diverged)
-        self.spent.add(heard - began, told - heard, stepped - told, self._clock() - stepped)
-        return [peer for peer, _ in left]
+    def seat(self, peer: Peer) -> None:
+        """Step this process's lanes from now on."""
+        self.silent[peer.connection] = peer
+
+    @property
+    def busy(self) -> bool:
+        return self.stepping or bool(self.silent)
+
+    def hear(self, connection: Connection) -> tuple[Any, ...]:
+        """What a process has finished; what it asks for is kept until all have been heard."""
+        peer = self.silent.pop(connection)
+        try:
+            turn: Turn | None = connection.recv()
+        except (EOFError, OSError):
+            raise EnvironmentProblem("a process that played episodes died; is there enough memory?") from None
+        if turn is None:
+            return ()
+        for call in turn.calls:
+            self._do(peer.first + call.lane, call)
+        if len(turn.lanes):
+            self._turns.append((peer, turn))
+        else:
+            # It only has to say that it ends.
+            self.silent[connection] = peer
+        return turn.finished
+
+    def go_on(self, *, stop: bool) -> int:
+        """Begin a tick when all have been heard, answer them when it has ended; of how many lanes one was begun."""
+        if self.stepping:
+            if self.engine.stepped:
+                self._answer(stop=stop)
+            return 0
+        if self.silent or not self._turns:
+            return 0
+        self._turns.sort(key=lambda heard: heard[0].first)
+        lanes = np.concatenate([peer.first + turn.lanes for peer, turn in self._turns])
+        self.engine.begin_step(self._controls[lanes], lanes)
+        self.stepping = True
+        return len(lanes)
+
+    def _answer(self, *, stop: bool) -> None:
+        answer = Answer(diverged=self.engine.end_step(), stop=stop)
+        for peer, _ in self._turns:
+            peer.connection.send(answer)
+            self.silent[peer.connection] = peer
+        self._turns, self.stepping = [], False
 
     def _do(self, lane: int, call: Call) -> None:
         if call.event is not None:
@@ -230,3 +280,26 @@ class Hub:
     def close(self) -> None:
         self._memory.close()
         self._memory.unlink()
+
+
+def conduct(
+    hubs: Sequence[Hub],
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    spent: Spent | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
+) -> Iterator[Any]:
+    """Let hubs step until all their processes have ended; yields what those finish. By a clock it is told where the
+    time went."""
+    spent, then = spent or Spent(), clock()
+    while any(hub.busy for hub in hubs):
+        stepping, stopped = any(hub.stepping for hub in hubs), stop()
+        owners = {connection: hub for hub in hubs for connection in hub.silent}
+        for connection in wait(list(owners), _GLANCE_S if stepping else _PAUSE_S):
+            assert isinstance(connection, Connection)
+            yield from owners[connection].hear(connection)
+        for hub in hubs:
+            spent.lane_ticks += hub.go_on(stop=stopped)
+        now = clock()
+        spent.add(now - then, stepping=stepping)
+        then = now

@@ -12,9 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from graspline.engine.protocol import EngineKind
 from graspline.episodes.faults import FAULTS
+from graspline.episodes.playing import play_scenarios
 from graspline.episodes.rehearsal import HANG_S, Calm, leaf_states, rehearse, senseless
-from graspline.episodes.run import HUNG, INTERRUPTED, Episode, Instant, run_scenarios
+from graspline.episodes.run import HUNG, INTERRUPTED, Episode, Instant
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
 from graspline.evidence import Evidence, Measurement, failures, passes
@@ -119,6 +121,7 @@ class Audit:
     task: str
     parameters: Parameters
     seed: int
+    engine: EngineKind = "cpu"
     episodes: int = 0
     faulty: int = 0
     struck: int = 0
@@ -144,6 +147,7 @@ class Audit:
         return {
             "task": self.task,
             "seed": self.seed,
+            "engine": self.engine,
             "parameters": dump(self.parameters),
             "episodes": self.episodes,
             "with_faults": self.faulty,
@@ -162,26 +166,26 @@ def run_audit(
     episodes: int,
     faults_share: float,
     lanes: int,
+    engine: EngineKind = "cpu",
     stop: Callable[[], bool] = lambda: False,
     played: Callable[[Episode], None] = lambda episode: None,
 ) -> Audit:
     """Play episodes, a share of them with a random fault at a random moment, and compare what is said with truth."""
-    audit = Audit(task=task.name, parameters=parameters, seed=seed)
+    audit = Audit(task=task.name, parameters=parameters, seed=seed, engine=engine)
     for kind in (EPISODE, *(claim.name for claim in task.claims.values())):
         audit.tally(kind)
-    calms = rehearse(task, parameters, _REHEARSED, lanes=lanes, stop=stop) if faults_share > 0 else {}
+    calms = rehearse(task, parameters, _REHEARSED, lanes=len(_REHEARSED), stop=stop) if faults_share > 0 else {}
     cells = _cells(task, parameters, list(calms.values()))
     scenarios = [
         Scenario(task=task, parameters=parameters, seed=each, faults=draw_fault(each, faults_share, cells))
         for each in range(seed, seed + episodes)
     ]
-
-    def onlook(instant: Instant, happening: Happening) -> None:
-        if isinstance(happening, Ended):
-            check_claim(audit, instant, happening)
-
-    for episode in run_scenarios(scenarios, lanes=lanes, onlookers=[onlook], limit_s=HANG_S, stop=stop):
+    for episode in play_scenarios(
+        engine, scenarios, lanes=lanes, keep_logs=False, limit_s=HANG_S, witness=see_claim, stop=stop
+    ):
         played(episode)
+        for claimed in episode.notes:
+            check_claim(audit, claimed)
         check_verdict(audit, episode)
     return audit
 
@@ -210,25 +214,55 @@ def draw_fault(seed: int, share: float, cells: Cells) -> tuple[str, ...]:
     return (f"{fault}@{state}" + (f"+{delay_s:g}" if delay_s else ""),)
 
 
-def check_claim(audit: Audit, instant: Instant, ended: Ended) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """What a state has said, and that instant's truth about it."""
+
+    kind: str
+    asserted: bool
+    seed: int
+    fault: str
+    t_s: float
+    said: str
+    about: str
+    # By truth.
+    evidence: Evidence
+
+
+def see_claim(instant: Instant, happening: Happening) -> Claimed | None:
     """Hold what a state has just said against this instant's truth."""
+    if not isinstance(happening, Ended):
+        return None
     scenario, task = instant.scenario, instant.scenario.task
-    claim = task.claims.get((ended.state, ended.outcome))
+    claim = task.claims.get((happening.state, happening.outcome))
     if claim is None:
-        return
-    evidence = task.check_claim(scenario.parameters, claim.name, ended.about, instant.snapshot())
-    mistake = audit.tally(claim.name).add(asserted=claim.asserted, true=passes(evidence))
+        return None
+    return Claimed(
+        kind=claim.name,
+        asserted=claim.asserted,
+        seed=scenario.seed,
+        fault=", ".join(scenario.faults),
+        t_s=instant.time_s,
+        said=f"{happening.state}: {happening.outcome}",
+        about=happening.about,
+        evidence=task.check_claim(scenario.parameters, claim.name, happening.about, instant.snapshot()),
+    )
+
+
+def check_claim(audit: Audit, claimed: Claimed) -> None:
+    """Count a claim, and keep it if truth contradicts it."""
+    mistake = audit.tally(claimed.kind).add(asserted=claimed.asserted, true=passes(claimed.evidence))
     if mistake is not None:
         audit.mistakes.append(
             Wrong(
-                kind=claim.name,
+                kind=claimed.kind,
                 mistake=mistake,
-                seed=scenario.seed,
-                fault=", ".join(scenario.faults),
-                t_s=instant.time_s,
-                said=f"{ended.state}: {ended.outcome}",
-                about=ended.about,
-                evidence=evidence,
+                seed=claimed.seed,
+                fault=claimed.fault,
+                t_s=claimed.t_s,
+                said=claimed.said,
+                about=claimed.about,
+                evidence=claimed.evidence,
             )
         )
 

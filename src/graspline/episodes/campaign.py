@@ -13,13 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from graspline.engine.protocol import EngineKind
 from graspline.episodes.faults import FAULTS
+from graspline.episodes.playing import play_scenarios
 from graspline.episodes.rehearsal import HANG_S, Calm, rehearse, senseless, story_of
-from graspline.episodes.run import HUNG, INTERRUPTED, Episode, run_scenarios
+from graspline.episodes.run import HUNG, INTERRUPTED, Episode
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence
 from graspline.parameters import Parameters, Value, dump
 from graspline.tasks.task import Task
+
+# Undisturbed episodes are played on the CPU, so many at once.
+_MOST_CALM = 32
 
 Ending = Literal["recovered", "failed", "false_success", "crashed", "hung", "not_struck"]
 
@@ -119,6 +124,7 @@ class Campaign:
     faults: tuple[str, ...]
     states: tuple[str, ...]
     after: tuple[str, ...]
+    engine: EngineKind = "cpu"
     cells: Mapping[tuple[str, str], Cell]
     # Verdicts of the undisturbed episodes that the others are compared with.
     calm: Mapping[str, int] = field(default_factory=dict)
@@ -147,6 +153,7 @@ class Campaign:
         return {
             "task": self.task,
             "seed": self.seed,
+            "engine": self.engine,
             "episodes_per_cell": self.episodes,
             "parameters": dump(self.parameters),
             "after": list(self.after),
@@ -189,6 +196,7 @@ def run_campaign(
     plan: Plan,
     *,
     lanes: int,
+    engine: EngineKind = "cpu",
     stop: Callable[[], bool] = lambda: False,
     begin: Callable[[int], None] = lambda episodes: None,
     played: Callable[[Episode], None] = lambda episode: None,
@@ -199,7 +207,15 @@ def run_campaign(
     cell strikes are spread evenly over the time the state takes in the undisturbed episode of the same seed.
     """
     begin(plan.episodes)
-    calms = rehearse(plan.task, plan.parameters, plan.seeds, lanes=lanes, faults=plan.after, stop=stop, played=played)
+    calms = rehearse(
+        plan.task,
+        plan.parameters,
+        plan.seeds,
+        lanes=min(lanes, _MOST_CALM),
+        faults=plan.after,
+        stop=stop,
+        played=played,
+    )
     scene, found = plan.task.scene(plan.parameters), list(calms.values())
     reasons = {(fault, state): senseless(fault, state, scene, found) for fault in plan.faults for state in plan.states}
     where: dict[Scenario, tuple[str, str]] = {}
@@ -211,7 +227,7 @@ def run_campaign(
                 where[scenario] = fault, state
     begin(len(where))
     cases: dict[tuple[str, str], list[Case]] = {key: [] for key in reasons}
-    for episode in run_scenarios(list(where), lanes=lanes, limit_s=HANG_S, stop=stop):
+    for episode in play_scenarios(engine, list(where), lanes=lanes, keep_logs=False, limit_s=HANG_S, stop=stop):
         played(episode)
         if episode.verdict != INTERRUPTED:
             cases[where[episode.scenario]].append(case_of(episode, calms[episode.scenario.seed]))
@@ -223,6 +239,7 @@ def run_campaign(
         faults=plan.faults,
         states=plan.states,
         after=plan.after,
+        engine=engine,
         calm=dict(collections.Counter(calm.verdict for calm in found).most_common()),
         cells={
             (fault, state): Cell(

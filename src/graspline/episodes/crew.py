@@ -1,7 +1,8 @@
 """Episodes of many lanes, played by several processes on one engine.
 
 Machines, guards and planning are Python and fill one core for a few hundred lanes; a GPU steps thousands. So each
-process plays a share of the scenarios in a share of the lanes, and a hub steps all of them together.
+process plays a share of the scenarios in a share of the lanes, and a hub steps all of them together. Two teams of
+processes take turns: one plans while the other's lanes are stepped.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from multiprocessing.process import BaseProcess
 import numpy as np
 
 from graspline.engine.choose import GPU, open_gpu_engine
-from graspline.engine.shards import Board, Hub, Shard, Spent
+from graspline.engine.shards import Board, Hub, Shard, Spent, conduct
 from graspline.episodes.log import log_of
 from graspline.episodes.processes import deaf_to_interrupts, environment
-from graspline.episodes.run import Episode, run_scenarios, shared_scene
+from graspline.episodes.run import Episode, Witness, run_scenarios, shared_scene
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError
 from graspline.execution.track import Track
@@ -40,6 +41,16 @@ class _Share:
     keep_logs: bool
     record_states: bool
     limit_s: float
+    witness: Witness | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """An episode, which process played it, and which of its scenarios it is."""
+
+    process: int
+    index: int
+    episode: Episode
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,61 +72,64 @@ def play_together(
     *,
     lanes: int,
     processes: int,
+    teams: int = 2,
     device: str = GPU,
     keep_logs: bool = True,
     record_states: bool = False,
     limit_s: float = float("inf"),
+    witness: Witness | None = None,
     stop: Callable[[], bool] = lambda: False,
     spent: Spent | None = None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[Episode]:
-    """Play scenarios of one task on a GPU, in so many lanes and processes, and yield each when it is finished.
+    """Play scenarios of one task on a GPU, in so many lanes, and yield each when it is finished.
 
-    Logs are most of what an episode is made of; without them it comes sooner. When `stop` turns true, what is under way
-    is given up. By a clock it is told where the time went.
+    Each team has so many processes. Logs are most of what an episode is made of; without them it comes sooner. When
+    `stop` turns true, what is under way is preempted. By a clock it is told where the time went.
     """
     if not scenarios:
         return
-    processes = max(1, min(processes, lanes, len(scenarios)))
-    each = max(1, min(lanes, len(scenarios)) // processes)
-    done = list[Episode]()
-    hub = Hub(open_gpu_engine(shared_scene(scenarios), each * processes, device), clock)
-    mates = list[_Mate]()
+    lanes = min(lanes, len(scenarios))
+    teams = max(1, min(teams, lanes))
+    processes = max(1, min(processes, lanes // teams))
+    each, all_processes = lanes // (teams * processes), teams * processes
+    scene = shared_scene(scenarios)
+    hubs, mates = list[Hub](), list[_Mate]()
     try:
-        for number in range(processes):
+        for _ in range(teams):
+            hubs.append(Hub(open_gpu_engine(scene, each * processes, device)))
+        for number in range(all_processes):
+            hub = hubs[number % teams]
             share = _Share(
-                scenarios=tuple(scenarios[number::processes]),
+                scenarios=tuple(scenarios[number::all_processes]),
                 board=hub.board,
-                first=number * each,
+                first=number // teams * each,
                 lanes=each,
                 keep_logs=keep_logs,
                 record_states=record_states,
                 limit_s=limit_s,
+                witness=witness,
             )
-            mates.append(_start(share))
-        left, hub.spent = mates, spent or hub.spent
-        while left and not stop():
-            left = hub.tick(left, lambda result: done.append(_episode(result)))
-            yield from done
-            done.clear()
+            mates.append(_start(share, number))
+            hub.seat(mates[-1])
+        for result in conduct(hubs, stop=stop, spent=spent, clock=clock):
+            if isinstance(result, _Failed):
+                raise GrasplineError(f"a process that played episodes failed: {result.why}")
+            # The very scenario that was given, not a copy that came back.
+            yield replace(result.episode, scenario=scenarios[result.index * all_processes + result.process])
     finally:
         for mate in mates:
             mate.connection.close()
             mate.process.kill()
             mate.process.join()
-        hub.close()
+        for hub in hubs:
+            hub.close()
 
 
-def _episode(result: Episode | _Failed) -> Episode:
-    if isinstance(result, _Failed):
-        raise GrasplineError(f"a process that played episodes failed: {result.why}")
-    return result
-
-
-def _start(share: _Share) -> _Mate:
+def _start(share: _Share, number: int) -> _Mate:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_play, args=(theirs, share), daemon=True)
+    process = context.Process(target=_play, args=(theirs, share, number), daemon=True)
     try:
         with environment(_ENVIRONMENT), deaf_to_interrupts():
             process.start()
@@ -124,9 +138,10 @@ def _start(share: _Share) -> _Mate:
     return _Mate(process=process, connection=ours, first=share.first)
 
 
-def _play(connection: Connection, share: _Share) -> None:
+def _play(connection: Connection, share: _Share, number: int) -> None:
     """In a process of its own: play a share, and say so as each ends."""
     scene = shared_scene(share.scenarios)
+    indices = {scenario: index for index, scenario in enumerate(share.scenarios)}
     shard = Shard(scene, connection, share.board, share.first, share.lanes)
     try:
         for episode in run_scenarios(
@@ -135,9 +150,15 @@ def _play(connection: Connection, share: _Share) -> None:
             threads=1,
             record_states=share.record_states,
             limit_s=share.limit_s,
+            witness=share.witness,
+            stop=lambda: shard.stopped,
             make_engine=lambda scene, count, threads: shard,
         ):
-            shard.finished.append(episode if share.keep_logs else replace(episode, log=_NO_LOG))
+            index = indices[episode.scenario]
+            shard.finished.append(_Ended(number, index, episode if share.keep_logs else replace(episode, log=_NO_LOG)))
+    except (EOFError, OSError):
+        # Whoever wanted them is gone.
+        return
     except Exception as error:
         shard.finished.append(_Failed(f"{type(error).__name__}: {error}"))
     shard.close()

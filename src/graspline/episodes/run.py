@@ -79,6 +79,10 @@ class Episode:
     strikes: tuple[Strike, ...] = ()
     error: str = ""
     engine: EngineKind = "cpu"
+    # Whether the CPU agrees with the verdict of what a GPU played; None if it was not asked.
+    certified: bool | None = None
+    # What a witness noted on the way.
+    notes: tuple[Any, ...] = ()
 
     @property
     def declined(self) -> bool:
@@ -106,6 +110,7 @@ class Episode:
             "sim_time_s": round(self.sim_time_s, 6),
             "state_hash": self.state_hash,
             "engine": self.engine,
+            **({} if self.certified is None else {"certified": self.certified}),
             "transitions": [
                 {"t_s": round(each.t_s, 6), "state": each.state, "outcome": each.outcome} for each in self.transitions
             ],
@@ -137,6 +142,13 @@ class Onlooker(Protocol):
     """Told of everything that happens in an episode, with the world at hand. It only looks."""
 
     def __call__(self, instant: Instant, happening: Happening) -> None: ...
+
+
+class Witness(Protocol):
+    """An onlooker whose notes the episode carries; None where there is nothing to note. It may be in another process,
+    so it is a plain function."""
+
+    def __call__(self, instant: Instant, happening: Happening) -> object: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,6 +371,7 @@ def run_scenarios(
     record_states: bool = False,
     observers: Sequence[Observer] = (),
     onlookers: Sequence[Onlooker] = (),
+    witness: Witness | None = None,
     limit_s: float = float("inf"),
     after_tick: Callable[[Engine], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
@@ -388,16 +401,20 @@ def run_scenarios(
     executor = studio.executor
     waiting, playing, stopped = list(reversed(scenarios)), {}, False
     hung: set[int] = set()
+    notes: dict[int, list[Any]] = {}
 
     def tell_onlookers(lane: int, time_s: float, happening: Happening) -> None:
         scenario, draw = playing[lane]
+        instant = Instant(
+            scenario=scenario, draw=draw, engine=engine, lane=lane, time_s=time_s, actor=studio.actor(lane)
+        )
         for onlooker in onlookers:
-            instant = Instant(
-                scenario=scenario, draw=draw, engine=engine, lane=lane, time_s=time_s, actor=studio.actor(lane)
-            )
             onlooker(instant, happening)
+        note = witness(instant, happening) if witness is not None else None
+        if note is not None:
+            notes.setdefault(lane, []).append(note)
 
-    if onlookers:
+    if onlookers or witness is not None:
         executor.observers.append(tell_onlookers)
     try:
         while True:
@@ -426,7 +443,7 @@ def run_scenarios(
                 if lane in hung:
                     hung.discard(lane)
                     episode = replace(episode, verdict=HUNG) if episode.verdict == INTERRUPTED else episode
-                yield episode
+                yield replace(episode, notes=tuple(notes.pop(lane))) if lane in notes else episode
     finally:
         studio.close()
 

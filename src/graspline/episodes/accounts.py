@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.datasets.retelling import Played
 from graspline.engine.actors import Actor
 from graspline.engine.events import Event, Place
 from graspline.episodes.log import EpisodeLog
+from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
-from graspline.tasks.task import Draw
+from graspline.tasks.task import Draw, Task
 
 Array = NDArray[np.float64]
 
@@ -27,14 +27,14 @@ class Bookkeeper(Protocol):
         ...
 
 
-def actor_after(played: Played, scene: Scene, log: EpisodeLog, states: Array) -> Actor | None:
+def actor_after(task: Task[Any], parameters: Parameters, scene: Scene, log: EpisodeLog, states: Array) -> Actor | None:
     """Who acted in an episode, with the accounts it had at the end; None where nobody did.
 
     `states` (T + 1, nq) is where everything was at the start of each tick and at the end.
     """
     draw = Draw(start=log.start, variation=log.variation, refused=0)
     # It has acted already: its randomness is not asked for any more.
-    actor = played.task.actor(played.parameters, draw, np.random.default_rng(0))
+    actor = task.actor(parameters, draw, np.random.default_rng(0))
     if isinstance(actor, Bookkeeper):
         _tell(actor, scene, log, states)
     return actor

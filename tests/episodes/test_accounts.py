@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graspline.datasets.accounts import actor_after
 from graspline.datasets.retelling import Played
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Place
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import interface_of
+from graspline.episodes.accounts import actor_after
 from graspline.episodes.log import replay_logs
 from graspline.episodes.run import Episode, run_scenarios, snapshot_of, truth_of
 from graspline.episodes.scenario import Scenario
@@ -41,7 +41,7 @@ def test_accounts_told_by_a_log_are_those_that_were_kept_while_it_happened(episo
     engine = CpuEngine(scene, 1, 1)
     (replayed,) = replay_logs(engine, [episode.log])
     assert replayed.state_hash == episode.state_hash
-    actor = actor_after(SORTING, scene, episode.log, replayed.states)
+    actor = actor_after(SORTING.task, SORTING.parameters, scene, episode.log, replayed.states)
     snapshot = snapshot_of(engine, 0, episode.draw, episode.sim_time_s, actor)
     assert truth_of(snapshot) == episode.truth
     # Enough has happened for this to mean something.
@@ -67,7 +67,7 @@ def test_a_block_that_is_put_elsewhere_and_taken_away_in_one_tick_has_left_from_
         events=tuple((when, event) for when, event in events if when == tick),
         states=log.states,
     )
-    actor = actor_after(SORTING, scene, fallen, states)
+    actor = actor_after(SORTING.task, SORTING.parameters, scene, fallen, states)
     engine = CpuEngine(scene, 1, 1)
     engine.reset(0, log.start, log.variation)
     accounts = snapshot_of(engine, 0, episode.draw, 0.0, actor).accounts
@@ -80,4 +80,4 @@ def test_where_nobody_acts_there_are_no_accounts() -> None:
     played = Played(task=LIFT_CUBE, parameters=parameters, machine=LIFT_CUBE.machine(parameters))
     (episode,) = run_scenarios([Scenario(task=LIFT_CUBE, parameters=parameters, seed=7)], limit_s=0.1)
     states = np.tile(episode.log.start, (episode.log.ticks + 1, 1))
-    assert actor_after(played, LIFT_CUBE.scene(parameters), episode.log, states) is None
+    assert actor_after(played.task, played.parameters, LIFT_CUBE.scene(parameters), episode.log, states) is None

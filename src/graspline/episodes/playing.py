@@ -1,0 +1,48 @@
+"""Playing scenarios on whichever engine was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from graspline.engine.protocol import EngineKind
+from graspline.episodes.crew import play_together
+from graspline.episodes.run import Episode, Witness, cores, run_scenarios
+from graspline.episodes.scenario import Scenario
+
+
+def play_scenarios(
+    engine: EngineKind,
+    scenarios: Sequence[Scenario],
+    *,
+    lanes: int,
+    threads: int = 0,
+    keep_logs: bool = True,
+    record_states: bool = False,
+    limit_s: float = float("inf"),
+    witness: Witness | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Episode]:
+    """Play scenarios of one task in so many lanes, and yield each when it is finished.
+
+    The CPU steps lanes on so many threads; for a GPU so many processes plan, twice. 0 takes all cores.
+    """
+    if engine == "gpu":
+        return play_together(
+            scenarios,
+            lanes=lanes,
+            processes=threads or max(1, cores() - 1),
+            keep_logs=keep_logs,
+            record_states=record_states,
+            limit_s=limit_s,
+            witness=witness,
+            stop=stop,
+        )
+    return run_scenarios(
+        scenarios,
+        lanes=lanes,
+        threads=threads,
+        record_states=record_states,
+        limit_s=limit_s,
+        witness=witness,
+        stop=stop,
+    )
