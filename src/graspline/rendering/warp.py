@@ -21,6 +21,7 @@ from graspline.rendering.picture import Array, Pixels
 from graspline.rendering.stage import VISIBLE_GROUPS, camera_id
 from graspline.rendering.warp_kernels import unpack
 from graspline.scenes.scene import Scene
+from graspline.scenes.textures import texels_of
 from graspline.scenes.variation import Variation
 
 # Flags of physics, which is never stepped here, that MuJoCo Warp does not know.
@@ -41,13 +42,15 @@ class WarpRenderer:
         with warp.ScopedDevice(device):
             batched = dict.fromkeys(self._looks.fields, worlds)
             self._model: Any = mujoco_warp.put_model(host, batch_sizes=batched)
+            # MuJoCo Warp takes what is fixed to the world to be where the model has it; here it is not.
+            self._model.body_weldid.fill_(1)
             # Nothing touches here, so there is room for no contact.
             self._data: Any = mujoco_warp.make_data(host, nworld=worlds, nconmax=0, njmax=0)
             self._context = _context(host, width, height, worlds)
             self._rgb = warp.zeros((worlds, height * width, 3), dtype=warp.uint8)
             self._backdrop = warp.zeros((worlds, 3), dtype=warp.uint8)
         pinned = {"device": "cpu", "pinned": device != "cpu"}
-        self._got = warp.zeros((worlds, height * width, 3), dtype=warp.uint8, **pinned)
+        self._got: Any = warp.zeros((worlds, height * width, 3), dtype=warp.uint8, **pinned)
         self._graph: Any = None
 
     def draw_many(self, qpos: Array, variations: Sequence[Variation], camera: str) -> Pixels:
@@ -111,7 +114,7 @@ def _host_model(scene: Scene) -> mujoco.MjModel:
 def _context(host: mujoco.MjModel, width: int, height: int, worlds: int) -> Any:
     """With room for one camera, whichever it is."""
     shiny = np.any(host.light_specular) or bool(host.vis.headlight.active)
-    return mujoco_warp.create_render_context(
+    context: Any = mujoco_warp.create_render_context(
         host,
         nworld=worlds,
         cam_res=(width, height),
@@ -127,6 +130,22 @@ def _context(host: mujoco.MjModel, width: int, height: int, worlds: int) -> Any:
         # Each world's camera has an angle of its own.
         use_precomputed_rays=False,
         enable_specular=bool(shiny),
+    )
+    if context.use_textures:
+        context.textures_registry = [_texture(host, index) for index in range(host.ntex)]
+        context.textures = warp.array(context.textures_registry, dtype=warp.Texture2D)
+    return context
+
+
+def _texture(host: mujoco.MjModel, index: int) -> warp.Texture2D:
+    """One that goes on where it ends, as in OpenGL; MuJoCo Warp's own has a seam there."""
+    size = int(host.tex_height[index]), int(host.tex_width[index]), -1
+    texels = texels_of(host, index)[:, :3].reshape(size)
+    with_alpha = np.concatenate([texels, np.full_like(texels[..., :1], 255)], axis=2)
+    return warp.Texture2D(
+        with_alpha,
+        filter_mode=warp.TextureFilterMode.LINEAR,
+        address_mode=warp.TextureAddressMode.WRAP,
     )
 
 
