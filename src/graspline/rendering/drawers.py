@@ -223,11 +223,12 @@ class _Drawer:
 
     def _seat_another(self) -> bool:
         try:
-            name = self._studio.recv()
+            memory = SharedMemory(self._studio.recv())
             connection = Connection(reduction.recv_handle(self._studio))
         except (EOFError, OSError):
+            # The end of the pipe, or memory that is gone because the pipe is about to end.
             return False
-        self._clients[connection] = _Client(connection, SharedMemory(name))
+        self._clients[connection] = _Client(connection, memory)
         return True
 
     def _take_order(self, client: _Client) -> None:

@@ -62,7 +62,7 @@ class Looks:
     """Rows for one scene; refuses, by a `WiringError`, what would be drawn wrong."""
 
     def __init__(self, scene: Scene) -> None:
-        refuse(what_warp_cannot_draw(scene), scene)
+        _refuse(what_warp_cannot_draw(scene), scene)
         self._scene = scene
         self._model = copy.copy(scene.model)
         self.fields = tuple(name for name in (*_OF_MODEL, _AMBIENT) if getattr(self._model, name).size)
@@ -83,10 +83,11 @@ class Looks:
 
     def rows(self, variations: Sequence[Variation]) -> tuple[Singles, NDArray[np.intp]]:
         """The different ones, (m, size), and which of them each variation has, (n,)."""
-        places = {id(variation): variation for variation in variations}
-        numbers = {key: number for number, key in enumerate(places)}
-        rows = np.stack([self.row(variation) for variation in places.values()])
-        return rows, np.array([numbers[id(variation)] for variation in variations], np.intp)
+        different = {id(variation): variation for variation in variations}
+        numbers = {key: number for number, key in enumerate(different)}
+        rows = np.array([self.row(variation) for variation in different.values()], np.float32)
+        which = np.array([numbers[id(variation)] for variation in variations], np.intp)
+        return rows.reshape(-1, self.size), which
 
     def split(self, rows: Singles) -> Mapping[str, NDArray[np.float32 | np.int32]]:
         """Rows by model field, (n, numbers of the field)."""
@@ -100,7 +101,7 @@ class Looks:
         return rows[:, -3:].astype(np.uint8)
 
     def _worked_out(self, variation: Variation) -> Singles:
-        refuse(what_warp_cannot_draw(self._scene, variation), self._scene)
+        _refuse(what_warp_cannot_draw(self._scene, variation), self._scene)
         seen = [edit for edit in variation.edits if not _unseen(edit)]
         before = [numbers_of(self._model, edit.field, edit.element).copy() for edit in seen]
         write_edits(self._model, seen)
@@ -119,7 +120,7 @@ def what_warp_cannot_draw(scene: Scene, variation: Variation | None = None) -> s
     return " and ".join(found)
 
 
-def refuse(problem: str, scene: Scene) -> None:
+def _refuse(problem: str, scene: Scene) -> None:
     if problem:
         raise WiringError(f"scene {scene.name!r} cannot be drawn by MuJoCo Warp: it has {problem}")
 
@@ -128,9 +129,10 @@ def _of_scene(model: mujoco.MjModel) -> list[str]:
     visible = VISIBLE_GROUPS[model.geom_group] > 0
     alpha = model.geom_rgba[:, 3] * np.append(model.mat_rgba[:, 3], 1)[model.geom_matid]
     skies = [texels_of(model, each)[:, :3] for each in _skyboxes(model)]
+    glassy = (model.mat_rgba[:, 3] > 0) & (model.mat_rgba[:, 3] < 1)
     found = {
         "skins or flexes": model.nskin > 0 or model.nflex > 0,
-        "translucent geoms": np.any(visible & (alpha > 0) & (alpha < 1)),
+        "translucent geoms": np.any(visible & (alpha > 0) & (alpha < 1)) or np.any(glassy),
         "no light that is on": not model.nlight or not model.light_active[0],
         "orthographic cameras": np.any(model.cam_projection),
         "cameras or lights that turn by themselves": np.any(model.cam_mode) or np.any(model.light_mode),
