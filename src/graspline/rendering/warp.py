@@ -1,11 +1,11 @@
 """Pictures of many worlds at once, by MuJoCo Warp's ray caster, from the same cameras as OpenGL's.
 
 One ray goes through the middle of each pixel, as in OpenGL without antialiasing. Of a thousand pixels at most one shows
-another geom than there, because balls and cylinders have no corners here. Colours are those of OpenGL to 2 of 255 on 99
+another geom than there, because balls and cylinders have no corners here. Colours are those of OpenGL to 2 of 255 on 98
 of 100 pixels at 320×240, and rounded down. More differ where surfaces wear patterns finer than a pixel, which are not
-smoothed, and on boxes with patterns, which are mirrored on the sides of -x, +y and -z: in `tidy` up to one in twelve, by
-1.3 on average. There are no shadows. Nothing is too near to be seen, where OpenGL cuts off the first hundredth of the scene's extent, and a
-plane cannot be seen from behind.
+smoothed, and on boxes with patterns, which are mirrored on the sides of -x, +y and -z: in `tidy` up to one in twelve,
+by 1.3 on average. There are no shadows. Nothing is too near to be seen, where OpenGL cuts off the first hundredth of
+the scene's extent, and a plane cannot be seen from behind.
 """
 
 from __future__ import annotations
