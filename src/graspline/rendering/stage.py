@@ -40,7 +40,7 @@ class Stage:
 
     def place(self, qpos: Array, variation: Variation, camera: str) -> bool:
         """Put the scene into a state, seen from `camera`; true when the model changed with the variation."""
-        self._camera.fixedcamid = self._camera_id(camera)
+        self._camera.fixedcamid = camera_id(self._scene, camera)
         if np.shape(qpos) != (self.model.nq,):
             raise InputError(f"scene {self._scene.name!r} has {self.model.nq} coordinates, got qpos {np.shape(qpos)}")
         varied = variation is not self._variation and variation != self._variation
@@ -54,13 +54,6 @@ class Stage:
         mujoco.mj_camlight(self.model, self.data)
         mujoco.mjv_updateScene(self.model, self.data, self._option, None, self._camera, _CATEGORIES, self.visible)
         return varied
-
-    def _camera_id(self, camera: str) -> int:
-        if camera not in self._scene.cameras:
-            raise InputError(
-                f"scene {self._scene.name!r} has no camera {camera!r}; {nearest(camera, self._scene.cameras)}"
-            )
-        return self.model.camera(camera).id
 
     @property
     def position_m(self) -> Array:
@@ -85,3 +78,9 @@ class Stage:
             rotation=self.rotation,
             fovy_rad=self.fovy_rad,
         )
+
+
+def camera_id(scene: Scene, camera: str) -> int:
+    if camera not in scene.cameras:
+        raise InputError(f"scene {scene.name!r} has no camera {camera!r}; {nearest(camera, scene.cameras)}")
+    return scene.model.camera(camera).id

@@ -1,0 +1,294 @@
+"""One process draws, many ask: pictures of a GPU's renderer for every process that encodes them.
+
+Each of these has a pipe to the drawer and memory that both share, in two halves: while it encodes the pictures of one
+half, the drawer fills the other. The drawer draws what all of them ask for together, in batches of as many worlds as
+its renderer has.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import Pipe, reduction
+from multiprocessing.connection import Connection, wait
+from multiprocessing.shared_memory import SharedMemory
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.errors import EnvironmentProblem, InputError
+from graspline.rendering.looks import Looks, Singles
+from graspline.rendering.picture import Array, Pixels
+from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Variation
+
+# Two halves of 18 pictures of 320×240 each; a container's shared memory may be as small as 64 MB.
+SEAT_BYTES = 2 * 18 * 320 * 240 * 3
+_SHARED_MEMORY = "/dev/shm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shot:
+    """What is the same in all pictures of one batch."""
+
+    camera: str
+    width: int
+    height: int
+
+    @property
+    def picture_bytes(self) -> int:
+        return self.width * self.height * 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Pictures of some states: rows of `Looks`, which of them each state has, and which half they go to."""
+
+    number: int
+    shot: Shot
+    qpos: Singles
+    looks: Singles
+    which: NDArray[np.intp]
+    half: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """An order is drawn, or could not be, and why."""
+
+    number: int
+    problem: str = ""
+
+
+class BatchRenderer(Protocol):
+    """Draws up to `worlds` states at once."""
+
+    worlds: int
+
+    def draw_looks(self, qpos: Singles, looks: Singles, camera: str) -> Pixels: ...
+
+
+# A renderer for pictures of this width and height.
+OpenRenderer = Callable[[int, int], BatchRenderer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """What a process needs to ask for pictures; goes to it as it is started, and is closed here then."""
+
+    connection: Connection
+    memory: str
+
+
+class Studio:
+    """The drawer as the process has it that started it: hands out seats, and frees their memory in the end."""
+
+    def __init__(self, connection: Connection, seat_bytes: int = SEAT_BYTES) -> None:
+        """At the connection's other end is a process that calls `draw_for_others`."""
+        self._connection, self._seat_bytes = connection, seat_bytes
+        self._memories: list[SharedMemory] = []
+
+    def seat(self) -> Seat:
+        """For one process more."""
+        free = shutil.disk_usage(_SHARED_MEMORY).free
+        if free < self._seat_bytes:
+            raise EnvironmentProblem(
+                f"{_SHARED_MEMORY} has {free} bytes left and a process that asks for pictures needs "
+                f"{self._seat_bytes}; use fewer workers, or give the container more (--shm-size)"
+            )
+        memory = SharedMemory(create=True, size=self._seat_bytes)
+        self._memories.append(memory)
+        ours, theirs = Pipe()
+        try:
+            self._connection.send(memory.name)
+            reduction.send_handle(self._connection, ours.fileno(), None)
+        except OSError as error:
+            theirs.close()
+            raise EnvironmentProblem(_GONE) from error
+        finally:
+            ours.close()
+        return Seat(connection=theirs, memory=memory.name)
+
+    def close(self) -> None:
+        """The drawer ends, and whoever still asks is told so."""
+        self._connection.close()
+        for memory in self._memories:
+            memory.close()
+            memory.unlink()
+        self._memories = []
+
+
+class Painter:
+    """Pictures from the drawer, for the process that has the seat."""
+
+    def __init__(self, scene: Scene, seat: Seat) -> None:
+        self._looks = Looks(scene)
+        self._connection, self._memory = seat.connection, SharedMemory(seat.memory)
+        self._number = 0
+
+    def pictures(
+        self, qpos: Array, variations: Sequence[Variation], camera: str, width: int, height: int
+    ) -> Iterator[Pixels]:
+        """A picture (H, W, 3) of each state (n, nq), in order; gone when the next one is asked for."""
+        shot = Shot(camera=camera, width=width, height=height)
+        each = self._memory.size // 2 // shot.picture_bytes
+        if not each:
+            raise InputError(f"pictures of {width}×{height} do not fit into {self._memory.size} bytes twice")
+        ordered = deque[Order]()
+        for index, first in enumerate(range(0, len(qpos), each)):
+            chunk = slice(first, first + each)
+            ordered.append(self._order(shot, qpos[chunk], variations[chunk], half=index % 2))
+            if len(ordered) == 2:
+                yield from self._drawn(ordered.popleft())
+        for order in ordered:
+            yield from self._drawn(order)
+
+    def close(self) -> None:
+        self._connection.close()
+        self._memory.close()
+
+    def _order(self, shot: Shot, qpos: Array, variations: Sequence[Variation], half: int) -> Order:
+        looks, which = self._looks.rows(variations)
+        self._number += 1
+        order = Order(
+            number=self._number, shot=shot, qpos=np.asarray(qpos, np.float32), looks=looks, which=which, half=half
+        )
+        try:
+            self._connection.send(order)
+        except OSError as error:
+            raise EnvironmentProblem(_GONE) from error
+        return order
+
+    def _drawn(self, order: Order) -> Iterator[Pixels]:
+        done = Done(number=0)
+        # Those before it are of somebody who did not want to see all pictures.
+        while done.number != order.number:
+            try:
+                done = self._connection.recv()
+            except (EOFError, OSError) as error:
+                raise EnvironmentProblem(_GONE) from error
+        if done.problem:
+            raise EnvironmentProblem(f"the process that draws pictures could not: {done.problem}")
+        yield from _pictures_of(order, self._memory)
+
+
+_GONE = "the process that draws pictures has died; is there enough memory, on the GPU and on this machine?"
+
+
+def draw_for_others(studio: Connection, open_renderer: OpenRenderer) -> None:
+    """Draw for all who have seats until the studio closes, or the process that has it dies."""
+    _Drawer(studio, open_renderer).serve()
+
+
+@dataclass(slots=True, eq=False)
+class _Client:
+    connection: Connection
+    memory: SharedMemory
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """An order that is being filled."""
+
+    client: _Client
+    order: Order
+    drawn: int = 0
+
+
+class _Drawer:
+    def __init__(self, studio: Connection, open_renderer: OpenRenderer) -> None:
+        self._studio, self._open = studio, open_renderer
+        self._clients: dict[Connection, _Client] = {}
+        self._jobs: deque[_Job] = deque()
+        self._renderers: dict[tuple[int, int], BatchRenderer] = {}
+
+    def serve(self) -> None:
+        while self._hear():
+            if self._jobs:
+                self._draw_a_batch()
+
+    def _hear(self) -> bool:
+        """Take in all that has been said, waiting for it only if there is nothing to do; false when all is over."""
+        while ready := wait([self._studio, *self._clients], 0 if self._jobs else None):
+            for connection in ready:
+                assert isinstance(connection, Connection)
+                if connection is not self._studio:
+                    self._take_order(self._clients[connection])
+                elif not self._seat_another():
+                    return False
+        return True
+
+    def _seat_another(self) -> bool:
+        try:
+            memory = SharedMemory(self._studio.recv())
+            connection = Connection(reduction.recv_handle(self._studio))
+        except (EOFError, OSError):
+            # The end of the pipe, or memory that is gone because the pipe is about to end.
+            return False
+        self._clients[connection] = _Client(connection, memory)
+        return True
+
+    def _take_order(self, client: _Client) -> None:
+        try:
+            self._jobs.append(_Job(client, client.connection.recv()))
+        except (EOFError, OSError):
+            self._dismiss(client)
+
+    def _draw_a_batch(self) -> None:
+        """As many pictures of the oldest order's kind as fit, whoever ordered them."""
+        shot = self._jobs[0].order.shot
+        jobs = [job for job in self._jobs if job.order.shot == shot]
+        try:
+            self._draw(shot, jobs)
+        except Exception as error:
+            # What a GPU or its driver raises is of no kind that could be named here.
+            self._answer(jobs, f"{type(error).__name__}: {error}")
+            return
+        self._answer([job for job in jobs if job.drawn == len(job.order.qpos)])
+
+    def _draw(self, shot: Shot, jobs: Sequence[_Job]) -> None:
+        renderer = self._renderer(shot)
+        parts, room = list[tuple[_Job, slice]](), renderer.worlds
+        for job in jobs:
+            part = slice(job.drawn, min(job.drawn + room, len(job.order.qpos)))
+            parts.append((job, part))
+            room -= part.stop - part.start
+        qpos = np.concatenate([job.order.qpos[part] for job, part in parts])
+        looks = np.concatenate([job.order.looks[job.order.which[part]] for job, part in parts])
+        pictures, first = renderer.draw_looks(qpos, looks, shot.camera), 0
+        for job, part in parts:
+            count = part.stop - part.start
+            _pictures_of(job.order, job.client.memory)[part] = pictures[first : first + count]
+            job.drawn, first = part.stop, first + count
+
+    def _renderer(self, shot: Shot) -> BatchRenderer:
+        size = shot.width, shot.height
+        if size not in self._renderers:
+            self._renderers[size] = self._open(*size)
+        return self._renderers[size]
+
+    def _answer(self, jobs: Sequence[_Job], problem: str = "") -> None:
+        self._jobs = deque(job for job in self._jobs if job not in jobs)
+        for job in jobs:
+            if job.client.connection.closed:
+                continue
+            try:
+                job.client.connection.send(Done(number=job.order.number, problem=problem))
+            except OSError:
+                self._dismiss(job.client)
+
+    def _dismiss(self, client: _Client) -> None:
+        """Somebody has left, and what was ordered is not wanted any more."""
+        self._jobs = deque(job for job in self._jobs if job.client is not client)
+        del self._clients[client.connection]
+        client.connection.close()
+        client.memory.close()
+
+
+def _pictures_of(order: Order, memory: SharedMemory) -> Pixels:
+    """(n, H, W, 3): where an order's pictures are in the memory of whoever ordered them."""
+    shape = len(order.qpos), order.shot.height, order.shot.width, 3
+    return np.ndarray(shape, np.uint8, memory.buf, order.half * (memory.size // 2))
