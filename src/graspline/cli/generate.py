@@ -13,25 +13,33 @@ import typer
 from graspline.cli.interrupts import interruptible
 from graspline.cli.options import (
     Config,
+    EngineName,
+    Lanes,
     Randomize,
     Settings,
     TaskName,
+    engine_of,
     equipped,
+    lanes_of,
     machine_as_set,
     task_and_parameters,
 )
 from graspline.cli.progress import Progress, success_text
 from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
-from graspline.datasets.pool import LocalPool
+from graspline.datasets.gpu_pool import GpuPool
+from graspline.datasets.pool import LocalPool, Pool
 from graspline.datasets.rows import Row
-from graspline.datasets.settings import Keep, settings_of
+from graspline.datasets.settings import DatasetSettings, Keep, RendererKind, settings_of
+from graspline.engine.protocol import EngineKind
 from graspline.episodes.faults import parse_faults
 from graspline.episodes.run import cores
 from graspline.episodes.units import CONVENTIONS, Convention
 from graspline.episodes.views import DEFAULT_VIEWS, parse_views, ticks_per_frame
-from graspline.errors import one_of
+from graspline.errors import InputError, one_of
 from graspline.rendering.choose import gl_problem
+from graspline.rendering.looks import what_warp_cannot_draw
+from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task
 
 
@@ -61,6 +69,14 @@ def command(
     units: Annotated[
         str, typer.Option(metavar="UNITS", help="degrees, or normalized for joints from -100 to 100.")
     ] = "degrees",
+    engine: EngineName = "cpu",
+    lanes: Lanes = 0,
+    certify: Annotated[
+        bool,
+        typer.Option(
+            help="Keep of what a GPU played only what also succeeds on the CPU, from the same actions, and write that."
+        ),
+    ] = True,
     config: Config = None,
     settings: Settings = None,
     randomize: Randomize = None,
@@ -86,6 +102,7 @@ def command(
       graspline generate oranges --episodes 100 --out out/states --cameras none --fps 60
       graspline generate oranges --episodes 100 --out out/varied --randomize lighting,camera,colours
       graspline generate lift-cube --episodes 50 --out out/recoveries --fault drop@lift+0.3 --keep all
+      graspline generate lift-cube --episodes 100000 --out out/many --cameras none --engine gpu
     """
     faults = tuple(fault or ())
     found, parameters = task_and_parameters(
@@ -97,8 +114,10 @@ def command(
         lambda named: ticks_per_frame(fps, _control_hz(named)),
         lambda _: one_of(keep, ("success", "all"), "--keep"),
         lambda _: one_of(units, CONVENTIONS, "--units"),
+        lambda _: cluster is None or engine == "cpu" or _only_one(cluster),
         randomize=randomize,
     )
+    kind = engine_of(engine)
     parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
     views = parse_views(cameras, found.scene(parameters).cameras)
     chosen = settings_of(
@@ -110,15 +129,39 @@ def command(
         keep=cast(Keep, keep),
         units=cast(Convention, units),
         faults=faults,
-        renderer="rays" if views and gl_problem() else "gl",
+        renderer=_renderer(kind, found.scene(parameters), smooth=smooth) if views else "gl",
         smooth=smooth,
         numbered=numbered,
+        engine=kind,
+        certify=certify,
     )
-    pool = LocalPool(workers or cores()) if cluster is None else RayPool(cluster, workers)
+    pool = _pool(chosen, cluster, workers, lanes)
     said = f"what was committed to {out} stays, the same command goes on with it"
     with interruptible(lambda: said), Progress("episodes", episodes, said="starting workers", lines=False) as progress:
         tally = generate(out, chosen, episodes, pool, on_commit=partial(_show, progress))
     _summarise(out, tally)
+
+
+def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: int) -> Pool:
+    if cluster is not None:
+        return RayPool(cluster, workers)
+    if settings.engine == "gpu":
+        return GpuPool(settings, workers or cores(), lanes_of(lanes, "gpu", 0))
+    return LocalPool(workers or cores())
+
+
+def _renderer(engine: EngineKind, scene: Scene, *, smooth: bool) -> RendererKind:
+    """Who draws: the engine's device if it can, and then what this machine has."""
+    if engine == "gpu":
+        problem = "edges that are antialiased" if smooth else what_warp_cannot_draw(scene)
+        if not problem:
+            return "warp"
+        print(f"pictures are drawn on the CPU: a GPU cannot draw {problem}", file=sys.stderr, flush=True)
+    return "rays" if gl_problem() else "gl"
+
+
+def _only_one(cluster: str) -> None:
+    raise InputError(f"--cluster {cluster}: a cluster's nodes play on their CPUs; leave out --engine")
 
 
 def _control_hz(task: Task[Any]) -> int:

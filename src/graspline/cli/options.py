@@ -41,7 +41,7 @@ Lanes = Annotated[
         min=0,
         max=65_536,
         metavar="N",
-        help=f"Worlds at once; 0 takes as many as suit the engine, on a GPU {_GPU_LANES}. Verdicts do not depend on it.",
+        help=f"Worlds at once; 0 takes as many as suit the engine, on a GPU {_GPU_LANES}. Results do not depend on it.",
     ),
 ]
 Settings = Annotated[

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import mujoco
 
-from graspline.datasets.pool import MOST_DEATHS, Failure, Filled, filled, raise_failure
+from graspline.datasets.pool import MOST_DEATHS, Failure, Filled, block_for_each, filled, raise_failure
 from graspline.datasets.work import ENVIRONMENT, Order
 from graspline.episodes.run import cores
 from graspline.errors import EnvironmentProblem
@@ -90,7 +90,10 @@ class RayPool:
         self._orders[ticket] = order
         self._tickets[self._fill.remote(order)] = ticket
 
-    def results(self) -> Sequence[Filled]:
+    def block(self, missing: int, waiting: int) -> int:
+        return block_for_each(self, missing, waiting)
+
+    def results(self, *, hungry: bool = True) -> Sequence[Filled]:
         assert self._orders, "nothing to wait for"
         found: list[Filled] = []
         while not found:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol, Self
 
 import av
 import numpy as np
@@ -17,9 +17,12 @@ from graspline.datasets.recording import Recording
 from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.stats import PictureStats, Stats
 from graspline.episodes.views import View
+from graspline.errors import WiringError
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.scenes.scene import Scene
+from graspline.scenes.variation import Variation
 
+Array = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 
 # A key frame every other frame, so that a loader that jumps decodes two at the most.
@@ -46,7 +49,37 @@ class Film:
     stats: Stats
 
 
-def film(recording: Recording, settings: DatasetSettings, scene: Scene, view: View, renderer: Renderer) -> Film:
+class Artist(Protocol):
+    """Draws states of a scene."""
+
+    def pictures(
+        self, qpos: Array, variations: Sequence[Variation], camera: str, width: int, height: int
+    ) -> Iterator[Pixels]:
+        """(H, W, 3) of each state, in order; gone when the next one is asked for."""
+        ...
+
+
+class OneByOne:
+    """An artist that draws with a renderer of one size, which it closes."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self.renderer = renderer
+
+    def pictures(
+        self, qpos: Array, variations: Sequence[Variation], camera: str, width: int, height: int
+    ) -> Iterator[Pixels]:
+        assert (width, height) == (self.renderer.width, self.renderer.height)
+        for state, variation in zip(qpos, variations, strict=True):
+            yield self.renderer.draw(state, variation, camera).rgb
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.renderer.close()
+
+
+def film(recording: Recording, settings: DatasetSettings, scene: Scene, view: View, artist: Artist) -> Film:
     """Draw and encode every frame. Frames never wait: each is encoded before the next is drawn."""
     counted, buffer = PictureStats(), io.BytesIO()
     frames = 0
@@ -55,7 +88,7 @@ def film(recording: Recording, settings: DatasetSettings, scene: Scene, view: Vi
         stream.width, stream.height, stream.pix_fmt = view.width, view.height, "yuv420p"
         # Workers run side by side; more threads than cores only get in each other's way.
         stream.codec_context.thread_count = 1
-        for rgb in _pictures(recording, settings, scene, view, renderer):
+        for rgb in _pictures(recording, settings, scene, view, artist):
             counted.add(rgb)
             frame = av.VideoFrame.from_ndarray(rgb, format="rgb24")
             frame.pts, frame.time_base = frames, Fraction(1, settings.fps)
@@ -65,20 +98,24 @@ def film(recording: Recording, settings: DatasetSettings, scene: Scene, view: Vi
     return Film(mp4=buffer.getvalue(), frames=frames, stats=counted.stats())
 
 
-def open_view(scene: Scene, settings: DatasetSettings, view: View) -> Renderer:
-    return open_renderer(scene, view.width, view.height, settings.renderer, smooth=settings.smooth)
+def open_view(scene: Scene, settings: DatasetSettings, view: View) -> OneByOne:
+    """An artist of this process, for settings that do not ask for one on a GPU."""
+    if settings.renderer == "warp":
+        raise WiringError("pictures of a GPU come from another process")
+    return OneByOne(open_renderer(scene, view.width, view.height, settings.renderer, smooth=settings.smooth))
 
 
 def _pictures(
-    recording: Recording, settings: DatasetSettings, scene: Scene, view: View, renderer: Renderer
+    recording: Recording, settings: DatasetSettings, scene: Scene, view: View, artist: Artist
 ) -> Iterator[Pixels]:
     log, states = recording.log, states_of(recording)
     timeline = timeline_of(log.ticks, scene.robot.control_hz, settings.fps)
-    for number, shown in enumerate(shown_states(log.events, timeline, view.camera)):
-        if shown is None:
-            rgb = np.zeros((view.height, view.width, 3), np.uint8)
-        else:
-            rgb = renderer.draw(states[shown], log.seen_at(shown - 1), view.camera).rgb
+    shown = list(shown_states(log.events, timeline, view.camera))
+    seen = [state for state in shown if state is not None]
+    looks = [log.seen_at(state - 1) for state in seen]
+    drawn = artist.pictures(states[seen], looks, view.camera, view.width, view.height)
+    for number, state in enumerate(shown):
+        rgb = np.zeros((view.height, view.width, 3), np.uint8) if state is None else next(drawn)
         yield numbered(rgb, number) if settings.numbered else rgb
 
 

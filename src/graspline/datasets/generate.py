@@ -21,8 +21,8 @@ from graspline.datasets.work import Attempts, Drawing, Drawn
 from graspline.datasets.writer import Writer, open_writer
 from graspline.errors import EnvironmentProblem
 
-# Attempts that are played side by side by one worker, at the most.
-_BLOCK = 8
+# Recordings for each worker that may wait to be drawn before more are taken from who plays them.
+_MOST_KEPT = 64
 # After so many attempts without a single episode something is wrong with the settings, not with luck.
 _MOST_FRUITLESS = 1000
 
@@ -75,82 +75,89 @@ class _Making:
         self._writer, self._settings, self._wanted, self._pool = writer, settings, wanted, pool
         self._tally, self._on_commit = tally, on_commit
         self._tickets = itertools.count()
-        # Seeds from here on are not being played yet; what came back waits for its turn by the order of blocks.
-        self._next_seed = writer.next_seed
-        self._blocks: deque[int] = deque()
-        self._playing = 0
-        self._judged: dict[int, list[Recording | Rejected]] = {}
+        # Seeds from one on are not being played yet, from the other on not taken; what came back waits for its turn.
+        self._next_seed = self._next_taken = writer.next_seed
+        self._judged: dict[int, Recording | Rejected] = {}
         # Kept, in order, with the attempts that were rejected before each; waiting to be drawn.
         self._kept: deque[tuple[Recording, list[Rejected]]] = deque()
         self._rejected: list[Rejected] = []
         # Being drawn or drawn, oldest first.
         self._drawing: deque[int] = deque()
         self._rejected_before: dict[int, list[Rejected]] = {}
-        self._drawn: dict[int, Drawn] = {}
+        self._drawn: dict[int, Drawn | Rejected] = {}
 
     def run(self) -> None:
         while self._writer.committed < self._wanted:
             self._hand_out()
-            for filled in self._pool.results():
-                if isinstance(filled.result, Drawn):
+            for filled in self._pool.results(hungry=len(self._kept) < _MOST_KEPT * self._pool.size):
+                if filled.ticket in self._rejected_before:
                     self._drawn[filled.ticket] = filled.result
                 else:
-                    self._judged[filled.ticket] = filled.result
+                    self._judged.update((each.seed, each) for each in filled.result)
             self._sort()
             self._commit()
 
     def _hand_out(self) -> None:
         """Draw what is kept, the oldest first; with hands left, play further attempts if more are needed."""
-        while self._pool.free:
-            ahead = len(self._drawing)
-            if self._kept and ahead < self._pool.size and self._writer.committed + ahead < self._wanted:
-                recording, rejected = self._kept.popleft()
-                ticket = next(self._tickets)
-                self._drawing.append(ticket)
-                self._rejected_before[ticket] = rejected
-                self._pool.submit(ticket, Drawing(settings=self._settings, recording=recording))
-            elif (count := self._attempts_needed()) > 0:
-                ticket = next(self._tickets)
-                seeds = tuple(range(self._next_seed, self._next_seed + count))
-                self._next_seed += count
-                self._playing += count
-                self._blocks.append(ticket)
-                self._pool.submit(ticket, Attempts(settings=self._settings, seeds=seeds))
-            else:
-                return
+        while self._pool.free and self._kept and len(self._drawing) < min(self._pool.size, self._left):
+            recording, rejected = self._kept.popleft()
+            ticket = next(self._tickets)
+            self._drawing.append(ticket)
+            self._rejected_before[ticket] = rejected
+            self._pool.submit(ticket, Drawing(settings=self._settings, recording=recording))
+        while (count := self._attempts_needed()) > 0:
+            seeds = tuple(range(self._next_seed, self._next_seed + count))
+            self._next_seed += count
+            self._pool.submit(next(self._tickets), Attempts(settings=self._settings, seeds=seeds))
+
+    @property
+    def _left(self) -> int:
+        """Episodes that are not committed yet."""
+        return self._wanted - self._writer.committed
 
     def _attempts_needed(self) -> int:
-        """How many to play next: a block, or what is missing shared among all; none while enough wait to be drawn."""
-        waiting = len(self._kept) + self._playing
-        missing = self._wanted - self._writer.committed - len(self._drawing) - waiting
-        if missing <= 0 or waiting > _BLOCK * self._pool.size:
-            return 0
-        return min(_BLOCK, -(-missing // self._pool.free))
+        """How many to play next, together."""
+        waiting = len(self._kept) + self._next_seed - self._next_taken
+        missing = self._left - len(self._drawing) - waiting
+        return self._pool.block(missing, waiting) if missing > 0 else 0
 
     def _sort(self) -> None:
         """Take judged attempts in the order of their seeds."""
-        while self._blocks and self._blocks[0] in self._judged:
-            for each in self._judged.pop(self._blocks.popleft()):
-                self._playing -= 1
-                self._tally.attempts += 1
-                self._tally.contradicted += each.contradicted
-                if isinstance(each, Recording):
-                    self._tally.failures_kept += not each.succeeded
-                    self._kept.append((each, self._rejected))
-                    self._rejected = []
-                    continue
+        while self._next_taken in self._judged:
+            each = self._judged.pop(self._next_taken)
+            self._next_taken += 1
+            self._tally.attempts += 1
+            self._tally.contradicted += each.contradicted
+            if isinstance(each, Recording):
+                self._tally.failures_kept += not each.succeeded
+                self._kept.append((each, self._rejected))
+                self._rejected = []
+            else:
                 self._rejected.append(each)
-                self._tally.rejected[each.verdict] = self._tally.rejected.get(each.verdict, 0) + 1
+                self._count(each)
         if len(self._rejected) >= _MOST_FRUITLESS:
             worst = max(self._tally.rejected, key=lambda name: self._tally.rejected[name])
             raise EnvironmentProblem(
                 f"{_MOST_FRUITLESS} attempts in a row gave no episode, most of them {worst!r}; what was committed stays"
             )
 
+    def _count(self, rejected: Rejected) -> None:
+        self._tally.rejected[rejected.verdict] = self._tally.rejected.get(rejected.verdict, 0) + 1
+
     def _commit(self) -> None:
         while self._drawing and self._drawing[0] in self._drawn:
             ticket = self._drawing.popleft()
-            drawn = self._drawn.pop(ticket)
-            row = self._writer.commit(drawn.recording, drawn.values, drawn.films, self._rejected_before.pop(ticket))
+            drawn, before = self._drawn.pop(ticket), self._rejected_before.pop(ticket)
+            if isinstance(drawn, Rejected):
+                self._not_certified(drawn, before)
+                continue
+            row = self._writer.commit(drawn.recording, drawn.values, drawn.films, before)
             self._tally.committed, self._tally.disk_bytes = self._writer.committed, self._writer.disk_bytes
             self._on_commit(self._tally, row)
+
+    def _not_certified(self, rejected: Rejected, before: list[Rejected]) -> None:
+        """What the CPU does not agree with joins those rejected before the next that is kept."""
+        self._count(rejected)
+        following = [self._rejected_before[ticket] for ticket in self._drawing]
+        following += [rejected for _, rejected in self._kept]
+        (following or [self._rejected])[0][:0] = [*before, rejected]

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NoReturn, Protocol, Self
 
-from graspline.datasets.work import ENVIRONMENT, Order, do
+from graspline.datasets.work import ENVIRONMENT, Order, do, sit
 from graspline.episodes.processes import deaf_to_interrupts, environment
 from graspline.errors import EnvironmentProblem, GrasplineError
+from graspline.rendering.drawers import Seat
 
+# Attempts that are played side by side by one worker, at the most.
+_BLOCK = 8
 # An order that has cost so many workers their lives is the cause, not the victim.
 MOST_DEATHS = 3
 
@@ -37,12 +40,17 @@ class Pool(Protocol):
 
     def submit(self, ticket: int, order: Order) -> None: ...
 
-    def results(self) -> Sequence[Filled]:
-        """Wait for at least one order to be filled."""
+    def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+        """Wait for at least one order to be filled, or a part of one; unless hungry, attempts may wait."""
         ...
 
     @property
     def free(self) -> int: ...
+
+    def block(self, missing: int, waiting: int) -> int:
+        """How many attempts to begin now, together: so many episodes are missing, and so many attempts are being
+        played or wait to be drawn."""
+        ...
 
     def __enter__(self) -> Self: ...
 
@@ -60,11 +68,13 @@ class Failure:
     kind: type[Exception] | None
 
 
-class _Worker:
-    def __init__(self) -> None:
+class Worker:
+    """A process of ours, which may have a seat at one that draws."""
+
+    def __init__(self, seat: Seat | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_work, args=(theirs,), daemon=True)
+        self.process: BaseProcess = context.Process(target=_work, args=(theirs, seat), daemon=True)
         self.ticket: int | None = None
         try:
             with environment(ENVIRONMENT), deaf_to_interrupts():
@@ -74,6 +84,9 @@ class _Worker:
             raise
         finally:
             theirs.close()
+            if seat is not None:
+                # Else nobody would notice that the worker has died.
+                seat.connection.close()
 
     def end(self) -> None:
         """At once: a worker owns nothing that outlives it."""
@@ -87,7 +100,7 @@ class LocalPool:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._workers: list[_Worker] = []
+        self._workers: list[Worker] = []
         self._orders: dict[int, Order] = {}
         self._waiting: deque[int] = deque()
         self._deaths: Counter[int] = Counter()
@@ -95,7 +108,7 @@ class LocalPool:
     def __enter__(self) -> Self:
         try:
             for _ in range(self.size):
-                self._workers.append(_Worker())
+                self._workers.append(self._new_worker())
         except BaseException:
             self._end()
             raise
@@ -105,6 +118,9 @@ class LocalPool:
         self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._end()
+
+    def _new_worker(self) -> Worker:
+        return Worker()
 
     def _end(self) -> None:
         for worker in self._workers:
@@ -122,14 +138,24 @@ class LocalPool:
         self._waiting.append(ticket)
         self._hand_out()
 
-    def results(self) -> Sequence[Filled]:
+    def block(self, missing: int, waiting: int) -> int:
+        return block_for_each(self, missing, waiting)
+
+    def results(self, *, hungry: bool = True) -> Sequence[Filled]:
         assert self._orders, "nothing to wait for"
         found: list[Filled] = []
         while not found:
-            self._hand_out()
-            pipes = {worker.pipe: worker for worker in self._workers if worker.ticket is not None}
-            for ready in wait(list(pipes)):
-                assert isinstance(ready, Connection)
+            found = self._filled(())
+        return found
+
+    def _filled(self, others: Sequence[Connection]) -> list[Filled]:
+        """Wait until a worker says something, or somebody else does."""
+        self._hand_out()
+        pipes = {worker.pipe: worker for worker in self._workers if worker.ticket is not None}
+        found: list[Filled] = []
+        for ready in wait([*pipes, *others]):
+            assert isinstance(ready, Connection)
+            if ready in pipes:
                 found += self._collect(pipes[ready])
         return found
 
@@ -144,7 +170,7 @@ class LocalPool:
                 except OSError:
                     self._replace(worker)
 
-    def _collect(self, worker: _Worker) -> list[Filled]:
+    def _collect(self, worker: Worker) -> list[Filled]:
         assert worker.ticket is not None
         try:
             result = worker.pipe.recv()
@@ -158,7 +184,7 @@ class LocalPool:
             raise_failure(result)
         return [Filled(ticket, result)]
 
-    def _replace(self, worker: _Worker) -> None:
+    def _replace(self, worker: Worker) -> None:
         """Start another worker in place of one that died, and put its order back at the front."""
         assert worker.ticket is not None
         worker.end()
@@ -170,31 +196,46 @@ class LocalPool:
                 "is there enough memory? what was committed stays"
             )
         self._waiting.appendleft(worker.ticket)
-        self._workers[self._workers.index(worker)] = _Worker()
+        self._workers[self._workers.index(worker)] = self._new_worker()
+
+
+def block_for_each(pool: Pool, missing: int, waiting: int) -> int:
+    """Attempts for one worker: a block, or what is missing shared among all; none while enough wait to be drawn."""
+    if not pool.free or waiting > _BLOCK * pool.size:
+        return 0
+    return min(_BLOCK, -(-missing // pool.free))
 
 
 def filled(order: Order) -> Any:
     """Fill an order; what goes wrong comes back as a value."""
     try:
         return do(order)
-    except GrasplineError as error:
-        return Failure(str(error), traceback.format_exc(), type(error))
-    except (OSError, MemoryError) as error:
-        return Failure(f"in a worker: {str(error) or 'out of memory'}", traceback.format_exc(), EnvironmentProblem)
     except Exception as error:
-        return Failure(f"{type(error).__name__}: {error}", traceback.format_exc(), None)
+        return failure_of(error)
 
 
-def raise_failure(failure: Failure) -> None:
+def failure_of(error: Exception) -> Failure:
+    """The exception that is being handled, as it can be sent."""
+    trace = traceback.format_exc()
+    if isinstance(error, GrasplineError):
+        return Failure(str(error), trace, type(error))
+    if isinstance(error, OSError | MemoryError):
+        return Failure(f"in a worker: {str(error) or 'out of memory'}", trace, EnvironmentProblem)
+    return Failure(f"{type(error).__name__}: {error}", trace, None)
+
+
+def raise_failure(failure: Failure) -> NoReturn:
     """Raise what a worker could not."""
     if failure.kind is not None:
         raise failure.kind(failure.message)
     raise RuntimeError(f"in a worker:\n{failure.trace}")
 
 
-def _work(pipe: Connection) -> None:
+def _work(pipe: Connection, seat: Seat | None) -> None:
     """A worker's life: orders until the pipe closes."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    if seat is not None:
+        sit(seat)
     while True:
         try:
             pipe.send(filled(pipe.recv()))
@@ -202,7 +243,7 @@ def _work(pipe: Connection) -> None:
             return
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """A killed parent cannot end its workers; without this one would first finish its order."""
     parent = multiprocessing.parent_process()
     assert parent is not None

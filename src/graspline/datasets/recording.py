@@ -116,9 +116,15 @@ def recording_of(episode: Episode, machine: Machine) -> Recording:
         evidence=episode.evidence,
         truth=dict(episode.truth),
         strikes=episode.strikes,
-        scenario=episode.scenario.as_dict(),
+        scenario=_scenario(episode),
         log=episode.log,
     )
+
+
+def _scenario(episode: Episode) -> dict[str, Any]:
+    """With the engine that played it; what a GPU plays is not certified until the CPU agrees."""
+    plain = dict[str, Any](episode.scenario.as_dict())
+    return plain if episode.engine == "cpu" else {**plain, "engine": episode.engine, "certified": False}
 
 
 def recoveries_of(

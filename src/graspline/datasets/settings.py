@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import mujoco
 
+from graspline.engine.protocol import EngineKind
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import CONVENTIONS, Convention
 from graspline.episodes.views import View, ticks_per_frame, view_of
@@ -19,7 +20,7 @@ from graspline.tasks.task import Task
 from graspline.version import VERSION
 
 Keep = Literal["success", "all"]
-RendererKind = Literal["gl", "rays"]
+RendererKind = Literal["gl", "rays", "warp"]
 
 # Current lerobot calls an SO-101 so. It does not add to a dataset of a robot of another name; its releases before
 # 0.4.3, and those who follow them, say so101_follower. Robots that it has no name for keep ours.
@@ -38,6 +39,8 @@ _KINDS: dict[str, type] = {
     "renderer": str,
     "smooth": bool,
     "numbered": bool,
+    "engine": str,
+    "certify": bool,
     "graspline": str,
     "mujoco": str,
 }
@@ -45,7 +48,7 @@ _KINDS: dict[str, type] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetSettings:
-    """Two runs with equal settings write the same dataset, episode by episode."""
+    """Two runs with equal settings write the same dataset, episode by episode, unless a GPU plays."""
 
     task: str
     parameters: dict[str, Any]
@@ -62,8 +65,16 @@ class DatasetSettings:
     smooth: bool = False
     # Whether every frame carries its number, for tests of readers.
     numbered: bool = False
+    # Which engine plays attempts, and whether what a GPU played must also work on the CPU, which then is what is kept.
+    engine: EngineKind = "cpu"
+    certify: bool = True
     graspline: str = VERSION
     mujoco: str = mujoco.__version__
+
+    @property
+    def certified(self) -> bool:
+        """Whether episodes come from a GPU and are certified by the CPU."""
+        return self.engine == "gpu" and self.certify
 
     def as_dict(self) -> dict[str, Any]:
         plain = dataclasses.asdict(self)
@@ -71,11 +82,14 @@ class DatasetSettings:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> DatasetSettings:
+        plain = {"engine": "cpu", "certify": True, **plain}
         for name, kind in _KINDS.items():
             if not isinstance(plain[name], kind) or (kind is int and isinstance(plain[name], bool)):
                 raise ValueError(f"{name} is {plain[name]!r}")
         if plain["keep"] not in get_args(Keep) or plain["units"] not in CONVENTIONS:
             raise ValueError(f"keep is {plain['keep']!r}, units are {plain['units']!r}")
+        if plain["engine"] not in get_args(EngineKind):
+            raise ValueError(f"engine is {plain['engine']!r}")
         if plain["renderer"] not in get_args(RendererKind) or not all(type(each) is str for each in plain["faults"]):
             raise ValueError(f"renderer is {plain['renderer']!r}, faults are {plain['faults']!r}")
         views = tuple(view_of(str(text)) for text in plain["views"])
@@ -105,6 +119,8 @@ def settings_of(
     renderer: RendererKind = "gl",
     smooth: bool = False,
     numbered: bool = False,
+    engine: EngineKind = "cpu",
+    certify: bool = True,
 ) -> DatasetSettings:
     """Without a `robot_type` the robot is called as others call it."""
     robot = task.scene(parameters).robot
@@ -122,6 +138,8 @@ def settings_of(
         renderer=renderer,
         smooth=smooth,
         numbered=numbered,
+        engine=engine,
+        certify=certify,
     )
 
 

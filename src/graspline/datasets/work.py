@@ -1,4 +1,6 @@
-"""What workers do: play attempts and judge them, and draw those that are kept. Plain data in, plain data out.
+"""What workers do: play attempts and judge them, certify what a GPU played, and draw what is kept.
+
+Plain data in, plain data out.
 
 Nothing here knows who calls: the same functions run in a process of this machine and on another one.
 """
@@ -7,22 +9,27 @@ from __future__ import annotations
 
 import functools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.datasets.films import Film, film, open_view
+from graspline.datasets.films import Artist, Film, OneByOne, film, open_view
 from graspline.datasets.frames import frame_values
 from graspline.datasets.recording import Recording, recording_of
 from graspline.datasets.rows import Rejected, rejected_of
 from graspline.datasets.settings import DatasetSettings
-from graspline.episodes.run import run_scenarios
+from graspline.engine.cpu import CpuEngine
+from graspline.episodes.certify import BREAKDOWNS, ended_in
+from graspline.episodes.log import replay_logs
+from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.views import View
+from graspline.errors import EnvironmentProblem
+from graspline.evidence import failures, passes
 from graspline.machine.machine import Machine
 from graspline.parameters import load
-from graspline.rendering.choose import Renderer
+from graspline.rendering.drawers import Painter, Seat
 from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import find_task
 
@@ -34,7 +41,9 @@ ENVIRONMENT = {
     "MUJOCO_GL": "disable",
 }
 # After this much simulated time an attempt is given up. A belt may bring blocks for many minutes.
-_LIMIT_S = 3600.0
+LIMIT_S = 3600.0
+# Verdict of what a GPU played and the CPU does not agree with.
+NOT_CERTIFIED = "not_certified"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,22 +74,26 @@ class Drawn:
 Order = Attempts | Drawing
 
 
-def do(order: Order) -> list[Recording | Rejected] | Drawn:
+def do(order: Order) -> list[Recording | Rejected] | Drawn | Rejected:
     """Fill one order."""
-    return attempt(order) if isinstance(order, Attempts) else draw(order)
+    if isinstance(order, Attempts):
+        return attempt(order)
+    recording = _certified(order) if order.settings.certified else order.recording
+    return recording if isinstance(recording, Rejected) else draw(replace(order, recording=recording))
 
 
 def attempt(order: Attempts) -> list[Recording | Rejected]:
     """One entry for each seed, in order: a recording if it is kept, else why it is not."""
-    settings = order.settings
-    scenarios = [settings.scenario(seed) for seed in order.seeds]
-    _, machine = _scene_and_machine(settings)
-    found: dict[int, Recording | Rejected] = {}
-    episodes = run_scenarios(scenarios, lanes=len(scenarios), threads=1, record_states=True, limit_s=_LIMIT_S)
-    for episode in episodes:
-        recording = recording_of(episode, machine)
-        found[recording.seed] = recording if is_kept(recording, settings) else rejected_of(recording)
+    scenarios = [order.settings.scenario(seed) for seed in order.seeds]
+    episodes = run_scenarios(scenarios, lanes=len(scenarios), threads=1, record_states=True, limit_s=LIMIT_S)
+    found = {episode.scenario.seed: judged(episode, order.settings) for episode in episodes}
     return [found[seed] for seed in order.seeds]
+
+
+def judged(episode: Episode, settings: DatasetSettings) -> Recording | Rejected:
+    """What becomes of an episode that has been played."""
+    recording = recording_of(episode, _scene_and_machine(settings)[1])
+    return recording if is_kept(recording, settings) else rejected_of(recording)
 
 
 def is_kept(recording: Recording, settings: DatasetSettings) -> bool:
@@ -89,7 +102,7 @@ def is_kept(recording: Recording, settings: DatasetSettings) -> bool:
         return True
     # What broke down is no demonstration of failing either.
     whole = bool(recording.log.ticks) and bool(np.isfinite(recording.log.states).all())
-    return settings.keep == "all" and whole and recording.verdict not in ("crashed", "hung", "interrupted")
+    return settings.keep == "all" and whole and recording.verdict not in BREAKDOWNS
 
 
 def draw(order: Drawing) -> Drawn:
@@ -98,10 +111,34 @@ def draw(order: Drawing) -> Drawn:
     scene, machine = _scene_and_machine(settings)
     films = {}
     for view in settings.views:
-        films[view.key] = film(recording, settings, scene, view, _renderer(settings, view))
+        films[view.key] = film(recording, settings, scene, view, _artist(settings, view))
     values = frame_values(recording, settings, scene, machine)
     # The states were needed for this; a commit is made from the rest.
     return Drawn(recording=recording.without_states(), values=values, films=films)
+
+
+def _certified(order: Drawing) -> Recording | Rejected:
+    """Play a recording again on the CPU: what is written is what happens there."""
+    recording, (task, parameters) = order.recording, order.settings.found_task()
+    engine = _engine(task.scene(parameters))
+    (replayed,) = replay_logs(engine, [recording.log])
+    end = ended_in(engine, task, parameters, recording.log, replayed)
+    if passes(end.goal) != recording.succeeded:
+        broken = failures(end.goal)
+        cause = f"on the CPU {broken[0]}" if broken else "on the CPU it is at its goal"
+        return replace(rejected_of(recording), verdict=NOT_CERTIFIED, cause=cause)
+    return replace(
+        recording,
+        state_hash=replayed.state_hash,
+        truth=end.truth,
+        scenario={**recording.scenario, "certified": True},
+        log=replace(recording.log, states=replayed.states[1:]),
+    )
+
+
+@functools.lru_cache(maxsize=2)
+def _engine(scene: Scene) -> CpuEngine:
+    return CpuEngine(scene, 1, 1)
 
 
 def _scene_and_machine(settings: DatasetSettings) -> tuple[Scene, Machine]:
@@ -115,13 +152,28 @@ def _built(task_name: str, parameters_json: str) -> tuple[Scene, Machine]:
     return task.scene(parameters), task.machine(parameters)
 
 
-_RENDERERS: dict[tuple[Scene, View, str, bool], Renderer] = {}
+# Who draws in this process, kept: opening a renderer takes longer than many pictures.
+_ARTISTS: dict[tuple[Scene, View, str, bool], OneByOne] = {}
+_SEATS: list[Seat] = []
 
 
-def _renderer(settings: DatasetSettings, view: View) -> Renderer:
-    """One renderer for each view and process, kept open: opening one takes longer than many pictures."""
+def sit(seat: Seat) -> None:
+    """Have this process's pictures drawn by another one, with a GPU."""
+    _SEATS.append(seat)
+
+
+def _artist(settings: DatasetSettings, view: View) -> Artist:
     scene, _ = _scene_and_machine(settings)
+    if settings.renderer == "warp":
+        return _painter(scene)
     key = scene, view, settings.renderer, settings.smooth
-    if key not in _RENDERERS:
-        _RENDERERS[key] = open_view(scene, settings, view)
-    return _RENDERERS[key]
+    if key not in _ARTISTS:
+        _ARTISTS[key] = open_view(scene, settings, view)
+    return _ARTISTS[key]
+
+
+@functools.lru_cache(maxsize=1)
+def _painter(scene: Scene) -> Painter:
+    if not _SEATS:
+        raise EnvironmentProblem("these pictures are drawn on a GPU: add --engine gpu")
+    return Painter(scene, _SEATS[-1])

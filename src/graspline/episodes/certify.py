@@ -15,10 +15,13 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.accounts import actor_after
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
-from graspline.episodes.run import Episode, snapshot_of, truth_of
+from graspline.episodes.run import HUNG, INTERRUPTED, Episode, snapshot_of, truth_of
 from graspline.evidence import Evidence, passes
 from graspline.parameters import Parameters
 from graspline.tasks.task import Draw, Task
+
+# Verdicts of episodes that came to no end of their own.
+BREAKDOWNS = ("physics_diverged", "crashed", HUNG, INTERRUPTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +54,7 @@ def certified(
 
     def logs() -> Iterator[EpisodeLog]:
         for episode in episodes:
-            if stop() or not episode.log.ticks or not can_be_certified(episode):
+            if stop() or not episode.log.ticks or episode.verdict in BREAKDOWNS:
                 passed.append(episode)
                 continue
             playing[next(numbers)] = episode
@@ -62,11 +65,6 @@ def certified(
         yield from passed
         passed.clear()
     yield from passed
-
-
-def can_be_certified(episode: Episode) -> bool:
-    """Whether an episode came to an end of its own."""
-    return episode.verdict not in ("physics_diverged", "crashed", "hung", "interrupted")
 
 
 def _certified(engine: CpuEngine, episode: Episode, replayed: Replayed) -> Episode:

@@ -1,0 +1,183 @@
+"""Who fills orders with a GPU: one process plays attempts there, thousands side by side, and others do the rest.
+
+What has been played comes as it is finished; while enough of it waits to be drawn, the rest waits in the pipe, and the
+GPU with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Self
+
+from graspline.datasets.pool import Failure, Filled, LocalPool, Worker, end_with_parent, failure_of, raise_failure
+from graspline.datasets.recording import Recording
+from graspline.datasets.rows import Rejected
+from graspline.datasets.settings import DatasetSettings
+from graspline.datasets.work import ENVIRONMENT, LIMIT_S, Attempts, Order, judged
+from graspline.engine.choose import GPU
+from graspline.episodes.crew import play_together
+from graspline.episodes.processes import deaf_to_interrupts, environment
+from graspline.errors import EnvironmentProblem
+from graspline.rendering.drawers import Studio, draw_for_others
+
+# Attempts that are begun together at the most: lanes are filled again and again, and only the last ones run empty.
+_BLOCK = 65_536
+# Attempts beyond what is missing, since some will not be kept.
+_SPARE = 0.03
+# Pictures that are drawn at once.
+_PICTURES = 512
+# How many attempts are sent at a time.
+_PARCEL = 32
+# How long a player may take to let go of its device.
+_PATIENCE_S = 10.0
+
+
+class GpuPool(LocalPool):
+    """`size` processes that certify and encode, one that plays attempts in so many lanes of a GPU, and for settings that
+    want its pictures one that draws there."""
+
+    def __init__(self, settings: DatasetSettings, size: int, lanes: int, device: str = GPU) -> None:
+        super().__init__(size)
+        self._settings, self._lanes, self._device = settings, lanes, device
+        # The order that is being played, and how many of its attempts have not come back.
+        self._ticket, self._out = 0, 0
+        self._processes: list[BaseProcess] = []
+        self._studio: Studio | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._player = self._start(_play, self._lanes, max(1, self.size // 4), self._device)
+            if self._settings.renderer == "warp" and self._settings.views:
+                self._studio = Studio(self._start(_draw, self._settings, self._device))
+            return super().__enter__()
+        except BaseException:
+            self._end_others()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, raised, trace)
+        self._end_others()
+
+    def _start(self, target: Callable[..., None], *arguments: object) -> Connection:
+        """Start a process that has the device; it ends when the connection does."""
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=target, args=(theirs, *arguments))
+        try:
+            with environment(ENVIRONMENT), deaf_to_interrupts():
+                process.start()
+            self._processes.append(process)
+        finally:
+            theirs.close()
+        return ours
+
+    def _end_others(self) -> None:
+        if self._studio is not None:
+            self._studio.close()
+        if self._processes:
+            self._player.close()
+        for process in self._processes:
+            process.join(_PATIENCE_S)
+            process.kill()
+
+    def _new_worker(self) -> Worker:
+        return Worker(None if self._studio is None else self._studio.seat())
+
+    def block(self, missing: int, waiting: int) -> int:
+        """All that is missing, and some to spare, unless attempts are being played already."""
+        return 0 if self._out else min(missing + int(_SPARE * missing), _BLOCK)
+
+    def submit(self, ticket: int, order: Order) -> None:
+        if not isinstance(order, Attempts):
+            super().submit(ticket, order)
+            return
+        self._ticket, self._out = ticket, len(order.seeds)
+        try:
+            self._player.send(order)
+        except OSError:
+            raise EnvironmentProblem(_GONE) from None
+
+    def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+        listening = [self._player] if self._out and (hungry or not self._orders) else []
+        found: list[Filled] = []
+        while not found:
+            found = self._filled(listening)
+            if listening and self._player.poll():
+                found.append(self._played())
+        return found
+
+    def _played(self) -> Filled:
+        try:
+            parcel: list[Recording | Rejected] | Failure = self._player.recv()
+        except (EOFError, OSError):
+            raise EnvironmentProblem(_GONE) from None
+        if isinstance(parcel, Failure):
+            raise_failure(parcel)
+        self._out -= len(parcel)
+        return Filled(self._ticket, parcel)
+
+
+_GONE = "the process that plays on the GPU died; is there enough memory? what was committed stays"
+
+
+class _Over(Exception):
+    """Nobody wants attempts any more."""
+
+
+def _play(pipe: Connection, lanes: int, planners: int, device: str) -> None:
+    """A player's life: attempts until the pipe closes."""
+    with contextlib.suppress(EOFError, OSError, _Over):
+        while True:
+            _attempt(pipe, pipe.recv(), lanes, planners, device)
+    # At once: libraries complain when an interpreter that has used them is taken apart.
+    os._exit(0)
+
+
+def _draw(pipe: Connection, settings: DatasetSettings, device: str) -> None:
+    """A drawer's life: pictures for all workers until the pipe closes."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    from graspline.rendering.warp import WarpRenderer
+
+    task, parameters = settings.found_task()
+    scene = task.scene(parameters)
+    draw_for_others(pipe, lambda width, height: WarpRenderer(scene, width, height, _PICTURES, device))
+
+
+def _attempt(pipe: Connection, order: Attempts, lanes: int, planners: int, device: str) -> None:
+    """Play an order, and send what becomes of each attempt, some at a time."""
+
+    def over() -> bool:
+        if pipe.poll():
+            raise _Over
+        return False
+
+    parcel: list[Recording | Rejected] = []
+    try:
+        for episode in play_together(
+            [order.settings.scenario(seed) for seed in order.seeds],
+            lanes=lanes,
+            processes=planners,
+            device=device,
+            record_states=not order.settings.certified,
+            limit_s=LIMIT_S,
+            stop=over,
+        ):
+            parcel.append(judged(episode, order.settings))
+            if len(parcel) >= _PARCEL:
+                pipe.send(parcel)
+                parcel = []
+        if parcel:
+            pipe.send(parcel)
+    except (EOFError, OSError, _Over):
+        raise _Over from None
+    except Exception as error:
+        pipe.send(failure_of(error))
