@@ -12,7 +12,7 @@ from typing import Any, Self
 import pytest
 
 from graspline.datasets.generate import generate
-from graspline.datasets.pool import Filled, Order, do
+from graspline.datasets.pool import Filled, Order, block_for_each, do
 from graspline.datasets.recording import Recording
 from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.work import Attempts, Drawing, Drawn, attempt, draw
@@ -41,10 +41,13 @@ class InlinePool:
     def free(self) -> int:
         return self.size - len(self._waiting)
 
+    def block(self, missing: int, waiting: int) -> int:
+        return block_for_each(self, missing, waiting)
+
     def submit(self, ticket: int, order: Order) -> None:
         self._waiting.append((ticket, order))
 
-    def results(self) -> Sequence[Filled]:
+    def results(self, *, hungry: bool = True) -> Sequence[Filled]:
         ticket, order = self._waiting.popleft()
         return [Filled(ticket, do(order))]
 

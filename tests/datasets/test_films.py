@@ -26,8 +26,8 @@ SCENE = cube_table()
 
 def filmed(recording: Recording, settings: DatasetSettings) -> Film:
     (view,) = settings.views
-    with open_view(SCENE, settings, view) as renderer:
-        return film(recording, settings, SCENE, view, renderer)
+    with open_view(SCENE, settings, view) as artist:
+        return film(recording, settings, SCENE, view, artist)
 
 
 def decoded(made: Film) -> list[tuple[Fraction, np.ndarray]]:
@@ -71,9 +71,9 @@ def test_frames_show_the_states_of_the_log(played: Recording) -> None:
     settings = cube_settings()
     (view,) = settings.views
     states = np.concatenate([played.log.start[None], played.log.states])
-    with open_view(SCENE, settings, view) as renderer:
+    with open_view(SCENE, settings, view) as artist:
         for k, (_, rgb) in enumerate(decoded(filmed(played, settings))):
-            wanted = renderer.draw(states[6 * k], played.log.variation, "front").rgb
+            wanted = artist.renderer.draw(states[6 * k], played.log.variation, "front").rgb
             assert np.abs(rgb.astype(int) - wanted).mean() < 6, "but for the encoder's losses"
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import pytest
 
 from graspline.datasets.generate import Tally, generate
-from graspline.datasets.pool import Filled, Order
+from graspline.datasets.pool import Filled, Order, block_for_each
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, rejected_in, rejected_of
 from graspline.datasets.store import Dataset
@@ -49,6 +49,9 @@ class AnyOrderPool:
     def free(self) -> int:
         return self.size - len(self._open)
 
+    def block(self, missing: int, waiting: int) -> int:
+        return block_for_each(self, missing, waiting)
+
     def submit(self, ticket: int, order: Order) -> None:
         assert self.free > 0
         if isinstance(order, Attempts):
@@ -57,7 +60,7 @@ class AnyOrderPool:
             self.drawings += 1
         self._open.append((ticket, order))
 
-    def results(self) -> Sequence[Filled]:
+    def results(self, *, hungry: bool = True) -> Sequence[Filled]:
         assert self._open, "nothing to wait for"
         self._random.shuffle(self._open)
         count = self._random.randint(1, len(self._open))
@@ -196,7 +199,7 @@ def test_failures_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> None
         pass
 
     class Impatient(InlinePool):
-        def results(self) -> Sequence[Filled]:
+        def results(self, *, hungry: bool = True) -> Sequence[Filled]:
             (filled,) = super().results()
             assert all(isinstance(each, Rejected) for each in filled.result)
             raise Enough

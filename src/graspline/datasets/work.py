@@ -21,9 +21,9 @@ from graspline.datasets.recording import Recording, recording_of
 from graspline.datasets.rows import Rejected, rejected_of
 from graspline.datasets.settings import DatasetSettings
 from graspline.engine.cpu import CpuEngine
-from graspline.episodes.certify import BREAKDOWNS, ended_in
+from graspline.episodes.certify import ended_in
 from graspline.episodes.log import replay_logs
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import HUNG, INTERRUPTED, Episode, run_scenarios
 from graspline.episodes.views import View
 from graspline.errors import EnvironmentProblem
 from graspline.evidence import failures, passes
@@ -102,7 +102,7 @@ def is_kept(recording: Recording, settings: DatasetSettings) -> bool:
         return True
     # What broke down is no demonstration of failing either.
     whole = bool(recording.log.ticks) and bool(np.isfinite(recording.log.states).all())
-    return settings.keep == "all" and whole and recording.verdict not in BREAKDOWNS
+    return settings.keep == "all" and whole and recording.verdict not in ("crashed", HUNG, INTERRUPTED)
 
 
 def draw(order: Drawing) -> Drawn:

@@ -47,7 +47,23 @@ def open_gpu_engine(scene: Scene, count: int, device: str = GPU) -> WarpEngine:
         chosen("gpu", print)
     from graspline.engine.warp import WarpEngine
 
-    return WarpEngine(scene, count, device)
+    try:
+        return WarpEngine(scene, count, device)
+    except (RuntimeError, MemoryError) as error:
+        # Warp's only word for it.
+        if "alloc" not in str(error) and not isinstance(error, MemoryError):
+            raise
+        raise EnvironmentProblem(
+            f"--engine gpu: {count} lanes of scene {scene.name!r} do not fit into the GPU's memory{_free(device)}; "
+            "use fewer --lanes, or --engine cpu"
+        ) from error
+
+
+def _free(device: str) -> str:
+    import warp
+
+    found = warp.get_device(device)
+    return f", of which {found.free_memory / 2**30:.1f} GiB are free" if found.is_cuda else ""
 
 
 def what_a_gpu_lacks() -> str:

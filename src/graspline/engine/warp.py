@@ -24,7 +24,7 @@ from graspline.engine.lane_edits import felt
 from graspline.engine.lane_models import LaneModels, Singles
 from graspline.engine.layout import Layout, layout_of
 from graspline.engine.protocol import EngineKind, Saved
-from graspline.engine.warp_kernels import find_sick, put_back, put_rows
+from graspline.engine.warp_kernels import find_sick, place_fixed, put_back, put_rows
 from graspline.engine.wires import Wires
 from graspline.errors import WiringError
 from graspline.scenes.scene import Scene
@@ -97,6 +97,7 @@ class WarpEngine:
         self._model_rows: dict[str, dict[int, Singles]] = {}
         self._unread = False
         self._graph: Any = None
+        self._fixed = self._fixed_geoms()
         # Lanes whose tick has begun.
         self._under_way = np.zeros(0, np.intp)
 
@@ -286,11 +287,31 @@ class WarpEngine:
         for field, row in model_rows.items():
             self._model_rows.setdefault(field, {})[lane] = row
 
+    def _fixed_geoms(self) -> tuple[Any, ...]:
+        """Geoms of bodies that stand on the world, for `place_fixed`: MuJoCo Warp puts them in their place only once."""
+        model = self._host
+        bodies = np.flatnonzero((model.body_weldid == 0) & (np.arange(model.nbody) > 0))
+        if np.any(model.body_parentid[bodies] != 0):
+            raise WiringError("a body that is fixed to another fixed one cannot stand elsewhere in a lane of a GPU")
+        geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies))
+        with self._on_device():
+            return (
+                warp.array(geoms.astype(np.int32), dtype=int),
+                warp.array(model.geom_bodyid[geoms].astype(np.int32), dtype=int),
+                warp.array(model.geom_pos[geoms].astype(np.float32), dtype=warp.vec3),
+                warp.array(model.geom_quat[geoms].astype(np.float32), dtype=warp.quat),
+            )
+
     def _flush(self) -> None:
         """Send what has been gathered."""
+        moved = bool(self._model_rows.keys() & {"body_pos", "body_quat"}) and len(self._fixed[0]) > 0
         for arrays, waiting in ((self._fields, self._model_rows), (self._arrays, self._rows)):
             for name, rows in waiting.items():
                 self._send(arrays[name], np.fromiter(rows, np.int32), np.stack(list(rows.values())))
+        if moved:
+            inputs = [*self._fixed, self._model.body_pos, self._model.body_quat]
+            outputs = [self._data.geom_xpos, self._data.geom_xmat]
+            warp.launch(place_fixed, dim=(self.count, len(self._fixed[0])), inputs=inputs, outputs=outputs)
         self._rows, self._model_rows = {}, {}
 
     @staticmethod

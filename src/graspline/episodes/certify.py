@@ -21,7 +21,7 @@ from graspline.parameters import Parameters
 from graspline.tasks.task import Draw, Task
 
 # Verdicts of episodes that came to no end of their own.
-BREAKDOWNS = ("physics_diverged", "crashed", HUNG, INTERRUPTED)
+_BREAKDOWNS = ("physics_diverged", "crashed", HUNG, INTERRUPTED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ def certified(
 
     def logs() -> Iterator[EpisodeLog]:
         for episode in episodes:
-            if stop() or not episode.log.ticks or episode.verdict in BREAKDOWNS:
+            if stop() or not episode.log.ticks or episode.verdict in _BREAKDOWNS:
                 passed.append(episode)
                 continue
             playing[next(numbers)] = episode
