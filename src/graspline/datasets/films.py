@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,6 +48,8 @@ class Film:
     mp4: bytes
     frames: int
     stats: Stats
+    # How long its pictures were waited for.
+    drawing_s: float = 0.0
 
 
 class Artist(Protocol):
@@ -82,20 +85,22 @@ class OneByOne:
 def film(recording: Recording, settings: DatasetSettings, scene: Scene, view: View, artist: Artist) -> Film:
     """Draw and encode every frame. Frames never wait: each is encoded before the next is drawn."""
     counted, buffer = PictureStats(), io.BytesIO()
-    frames = 0
+    frames, drawing_s, asked = 0, 0.0, time.perf_counter()
     with av.open(buffer, "w", format="mp4") as file:
         stream = file.add_stream("libx264", rate=settings.fps, options=ENCODER)
         stream.width, stream.height, stream.pix_fmt = view.width, view.height, "yuv420p"
         # Workers run side by side; more threads than cores only get in each other's way.
         stream.codec_context.thread_count = 1
         for rgb in _pictures(recording, settings, scene, view, artist):
+            drawing_s += time.perf_counter() - asked
             counted.add(rgb)
             frame = av.VideoFrame.from_ndarray(rgb, format="rgb24")
             frame.pts, frame.time_base = frames, Fraction(1, settings.fps)
             file.mux(stream.encode(frame))
             frames += 1
+            asked = time.perf_counter()
         file.mux(stream.encode())
-    return Film(mp4=buffer.getvalue(), frames=frames, stats=counted.stats())
+    return Film(mp4=buffer.getvalue(), frames=frames, stats=counted.stats(), drawing_s=drawing_s)
 
 
 def open_view(scene: Scene, settings: DatasetSettings, view: View) -> OneByOne:

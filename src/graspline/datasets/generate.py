@@ -8,6 +8,7 @@ begun: a kill costs what was being drawn, and no frame waits in memory for a slo
 from __future__ import annotations
 
 import itertools
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ class Tally:
     # What it was when this run began.
     began_with: int = 0
     disk_bytes: int = 0
+    # Seconds of work by its name: of workers, and of who commits.
+    took_s: dict[str, float] = field(default_factory=dict)
 
 
 def generate(
@@ -151,7 +154,10 @@ class _Making:
             if isinstance(drawn, Rejected):
                 self._not_certified(drawn, before)
                 continue
+            began = time.perf_counter()
             row = self._writer.commit(drawn.recording, drawn.values, drawn.films, before)
+            for name, seconds in {**drawn.took_s, "commit": time.perf_counter() - began}.items():
+                self._tally.took_s[name] = self._tally.took_s.get(name, 0.0) + seconds
             self._tally.committed, self._tally.disk_bytes = self._writer.committed, self._writer.disk_bytes
             self._on_commit(self._tally, row)
 

@@ -40,8 +40,8 @@ _PATIENCE_S = 10.0
 
 
 class GpuPool(LocalPool):
-    """`size` processes that certify and encode, one that plays attempts in so many lanes of a GPU, and for settings that
-    want its pictures one that draws there."""
+    """`size` processes that certify and encode, one that plays attempts in so many lanes of a GPU, and one that draws
+    there if pictures are wanted from it."""
 
     def __init__(self, settings: DatasetSettings, size: int, lanes: int, device: str = GPU) -> None:
         super().__init__(size)
@@ -150,6 +150,7 @@ def _draw(pipe: Connection, settings: DatasetSettings, device: str) -> None:
     task, parameters = settings.found_task()
     scene = task.scene(parameters)
     draw_for_others(pipe, lambda width, height: WarpRenderer(scene, width, height, _PICTURES, device))
+    os._exit(0)
 
 
 def _attempt(pipe: Connection, order: Attempts, lanes: int, planners: int, device: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,6 +70,8 @@ class Drawn:
     recording: Recording
     values: dict[str, NDArray[Any]]
     films: dict[str, Film]
+    # How long each part of the work took, in seconds by its name.
+    took_s: dict[str, float]
 
 
 Order = Attempts | Drawing
@@ -78,8 +81,13 @@ def do(order: Order) -> list[Recording | Rejected] | Drawn | Rejected:
     """Fill one order."""
     if isinstance(order, Attempts):
         return attempt(order)
+    began = time.perf_counter()
     recording = _certified(order) if order.settings.certified else order.recording
-    return recording if isinstance(recording, Rejected) else draw(replace(order, recording=recording))
+    if isinstance(recording, Rejected):
+        return recording
+    certify_s = time.perf_counter() - began
+    drawn = draw(replace(order, recording=recording))
+    return replace(drawn, took_s={"certify": certify_s, **drawn.took_s})
 
 
 def attempt(order: Attempts) -> list[Recording | Rejected]:
@@ -109,12 +117,15 @@ def draw(order: Drawing) -> Drawn:
     """Pictures and rows of one episode."""
     settings, recording = order.settings, order.recording
     scene, machine = _scene_and_machine(settings)
-    films = {}
+    films, began = dict[str, Film](), time.perf_counter()
     for view in settings.views:
         films[view.key] = film(recording, settings, scene, view, _artist(settings, view))
+    filmed = time.perf_counter()
     values = frame_values(recording, settings, scene, machine)
+    draw_s = sum(each.drawing_s for each in films.values())
+    took_s = {"draw": draw_s, "encode": filmed - began - draw_s, "rows": time.perf_counter() - filmed}
     # The states were needed for this; a commit is made from the rest.
-    return Drawn(recording=recording.without_states(), values=values, films=films)
+    return Drawn(recording=recording.without_states(), values=values, films=films, took_s=took_s)
 
 
 def _certified(order: Drawing) -> Recording | Rejected:

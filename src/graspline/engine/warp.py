@@ -288,7 +288,7 @@ class WarpEngine:
             self._model_rows.setdefault(field, {})[lane] = row
 
     def _fixed_geoms(self) -> tuple[Any, ...]:
-        """Geoms of bodies that stand on the world, for `place_fixed`: MuJoCo Warp puts them in their place only once."""
+        """Geoms of bodies that stand on the world, for `place_fixed`; MuJoCo Warp puts them there only once."""
         model = self._host
         bodies = np.flatnonzero((model.body_weldid == 0) & (np.arange(model.nbody) > 0))
         if np.any(model.body_parentid[bodies] != 0):

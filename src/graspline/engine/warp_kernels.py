@@ -1,7 +1,7 @@
 """The few kernels of our own that the GPU engine runs around MuJoCo Warp's steps."""
 
 # Warp reads annotations of kernels as they are: no postponed ones here.
-# pyright: reportInvalidTypeForm=false, reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false, reportAssignmentType=false
+# pyright: reportInvalidTypeForm=false, reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false, reportAssignmentType=false, reportOperatorIssue=false, reportReturnType=false
 
 import warp as wp
 
