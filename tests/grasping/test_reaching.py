@@ -198,6 +198,17 @@ class TestInTheWay:
     def test_what_stands_elsewhere_is_not(self) -> None:
         assert self.found(thing("post", (1.4, 0.3, 0.8), (0.01, 0.01, 0.08))) == ""
 
+    def test_what_stands_between_the_start_and_where_the_straight_way_in_begins_is_named(self) -> None:
+        reach = first()
+        assert isinstance(reach, Reach)
+        aside = reach.before.copy()
+        aside[:2] += 0.2 * np.array([-reach.pose.rotation[1, 0], reach.pose.rotation[0, 0]])
+        (x, y, z), _ = hsr.forward((aside + reach.before) / 2)
+        post = thing("post", (float(x), float(y), float(z)), (0.005, 0.005, 0.05))
+        for start, said in ((aside, True), (reach.before, False)):
+            asked = replace(query_for(reach.pose, post), start=start)
+            assert in_the_way(world(), asked, reach).endswith("would meet post") == said
+
 
 class TestRoom:
     """How near straight ways come to a post; the base, a drum of 0.215 m, comes along."""

@@ -71,6 +71,18 @@ def test_where_nothing_is_near_enough_is_void_and_a_hole_is_not() -> None:
     assert not void[60:].any()
 
 
+def test_what_is_infinitely_far_away_is_as_what_was_not_measured() -> None:
+    unmeasured = picture_of(np.where(np.arange(HEIGHT)[:, None] < 40, np.inf, table_depth()))
+    assert unmeasured.depth_m is not None
+    endless = replace(unmeasured, depth_m=np.nan_to_num(unmeasured.depth_m, nan=np.inf))
+    with np.errstate(all="raise"):
+        one, other = (view_of(picture, CAMERA_M, R_OC) for picture in (endless, unmeasured))
+    assert not one.measured[:40].any()
+    np.testing.assert_array_equal(one.inverse, other.inverse)
+    np.testing.assert_array_equal(one.points_m, other.points_m)
+    np.testing.assert_array_equal(one.void, other.void)
+
+
 def test_the_pose_in_a_picture_is_not_used() -> None:
     picture = picture_of(table_depth())
     elsewhere = replace(picture, position_m=np.ones(3), rotation=np.eye(3))

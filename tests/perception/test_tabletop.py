@@ -135,6 +135,20 @@ def test_what_is_partly_hidden_is_found_and_said_to_be_less_sure(studio: RoomStu
     assert off_m(thing, solid) < 2 * solid.position_sigma_m
 
 
+@pytest.mark.parametrize("until_px", range(332, 372, 4))
+def test_a_mug_of_which_little_shows_is_not_sure_to_be_where_its_handle_is(studio: RoomStudio, until_px: int) -> None:
+    mug = standing(item_of("mug"), -0.05, 0.0, -1.6)
+    shot = studio.take([mug])
+    # An arm before it, from the left.
+    hidden, depth = (np.zeros((480, 640), bool), shot.picture.depth_m)
+    hidden[:, 220:until_px] = True
+    assert depth is not None
+    rgb = np.where(hidden[..., None], np.uint8(235), shot.picture.rgb)
+    picture = replace(shot.picture, rgb=rgb, depth_m=np.where(hidden, np.float32(0.35), depth))
+    for solid in replace(shot, picture=picture).seen().solids:
+        assert off_m(mug, solid) < 4 * solid.position_sigma_m
+
+
 def test_an_empty_table_has_nothing_on_it(studio: RoomStudio) -> None:
     seen = studio.take(()).seen()
     assert seen.things == ()

@@ -19,6 +19,7 @@ from graspline.kinematics import hsr
 from graspline.motion.path import Path
 from graspline.motion.waypoints import through
 from graspline.perception.solids import Solid
+from graspline.planning.collision import Collision
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.planning.whole_body import CLEARANCE_M, Held, Part, WholeBodyWorld
 from graspline.robots.hsr_chain import HEAD_JOINTS, WHOLE_BODY_JOINTS
@@ -181,9 +182,16 @@ def _spread(postures: Array) -> Array:
 
 
 def in_the_way(world: WholeBodyWorld, query: ReachQuery, reach: Reach) -> str:
-    """What is in the straight ways of a plan, if anything is."""
+    """What is in the ways of a plan whose way there has been gone, if anything is: from the start to where the straight
+    way in begins, and from there on.
+    """
     found = _before(world, query, reach.at)
-    return found if isinstance(found, str) else ""
+    if isinstance(found, str):
+        return found
+    around = query.inwards.around
+    world.set(around.solids, around.held, start=query.start, clearance_m=query.clearance_m)
+    collision = world.first_collision(world.samples(np.stack([query.start, reach.before])))
+    return "" if collision is None else _met(collision)
 
 
 def _before(world: WholeBodyWorld, query: ReachQuery, at: Array) -> Array | str:
@@ -217,8 +225,12 @@ def _straight(world: WholeBodyWorld, step: Step, here: Array, clearance_m: float
     )
     collision = world.first_collision(world.samples(rows))
     if collision is not None:
-        return f"{collision.robot_part} would meet {collision.touched}"
+        return _met(collision)
     return rows[-1]
+
+
+def _met(collision: Collision) -> str:
+    return f"{collision.robot_part} would meet {collision.touched}"
 
 
 def go(

@@ -79,7 +79,7 @@ def view_of(picture: Picture, position_m: Array, rotation: Array) -> View:
         rgb=picture.rgb,
         inverse=inverse,
         sigma=sigma,
-        points_m=_points(lens, np.nan_to_num(picture.depth_m)),
+        points_m=_points(lens, np.where(measured, picture.depth_m, np.float32(0))),
         void=cv2.morphologyEx((~measured).astype(np.uint8), cv2.MORPH_OPEN, window) > 0,
     )
 

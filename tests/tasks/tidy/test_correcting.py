@@ -293,6 +293,12 @@ class TestSlipOf:
         measured = replace(off(CAN, 0.02, 0.0), half_extents_m=CAN.half_extents_m - 0.013)
         assert slip_of(self.NONE, CAN, TableSeen(things=(measured,), house=HOUSE)) is self.NONE
 
+    def test_one_that_is_hidden_is_not_where_a_part_of_it_or_another_like_it_is_seen(self) -> None:
+        now, post = seen(off(CAN, 0.0, -0.09), JUICE), replace(SCREEN, half_extents_m=np.array([0.01, 0.04, 0.12]))
+        assert not is_hidden(now.things[0], hiding(now, post))
+        assert slip_of(self.NONE, CAN, hiding(now, post)) is self.NONE
+        np.testing.assert_allclose(slip_of(self.NONE, CAN, hiding(now)).shift_m, (0.0, -0.09), atol=1e-12)
+
 
 class TestUnknownBefore:
     def test_what_stands_in_none_of_those_before_is_told(self) -> None:

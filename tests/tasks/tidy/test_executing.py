@@ -193,9 +193,9 @@ class TestReachIn:
 class TestLookAgain:
     TODO = tuple(order(HSR, poses_of(CAN), READY))[1:3]
 
-    def asked(self, eye: Any) -> tuple[list[Any], Any]:
+    def asked(self, eye: Any, beside: Solid = NEIGHBOUR) -> tuple[list[Any], Any]:
         """From before the can, with a plan that was made when neither had slipped."""
-        last, things = answer(reached().before), (CAN, NEIGHBOUR)
+        last, things = answer(reached().before), (CAN, beside)
         world = collision_world()
         return drive(look_again(last, HSR, world, eye, HOUSE, SETTINGS, things, CAN, self.TODO, reached()))
 
@@ -265,6 +265,25 @@ class TestLookAgain:
         assert outcome.name == "in_the_way"
         assert [each.name for each in outcome.data.things] == ["soup_can", "juice_can", "unknown"]
         assert len(outcome.data.todo) == len(self.TODO)
+
+    def test_each_thing_is_where_it_is_seen_itself(self) -> None:
+        apart = replace(SLIP.solid(NEIGHBOUR), position_m=SLIP.solid(NEIGHBOUR).position_m + np.array([0.0, 0.02, 0.0]))
+        outcome = self.outcome(TableSeen(things=(SLIP.solid(CAN), apart), house=HOUSE))
+        assert outcome.name == "seen"
+        for found, meant in zip(outcome.data.things, (SLIP.solid(CAN), apart), strict=True):
+            np.testing.assert_allclose(found.position_m, meant.position_m, atol=1e-9)
+
+    @pytest.mark.parametrize(("nearer_m", "name"), [(0.01, "seen"), (0.09, "in_the_way")])
+    def test_a_thing_that_is_seen_nearer_to_another_needs_another_plan_if_the_hand_would_meet_that(
+        self, nearer_m: float, name: str
+    ) -> None:
+        # Where a finger goes in.
+        opening = reached().pose.rotation[:, 2]
+        beside = replace(NEIGHBOUR, position_m=CAN.position_m + 0.18 * opening)
+        can = replace(CAN, position_m=CAN.position_m + nearer_m * opening)
+        _, outcome = self.asked(sees(TableSeen(things=(can, beside), house=HOUSE)), beside)
+        assert outcome.name == name
+        np.testing.assert_allclose(outcome.data.grasp_object_bb.position_m, can.position_m, atol=1e-9)
 
     def test_what_the_robot_sees_of_itself_is_no_thing(self) -> None:
         eye = sees(self.seen())

@@ -46,8 +46,13 @@ def slip_since(things: Sequence[Solid], target: Solid, now: TableSeen) -> Slip |
 
 
 def slip_of(slip: Slip, thing: Solid, now: TableSeen) -> Slip:
-    """The same for one thing: where it is seen itself, if it is seen well; it may have been half hidden before."""
+    """The same for one thing: where it is seen itself, if it is seen well; it may have been half hidden before.
+
+    Of one that is hidden now, what shows may seem elsewhere, or be another like it.
+    """
     moved = slip.solid(thing)
+    if is_hidden(moved, now):
+        return slip
     seen = [each for each in now.things if _may_be_one(moved, each) and not is_hidden(each, now)]
     found = min(seen, key=lambda each: _away(moved, each), default=None)
     if found is None:

@@ -84,12 +84,12 @@ def look_round(
     slip = slip_since(things, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
     if slip is None or not isinstance(seen, TableSeen):
         return Outcome("unseen", about=grasp_object_bb.name)
-    own = slip_of(slip, grasp_object_bb, seen)
-    moved = {each: (own if each is grasp_object_bb else slip).solid(each) for each in things}
+    slips = {each: slip_of(slip, each, seen) for each in things}
+    moved = {each: own.solid(each) for each, own in slips.items()}
     found = SeenRound(
         things=(*moved.values(), *shown_since(tuple(moved.values()), seen)),
         grasp_object_bb=moved[grasp_object_bb],
-        grasp_poses=tuple(own.pose(pose) for pose in grasp_poses),
+        grasp_poses=tuple(slips[grasp_object_bb].pose(pose) for pose in grasp_poses),
         house=slip.house(house),
     )
     return Gives("seen", found, slip.told, about=grasp_object_bb.name)
@@ -113,14 +113,18 @@ def look_again(
     todo: tuple[tuple[HandPose, Array], ...],
     reach: Reach,
 ) -> Producing[Gives[Literal["seen", "in_the_way"], Corrected] | Outcome[Literal["unseen"]]]:
-    """From close by: wheels have slipped on the way, and what was believed then is off by as much."""
+    """From close by: wheels have slipped on the way, and what was believed then is off by as much.
+
+    Things that were half hidden before may be off by more, each its own way: a plan for one of them may lead into
+    another now.
+    """
     own = yield from solved(world.own_solids, last.readings.joints)
     seen = yield from eye.table(last, house, own)
     slip = slip_since(things, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
     if slip is None or not isinstance(seen, TableSeen):
         return Outcome("unseen", about=grasp_object_bb.name)
-    one = slip_of(slip, grasp_object_bb, seen)
-    moved = {each: (one if each is grasp_object_bb else slip).solid(each) for each in things}
+    slips = {each: slip_of(slip, each, seen) for each in things}
+    one, moved = slips[grasp_object_bb], {each: own.solid(each) for each, own in slips.items()}
     more = shown_since(tuple(moved.values()), seen)
     target = moved[grasp_object_bb]
     corrected = Corrected(
@@ -130,11 +134,10 @@ def look_again(
         grasp_object_bb=target,
         house=slip.house(house),
     )
-    if more:
-        among = around(corrected.house, corrected.things)
-        query = grasp_query(robot, settings, among, target, last.command.position, corrected.reach.pose, seed=0)
-        if (yield from solved(in_the_way, world, query, corrected.reach)):
-            return Gives("in_the_way", corrected, slip.told, about=grasp_object_bb.name)
+    among = around(corrected.house, corrected.things)
+    query = grasp_query(robot, settings, among, target, last.command.position, corrected.reach.pose, seed=0)
+    if (yield from solved(in_the_way, world, query, corrected.reach)):
+        return Gives("in_the_way", corrected, slip.told, about=grasp_object_bb.name)
     return Gives("seen", corrected, slip.told, about=grasp_object_bb.name)
 
 
