@@ -100,6 +100,8 @@ class Shard:
         self._models, self._wires = LaneModels(scene, count), Wires()
         self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
         self._joints = [scene.joint_address(name) for name in scene.robot.joints]
+        # Ticks of each lane since its start.
+        self._ticks = np.zeros(count, np.int64)
         self._calls: list[Call] = []
         self.finished: list[Any] = []
         # Whether it has been told to come to an end.
@@ -112,6 +114,7 @@ class Shard:
         self._wires.connect(lane, [self._controls[lane].copy()] * variation.latency_ticks)
         self.qpos[lane] = start
         self.diverged[lane] = False
+        self._ticks[lane] = 0
 
     def apply(self, lane: int, event: Event) -> None:
         match event:
@@ -129,6 +132,7 @@ class Shard:
     def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
         self._controls[lanes] = controls
         self._wires.pass_on(self._controls, lanes)
+        self._ticks[lanes] += 1
         self._connection.send(Turn(calls=tuple(self._calls), lanes=lanes, finished=tuple(self.finished)))
         self._calls, self.finished = [], []
         answer: Answer = self._connection.recv()
@@ -142,8 +146,8 @@ class Shard:
         return self._models.number(lane, field, element)
 
     def state(self, lane: int) -> Array:
-        """Where the lane's bodies are; how fast they move stays with the engine."""
-        return self.qpos[lane].copy()
+        """Its time, and where the lane's bodies are; how fast they move stays with the engine."""
+        return np.concatenate([[self._ticks[lane] * self.scene.robot.dt_s], self.qpos[lane]])
 
     def save(self, lane: int) -> Saved:
         raise WiringError("a lane of an engine in another process cannot be saved")

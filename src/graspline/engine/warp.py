@@ -90,6 +90,8 @@ class WarpEngine:
         self._qpos = np.zeros((count, self._host.nq))
         self._ctrl = np.zeros((count, self._host.nu))
         self.diverged = np.zeros(count, bool)
+        # Ticks of each lane since its start.
+        self._ticks = np.zeros(count, np.int64)
         self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
         self._joints = [scene.joint_address(name) for name in scene.robot.joints]
         # Rows still to be sent, of state by array and lane, and of models by field and lane.
@@ -148,6 +150,7 @@ class WarpEngine:
         for name in ("qvel", "qacc_warmstart", "xfrc_applied"):
             self._put(name, lane, np.zeros(self._arrays[name].shape[1]))
         self.diverged[lane] = False
+        self._ticks[lane] = 0
         self._unread = True
 
     def apply(self, lane: int, event: Event) -> None:
@@ -205,6 +208,7 @@ class WarpEngine:
             warp.copy(self._got_overflow, self._data.overflow)
             if self._end is not None:
                 warp.record_event(self._end)
+        self._ticks[lanes] += 1
         self._under_way = lanes
 
     @property
@@ -328,8 +332,9 @@ class WarpEngine:
     # Whole lanes
 
     def state(self, lane: int) -> Array:
-        """All that decides a lane's future, a copy."""
-        return np.concatenate([self._row(name, lane) for name in _STATE] + [self._row("xfrc_applied", lane)])
+        """Its time, and all that decides a lane's future, a copy."""
+        time_s = self._ticks[lane] * self.scene.robot.dt_s
+        return np.concatenate([[time_s], *(self._row(name, lane) for name in (*_STATE, "xfrc_applied"))])
 
     def save(self, lane: int) -> Saved:
         return Saved(
@@ -344,8 +349,9 @@ class WarpEngine:
         self.change(lane, self._models.set(lane, saved.edits))
         names = (*_STATE, "xfrc_applied")
         ends = np.cumsum([self._arrays[name].shape[1] for name in names])[:-1]
-        for name, row in zip(names, np.split(saved.state, ends), strict=True):
+        for name, row in zip(names, np.split(saved.state[1:], ends), strict=True):
             self._put(name, lane, row)
+        self._ticks[lane] = round(saved.state[0] / self.scene.robot.dt_s)
         self._qpos[lane] = self._row("qpos", lane)
         self._wires.connect(lane, saved.on_the_way, saved.corrupt)
         self.diverged[lane] = False
