@@ -7,9 +7,11 @@ can take turns: while the processes of one plan, the engine of another has the d
 
 from __future__ import annotations
 
+import itertools
+import selectors
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection, wait
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Protocol
 
@@ -34,12 +36,32 @@ _GLANCE_S, _PAUSE_S = 0.0002, 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What happens to a lane before the next tick: an event, or a reset to a start with rows of its model."""
+    """What happens to a lane before the next tick: an event, or a reset to a start, with rows of its model."""
 
     lane: int
     event: Event | None = None
     start: Array | None = None
-    model_rows: dict[str, Singles] | None = None
+    # One behind the other, which is sent faster, and by their fields where each of them ends.
+    numbers: Singles | None = None
+    ends: Mapping[str, int] = field(default_factory=dict)
+
+    def model_rows(self) -> dict[str, Singles]:
+        """New rows of the lane's model by field."""
+        if self.numbers is None:
+            return {}
+        begins = (0, *self.ends.values())
+        return {name: self.numbers[begin:end] for begin, (name, end) in zip(begins, self.ends.items(), strict=False)}
+
+
+def _packed(model_rows: Mapping[str, Singles]) -> dict[str, Any]:
+    """Rows as a call has them."""
+    if not model_rows:
+        return {}
+    ends = itertools.accumulate(map(len, model_rows.values()))
+    return {
+        "numbers": np.concatenate(list(model_rows.values())),
+        "ends": dict(zip(model_rows, ends, strict=True)),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +131,7 @@ class Shard:
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
         rows = self._models.set(lane, felt(variation.edits))
-        self._calls.append(Call(lane=lane, start=np.array(start), model_rows=rows))
+        self._calls.append(Call(lane=lane, start=np.array(start), **_packed(rows)))
         self._controls[lane, self._actuators] = start[self._joints]
         self._wires.connect(lane, [self._controls[lane].copy()] * variation.latency_ticks)
         self.qpos[lane] = start
@@ -120,7 +142,7 @@ class Shard:
         match event:
             case Change():
                 rows = self._models.set(lane, {**self._models.of(lane), **felt(event.edits)})
-                self._calls.append(Call(lane=lane, model_rows=rows))
+                self._calls.append(Call(lane=lane, **_packed(rows)))
             case CorruptControl():
                 self._wires.spoil(lane, self.scene.model.actuator(event.joint).id)
             case Push() | Place():
@@ -164,22 +186,21 @@ class Shard:
 
 @dataclass(slots=True)
 class Spent:
-    """Where the time of hubs went, in seconds of wall clock: while an engine stepped, and while all of them waited for
-    processes; and for how many ticks of lanes."""
+    """What time hubs took, in seconds of wall clock; when the device was at work, in its own; and for how many ticks of
+    lanes."""
 
-    stepping_s: float = 0.0
-    waiting_s: float = 0.0
+    all_s: float = 0.0
+    worked_s: list[tuple[float, float]] = field(default_factory=list)
     lane_ticks: int = 0
 
-    def add(self, seconds: float, *, stepping: bool) -> None:
-        if stepping:
-            self.stepping_s += seconds
-        else:
-            self.waiting_s += seconds
-
     @property
-    def all_s(self) -> float:
-        return self.stepping_s + self.waiting_s
+    def device_s(self) -> float:
+        """How long the device was at work, for one engine or for several at once."""
+        total_s = until_s = 0.0
+        for begin_s, end_s in sorted(self.worked_s):
+            total_s += max(0.0, end_s - max(begin_s, until_s))
+            until_s = max(until_s, end_s)
+        return total_s
 
 
 class Peer(Protocol):
@@ -209,6 +230,9 @@ class SharedEngine(Engine, Protocol):
 
     def end_step(self) -> bool: ...
 
+    @property
+    def worked_s(self) -> tuple[float, float]: ...
+
 
 class Hub:
     """Steps an engine for processes that share its lanes, as long as any of them has lanes to step."""
@@ -234,6 +258,10 @@ class Hub:
     def busy(self) -> bool:
         return self.stepping or bool(self.silent)
 
+    def knows(self, connection: Connection) -> bool:
+        """Whether the process at its other end has not ended."""
+        return connection in self.silent or any(peer.connection is connection for peer, _ in self._turns)
+
     def hear(self, connection: Connection) -> tuple[Any, ...]:
         """What a process has finished; what it asks for is kept until all have been heard."""
         peer = self.silent.pop(connection)
@@ -252,22 +280,21 @@ class Hub:
             self.silent[connection] = peer
         return turn.finished
 
-    def go_on(self, *, stop: bool) -> int:
-        """Begin a tick when all have been heard, answer them when it has ended; of how many lanes one was begun."""
+    def go_on(self, spent: Spent, *, stop: bool) -> None:
+        """Begin a tick when all have been heard; answer them when it has ended."""
         if self.stepping:
             if self.engine.stepped:
-                self._answer(stop=stop)
-            return 0
-        if self.silent or not self._turns:
-            return 0
-        self._turns.sort(key=lambda heard: heard[0].first)
-        lanes = np.concatenate([peer.first + turn.lanes for peer, turn in self._turns])
-        self.engine.begin_step(self._controls[lanes], lanes)
-        self.stepping = True
-        return len(lanes)
+                self._answer(spent, stop=stop)
+        elif self._turns and not self.silent:
+            self._turns.sort(key=lambda heard: heard[0].first)
+            lanes = np.concatenate([peer.first + turn.lanes for peer, turn in self._turns])
+            self.engine.begin_step(self._controls[lanes], lanes)
+            self.stepping = True
+            spent.lane_ticks += len(lanes)
 
-    def _answer(self, *, stop: bool) -> None:
+    def _answer(self, spent: Spent, *, stop: bool) -> None:
         answer = Answer(diverged=self.engine.end_step(), stop=stop)
+        spent.worked_s.append(self.engine.worked_s)
         for peer, _ in self._turns:
             peer.connection.send(answer)
             self.silent[peer.connection] = peer
@@ -277,9 +304,9 @@ class Hub:
         if call.event is not None:
             self.engine.apply(lane, call.event)
         elif call.start is not None:
-            self.engine.begin(lane, call.start, call.model_rows or {})
+            self.engine.begin(lane, call.start, call.model_rows())
         else:
-            self.engine.change(lane, call.model_rows or {})
+            self.engine.change(lane, call.model_rows())
 
     def close(self) -> None:
         self._memory.close()
@@ -293,17 +320,24 @@ def conduct(
     spent: Spent | None = None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[Any]:
-    """Let hubs step until all their processes have ended; yields what those finish. By a clock it is told where the
-    time went."""
-    spent, then = spent or Spent(), clock()
-    while any(hub.busy for hub in hubs):
-        stepping, stopped = any(hub.stepping for hub in hubs), stop()
-        owners = {connection: hub for hub in hubs for connection in hub.silent}
-        for connection in wait(list(owners), _GLANCE_S if stepping else _PAUSE_S):
-            assert isinstance(connection, Connection)
-            yield from owners[connection].hear(connection)
+    """Let hubs step until all their processes have ended; yields what those finish. By a clock it is told how long it
+    took."""
+    began, told = clock(), spent or Spent()
+    with selectors.DefaultSelector() as selector:
         for hub in hubs:
-            spent.lane_ticks += hub.go_on(stop=stopped)
-        now = clock()
-        spent.add(now - then, stepping=stepping)
-        then = now
+            for connection in hub.silent:
+                selector.register(connection, selectors.EVENT_READ, hub)
+        while any(hub.busy for hub in hubs):
+            stepping, stopped = any(hub.stepping for hub in hubs), stop()
+            for key, _ in selector.select(_GLANCE_S if stepping else _PAUSE_S):
+                connection, hub = key.fileobj, key.data
+                assert isinstance(connection, Connection)
+                yield from hub.hear(connection)
+                if not hub.knows(connection):
+                    selector.unregister(connection)
+            for hub in hubs:
+                hub.go_on(told, stop=stopped)
+            if spent is None:
+                told.worked_s.clear()
+            else:
+                spent.all_s = clock() - began

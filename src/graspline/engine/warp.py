@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -64,8 +66,13 @@ class WarpEngine:
         fields = self._models.fields
         cuda = warp.get_device(device).is_cuda
         self._stream = warp.Stream(device) if cuda else None
-        # Recorded behind everything that a tick has to do.
-        self._end = warp.Event(device) if cuda else None
+        # Recorded before and behind everything that a tick has to do.
+        self._begin = warp.Event(device, enable_timing=True) if cuda else None
+        self._end = warp.Event(device, enable_timing=True) if cuda else None
+        if cuda:
+            _beginning(device)
+        # When the device worked on the last tick, in its own seconds since some moment that all engines here share.
+        self.worked_s = 0.0, 0.0
         with self._on_device():
             self._model = mujoco_warp.put_model(self._host, batch_sizes=dict.fromkeys(fields, count))
             self._model.opt.warn_overflow &= ~_LIMITS
@@ -191,6 +198,10 @@ class WarpEngine:
         self.diverged[lanes] |= ~np.isfinite(self._ctrl[lanes]).all(axis=1)
         idle = len(lanes) < self.count
         with self._on_device():
+            if self._begin is None:
+                self.worked_s = time.perf_counter(), 0.0
+            else:
+                warp.record_event(self._begin)
             self._flush()
             self._sent.numpy()[:] = self._ctrl
             warp.copy(self._arrays["ctrl"], self._sent)
@@ -218,8 +229,12 @@ class WarpEngine:
 
     def end_step(self) -> bool:
         """Wait for the tick that was begun; whether any of its lanes diverged."""
-        if self._end is not None:
+        if self._begin is None or self._end is None:
+            self.worked_s = self.worked_s[0], time.perf_counter()
+        else:
             warp.synchronize_event(self._end)
+            first, since = _beginning(self.device), warp.get_event_elapsed_time
+            self.worked_s = since(first, self._begin, False) / 1e3, since(first, self._end, False) / 1e3
         self._check_room()
         lanes = self._under_way
         where = slice(None) if len(lanes) == self.count else lanes
@@ -309,19 +324,24 @@ class WarpEngine:
     def _flush(self) -> None:
         """Send what has been gathered."""
         moved = bool(self._model_rows.keys() & {"body_pos", "body_quat"}) and len(self._fixed[0]) > 0
-        for arrays, waiting in ((self._fields, self._model_rows), (self._arrays, self._rows)):
-            for name, rows in waiting.items():
-                self._send(arrays[name], np.fromiter(rows, np.int32), np.stack(list(rows.values())))
+        sent = [(self._fields[name], rows) for name, rows in self._model_rows.items()]
+        sent += [(self._arrays[name], rows) for name, rows in self._rows.items()]
+        if not sent:
+            return
+        # Many small transfers would take longer than a tick.
+        lanes = warp.array(np.concatenate([np.fromiter(rows, np.int32) for _, rows in sent]), dtype=int)
+        numbers = warp.array(np.concatenate([row for _, rows in sent for row in rows.values()]), dtype=float)
+        first_lane = first_number = 0
+        for array, rows in sent:
+            dim = len(rows), array.shape[1]
+            inputs = [lanes, first_lane, numbers, first_number]
+            warp.launch(put_rows, dim=dim, inputs=inputs, outputs=[array])
+            first_lane, first_number = first_lane + dim[0], first_number + dim[0] * dim[1]
         if moved:
             inputs = [*self._fixed, self._model.body_pos, self._model.body_quat]
             outputs = [self._data.geom_xpos, self._data.geom_xmat]
             warp.launch(place_fixed, dim=(self.count, len(self._fixed[0])), inputs=inputs, outputs=outputs)
         self._rows, self._model_rows = {}, {}
-
-    @staticmethod
-    def _send(array: Any, lanes: NDArray[np.int32], rows: Singles) -> None:
-        inputs = [warp.array(lanes, dtype=int), warp.array(rows, dtype=float)]
-        warp.launch(put_rows, dim=rows.shape, inputs=inputs, outputs=[array])
 
     def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None:
         """From now on leave what comes of ticks in these arrays: others look at them, too."""
@@ -356,6 +376,16 @@ class WarpEngine:
         self._wires.connect(lane, saved.on_the_way, saved.corrupt)
         self.diverged[lane] = False
         self._unread = True
+
+
+@functools.cache
+def _beginning(device: str) -> Any:
+    """The moment from which a device's time is counted here."""
+    event = warp.Event(device, enable_timing=True)
+    with warp.ScopedDevice(device):
+        warp.record_event(event)
+    warp.synchronize_event(event)
+    return event
 
 
 def _flat(array: Any) -> Any:

@@ -10,10 +10,16 @@ _MOST = wp.constant(1.0e10)
 
 
 @wp.kernel(enable_backward=False)
-def put_rows(lanes: wp.array(dtype=int), rows: wp.array2d(dtype=float), out: wp.array2d(dtype=float)):
-    """Write rows into the lanes they are for."""
+def put_rows(
+    lanes: wp.array(dtype=int),
+    first_lane: int,
+    numbers: wp.array(dtype=float),
+    first_number: int,
+    out: wp.array2d(dtype=float),
+):
+    """Write rows, one behind the other among numbers, into the lanes they are for."""
     row, column = wp.tid()
-    out[lanes[row], column] = rows[row, column]
+    out[lanes[first_lane + row], column] = numbers[first_number + row * out.shape[1] + column]
 
 
 @wp.kernel(enable_backward=False)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from typing import Any, cast
 
 import numpy as np
 
@@ -155,7 +156,9 @@ def _play(connection: Connection, share: _Share, number: int) -> None:
             make_engine=lambda scene, count, threads: shard,
         ):
             index = indices[episode.scenario]
-            shard.finished.append(_Ended(number, index, episode if share.keep_logs else replace(episode, log=_NO_LOG)))
+            told = episode if share.keep_logs else replace(episode, log=_NO_LOG)
+            # The other end has the scenario.
+            shard.finished.append(_Ended(number, index, replace(told, scenario=cast(Any, None))))
     except (EOFError, OSError):
         # Whoever wanted them is gone.
         return

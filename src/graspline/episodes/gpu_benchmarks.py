@@ -59,12 +59,12 @@ class Played:
     @property
     def physics_share(self) -> float:
         """Of the wall time, that in which the device stepped."""
-        return self.spent.stepping_s / self.spent.all_s
+        return self.spent.device_s / self.spent.all_s
 
     @property
     def steps_a_second(self) -> float:
         """Of physics, while the device stepped."""
-        return self.steps / self.spent.stepping_s
+        return self.steps / self.spent.device_s
 
 
 def idle_steps_a_second(scenarios: Sequence[Scenario], device: str = GPU) -> float:
