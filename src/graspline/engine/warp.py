@@ -305,6 +305,9 @@ class WarpEngine:
         """New rows of a lane's model."""
         for field, row in model_rows.items():
             self._model_rows.setdefault(field, {})[lane] = row
+        if not self._model.flg_surfacevel and np.any(model_rows.get("geom_surfacevel", 0.0)):
+            # In the scene that the device was given no surface moves, so it has not looked for any.
+            self._model.flg_surfacevel, self._graph = True, None
 
     def _fixed_geoms(self) -> tuple[Any, ...]:
         """Geoms of bodies that stand on the world, for `place_fixed`; MuJoCo Warp puts them there only once."""
