@@ -31,6 +31,7 @@ from graspline.datasets.gpu_pool import GpuPool
 from graspline.datasets.pool import LocalPool, Pool
 from graspline.datasets.rows import Row
 from graspline.datasets.settings import DatasetSettings, Keep, RendererKind, settings_of
+from graspline.datasets.work import NOT_CERTIFIED
 from graspline.engine.protocol import EngineKind
 from graspline.episodes.faults import parse_faults
 from graspline.episodes.run import cores
@@ -139,7 +140,7 @@ def command(
     said = f"what was committed to {out} stays, the same command goes on with it"
     with interruptible(lambda: said), Progress("episodes", episodes, said="starting workers", lines=False) as progress:
         tally = generate(out, chosen, episodes, pool, on_commit=partial(_show, progress))
-    _summarise(out, tally)
+    _summarise(out, chosen, tally)
 
 
 def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: int) -> Pool:
@@ -194,7 +195,7 @@ def _show(progress: Progress, tally: Tally, row: Row) -> None:
     print(json.dumps(told), flush=True)
 
 
-def _summarise(out: Path, tally: Tally) -> None:
+def _summarise(out: Path, settings: DatasetSettings, tally: Tally) -> None:
     made = tally.committed - tally.began_with
     if not made:
         print(
@@ -205,6 +206,12 @@ def _summarise(out: Path, tally: Tally) -> None:
     before = f", {tally.began_with} were there" if tally.began_with else ""
     say = [f"{out}: {tally.committed} episodes ({made} new{before}), {tally.disk_bytes / 1e6:.1f} MB"]
     say += [f"  {verdict}: {count} attempts not kept" for verdict, count in sorted(tally.rejected.items())]
+    if settings.certified:
+        say.append(
+            f"  played on a GPU and certified on the CPU: {made} of {made + tally.rejected.get(NOT_CERTIFIED, 0)}"
+        )
+    elif settings.engine == "gpu":
+        say.append("  played on a GPU, not certified: labels hold there, not necessarily on the CPU")
     if tally.contradicted:
         say.append(f"  claims that the simulator contradicts: {tally.contradicted}; please report this")
     print("\n".join(say), file=sys.stderr)

@@ -36,6 +36,7 @@ Every label was checked against the simulator, and every episode can be played a
 | robot | {settings.robot_type}, body joints in {angles}, gripper 0 shut to 100 open |
 | rate | {settings.fps} frames a second of simulated time |
 | cameras | {views} |
+| played by | {_each(_engine(each) for each in made)} |
 | kept | {"successes only" if settings.keep == "success" else "successes and failures, labelled by next.success"} |
 | perception of the demonstrator | {truth} |
 
@@ -43,6 +44,13 @@ Every label was checked against the simulator, and every episode can be played a
 begin with `graspline.` (state of the task, recovery, tool and object poses, evidence) are not for policies. Settings
 are in `meta/graspline.json`; what is needed to play an episode again is in `graspline/logs`.
 """
+
+
+def _engine(settings: DatasetSettings) -> str:
+    """What stepped physics, and whether a CPU has had the last word."""
+    if settings.engine == "cpu":
+        return "a CPU"
+    return "a GPU, and again by a CPU, whose states these are" if settings.certify else "a GPU, not certified by a CPU"
 
 
 def _eyes(parameters: Mapping[str, Any]) -> str:

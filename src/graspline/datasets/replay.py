@@ -117,8 +117,10 @@ class _Player:
 
 
 def versions_note(row: Row) -> str:
-    """Who recorded an episode, if that was not us: then bits cannot be expected to be the same."""
+    """Who recorded an episode, if that was not us, or not on a CPU: then bits cannot be expected to be the same."""
     scenario = json.loads(row["scenario"])
+    if scenario.get("engine") == "gpu" and not scenario.get("certified"):
+        return "played on a GPU and not certified: the CPU cannot be expected to give the same bits"
     recorded = f"graspline {scenario.get('graspline')} on MuJoCo {scenario.get('mujoco')}"
     this = f"graspline {VERSION} on MuJoCo {mujoco.__version__}"
     if recorded == this:
