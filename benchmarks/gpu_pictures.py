@@ -3,8 +3,9 @@
     python benchmarks/gpu_pictures.py lift-cube --worlds 256
     python benchmarks/gpu_pictures.py tidy --device cpu --worlds 2 --pictures 8
 
-The time is that of `draw_looks` alone: states in, pictures out on the host, in memory that is used again and again. The first picture, for which kernels may
-have to be compiled, is not counted but told. Memory is what a GPU has less than before the renderer was opened.
+The time is that of `draw_looks` alone: states in, pictures out on the host, in memory that is used again and again. The
+first picture, for which kernels may have to be compiled, is not counted but told. Memory is what a GPU has less than
+before the renderer was opened.
 """
 
 from __future__ import annotations
