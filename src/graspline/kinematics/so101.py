@@ -10,6 +10,8 @@ the fixed jaw to the moving one.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,11 +66,12 @@ class Solutions:
     joints_rad: Array  # (N, branches, 5)
     # (N, branches, 6): how far the wrist lies outside the ring two links reach, m; then each joint beyond its range
     excess: Array
+    # (N, branches): which branches are solutions
+    reached: Flags
 
-    @property
-    def reached(self) -> Flags:
-        """(N, branches) which branches are solutions."""
-        return np.all(self.excess <= 0, axis=-1)
+    def of(self, rows: slice) -> Solutions:
+        """Those of some of the targets."""
+        return Solutions(joints_rad=self.joints_rad[rows], excess=self.excess[rows], reached=self.reached[rows])
 
     def best(self) -> tuple[Array, Flags]:
         """Joint angles (N, 5) of the first branch that reaches, and which targets are reached (N,)."""
@@ -100,7 +103,7 @@ def solve(
     pitch_rad: Array | float,
     yaw_rad: Array | float | None,
     tool_m: Array,
-    margin_rad: float = 0.0,
+    margin_rad: Array | float = 0.0,
     *,
     backwards: bool = True,
 ) -> Solutions:
@@ -108,7 +111,7 @@ def solve(
 
     `position_m` is (N, 3) in the base frame, pitch and yaw broadcast to (N,), `tool_m` is (3,) or (N, 3) in the gripper
     frame (approach, lateral, opening). Yaw None leaves the heading free: the jaws then open in the arm's plane.
-    Solutions keep `margin_rad` from the joint limits. Without `backwards` only the two branches that face the target
+    Solutions keep `margin_rad`, one or (N,), from the joint limits. Without `backwards` only the two branches that face the target
     are solved.
     """
     position = np.asarray(position_m, float)
@@ -150,9 +153,39 @@ def solve(
     # A target nearer to the pan axis than the tool's own sideways offset does not close.
     np.maximum(ring, np.abs(ahead.imag - aside.imag) - TOLERANCE_M, out=ring)
     excess[0] = ring[:, None]
-    np.subtract(np.abs(joints - _MIDDLE), _HALF - margin_rad if margin_rad else _HALF, out=excess[1:])
+    np.subtract(np.abs(joints - _MIDDLE), _HALF - margin_rad, out=excess[1:])
+    reached = np.logical_and.reduce(excess <= 0).reshape(2 * ways, count).T
     rows = found.reshape(11, 2 * ways, count).transpose(2, 1, 0)
-    return Solutions(joints_rad=rows[..., :5], excess=rows[..., 5:])
+    return Solutions(joints_rad=rows[..., :5], excess=rows[..., 5:], reached=reached)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """Targets of one arm, as rows, to be solved facing them together with those of others; see `solve`."""
+
+    position_m: Array  # (n, 3)
+    pitch_rad: Array  # (n,)
+    yaw_rad: Array  # (n,)
+    tool_m: Array  # (n, 3)
+    margin_rad: float
+
+    @classmethod
+    def answered(cls, asked: Sequence[Targets]) -> list[Solutions]:
+        """The solutions of each."""
+        if len(asked) == 1:
+            (one,) = asked
+            return [solve(one.position_m, one.pitch_rad, one.yaw_rad, one.tool_m, one.margin_rad, backwards=False)]
+        counts = [len(each.position_m) for each in asked]
+        solved = solve(
+            np.concatenate([each.position_m for each in asked]),
+            np.concatenate([each.pitch_rad for each in asked]),
+            np.concatenate([each.yaw_rad for each in asked]),
+            np.concatenate([each.tool_m for each in asked]),
+            np.repeat([each.margin_rad for each in asked], counts),
+            backwards=False,
+        )
+        ends = list(itertools.accumulate(counts))
+        return [solved.of(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
 
 
 def _rows(values: Array | float, count: int) -> Array:
