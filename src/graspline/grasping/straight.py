@@ -20,6 +20,7 @@ from graspline.motion.path import Path
 from graspline.parameters import Parameters
 from graspline.planning.together import Planning, alone
 from graspline.robots.robot import Robot
+from graspline.spatial.flags import some
 
 Array = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ class Lines:
             position_m=position,
             pitch_rad=pitch,
             yaw_rad=np.full(count, self.grasp.yaw_rad),
-            tool_m=np.broadcast_to(np.array(self.grasp.tool_m), (count, 3)),
+            tool_m=np.full((count, 3), self.grasp.tool_m),
             margin_rad=self.reach.joint_margin_rad,
         )
 
@@ -197,12 +198,12 @@ class _Arms:
         counts = [len(each.moves) for each in asked]
         self._moves = moves
         self._ends = list(itertools.accumulate(counts))
-        # Of each move: whose it is, and how it goes; (5, moves) so that columns of samples are long runs.
+        # Of each move: whose it is, how it goes, (5, moves) so that columns of samples are long runs, and the jaw.
         self._whose = np.repeat(np.arange(len(asked)), counts)
         self._start = np.array([move.start for move in moves]).T
         self._way = np.array([move.way for move in moves]).T
         self._jaw_rad = np.array([move.jaw_rad for move in moves])
-        self._polar = np.array([move.polar for move in moves])
+        self._polar = np.array([move.polar for move in moves]) if any(move.polar for move in moves) else None
         # Of each arm.
         self._tool_m = np.array([each.tool_m for each in asked])
         self._margin_rad = np.array([each.margin_rad for each in asked])
@@ -218,20 +219,22 @@ class _Arms:
         ]
 
     def _joints_at(self, move: NDArray[np.intp], progress: Array) -> Array:
-        arm = self._whose[move]
         poses = self._start[:, move] + progress * self._way[:, move]
-        if self._polar.any():
+        if self._polar is not None:
             _from_polar(poses, self._polar[move].nonzero()[0])
+        # Of one arm plain numbers, which cost less than rows of them and give the same bits.
+        arm = 0 if len(self._asked) == 1 else self._whose[move]
+        rows = slice(None) if len(self._asked) == 1 else np.arange(len(move))
         solved = solve(poses[:3].T, poses[3], poses[4], self._tool_m[arm], self._margin_rad[arm], backwards=False)
-        rows, branch = np.arange(len(move)), self._branch[arm]
+        branch = self._branch[arm]
         joints = np.empty((len(move), len(self._robot.joints)))
         joints[:, self._robot.arm] = solved.joints_rad[rows, branch]
         joints[:, self._robot.jaw] = self._jaw_rad[move]
-        missed = (~solved.reached[rows, branch]).nonzero()[0]
-        if len(missed):
-            self._miss(move, missed, solved)
+        missed = ~solved.reached[rows, branch]
+        if some(missed):
+            self._miss(move, missed.nonzero()[0], solved)
             # There is nothing left to be timed.
-            joints[np.isin(arm, list(self._missed))] = 0.0
+            joints[np.isin(self._whose[move], list(self._missed))] = 0.0
         return joints
 
     def _miss(self, move: NDArray[np.intp], missed: NDArray[np.intp], solved: Solutions) -> None:

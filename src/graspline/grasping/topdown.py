@@ -155,18 +155,20 @@ class _Poses:
         return poses
 
     def _solve(self) -> Planning[None]:
-        self._at: Solutions = yield self._targets(self._every, 0.0)
+        self._at: Solutions = yield self._targets(self._every)
         self._reached, self._lean = self._at.reached.copy(), jaw_lean(self._at.joints_rad[:, 0])
         promising = (np.logical_or.reduce(self._reached, axis=1) & (self._lean <= self._limit)).nonzero()[0]
         if len(promising):
-            above = yield self._targets(promising, self._standoff[promising, None])
+            above = yield self._targets(promising, above=True)
             self._reached[promising] &= above.reached
             self.usable[promising] = np.logical_or.reduce(self._reached[promising], axis=1)
 
-    def _targets(self, rows: NDArray[np.intp], above: Array | float) -> Targets:
-        pitch, centre = self._pitch[rows], np.broadcast_to(self._query.estimate.position_m, (len(rows), 3))
+    def _targets(self, rows: NDArray[np.intp], *, above: bool = False) -> Targets:
+        """Poses in which the jaws straddle the object, or from which they come down."""
+        pitch, centre = self._pitch[rows], self._query.estimate.position_m
+        back = self._standoff[rows, None] * _back(centre, pitch) if above else np.zeros((len(rows), 3))
         return Targets(
-            position_m=centre + above * _back(centre, pitch),
+            position_m=centre + back,
             pitch_rad=pitch,
             yaw_rad=self._yaw[rows],
             tool_m=self._tool[rows],
@@ -190,7 +192,7 @@ class _Poses:
     def why(self) -> Planning[GraspRejected]:
         """Why the candidate that came nearest cannot be used."""
         at: Solutions = self._at
-        above: Solutions = yield self._targets(self._every, self._standoff[:, None])
+        above: Solutions = yield self._targets(self._every, above=True)
         poses = np.any(at.reached & above.reached, axis=1)
         if poses.any():
             index = int(np.argmin(np.where(poses, self._lean - self._limit, np.inf)))
@@ -214,8 +216,11 @@ def _lean_limit(grasp: Grasp, reach: ReachParameters) -> float:
 
 
 def _back(position: Array, pitch: Array) -> Array:
-    """The direction out of a grasp, against the approach axis, which leans in the vertical plane of the pan axis."""
-    x, y = position[..., 0] - PAN_X_M, position[..., 1]
+    """The direction out of a grasp, against the approach axis, which leans in the vertical plane of the pan axis.
+
+    `position` is (3,), in the base frame; one direction for each pitch.
+    """
+    x, y = position[0] - PAN_X_M, position[1]
     level = np.cos(pitch) / np.maximum(np.hypot(x, y), 1e-9)
     return np.stack([-x * level, -y * level, np.sin(pitch)], axis=-1)
 

@@ -109,7 +109,7 @@ class CarryPlan:
     obstacles: tuple[Estimate, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CarryQuery:
     """Everything a carry plan depends on; `obstacles` are all things but the held one, the plate among them."""
 
@@ -127,15 +127,17 @@ class CarryQuery:
 
     def held_m(self) -> Array:
         """Where the held ball's centre is now."""
-        return self._hand()[0]
+        return self._hand[0]
 
     def posture(self) -> Posture:
         """How the hand is held now."""
-        point, rotation = self._hand()
+        point, rotation = self._hand
         turn = float(np.arctan2(rotation[1, 2], rotation[0, 2])) - _azimuth(point)
         return Posture(turn, float(self.start.position[1:4].sum()))
 
+    @functools.cached_property
     def _hand(self) -> tuple[Array, Array]:
+        """Where the held ball is and how the hand is turned."""
         points, rotations = forward(self.start.position[None, self.robot.arm], np.array(self.grip.centre_m))
         return points[0], rotations[0]
 
@@ -267,7 +269,7 @@ class _Release:
             position_m=np.repeat(np.stack([self.target, self.above]), count, axis=0),
             pitch_rad=np.tile(STRAIGHT_DOWN_RAD - tilt, 2),
             yaw_rad=np.tile(self._azimuth + turn, 2),
-            tool_m=np.broadcast_to(np.array(self.query.grip.centre_m), (2 * count, 3)),
+            tool_m=np.full((2 * count, 3), self.query.grip.centre_m),
             margin_rad=self.query.margin_rad,
         )
         at, above = solved.reached[:, branch].reshape(2, len(_TURNS_RAD), len(tilts))
