@@ -121,17 +121,18 @@ def solve(
     tool = np.asarray(tool_m, float)
     sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
     # In the plane seen from above, points and headings are complex numbers. Headings are (ways, N): facing the target,
-    # and with the back to it.
+    # and with the back to it. All of them have both axes: numpy multiplies a complex number that is spread along a new
+    # axis by other instructions, whose last bit differs, so that a single target would not get the bits it gets among others.
     ways = 2 if backwards else 1
-    target = np.empty(count, np.complex128)
+    target = np.empty((1, count), np.complex128)
     target.real, target.imag = position[:, 0] - PAN_X_M, position[:, 1]
     along, lateral, opening = tool[..., 0], tool[..., 1], tool[..., 2]
-    across = opening + 1j * lateral if tool.ndim > 1 else complex(opening, lateral)
+    across = (opening + 1j * lateral)[None] if tool.ndim > 1 else complex(opening, lateral)
     if yaw_rad is None:
-        heading = _free_heading(target, lateral)[:ways]
+        heading = _free_heading(target[0], lateral)[:ways]
         roll = np.broadcast_to(_ALIGNED, (ways, count))
     else:
-        yaw = np.exp(1j * _rows(yaw_rad, count))
+        yaw = np.exp(1j * _rows(yaw_rad, count))[None]
         heading = _coupled_heading(target, across, yaw, pitch, sin_pitch, ways)
         roll, _ = _roll_of(yaw * np.conj(heading), sin_pitch)
     ahead = target * np.conj(heading)
