@@ -208,8 +208,8 @@ def errands() -> list[tuple[Any, ...]]:
         at = [(PAN_X_M + r * np.cos(a), r * np.sin(a)) for r, a in zip((0.24, 0.3), (-0.9, -0.3), strict=True)]
         at = [(x + random.uniform(-0.03, 0.03), y + random.uniform(-0.03, 0.03)) for x, y in at]
         (x, y), other = at[0], at[1]
-        plate = lying_at("plate", 0.2 + random.uniform(-0.03, 0.03), 0.17, np.array([0.105, 0.105, 0.0]), "plate")
-        plate = dataclasses.replace(plate, position_m=np.array([*plate.position_m[:2], 0.0]))
+        plate = lying_at("plate", 0.2 + random.uniform(-0.03, 0.03), 0.17, np.array([0.105, 0.105, 0.0]), "box")
+        plate = dataclasses.replace(plate, shape="plate")
         if index % 4 == 3:
             x += 0.25
         where = Where(
@@ -231,14 +231,14 @@ def test_errands(errands: list[tuple[Any, ...]]) -> None:
 
 def test_ways_again_and_anew(errands: list[tuple[Any, ...]]) -> None:
     random, ways, raises = np.random.default_rng(12), [], []
-    for (robot, world, where, _, given), found in zip(errands, plan_errand.many(errands), strict=True):
+    for (robot, world, where, _, table), found in zip(errands, plan_errand.many(errands), strict=True):
         if not isinstance(found, Errand):
             continue
-        grip = nominal_grip(found.pick, given)
+        grip = nominal_grip(found.pick, table)
         top = np.append(found.pick.lift.end[robot.arm], grip.jaw_rad)
         start = at_rest(top + random.uniform(-0.002, 0.002, 6) * (1, 1, 1, 1, 1, 0))
-        ways.append((robot, world, where, grip, start, given, [found.carry.spot_m], found.carry))
-        ways.append((robot, world, where, grip, start, given, free_spots(where, given)))
+        ways.append((robot, world, where, grip, start, table, [found.carry.spot_m], found.carry))
+        ways.append((robot, world, where, grip, start, table, free_spots(where, table)))
         low = at_rest(np.append(found.pick.seat.end[robot.arm], grip.jaw_rad))
         raises.append(
             CarryQuery(
@@ -248,7 +248,7 @@ def test_ways_again_and_anew(errands: list[tuple[Any, ...]]) -> None:
                 start=low,
                 obstacles=where.around,
                 floor_m=where.plate.floor_m,
-                carry=given.carry,
+                carry=table.carry,
                 margin_rad=0.01,
             )
         )

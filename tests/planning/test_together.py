@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -14,10 +14,10 @@ CALLS: list[tuple[str, int]] = []
 
 
 @pytest.fixture(autouse=True)
-def calls() -> Iterator[list[tuple[str, int]]]:
+def calls() -> list[tuple[str, int]]:
     """The kind of every call for answers and how many questions it answered."""
     CALLS.clear()
-    yield CALLS
+    return CALLS
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,6 @@ def inverse_of_double(number: int) -> Planning[float]:
 
 def test_a_planner_called_alone_is_a_plain_function() -> None:
     assert doubled(3, times=4) == 48
-    assert doubled.__name__ == "doubled"
     assert doubled.__doc__ == "Doubled so many times."
 
 

@@ -111,8 +111,8 @@ def solve(
 
     `position_m` is (N, 3) in the base frame, pitch and yaw broadcast to (N,), `tool_m` is (3,) or (N, 3) in the gripper
     frame (approach, lateral, opening). Yaw None leaves the heading free: the jaws then open in the arm's plane.
-    Solutions keep `margin_rad`, one or (N,), from the joint limits. Without `backwards` only the two branches that face the target
-    are solved.
+    Solutions keep `margin_rad`, one or (N,), from the joint limits. Without `backwards` only the two branches that face
+    the target are solved.
     """
     position = np.asarray(position_m, float)
     position = position if position.ndim == 2 else position[None]
@@ -121,8 +121,8 @@ def solve(
     tool = np.asarray(tool_m, float)
     sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
     # In the plane seen from above, points and headings are complex numbers. Headings are (ways, N): facing the target,
-    # and with the back to it. All of them have both axes: numpy multiplies a complex number that is spread along a new
-    # axis by other instructions, whose last bit differs, so that a single target would not get the bits it gets among others.
+    # and with the back to it. All of them have both axes: one complex number that is spread along a new axis numpy
+    # multiplies by other instructions, and a single target would not get the last bits it gets among others.
     ways = 2 if backwards else 1
     target = np.empty((1, count), np.complex128)
     target.real, target.imag = position[:, 0] - PAN_X_M, position[:, 1]

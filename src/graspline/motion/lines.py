@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 
@@ -67,13 +68,14 @@ def _sampled(
     positions = joints_at(np.repeat(moves, counts), progress)
     velocities = np.zeros_like(positions)
     velocities[1:-1] = (positions[2:] - positions[:-2]) * (0.5 * robot.control_hz)
-    ends = np.cumsum(counts)
-    begins = ends - counts
+    ends = list(itertools.accumulate(counts))
+    begins = [0, *ends[:-1]]
     # Each begins and ends at rest, whatever stands before and behind it here.
-    velocities[begins], velocities[ends - 1] = 0.0, 0.0
+    velocities[begins] = 0.0
+    velocities[[end - 1 for end in ends]] = 0.0
     paths = [
         Path(positions=positions[begin:end].copy(), velocities=velocities[begin:end].copy(), dt_s=robot.dt_s)
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        for begin, end in zip(begins, ends, strict=True)
     ]
     if keeps_rates(velocities, robot.limits, robot.dt_s):
         return paths, [True] * len(paths)

@@ -103,8 +103,9 @@ def check_path(path: Path, robot: Robot) -> PathRefused | None:
         return None
     limits, positions = robot.limits, path.positions
     # Written so that what is not a number is outside, too.
-    inside = _all((positions >= limits.lower) & (positions <= limits.upper)) and keeps_rates(path.velocities, limits, path.dt_s)
-    if not inside or not _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)):
+    inside = _all((positions >= limits.lower) & (positions <= limits.upper))
+    steady = inside and keeps_rates(path.velocities, limits, path.dt_s)
+    if not steady or not _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)):
         return _refusal(path, robot)
     path.seal(robot)
     return None
@@ -179,9 +180,9 @@ def keeps_rates(velocities: Array, limits: JointLimits, dt_s: float) -> bool:
 
 def within_rates(velocities: Array, limits: JointLimits, dt_s: float) -> NDArray[np.bool_]:
     """At which samples, (T + 1,), velocity limits hold, and acceleration limits on the way there."""
-    within = (np.abs(velocities) <= limits.velocity * (1 + SLACK)).all(axis=1)
+    within = np.all(np.abs(velocities) <= limits.velocity * (1 + SLACK), axis=1)
     change = limits.acceleration * (dt_s * (1 + SLACK))
-    within[1:] &= (np.abs(velocities[1:] - velocities[:-1]) <= change).all(axis=1)
+    within[1:] &= np.all(np.abs(velocities[1:] - velocities[:-1]) <= change, axis=1)
     return within
 
 
