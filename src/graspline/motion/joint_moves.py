@@ -155,7 +155,12 @@ def hold(robot: Robot, start: Command, duration_s: float) -> Path:
     ticks = max(1, round(duration_s * robot.control_hz))
     positions = np.repeat(at[None], ticks + 1, axis=0)
     still = Path(positions=positions, velocities=np.zeros_like(positions), dt_s=robot.dt_s)
-    return still if stop is None else join(stop, still)
+    if stop is not None:
+        return join(stop, still)
+    if ((at >= robot.limits.lower) & (at <= robot.limits.upper)).all():
+        # All rows are this one.
+        still.seal(robot)
+    return still
 
 
 def ramp(robot: Robot, start: Array, target: Array, ticks: int) -> Path:
