@@ -16,11 +16,11 @@ from graspline.execution.solving import Crash, solve_all
 from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.straight import Missed, Move, Moves, ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_lift, plan_shift
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Targets
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Stances, Targets
 from graspline.motion.path import at_rest
 from graspline.placement.carry import CarryQuery, plan_carry, plan_raise
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import HOME, SO101
+from graspline.robots.so101 import HOME, LOWER, SO101, UPPER
 from graspline.tasks import lift_cube
 from graspline.tasks.lift_cube import LiftCube, certify, collision_world
 from graspline.tasks.oranges import layout
@@ -73,6 +73,18 @@ def test_targets(seed: int, counts: list[int]) -> None:
     ]
     for one, found in zip(asked, Targets.answered(asked), strict=True):
         assert bits(found) == bits(Targets.answered([one])[0])
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.lists(st.integers(1, 30), min_size=2, max_size=9))
+def test_stances(seed: int, counts: list[int]) -> None:
+    random = np.random.default_rng(seed)
+    asked = [
+        Stances(joints_rad=random.uniform(LOWER, UPPER, (count, 6)), tool_m=tuple(random.uniform(0.0, 0.1, 3).tolist()))
+        for count in counts
+    ]
+    for one, found in zip(asked, Stances.answered(asked), strict=True):
+        assert bits(found) == bits(Stances.answered([one])[0])
 
 
 def random_moves(random: np.random.Generator) -> Moves:

@@ -293,6 +293,25 @@ def forward(joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
     return point, rotation
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stances:
+    """Joint positions of one arm, (n, ≥ 5), whose tool points are found together with those of others."""
+
+    joints_rad: Array
+    tool_m: tuple[float, float, float]
+
+    @classmethod
+    def answered(cls, asked: Sequence[Stances]) -> list[Array]:
+        """Positions (n, 3) of each one's tool point; see `forward`."""
+        if len(asked) == 1:
+            return [forward(asked[0].joints_rad, np.array(asked[0].tool_m))[0]]
+        counts = [len(each.joints_rad) for each in asked]
+        tools = np.repeat([each.tool_m for each in asked], counts, axis=0)
+        points, _ = forward(np.concatenate([each.joints_rad for each in asked]), tools)
+        ends = list(itertools.accumulate(counts))
+        return [points[end - count : end] for end, count in zip(ends, counts, strict=True)]
+
+
 def steepest_pitch(
     position_m: Array,
     yaw_rad: Array | float | None,

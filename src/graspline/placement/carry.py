@@ -16,7 +16,7 @@ from pydantic import Field
 from graspline.evidence import Evidence, at_least, failures
 from graspline.grasping.candidates import GraspRejected, ball_open_rad, ball_touch_rad
 from graspline.grasping.straight import Missed, Move, Moves
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, Targets, forward
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, Stances, Targets, forward
 from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import Command, Path, at_rest, check_path
@@ -326,13 +326,15 @@ class _Release:
         carry = self.query.carry
         refused: list[GraspRejected] = []
         for strategy in ("direct", "retreat") if carry.strategy == "auto" else (carry.strategy,):
-            ways = self._across_again(planned) if planned is not None and planned.strategy == strategy else None
+            ways: list[Path] | GraspRejected | None = None
+            if planned is not None and planned.strategy == strategy:
+                ways = yield from self._across_again(planned)
             ways = ways or (yield from self._across(posture, strategy))
             if isinstance(ways, GraspRejected):
                 refused.append(ways)
                 continue
             end = ways[-1].end
-            rest = self._let_go_again(planned, end) if planned is not None else (yield from self._let_go(posture, end))
+            rest = yield from self._let_go_again(planned, end) if planned is not None else self._let_go(posture, end)
             if isinstance(rest, GraspRejected):
                 return rest
             lower, opening, withdraw = rest
@@ -350,7 +352,7 @@ class _Release:
             )
         return refused[0]
 
-    def _across_again(self, planned: CarryPlan) -> list[Path] | None:
+    def _across_again(self, planned: CarryPlan) -> Planning[list[Path] | None]:
         """The same ways, the first of them rejoined from where the hand is; None where that passes no check."""
         robot = self.query.robot
         at = self.query.start.position
@@ -365,7 +367,7 @@ class _Release:
             positions[:, robot.jaw], velocities[:, robot.jaw] = at[robot.jaw], 0.0
             positions[0] = at
             path = Path(positions=positions, velocities=velocities, dt_s=way.dt_s)
-            if self._refusal("transport", path, held=True) is not None:
+            if (yield from self._refusal("transport", path, held=True)) is not None:
                 return None
             paths.append(path)
             at = path.end
@@ -409,7 +411,7 @@ class _Release:
             return paths
         (path,) = paths
         path.positions[0] = start
-        return self._refusal("transport", path, held=True) or path
+        return (yield from self._refusal("transport", path, held=True)) or path
 
     def _let_go(self, posture: Posture, start: Array) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
         """Down to the spot, the jaws open, sideways off the fruit and back along the fingers."""
@@ -429,29 +431,30 @@ class _Release:
             return paths
         lower, sideways, rising = paths
         rising.positions[0] = sideways.end
-        return self._checked(start, lower, join(sideways, rising))
+        return (yield from self._checked(start, lower, join(sideways, rising)))
 
-    def _let_go_again(self, planned: CarryPlan, start: Array) -> tuple[Path, Path, Path] | GraspRejected:
+    def _let_go_again(self, planned: CarryPlan, start: Array) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
         """The same ways with the jaw as it is commanded now."""
         lower = replace(planned.lower, positions=planned.lower.positions.copy())
         lower.positions[:, self.query.robot.jaw] = self.query.grip.jaw_rad
         withdraw = replace(planned.withdraw, positions=planned.withdraw.positions.copy())
-        return self._checked(start, lower, withdraw, clear=_unmoved(self.query.obstacles, planned.obstacles))
+        clear = _unmoved(self.query.obstacles, planned.obstacles)
+        return (yield from self._checked(start, lower, withdraw, clear=clear))
 
     def _checked(
         self, start: Array, lower: Path, withdraw: Path, *, clear: bool = False
-    ) -> tuple[Path, Path, Path] | GraspRejected:
+    ) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
         """Both ways joined by the opening of the jaws, if all of it passes every check; `clear` ways touch nothing."""
         robot, carry = self.query.robot, self.query.carry
         lower.positions[0] = start
-        refusal = self._refusal("lower", lower, held=True, clear=clear)
+        refusal = yield from self._refusal("lower", lower, held=True, clear=clear)
         if refusal is not None:
             return refusal
         opened = float(withdraw.end[robot.jaw])
         opening = jaw_move(robot, at_rest(lower.end), opened, speed_rad_s=carry.open_speed_rad_s)
         withdraw.positions[0] = opening.end
         for stage, path in (("release", opening), ("withdraw", withdraw)):
-            refusal = self._refusal(stage, path, held=False, clear=clear)
+            refusal = yield from self._refusal(stage, path, held=False, clear=clear)
             if refusal is not None:
                 return refusal
         return lower, opening, withdraw
@@ -484,7 +487,7 @@ class _Release:
             return GraspRejected(label=self.label, stage=stage, check="reach", evidence=found.evidence)
         return found
 
-    def _refusal(self, stage: str, path: Path, *, held: bool, clear: bool = False) -> GraspRejected | None:
+    def _refusal(self, stage: str, path: Path, *, held: bool, clear: bool = False) -> Planning[GraspRejected | None]:
         query = self.query
         refused = check_path(path, query.robot)
         if refused is not None:
@@ -492,7 +495,7 @@ class _Release:
         if clear:
             return None
         samples = query.world.samples(path.positions)
-        bumped = held_clearance(query, samples) if held else ()
+        bumped = (yield from held_clearance.steps(query, samples)) if held else ()
         if bumped:
             return GraspRejected(label=self.label, stage=stage, check="collision", evidence=bumped)
         query.world.place(query.obstacles)
@@ -533,9 +536,10 @@ def _opening_rad(grip: Grip, carry: CarryParameters) -> float:
     return ball_touch_rad(grip.radius_m, along) + 0.12 if opened is None else opened
 
 
-def held_clearance(query: CarryQuery, samples: Array) -> Evidence:
+@together
+def held_clearance(query: CarryQuery, samples: Array) -> Planning[Evidence]:
     """What a ball in the hand comes too close to along these joint positions (T, nu); empty if nothing."""
-    centre, _ = forward(samples, np.array(query.grip.centre_m))
+    centre: Array = yield Stances(joints_rad=samples, tool_m=query.grip.centre_m)
     found = []
     for other in query.obstacles:
         apart = other.distance_m(centre)
