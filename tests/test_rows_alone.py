@@ -74,10 +74,10 @@ def joints(batch: tuple[int, int]) -> Array:
 
 
 @settings(max_examples=100, deadline=None)
-@given(BATCHES, st.floats(0.0, 0.1))
-def test_inverse_kinematics(batch: tuple[int, int], margin: float) -> None:
+@given(BATCHES, st.floats(0.0, 0.1), st.booleans())
+def test_inverse_kinematics(batch: tuple[int, int], margin: float, backwards: bool) -> None:
     def solved(position: Array, pitch: Array, yaw: Array, tool: Array) -> tuple[Any, ...]:
-        found = solve(position, pitch, yaw, tool, margin)
+        found = solve(position, pitch, yaw, tool, margin, backwards=backwards)
         return found.joints_rad, found.excess, found.reached, *found.best()
 
     assert_alone(solved, *targets(batch))
@@ -95,24 +95,27 @@ def test_inverse_kinematics_with_a_free_heading(batch: tuple[int, int]) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(BATCHES)
-def test_inverse_kinematics_with_one_tool_heading_and_pitch_for_all(batch: tuple[int, int]) -> None:
+@given(BATCHES, st.booleans())
+def test_inverse_kinematics_with_one_tool_heading_and_pitch_for_all(batch: tuple[int, int], backwards: bool) -> None:
     position, pitch, yaw, tool = targets(batch)
 
     def solved(position: Array) -> tuple[Array, ...]:
-        found = solve(position, float(pitch[0]), float(yaw[0]), tool[0])
+        found = solve(position, float(pitch[0]), float(yaw[0]), tool[0], backwards=backwards)
         return found.joints_rad, found.excess
 
     assert_alone(solved, position)
 
 
 @settings(deadline=None)
-@given(BATCHES)
-def test_a_broadcast_argument_gives_the_bits_of_a_row_of_it(batch: tuple[int, int]) -> None:
+@given(BATCHES, st.floats(0.0, 0.1), st.booleans())
+def test_a_broadcast_argument_gives_the_bits_of_a_row_of_it(
+    batch: tuple[int, int], margin: float, backwards: bool
+) -> None:
     position, pitch, yaw, tool = targets(batch)
     count = len(position)
-    one = solve(position, float(pitch[0]), float(yaw[0]), tool[0])
-    each = solve(position, np.full(count, pitch[0]), np.full(count, yaw[0]), np.tile(tool[0], (count, 1)))
+    one = solve(position, float(pitch[0]), float(yaw[0]), tool[0], margin, backwards=backwards)
+    rows = (np.full(count, pitch[0]), np.full(count, yaw[0]), np.tile(tool[0], (count, 1)), np.full(count, margin))
+    each = solve(position, *rows, backwards=backwards)
     assert bits((one.joints_rad, one.excess)) == bits((each.joints_rad, each.excess))
 
 

@@ -165,6 +165,14 @@ def test_a_hold_stands_still_for_its_time(start: Array, duration: float) -> None
     assert path.duration_s == pytest.approx(duration, abs=0.5 / 60 + 1e-9)
 
 
+def test_a_hold_outside_limits_is_refused() -> None:
+    assert check_path(hold(SO101, at_rest(HOME), 0.2), SO101) is None
+    for beyond in (UPPER[2] + 0.01, LOWER[2] - 0.01, np.nan):
+        away = HOME.copy()
+        away[2] = beyond
+        assert check_path(hold(SO101, at_rest(away), 0.2), SO101) is not None
+
+
 @settings(max_examples=100, deadline=None)
 @given(commands(), st.floats(0.1, 1.0))
 def test_a_hold_from_speed_comes_to_rest_first(command: Command, duration: float) -> None:

@@ -59,29 +59,33 @@ class Sights:
         self.watched[lane] = np.nan
         self.spread[lane] = np.nan
         if watch is None:
-            if self._aims.pop(lane, None) is None:
-                return
-        else:
-            columns = self._engine.layout.truth[f"{watch.target}.position"]
-            period = max(1, round(self._engine.scene.robot.control_hz / watch.rate_hz))
-            apart: deque[float] = deque(maxlen=STEADY_OVER)
-            due = now + 1 + (began - now - 1) % period
-            self._aims[lane] = _Aim(watch=watch, columns=columns, period=period, due=due, apart_m=apart)
-        self.next_due = min((aim.due for aim in self._aims.values()), default=NEVER)
+            self._aims.pop(lane, None)
+            return
+        columns = self._engine.layout.truth[f"{watch.target}.position"]
+        period = max(1, round(self._engine.scene.robot.control_hz / watch.rate_hz))
+        apart: deque[float] = deque(maxlen=STEADY_OVER)
+        due = now + 1 + (began - now - 1) % period
+        self._aims[lane] = _Aim(watch=watch, columns=columns, period=period, due=due, apart_m=apart)
+        self.next_due = min(self.next_due, due)
 
-    def see(self, now: int) -> Flags:
-        """Look at everything that is due; which lanes saw something new (valid until the next call)."""
+    def see(self, now: int) -> Flags | None:
+        """Look at everything that is due; which lanes saw something new (valid until the next call), or None if none.
+
+        It may turn out that nothing is due: that a lane has looked away is not noticed before.
+        """
         self._fresh[:] = False
         self.next_due = NEVER
+        looked = False
         # A few lanes are due at a time: one by one is faster than arrays over all of them.
         for lane, aim in self._aims.items():
             if aim.due <= now:
+                looked = True
                 seen = self._position(lane, aim)
                 if seen is not None:
                     self._note(lane, aim, seen)
                 aim.due += aim.period
             self.next_due = min(self.next_due, aim.due)
-        return self._fresh
+        return self._fresh if looked else None
 
     def _position(self, lane: int, aim: _Aim) -> Array | None:
         """Where the estimator has the object now, if it sees it."""

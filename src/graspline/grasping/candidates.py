@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,17 +107,18 @@ def box_grasps(
     depths = [min(parameters.tip_below_centre_m, lowest)]
     if deeper and lowest > depths[0]:
         depths.append(min(depths[0] + parameters.deeper_m, lowest))
+    halves, leaning = estimate.half_extents_m.tolist(), height * float(np.tan(lean_rad))
     found: list[Grasp] = []
     refused: list[GraspRejected] = []
     for deep, below in enumerate(depths):
-        room = _room_m(int(np.floor((TIP_M - below - height) / _ROOM_STEP_M)))
+        room = _room(math.floor((TIP_M - below - height) / _ROOM_STEP_M))
         for quarter in range(4):
             axis, other = sides[quarter % 2], sides[1 - quarter % 2]
-            normal = rotation[:, axis] * (1 if quarter < 2 else -1)
-            half = (float(estimate.half_extents_m[axis]), float(estimate.half_extents_m[other]))
+            sign = 1 if quarter < 2 else -1
+            yaw = float(np.arctan2(rotation[1, axis] * sign, rotation[0, axis] * sign))
             label = _NAMES[quarter] + ("_deeper" if deep else "")
-            face = _Face(label=label, quarter=quarter, yaw_rad=float(np.arctan2(normal[1], normal[0])), half_m=half)
-            grasp = _grasp(face, height, below, room, height * np.tan(lean_rad), estimate, parameters)
+            face = _Face(label=label, quarter=quarter, yaw_rad=yaw, half_m=(halves[axis], halves[other]))
+            grasp = _grasp(face, height, below, room, leaning, estimate, parameters)
             if isinstance(grasp, Grasp):
                 found.append(grasp)
             else:
@@ -123,10 +126,24 @@ def box_grasps(
     return found or refused[0]
 
 
+class _Room:
+    """Room between the jaws at each of `_ANGLES_RAD`."""
+
+    def __init__(self, gap_m: Array) -> None:
+        # The most up to each angle grows with it, so the first that is enough can be searched for.
+        self._most_m = np.maximum.accumulate(gap_m).tolist()
+        self.most_m: float = self._most_m[-1]
+
+    def least_rad(self, gap_m: float) -> float:
+        """The least angle at which there is this much room; the first of all where there never is."""
+        index = bisect.bisect_left(self._most_m, gap_m)
+        return float(_ANGLES_RAD[index if index < len(self._most_m) else 0])
+
+
 @functools.lru_cache(maxsize=256)
-def _room_m(top: int) -> Array:
-    """Room between the jaws, at each of `_ANGLES_RAD`, for something that reaches up to this many steps."""
-    return clear_gap_m(_ANGLES_RAD, top * _ROOM_STEP_M)
+def _room(top: int) -> _Room:
+    """The room for something that reaches up to this many steps."""
+    return _Room(clear_gap_m(_ANGLES_RAD, top * _ROOM_STEP_M))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,19 +159,18 @@ def _grasp(
     face: _Face,
     height_m: float,
     below_m: float,
-    room_m: Array,
+    room: _Room,
     leaning_m: float,
     estimate: Estimate,
     parameters: JawParameters,
 ) -> Grasp | GraspRejected:
-    """`room_m` is the room between the jaws at each of `_ANGLES_RAD`."""
     error_m = parameters.error_sigmas * estimate.position_sigma_m
     turned_m = face.half_m[1] * float(np.sin(parameters.error_sigmas * estimate.yaw_sigma_rad))
     half = face.half_m[0] + turned_m
     fixed = parameters.fixed_clearance_m + error_m + leaning_m
     gap = 2 * half + fixed + parameters.moving_clearance_m + error_m + leaning_m
-    if room_m.max() < gap:
-        evidence = (at_most("jaw_gap", gap, float(room_m.max()), "m"),)
+    if room.most_m < gap:
+        evidence = (at_most("jaw_gap", gap, room.most_m, "m"),)
         return GraspRejected(label=face.label, stage="open", check="jaw_width", evidence=evidence)
     return Grasp(
         label=face.label,
@@ -162,10 +178,10 @@ def _grasp(
         yaw_rad=face.yaw_rad,
         tool_m=(TIP_M - below_m, 0.0, FIXED_FACE_M + fixed + half),
         width_m=2 * face.half_m[0],
-        open_rad=float(_ANGLES_RAD[int(np.argmax(room_m >= gap))]),
+        open_rad=room.least_rad(gap),
         standoff_m=height_m + below_m + parameters.standoff_m,
         seat_m=fixed + error_m + turned_m + 0.001,
-        touch_rad=float(_ANGLES_RAD[int(np.argmax(room_m >= 2 * face.half_m[0]))]),
+        touch_rad=room.least_rad(2 * face.half_m[0]),
     )
 
 
@@ -200,12 +216,14 @@ def ball_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | 
     ]
 
 
+@functools.lru_cache(maxsize=1024)
 def ball_touch_rad(radius_m: float, along_m: float) -> float:
     """The jaw angle at which the moving finger touches a ball that rests against the fixed one."""
     room = ball_room_m(_ANGLES_RAD, along_m, FIXED_FACE_M + radius_m)
     return float(_ANGLES_RAD[int(np.argmax(room >= radius_m))])
 
 
+@functools.lru_cache(maxsize=1024)
 def ball_open_rad(radius_m: float, along_m: float, across_m: float, clearance_m: float) -> float | None:
     """The least jaw angle at which the moving finger keeps this far from a ball; None if there is none."""
     wide = ball_room_m(_ANGLES_RAD, along_m, across_m) >= radius_m + clearance_m

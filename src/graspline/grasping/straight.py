@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from graspline.errors import WiringError
 from graspline.evidence import Evidence
 from graspline.grasping.candidates import Grasp, GraspRejected
-from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, Solutions, solve
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, Targets, solve
 from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Path
 from graspline.parameters import Parameters
+from graspline.planning.together import Planning, alone
 from graspline.robots.robot import Robot
+from graspline.spatial.flags import some
 
 Array = NDArray[np.float64]
 
 # Pitches that are tried are this far apart.
-STEP_RAD = np.radians(2.0)
+_STEP_RAD = np.radians(2.0)
 _FEW = 12
 
 
@@ -79,49 +84,82 @@ class Lines:
 
     def __init__(self, robot: Robot, reach: ReachParameters, grasp: Grasp, branch: int) -> None:
         self.robot, self.reach, self.grasp, self.branch = robot, reach, grasp, branch
-        self._tool = np.array(grasp.tool_m)
 
-    def _solve(self, position: Array, pitch: Array | float) -> Solutions:
-        margin = self.reach.joint_margin_rad
-        return solve(position, pitch, self.grasp.yaw_rad, self._tool, margin, backwards=False)
+    def _targets(self, position: Array, pitch: Array) -> Targets:
+        count = len(position)
+        return Targets(
+            position_m=position,
+            pitch_rad=pitch,
+            yaw_rad=np.full(count, self.grasp.yaw_rad),
+            tool_m=np.full((count, 3), self.grasp.tool_m),
+            margin_rad=self.reach.joint_margin_rad,
+        )
 
-    def top_pitch(self, wanted: float, positions: Array) -> float | GraspRejected:
+    def top_pitch(self, wanted: float, positions: Array) -> Planning[float | GraspRejected]:
         """The pitch nearest to the wanted one that reaches all positions (n, 3): a held object turns least."""
         count = len(positions)
-        pitches = STRAIGHT_DOWN_RAD - np.arange(0.0, self.reach.max_tilt_rad + 1e-9, STEP_RAD)
+        pitches = STRAIGHT_DOWN_RAD - leans_rad(self.reach.max_tilt_rad)
         pitches = np.concatenate([[wanted], pitches[np.argsort(np.abs(pitches - wanted), kind="stable")]])
         # Mostly one of the first will do.
         for pitch in (pitches[:_FEW], pitches[_FEW:]):
-            solved = self._solve(np.tile(positions, (len(pitch), 1)), np.repeat(pitch, count))
+            solved = yield self._targets(np.tile(positions, (len(pitch), 1)), np.repeat(pitch, count))
             reached = solved.reached[:, self.branch].reshape(len(pitch), count).all(axis=1)
             if reached.any():
                 return float(pitch[int(np.argmax(reached))])
-        solved = self._solve(positions, wanted)
+        solved = yield self._targets(positions, np.full(count, wanted))
         evidence = solved.explain(int(np.argmin(solved.reached[:, self.branch])))
         return GraspRejected(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
 
     def plan(self, *lines: Line) -> list[Path] | GraspRejected:
         """All lines in one solve, or the first sample of the first one that cannot be reached."""
-        starts = np.stack([line.start_m for line in lines])
-        ways = np.stack([line.end_m - line.start_m for line in lines])
-        pitches = np.array([line.pitches_rad for line in lines])
+        return alone(self.planning(*lines))
 
-        def solved_at(move: NDArray[np.intp], progress: Array) -> Solutions:
-            pitch = pitches[move, 0] + progress * (pitches[move, 1] - pitches[move, 0])
-            return self._solve(starts[move] + progress[:, None] * ways[move], pitch)
-
-        found = one_elbow(
-            self.robot,
-            self.branch,
-            solved_at,
-            jaws_rad=[self.grasp.open_rad] * len(lines),
-            lengths_m=[float(np.linalg.norm(way)) for way in ways],
-            speeds_m_s=[line.speed_m_s for line in lines],
+    def planning(self, *lines: Line) -> Planning[list[Path] | GraspRejected]:
+        """The same among other planners."""
+        found = yield Moves(
+            robot=self.robot,
+            branch=self.branch,
+            tool_m=self.grasp.tool_m,
+            margin_rad=self.reach.joint_margin_rad,
+            moves=tuple(self._move(line) for line in lines),
         )
         if isinstance(found, Missed):
             stage = lines[found.move].stage
             return GraspRejected(label=self.grasp.label, stage=stage, check="reach", evidence=found.evidence)
         return found
+
+    def _move(self, line: Line) -> Move:
+        way = line.end_m - line.start_m
+        lean, length = line.pitches_rad[1] - line.pitches_rad[0], float(np.sqrt(way.dot(way)))
+        return Move(
+            start=(*line.start_m.tolist(), line.pitches_rad[0], self.grasp.yaw_rad),
+            way=(*way.tolist(), lean, 0.0),
+            jaw_rad=self.grasp.open_rad,
+            length_m=length,
+            speed_m_s=line.speed_m_s,
+        )
+
+
+@functools.lru_cache(maxsize=64)
+def leans_rad(max_tilt_rad: float) -> Array:
+    """Tilts that are tried, from none to this."""
+    return np.arange(0.0, max_tilt_rad + 1e-9, _STEP_RAD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Steadily from one pose of the hand to another, the jaw as it is.
+
+    A pose is x, y and z of the tool point, pitch, and heading of the jaws; or, of a `polar` move, azimuth, radius and
+    height about the pan axis, pitch, and turn of the jaws from the azimuth.
+    """
+
+    start: tuple[float, ...]
+    way: tuple[float, ...]
+    jaw_rad: float
+    length_m: float
+    speed_m_s: float
+    polar: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,40 +170,86 @@ class Missed:
     evidence: Evidence
 
 
-def one_elbow(
-    robot: Robot,
-    branch: int,
-    solved_at: Callable[[NDArray[np.intp], Array], Solutions],
-    *,
-    jaws_rad: Sequence[float],
-    lengths_m: Sequence[float],
-    speeds_m_s: Sequence[float],
-) -> list[Path] | Missed:
-    """Several moves with this elbow, timed within limits; the jaw stays as it is given for each.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moves:
+    """Several moves of one arm with one elbow, timed within limits; answered by their paths or by what is missed."""
 
-    `solved_at(move, progress)` solves poses (n,) for the number of a move and progress in [0, 1].
-    """
-    jaws = np.array(jaws_rad)
+    robot: Robot
+    # Which elbow: 0 up, 1 down.
+    branch: int
+    tool_m: tuple[float, float, float]
+    margin_rad: float
+    moves: tuple[Move, ...]
 
-    def joints_at(move: NDArray[np.intp], progress: Array) -> Array:
-        solved = solved_at(move, progress)
-        missed = np.flatnonzero(~solved.reached[:, branch])
-        if len(missed):
-            first = int(missed[0])
-            raise _Unreached(Missed(int(move[first]), solved.explain(first, slice(branch, branch + 1))))
-        joints = np.empty((len(progress), len(robot.joints)))
-        joints[:, robot.arm] = solved.joints_rad[:, branch]
-        joints[:, robot.jaw] = jaws[move]
+    @classmethod
+    def answered(cls, asked: Sequence[Moves]) -> list[list[Path] | Missed]:
+        """The moves of all arms in one solve, and again in one those that have to be slowed down."""
+        return _Arms(asked).paths()
+
+
+class _Arms:
+    """The moves of several arms, one after the other."""
+
+    def __init__(self, asked: Sequence[Moves]) -> None:
+        self._asked, self._robot = asked, asked[0].robot
+        if any(each.robot is not self._robot for each in asked):
+            raise WiringError("moves of different robots cannot be planned together")
+        moves = [move for each in asked for move in each.moves]
+        counts = [len(each.moves) for each in asked]
+        self._moves = moves
+        self._ends = list(itertools.accumulate(counts))
+        # Of each move: whose it is, how it goes, (5, moves) so that columns of samples are long runs, and the jaw.
+        self._whose = np.repeat(np.arange(len(asked)), counts)
+        self._start = np.array([move.start for move in moves]).T
+        self._way = np.array([move.way for move in moves]).T
+        self._jaw_rad = np.array([move.jaw_rad for move in moves])
+        self._polar = np.array([move.polar for move in moves]) if any(move.polar for move in moves) else None
+        # Of each arm.
+        self._tool_m = np.array([each.tool_m for each in asked])
+        self._margin_rad = np.array([each.margin_rad for each in asked])
+        self._branch = np.array([each.branch for each in asked])
+        self._missed: dict[int, Missed] = {}
+
+    def paths(self) -> list[list[Path] | Missed]:
+        lengths, speeds = [move.length_m for move in self._moves], [move.speed_m_s for move in self._moves]
+        paths = scaled_paths(self._robot, self._joints_at, lengths, speeds)
+        return [
+            self._missed.get(arm) or paths[end - len(each.moves) : end]
+            for arm, (each, end) in enumerate(zip(self._asked, self._ends, strict=True))
+        ]
+
+    def _joints_at(self, move: NDArray[np.intp], progress: Array) -> Array:
+        poses = self._start[:, move] + progress * self._way[:, move]
+        if self._polar is not None:
+            _from_polar(poses, self._polar[move].nonzero()[0])
+        # Of one arm plain numbers, which cost less than rows of them and give the same bits.
+        arm = 0 if len(self._asked) == 1 else self._whose[move]
+        rows = slice(None) if len(self._asked) == 1 else np.arange(len(move))
+        solved = solve(poses[:3].T, poses[3], poses[4], self._tool_m[arm], self._margin_rad[arm], backwards=False)
+        branch = self._branch[arm]
+        joints = np.empty((len(move), len(self._robot.joints)))
+        joints[:, self._robot.arm] = solved.joints_rad[rows, branch]
+        joints[:, self._robot.jaw] = self._jaw_rad[move]
+        missed = ~solved.reached[rows, branch]
+        if some(missed):
+            self._miss(move, missed.nonzero()[0], solved)
+            # There is nothing left to be timed.
+            joints[np.isin(self._whose[move], list(self._missed))] = 0.0
         return joints
 
-    try:
-        return scaled_paths(robot, joints_at, lengths_m, speeds_m_s)
-    except _Unreached as unreached:
-        return unreached.missed
+    def _miss(self, move: NDArray[np.intp], missed: NDArray[np.intp], solved: Solutions) -> None:
+        """Keep each arm's first sample that is not reached."""
+        arms, first = np.unique(self._whose[move[missed]], return_index=True)
+        for arm, row in zip(arms.tolist(), missed[first].tolist(), strict=True):
+            if arm not in self._missed:
+                branch, begin = int(self._branch[arm]), self._ends[arm] - len(self._asked[arm].moves)
+                evidence = solved.explain(row, slice(branch, branch + 1))
+                self._missed[arm] = Missed(int(move[row]) - begin, evidence)
 
 
-class _Unreached(Exception):
-    """Leaves a time scaling whose path cannot be reached."""
-
-    def __init__(self, missed: Missed) -> None:
-        self.missed = missed
+def _from_polar(poses: Array, rows: NDArray[np.intp]) -> None:
+    """Turn these columns of poses (5, n) into points and headings."""
+    azimuth, radius, turn = poses[0, rows], poses[1, rows], poses[4, rows]
+    poses[0, rows] = PAN_X_M + radius * np.cos(azimuth)
+    poses[1, rows] = radius * np.sin(azimuth)
+    poses[4, rows] = azimuth + turn

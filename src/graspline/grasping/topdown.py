@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
 from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, ball_grasps, box_grasps, in_order
-from graspline.grasping.straight import STEP_RAD, Line, Lines, ReachParameters
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
+from graspline.grasping.straight import Line, Lines, ReachParameters, leans_rad
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, Targets, forward
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
+from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import ROLL_OFFSET_RAD
 
@@ -61,6 +62,7 @@ def reversed_path(path: Path) -> Path:
     return Path(positions=path.positions[::-1].copy(), velocities=-path.velocities[::-1], dt_s=path.dt_s)
 
 
+@together
 def plan_grasp(
     robot: Robot,
     world: CollisionWorld,
@@ -71,7 +73,7 @@ def plan_grasp(
     tried: tuple[str, ...] = (),
     others: tuple[Estimate, ...] = (),
     posture_apart: bool = False,
-) -> GraspPlan | GraspRejected:
+) -> Planning[GraspPlan | GraspRejected]:
     """The best grasp that passes every check on its whole path, or why none does.
 
     Straight down is tried first, then leaning; grasps already `tried` come last. What else stands around, `others`, is
@@ -91,23 +93,25 @@ def plan_grasp(
     )
     grasps = in_order(grasps, tried)
     refused: list[GraspRejected | _Poses] = []
-    leans = np.arange(0.0, reach.max_tilt_rad + 1e-9, STEP_RAD)
+    leans = leans_rad(reach.max_tilt_rad)
     # Nearby, straight down alone will mostly do; far out it will not.
     far = np.hypot(estimate.position_m[0] - PAN_X_M, estimate.position_m[1]) > _STRAIGHT_DOWN_M
     for tilts in (leans,) if far else (leans[:1], leans[1:]):
         if not len(tilts):
             continue
-        poses = _Poses(query, grasps, tilts)
+        poses = yield from _Poses.solved(query, grasps, tilts)
         if not poses.usable.any():
             refused.append(poses)
         for grasp, pitch, branch, lean in poses.best_first(keep_order=bool(tried)):
             if lean > _SQUARE_RAD and not grasp.round:
                 grasp = _leaning(grasp, lean, estimate, jaw)
-            plan = _whole_plan(query, grasp, pitch, branch) if isinstance(grasp, Grasp) else grasp
+            plan = grasp if isinstance(grasp, GraspRejected) else (yield from _whole_plan(query, grasp, pitch, branch))
             if isinstance(plan, GraspPlan):
                 return plan
             refused.append(plan)
-    whys = [each.why() if isinstance(each, _Poses) else each for each in refused]
+    whys: list[GraspRejected] = []
+    for each in refused:
+        whys.append((yield from each.why()) if isinstance(each, _Poses) else each)
     return max(whys, key=lambda each: _CHECKS.index(each.check))
 
 
@@ -135,27 +139,41 @@ class _Poses:
 
     def __init__(self, query: _Query, grasps: list[Grasp], tilts: Array) -> None:
         self._query, self._grasps = query, grasps
-        count = len(grasps) * len(tilts)
         self._which, self._tilt = np.tile(np.arange(len(grasps)), len(tilts)), np.repeat(tilts, len(grasps))
         self._pitch = STRAIGHT_DOWN_RAD - self._tilt
         self._yaw = np.array([each.yaw_rad for each in grasps])[self._which]
         self._tool = np.array([each.tool_m for each in grasps])[self._which]
         self._standoff = np.array([each.standoff_m for each in grasps])[self._which]
-        self._every = np.arange(count)
-        self._at = self._solved(self._every, 0.0)
-        self._reached, self._lean = self._at.reached, jaw_lean(self._at.joints_rad[:, 0])
         self._limit = np.array([_lean_limit(each, query.reach) for each in grasps])[self._which]
-        promising = np.flatnonzero(np.any(self._reached, axis=1) & (self._lean <= self._limit))
-        self.usable = np.zeros(count, np.bool_)
-        if len(promising):
-            self._reached[promising] &= self._solved(promising, self._standoff[promising, None]).reached
-            self.usable[promising] = np.any(self._reached[promising], axis=1)
+        self._every = np.arange(len(self._which))
+        self.usable = np.zeros(len(self._which), np.bool_)
 
-    def _solved(self, rows: NDArray[np.intp], above: Array | float) -> Solutions:
-        pitch, centre = self._pitch[rows], np.broadcast_to(self._query.estimate.position_m, (len(rows), 3))
-        points = centre + above * _back(centre, pitch)
-        margin = self._query.reach.joint_margin_rad
-        return solve(points, pitch, self._yaw[rows], self._tool[rows], margin, backwards=False)
+    @classmethod
+    def solved(cls, query: _Query, grasps: list[Grasp], tilts: Array) -> Planning[_Poses]:
+        poses = cls(query, grasps, tilts)
+        yield from poses._solve()
+        return poses
+
+    def _solve(self) -> Planning[None]:
+        self._at: Solutions = yield self._targets(self._every)
+        self._reached, self._lean = self._at.reached.copy(), jaw_lean(self._at.joints_rad[:, 0])
+        promising = (np.logical_or.reduce(self._reached, axis=1) & (self._lean <= self._limit)).nonzero()[0]
+        if len(promising):
+            above = yield self._targets(promising, above=True)
+            self._reached[promising] &= above.reached
+            self.usable[promising] = np.logical_or.reduce(self._reached[promising], axis=1)
+
+    def _targets(self, rows: NDArray[np.intp], *, above: bool = False) -> Targets:
+        """Poses in which the jaws straddle the object, or from which they come down."""
+        pitch, centre = self._pitch[rows], self._query.estimate.position_m
+        back = self._standoff[rows, None] * _back(centre, pitch) if above else np.zeros((len(rows), 3))
+        return Targets(
+            position_m=centre + back,
+            pitch_rad=pitch,
+            yaw_rad=self._yaw[rows],
+            tool_m=self._tool[rows],
+            margin_rad=self._query.reach.joint_margin_rad,
+        )
 
     def best_first(self, *, keep_order: bool) -> Iterator[tuple[Grasp, float, int, float]]:
         """Grasp, pitch, elbow and lean of the jaws; few tilts of each grasp."""
@@ -171,9 +189,10 @@ class _Poses:
                 branch = int(np.argmax(self._reached[index]))
                 yield self._grasps[candidate], float(self._pitch[index]), branch, float(self._lean[index])
 
-    def why(self) -> GraspRejected:
+    def why(self) -> Planning[GraspRejected]:
         """Why the candidate that came nearest cannot be used."""
-        at, above = self._at, self._solved(self._every, self._standoff[:, None])
+        at: Solutions = self._at
+        above: Solutions = yield self._targets(self._every, above=True)
         poses = np.any(at.reached & above.reached, axis=1)
         if poses.any():
             index = int(np.argmin(np.where(poses, self._lean - self._limit, np.inf)))
@@ -197,13 +216,16 @@ def _lean_limit(grasp: Grasp, reach: ReachParameters) -> float:
 
 
 def _back(position: Array, pitch: Array) -> Array:
-    """The direction out of a grasp, against the approach axis, which leans in the vertical plane of the pan axis."""
-    x, y = position[..., 0] - PAN_X_M, position[..., 1]
+    """The direction out of a grasp, against the approach axis, which leans in the vertical plane of the pan axis.
+
+    `position` is (3,), in the base frame; one direction for each pitch.
+    """
+    x, y = position[0] - PAN_X_M, position[1]
     level = np.cos(pitch) / np.maximum(np.hypot(x, y), 1e-9)
     return np.stack([-x * level, -y * level, np.sin(pitch)], axis=-1)
 
 
-def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> GraspPlan | GraspRejected:
+def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Planning[GraspPlan | GraspRejected]:
     """Every motion of one grasp, each checked against limits and collisions."""
     robot, reach, centre = query.robot, query.reach, query.estimate.position_m
     lines = Lines(robot, reach, grasp, branch)
@@ -211,10 +233,10 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Grasp
     seated = centre + grasp.seat_m * np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0])
     up = np.array([0.0, 0.0, reach.lift_m])
 
-    top = lines.top_pitch(pitch, np.stack([centre + up, seated + up]))
+    top = yield from lines.top_pitch(pitch, np.stack([centre + up, seated + up]))
     if isinstance(top, GraspRejected):
         return top
-    paths = lines.plan(
+    paths = yield from lines.planning(
         Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
         Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
         # From where the hand comes down, and from as far as seating may take it.
@@ -280,9 +302,10 @@ def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> GraspRejected
     return None
 
 
+@together
 def plan_lift(
     robot: Robot, plan: GraspPlan, start: Command, lift_m: float, reach: ReachParameters
-) -> Path | GraspRejected:
+) -> Planning[Path | GraspRejected]:
     """Straight up from where the hand is, turning as little as reach allows, the jaw as it is commanded."""
     joints = start.position[robot.arm]
     position, rotation = forward(joints[None], np.array(plan.grasp.tool_m))
@@ -291,12 +314,12 @@ def plan_lift(
     pitch, yaw = float(joints[1:4].sum()), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
     lines = Lines(robot, reach, grasp, plan.branch)
-    paths = lines.plan(Line("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
+    paths = yield from lines.planning(Line("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
     if isinstance(paths, GraspRejected):
-        top = lines.top_pitch(pitch, raised[None])
+        top = yield from lines.top_pitch(pitch, raised[None])
         if isinstance(top, GraspRejected):
             return top
-        paths = lines.plan(Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
+        paths = yield from lines.planning(Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
         if isinstance(paths, GraspRejected):
             return paths
     # The same joints to the last bit, so that the motion starts where the last one ended.
@@ -304,9 +327,10 @@ def plan_lift(
     return paths[0]
 
 
+@together
 def plan_shift(
-    robot: Robot, plan: GraspPlan, start: Command, along_m: float, reach: ReachParameters, *, up_m: float = 0.0
-) -> Path | GraspRejected:
+    robot: Robot, plan: GraspPlan, start: Command, along_m: float, reach: ReachParameters, up_m: float = 0.0
+) -> Planning[Path | GraspRejected]:
     """A short straight way from where the hand is, leaning as it does: towards its moving jaw's side, and up."""
     joints = start.position[robot.arm]
     position, rotation = forward(joints[None], np.array(plan.grasp.tool_m))
@@ -314,7 +338,7 @@ def plan_shift(
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
     end = position[0] + np.array([along_m * np.cos(yaw), along_m * np.sin(yaw), up_m])
     lines = Lines(robot, reach, grasp, plan.branch)
-    paths = lines.plan(Line("seat", position[0], end, (pitch, pitch), reach.seat_speed_m_s))
+    paths = yield from lines.planning(Line("seat", position[0], end, (pitch, pitch), reach.seat_speed_m_s))
     if isinstance(paths, GraspRejected):
         return paths
     paths[0].positions[0] = start.position

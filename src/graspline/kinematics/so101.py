@@ -10,6 +10,8 @@ the fixed jaw to the moving one.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,11 +66,12 @@ class Solutions:
     joints_rad: Array  # (N, branches, 5)
     # (N, branches, 6): how far the wrist lies outside the ring two links reach, m; then each joint beyond its range
     excess: Array
+    # (N, branches): which branches are solutions
+    reached: Flags
 
-    @property
-    def reached(self) -> Flags:
-        """(N, branches) which branches are solutions."""
-        return np.all(self.excess <= 0, axis=-1)
+    def of(self, rows: slice) -> Solutions:
+        """Those of some of the targets."""
+        return Solutions(joints_rad=self.joints_rad[rows], excess=self.excess[rows], reached=self.reached[rows])
 
     def best(self) -> tuple[Array, Flags]:
         """Joint angles (N, 5) of the first branch that reaches, and which targets are reached (N,)."""
@@ -100,7 +103,7 @@ def solve(
     pitch_rad: Array | float,
     yaw_rad: Array | float | None,
     tool_m: Array,
-    margin_rad: float = 0.0,
+    margin_rad: Array | float = 0.0,
     *,
     backwards: bool = True,
 ) -> Solutions:
@@ -108,8 +111,8 @@ def solve(
 
     `position_m` is (N, 3) in the base frame, pitch and yaw broadcast to (N,), `tool_m` is (3,) or (N, 3) in the gripper
     frame (approach, lateral, opening). Yaw None leaves the heading free: the jaws then open in the arm's plane.
-    Solutions keep `margin_rad` from the joint limits. Without `backwards` only the two branches that face the target
-    are solved.
+    Solutions keep `margin_rad`, one or (N,), from the joint limits. Without `backwards` only the two branches that face
+    the target are solved.
     """
     position = np.asarray(position_m, float)
     position = position if position.ndim == 2 else position[None]
@@ -118,17 +121,18 @@ def solve(
     tool = np.asarray(tool_m, float)
     sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
     # In the plane seen from above, points and headings are complex numbers. Headings are (ways, N): facing the target,
-    # and with the back to it.
+    # and with the back to it. All of them have both axes: one complex number that is spread along a new axis numpy
+    # multiplies by other instructions, and a single target would not get the last bits it gets among others.
     ways = 2 if backwards else 1
-    target = np.empty(count, np.complex128)
+    target = np.empty((1, count), np.complex128)
     target.real, target.imag = position[:, 0] - PAN_X_M, position[:, 1]
     along, lateral, opening = tool[..., 0], tool[..., 1], tool[..., 2]
-    across = opening + 1j * lateral if tool.ndim > 1 else complex(opening, lateral)
+    across = (opening + 1j * lateral)[None] if tool.ndim > 1 else complex(opening, lateral)
     if yaw_rad is None:
-        heading = _free_heading(target, lateral)[:ways]
+        heading = _free_heading(target[0], lateral)[:ways]
         roll = np.broadcast_to(_ALIGNED, (ways, count))
     else:
-        yaw = np.exp(1j * _rows(yaw_rad, count))
+        yaw = np.exp(1j * _rows(yaw_rad, count))[None]
         heading = _coupled_heading(target, across, yaw, pitch, sin_pitch, ways)
         roll, _ = _roll_of(yaw * np.conj(heading), sin_pitch)
     ahead = target * np.conj(heading)
@@ -150,9 +154,39 @@ def solve(
     # A target nearer to the pan axis than the tool's own sideways offset does not close.
     np.maximum(ring, np.abs(ahead.imag - aside.imag) - TOLERANCE_M, out=ring)
     excess[0] = ring[:, None]
-    np.subtract(np.abs(joints - _MIDDLE), _HALF - margin_rad if margin_rad else _HALF, out=excess[1:])
+    np.subtract(np.abs(joints - _MIDDLE), _HALF - margin_rad, out=excess[1:])
+    reached = np.logical_and.reduce(excess <= 0).reshape(2 * ways, count).T
     rows = found.reshape(11, 2 * ways, count).transpose(2, 1, 0)
-    return Solutions(joints_rad=rows[..., :5], excess=rows[..., 5:])
+    return Solutions(joints_rad=rows[..., :5], excess=rows[..., 5:], reached=reached)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """Targets of one arm, as rows, to be solved facing them together with those of others; see `solve`."""
+
+    position_m: Array  # (n, 3)
+    pitch_rad: Array  # (n,)
+    yaw_rad: Array  # (n,)
+    tool_m: Array  # (n, 3)
+    margin_rad: float
+
+    @classmethod
+    def answered(cls, asked: Sequence[Targets]) -> list[Solutions]:
+        """The solutions of each."""
+        if len(asked) == 1:
+            (one,) = asked
+            return [solve(one.position_m, one.pitch_rad, one.yaw_rad, one.tool_m, one.margin_rad, backwards=False)]
+        counts = [len(each.position_m) for each in asked]
+        solved = solve(
+            np.concatenate([each.position_m for each in asked]),
+            np.concatenate([each.pitch_rad for each in asked]),
+            np.concatenate([each.yaw_rad for each in asked]),
+            np.concatenate([each.tool_m for each in asked]),
+            np.repeat([each.margin_rad for each in asked], counts),
+            backwards=False,
+        )
+        ends = list(itertools.accumulate(counts))
+        return [solved.of(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
 
 
 def _rows(values: Array | float, count: int) -> Array:
@@ -257,6 +291,25 @@ def forward(joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
     point[:, 1] += wrist.imag
     point[:, 2] += LIFT_HEIGHT_M + links.imag
     return point, rotation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stances:
+    """Joint positions of one arm, (n, ≥ 5), whose tool points are found together with those of others."""
+
+    joints_rad: Array
+    tool_m: tuple[float, float, float]
+
+    @classmethod
+    def answered(cls, asked: Sequence[Stances]) -> list[Array]:
+        """Positions (n, 3) of each one's tool point; see `forward`."""
+        if len(asked) == 1:
+            return [forward(asked[0].joints_rad, np.array(asked[0].tool_m))[0]]
+        counts = [len(each.joints_rad) for each in asked]
+        tools = np.repeat([each.tool_m for each in asked], counts, axis=0)
+        points, _ = forward(np.concatenate([each.joints_rad for each in asked]), tools)
+        ends = list(itertools.accumulate(counts))
+        return [points[end - count : end] for end, count in zip(ends, counts, strict=True)]
 
 
 def steepest_pitch(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -154,7 +155,12 @@ def hold(robot: Robot, start: Command, duration_s: float) -> Path:
     ticks = max(1, round(duration_s * robot.control_hz))
     positions = np.repeat(at[None], ticks + 1, axis=0)
     still = Path(positions=positions, velocities=np.zeros_like(positions), dt_s=robot.dt_s)
-    return still if stop is None else join(stop, still)
+    if stop is not None:
+        return join(stop, still)
+    if ((at >= robot.limits.lower) & (at <= robot.limits.upper)).all():
+        # All rows are this one.
+        still.seal(robot)
+    return still
 
 
 def ramp(robot: Robot, start: Array, target: Array, ticks: int) -> Path:
@@ -222,8 +228,9 @@ def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) 
         raise WiringError(f"no joint move from {request.current_position} to {target}: {error}") from error
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise WiringError(f"no joint move from {request.current_position} to {target}: {result.name}")
-    ticks = max(1, int(np.ceil(trajectory.duration / robot.dt_s - 1e-6)))
-    rows = np.array([trajectory.at_time(tick * robot.dt_s)[:2] for tick in range(ticks + 1)])
+    dt_s, at_time = robot.dt_s, trajectory.at_time
+    ticks = max(1, math.ceil(trajectory.duration / dt_s - 1e-6))
+    rows = np.array([at_time(tick * dt_s)[:2] for tick in range(ticks + 1)])
     positions, velocities = rows[:, 0].copy(), rows[:, 1].copy()
     _keep_inside(robot, positions, velocities)
     # The rows the next path starts from are exact: the command it left, and rest at the target.

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.motion.path import Path, keeps_rates, load_factor
+from graspline.motion.path import Path, keeps_rates, load_factor, within_rates
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
 
 # Peak speed of a minimum-jerk move over its mean.
 PEAK = 1.875
+# How often a move is slowed down until it keeps its limits.
+_STRETCHES = 3
 
 
 def minimum_jerk(share: Array) -> Array:
@@ -33,16 +37,21 @@ def scaled_paths(
     """Several moves solved in one call, each at most this fast.
 
     `joints_at(move, progress)` gives joint positions (n, nu) for the number of a move and progress in [0, 1], (n,).
-    If a joint would exceed its limits, that move is slowed down until none does.
+    If a joint would exceed its limits, that move is slowed down until none does. The moves may be those of many arms:
+    each is what it is alone.
     """
     durations = [max(PEAK * length / speed, shortest_s) for length, speed in zip(lengths_m, speeds_m_s, strict=True)]
-    paths = _sampled(robot, joints_at, list(range(len(durations))), durations)
-    for move, duration_s in enumerate(durations):
-        for _ in range(3):
-            if keeps_rates(paths[move], robot.limits):
-                break
-            duration_s *= load_factor(paths[move], robot.limits) * 1.02
-            paths[move] = _sampled(robot, joints_at, [move], [duration_s])[0]
+    moves = list(range(len(durations)))
+    paths, fits = _sampled(robot, joints_at, moves, durations)
+    for _ in range(_STRETCHES):
+        moves = [move for move, fit in zip(moves, fits, strict=True) if not fit]
+        if not moves:
+            break
+        for move in moves:
+            durations[move] *= load_factor(paths[move], robot.limits) * 1.02
+        again, fits = _sampled(robot, joints_at, moves, [durations[move] for move in moves])
+        for move, path in zip(moves, again, strict=True):
+            paths[move] = path
     return paths
 
 
@@ -51,19 +60,26 @@ def _sampled(
     joints_at: Callable[[NDArray[np.intp], Array], Array],
     moves: list[int],
     durations_s: list[float],
-) -> list[Path]:
-    ticks = [max(2, int(np.ceil(duration * robot.control_hz - 1e-9))) for duration in durations_s]
+) -> tuple[list[Path], list[bool]]:
+    """These moves at these durations, and whether each keeps velocity and acceleration limits."""
+    ticks = [max(2, math.ceil(duration * robot.control_hz - 1e-9)) for duration in durations_s]
     progress = np.concatenate([_progress(count) for count in ticks])
     counts = [count + 1 for count in ticks]
     positions = joints_at(np.repeat(moves, counts), progress)
-    paths, begin = [], 0
-    for count in counts:
-        rows = positions[begin : begin + count].copy()
-        begin += count
-        velocities = np.zeros_like(rows)
-        velocities[1:-1] = (rows[2:] - rows[:-2]) * (0.5 * robot.control_hz)
-        paths.append(Path(positions=rows, velocities=velocities, dt_s=robot.dt_s))
-    return paths
+    velocities = np.zeros_like(positions)
+    velocities[1:-1] = (positions[2:] - positions[:-2]) * (0.5 * robot.control_hz)
+    ends = list(itertools.accumulate(counts))
+    begins = [0, *ends[:-1]]
+    # Each begins and ends at rest, whatever stands before and behind it here.
+    velocities[begins] = 0.0
+    velocities[[end - 1 for end in ends]] = 0.0
+    paths = [
+        Path(positions=positions[begin:end].copy(), velocities=velocities[begin:end].copy(), dt_s=robot.dt_s)
+        for begin, end in zip(begins, ends, strict=True)
+    ]
+    if keeps_rates(velocities, robot.limits, robot.dt_s):
+        return paths, [True] * len(paths)
+    return paths, np.logical_and.reduceat(within_rates(velocities, robot.limits, robot.dt_s), begins).tolist()
 
 
 @functools.lru_cache(maxsize=512)

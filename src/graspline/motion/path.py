@@ -103,8 +103,9 @@ def check_path(path: Path, robot: Robot) -> PathRefused | None:
         return None
     limits, positions = robot.limits, path.positions
     # Written so that what is not a number is outside, too.
-    inside = _all((positions >= limits.lower) & (positions <= limits.upper)) and keeps_rates(path, limits)
-    if not inside or not _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)):
+    inside = _all((positions >= limits.lower) & (positions <= limits.upper))
+    steady = inside and keeps_rates(path.velocities, limits, path.dt_s)
+    if not steady or not _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)):
         return _refusal(path, robot)
     path.seal(robot)
     return None
@@ -169,13 +170,20 @@ def _refusal(path: Path, robot: Robot) -> PathRefused:
     return PathRefused(evidence=broken)
 
 
-def keeps_rates(path: Path, limits: JointLimits) -> bool:
-    """Whether velocity and acceleration limits hold on every sample."""
-    change = limits.acceleration * (path.dt_s * (1 + SLACK))
-    velocities = path.velocities
+def keeps_rates(velocities: Array, limits: JointLimits, dt_s: float) -> bool:
+    """Whether velocity and acceleration limits hold on every sample, (T + 1, nu), so far apart."""
+    change = limits.acceleration * (dt_s * (1 + SLACK))
     return _all(np.abs(velocities) <= limits.velocity * (1 + SLACK)) and _all(
         np.abs(velocities[1:] - velocities[:-1]) <= change
     )
+
+
+def within_rates(velocities: Array, limits: JointLimits, dt_s: float) -> NDArray[np.bool_]:
+    """At which samples, (T + 1,), velocity limits hold, and acceleration limits on the way there."""
+    within = np.all(np.abs(velocities) <= limits.velocity * (1 + SLACK), axis=1)
+    change = limits.acceleration * (dt_s * (1 + SLACK))
+    within[1:] &= np.all(np.abs(velocities[1:] - velocities[:-1]) <= change, axis=1)
+    return within
 
 
 def load_factor(path: Path, limits: JointLimits) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,14 +15,15 @@ from pydantic import Field
 
 from graspline.evidence import Evidence, at_least, failures
 from graspline.grasping.candidates import GraspRejected, ball_open_rad, ball_touch_rad
-from graspline.grasping.straight import Missed, one_elbow
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
+from graspline.grasping.straight import Missed, Move, Moves
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, Stances, Targets, forward
 from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
+from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import FIXED_FACE_M
 
@@ -107,7 +109,7 @@ class CarryPlan:
     obstacles: tuple[Estimate, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class CarryQuery:
     """Everything a carry plan depends on; `obstacles` are all things but the held one, the plate among them."""
 
@@ -125,15 +127,17 @@ class CarryQuery:
 
     def held_m(self) -> Array:
         """Where the held ball's centre is now."""
-        return self._hand()[0]
+        return self._hand[0]
 
     def posture(self) -> Posture:
         """How the hand is held now."""
-        point, rotation = self._hand()
+        point, rotation = self._hand
         turn = float(np.arctan2(rotation[1, 2], rotation[0, 2])) - _azimuth(point)
         return Posture(turn, float(self.start.position[1:4].sum()))
 
+    @functools.cached_property
     def _hand(self) -> tuple[Array, Array]:
+        """Where the held ball is and how the hand is turned."""
         points, rotations = forward(self.start.position[None, self.robot.arm], np.array(self.grip.centre_m))
         return points[0], rotations[0]
 
@@ -157,18 +161,20 @@ class NoSpot:
         return self.refused[0].evidence if self.refused else (at_least("free_spots", 0, 1),)
 
 
-def plan_carry(query: CarryQuery, spots: Sequence[tuple[float, float]]) -> CarryPlan | NoSpot:
+@together
+def plan_carry(query: CarryQuery, spots: Sequence[tuple[float, float]]) -> Planning[CarryPlan | NoSpot]:
     """The first spot with a way to it and away from it that passes every check, or why none has."""
     refused: list[GraspRejected] = []
     for spot in spots:
-        found = _to_spot(query, spot)
+        found = yield from _to_spot(query, spot)
         if isinstance(found, CarryPlan):
             return found
         refused.append(found)
     return NoSpot(refused=tuple(refused))
 
 
-def plan_raise(query: CarryQuery) -> Path | None:
+@together
+def plan_raise(query: CarryQuery) -> Planning[Path | None]:
     """Straight up to carrying height from wherever the hand is, also out of a crowd it has come too close to.
 
     Nothing is farther from everything than up, so only limits are checked. None where the arm cannot get there.
@@ -182,13 +188,13 @@ def plan_raise(query: CarryQuery) -> Path | None:
         STRAIGHT_DOWN_RAD - np.arange(0.0, query.carry.max_tilt_rad, _TILT_STEP_RAD),
         key=lambda each: abs(each - now.pitch),
     ):
-        path = line.rise(now, float(pitch))
+        path = yield from line.rise(now, float(pitch))
         if path is not None:
             return path
     return None
 
 
-def _to_spot(query: CarryQuery, spot: tuple[float, float]) -> CarryPlan | GraspRejected:
+def _to_spot(query: CarryQuery, spot: tuple[float, float]) -> Planning[CarryPlan | GraspRejected]:
     planned = query.planned
     as_planned = planned is not None and planned.spot_m == spot and _alike(query.grip, planned.grip)
     if planned is not None and as_planned:
@@ -201,14 +207,14 @@ def _to_spot(query: CarryQuery, spot: tuple[float, float]) -> CarryPlan | GraspR
     release = _Release(query, f"spot {spot[0]:.3f} {spot[1]:.3f}", target, here if there else above)
     refused: list[GraspRejected] = []
     if planned is not None and not there:
-        found = release.plan(planned.posture, planned if as_planned else None)
+        found = yield from release.plan(planned.posture, planned if as_planned else None)
         if isinstance(found, CarryPlan):
             return found
-    postures = [query.posture()] if there else release.postures()
+    postures = [query.posture()] if there else (yield from release.postures())
     if isinstance(postures, GraspRejected):
         return postures
     for posture in postures:
-        found = release.plan_from_here(posture) if there else release.plan(posture)
+        found = yield from release.plan_from_here(posture) if there else release.plan(posture)
         if isinstance(found, CarryPlan):
             return found
         refused.append(found)
@@ -231,8 +237,8 @@ class _Pose:
     pitch: float
     turn: float
 
-    def row(self) -> Array:
-        return np.array([self.azimuth, self.radius, self.height, self.pitch, self.turn])
+    def row(self) -> tuple[float, ...]:
+        return self.azimuth, self.radius, self.height, self.pitch, self.turn
 
 
 def _azimuth(point: Array) -> float:
@@ -251,7 +257,7 @@ class _Release:
         self.query, self.label, self.target, self.above = query, label, target, above
         self._azimuth = _azimuth(target)
 
-    def postures(self) -> list[Posture] | GraspRejected:
+    def postures(self) -> Planning[list[Posture] | GraspRejected]:
         """Turns of the hand that reach the spot and above it: straight down if enough do, or each as steep as it can.
 
         The least turn of the wrist comes first.
@@ -259,8 +265,13 @@ class _Release:
         tilts = np.arange(0.0, self.query.carry.max_tilt_rad + 1e-9, _TILT_STEP_RAD)
         turn, tilt = np.repeat(_TURNS_RAD, len(tilts)), np.tile(tilts, len(_TURNS_RAD))
         count, branch = len(turn), self.query.grip.branch
-        positions = np.repeat(np.stack([self.target, self.above]), count, axis=0)
-        solved = self._solve(positions, np.tile(STRAIGHT_DOWN_RAD - tilt, 2), np.tile(self._azimuth + turn, 2))
+        solved: Solutions = yield Targets(
+            position_m=np.repeat(np.stack([self.target, self.above]), count, axis=0),
+            pitch_rad=np.tile(STRAIGHT_DOWN_RAD - tilt, 2),
+            yaw_rad=np.tile(self._azimuth + turn, 2),
+            tool_m=np.full((2 * count, 3), self.query.grip.centre_m),
+            margin_rad=self.query.margin_rad,
+        )
         at, above = solved.reached[:, branch].reshape(2, len(_TURNS_RAD), len(tilts))
         reached = at & above
         if not reached.any():
@@ -279,23 +290,20 @@ class _Release:
             for _, index in sorted(found)[:_POSTURES]
         ]
 
-    def rise(self, now: Posture, pitch: float) -> Path | None:
+    def rise(self, now: Posture, pitch: float) -> Planning[Path | None]:
         """From `target` to `above`, leaning from as it is to this pitch."""
-        way, yaw = self.above - self.target, self._azimuth + now.turn
-
-        def pose_at(progress: Array) -> tuple[Array, Array, Array]:
-            pitches = now.pitch + progress * (pitch - now.pitch)
-            return self.target + progress[:, None] * way, pitches, np.full(len(progress), yaw)
-
-        path = self._path("raise", pose_at, float(way[2]), self.query.carry.lower_speed_m_s)
-        if isinstance(path, GraspRejected):
+        pitches = (now.pitch, pitch)
+        move = self._straight(self.target, self.above, pitches, now.turn, self.query.carry.lower_speed_m_s)
+        paths = yield from self._paths("raise", move)
+        if isinstance(paths, GraspRejected):
             return None
+        (path,) = paths
         path.positions[0] = self.query.start.position
         return path if check_path(path, self.query.robot) is None else None
 
-    def plan_from_here(self, posture: Posture) -> CarryPlan | GraspRejected:
+    def plan_from_here(self, posture: Posture) -> Planning[CarryPlan | GraspRejected]:
         """The hand is above the spot already: only down and away."""
-        rest = self._let_go(posture, self.query.start.position)
+        rest = yield from self._let_go(posture, self.query.start.position)
         if isinstance(rest, GraspRejected):
             return rest
         lower, opening, withdraw = rest
@@ -313,18 +321,20 @@ class _Release:
             obstacles=self.query.obstacles,
         )
 
-    def plan(self, posture: Posture, planned: CarryPlan | None = None) -> CarryPlan | GraspRejected:
+    def plan(self, posture: Posture, planned: CarryPlan | None = None) -> Planning[CarryPlan | GraspRejected]:
         """Across, down and away; what was `planned` is used again from where the hand is, and checked again."""
         carry = self.query.carry
         refused: list[GraspRejected] = []
         for strategy in ("direct", "retreat") if carry.strategy == "auto" else (carry.strategy,):
-            ways = self._across_again(planned) if planned is not None and planned.strategy == strategy else None
-            ways = ways or self._across(posture, strategy)
+            ways: list[Path] | GraspRejected | None = None
+            if planned is not None and planned.strategy == strategy:
+                ways = yield from self._across_again(planned)
+            ways = ways or (yield from self._across(posture, strategy))
             if isinstance(ways, GraspRejected):
                 refused.append(ways)
                 continue
             end = ways[-1].end
-            rest = self._let_go(posture, end) if planned is None else self._let_go_again(planned, end)
+            rest = yield from self._let_go_again(planned, end) if planned is not None else self._let_go(posture, end)
             if isinstance(rest, GraspRejected):
                 return rest
             lower, opening, withdraw = rest
@@ -342,7 +352,7 @@ class _Release:
             )
         return refused[0]
 
-    def _across_again(self, planned: CarryPlan) -> list[Path] | None:
+    def _across_again(self, planned: CarryPlan) -> Planning[list[Path] | None]:
         """The same ways, the first of them rejoined from where the hand is; None where that passes no check."""
         robot = self.query.robot
         at = self.query.start.position
@@ -357,13 +367,13 @@ class _Release:
             positions[:, robot.jaw], velocities[:, robot.jaw] = at[robot.jaw], 0.0
             positions[0] = at
             path = Path(positions=positions, velocities=velocities, dt_s=way.dt_s)
-            if self._refusal("transport", path, held=True) is not None:
+            if (yield from self._refusal("transport", path, held=True)) is not None:
                 return None
             paths.append(path)
             at = path.end
         return paths or None
 
-    def _across(self, posture: Posture, strategy: str) -> list[Path] | GraspRejected:
+    def _across(self, posture: Posture, strategy: str) -> Planning[list[Path] | GraspRejected]:
         """From where the hand is to above the spot: one arc, or drawing back and one arc."""
         query, point, now = self.query, self.query.held_m(), self.query.posture()
         # The shorter way round.
@@ -377,115 +387,107 @@ class _Release:
         paths: list[Path] = []
         at = query.start.position
         for begin, end in itertools.pairwise(poses):
-            path = self._arc(begin, end, at)
+            path = yield from self._arc(begin, end, at)
             if isinstance(path, GraspRejected):
                 return path
             paths.append(path)
             at = path.end
         return paths
 
-    def _arc(self, begin: _Pose, end: _Pose, start: Array) -> Path | GraspRejected:
+    def _arc(self, begin: _Pose, end: _Pose, start: Array) -> Planning[Path | GraspRejected]:
         """Steadily in polar coordinates from one pose to the other, the held ball clear of everything on its way."""
-        a, way = begin.row(), end.row() - begin.row()
+        way = tuple(there - here for here, there in zip(begin.row(), end.row(), strict=True))
         length = float(np.hypot(max(begin.radius, end.radius) * way[0], np.hypot(way[1], way[2])))
-
-        def pose_at(progress: Array) -> tuple[Array, Array, Array]:
-            azimuth, radius, height, pitch, turn = (a + progress[:, None] * way).T
-            point = np.stack([PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth), height], axis=-1)
-            return point, pitch, azimuth + turn
-
-        path = self._path("transport", pose_at, length, self.query.carry.transport_speed_m_s)
-        if isinstance(path, GraspRejected):
-            return path
+        move = Move(
+            start=begin.row(),
+            way=way,
+            jaw_rad=self.query.grip.jaw_rad,
+            length_m=max(length, 1e-3),
+            speed_m_s=self.query.carry.transport_speed_m_s,
+            polar=True,
+        )
+        paths = yield from self._paths("transport", move)
+        if isinstance(paths, GraspRejected):
+            return paths
+        (path,) = paths
         path.positions[0] = start
-        return self._refusal("transport", path, held=True) or path
+        return (yield from self._refusal("transport", path, held=True)) or path
 
-    def _let_go(self, posture: Posture, start: Array) -> tuple[Path, Path, Path] | GraspRejected:
+    def _let_go(self, posture: Posture, start: Array) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
         """Down to the spot, the jaws open, sideways off the fruit and back along the fingers."""
         grip, carry = self.query.grip, self.query.carry
         yaw, opened = self._azimuth + posture.turn, _opening_rad(grip, carry)
         off = self.target - carry.back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
         level = np.cos(posture.pitch) * np.array([np.cos(self._azimuth), np.sin(self._azimuth), 0.0])
         back = np.array([0.0, 0.0, np.sin(posture.pitch)]) - level
-        corners = np.stack([self.above, self.target, off, off + (carry.rise_m + grip.radius_m) * back])
-        ways = np.diff(corners, axis=0)
-
-        def pose_at(move: NDArray[np.intp], progress: Array) -> tuple[Array, Array, Array]:
-            points = corners[move] + progress[:, None] * ways[move]
-            return points, np.full(len(move), posture.pitch), np.full(len(move), yaw)
-
-        paths = self._paths(
-            ("lower", "withdraw", "withdraw"),
-            pose_at,
-            np.linalg.norm(ways, axis=1).tolist(),
-            (carry.lower_speed_m_s, carry.back_off_speed_m_s, carry.rise_speed_m_s),
-            (grip.jaw_rad, opened, opened),
-        )
+        away = off + (carry.rise_m + grip.radius_m) * back
+        pitches = (posture.pitch, posture.pitch)
+        down = self._straight(self.above, self.target, pitches, posture.turn, carry.lower_speed_m_s)
+        aside = self._straight(self.target, off, pitches, posture.turn, carry.back_off_speed_m_s)
+        up = self._straight(off, away, pitches, posture.turn, carry.rise_speed_m_s)
+        stages = ("lower", "withdraw", "withdraw")
+        paths = yield from self._paths(stages, down, replace(aside, jaw_rad=opened), replace(up, jaw_rad=opened))
         if isinstance(paths, GraspRejected):
             return paths
         lower, sideways, rising = paths
         rising.positions[0] = sideways.end
-        return self._checked(start, lower, join(sideways, rising))
+        return (yield from self._checked(start, lower, join(sideways, rising)))
 
-    def _let_go_again(self, planned: CarryPlan, start: Array) -> tuple[Path, Path, Path] | GraspRejected:
+    def _let_go_again(self, planned: CarryPlan, start: Array) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
         """The same ways with the jaw as it is commanded now."""
         lower = replace(planned.lower, positions=planned.lower.positions.copy())
         lower.positions[:, self.query.robot.jaw] = self.query.grip.jaw_rad
         withdraw = replace(planned.withdraw, positions=planned.withdraw.positions.copy())
-        return self._checked(start, lower, withdraw, clear=_unmoved(self.query.obstacles, planned.obstacles))
+        clear = _unmoved(self.query.obstacles, planned.obstacles)
+        return (yield from self._checked(start, lower, withdraw, clear=clear))
 
     def _checked(
         self, start: Array, lower: Path, withdraw: Path, *, clear: bool = False
-    ) -> tuple[Path, Path, Path] | GraspRejected:
+    ) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
         """Both ways joined by the opening of the jaws, if all of it passes every check; `clear` ways touch nothing."""
         robot, carry = self.query.robot, self.query.carry
         lower.positions[0] = start
-        refusal = self._refusal("lower", lower, held=True, clear=clear)
+        refusal = yield from self._refusal("lower", lower, held=True, clear=clear)
         if refusal is not None:
             return refusal
         opened = float(withdraw.end[robot.jaw])
         opening = jaw_move(robot, at_rest(lower.end), opened, speed_rad_s=carry.open_speed_rad_s)
         withdraw.positions[0] = opening.end
         for stage, path in (("release", opening), ("withdraw", withdraw)):
-            refusal = self._refusal(stage, path, held=False, clear=clear)
+            refusal = yield from self._refusal(stage, path, held=False, clear=clear)
             if refusal is not None:
                 return refusal
         return lower, opening, withdraw
 
-    def _path(
-        self, stage: str, pose_at: Callable[[Array], tuple[Array, Array, Array]], length_m: float, speed_m_s: float
-    ) -> Path | GraspRejected:
-        """One move of the held ball."""
-        jaw = (self.query.grip.jaw_rad,)
-        found = self._paths((stage,), lambda move, progress: pose_at(progress), (length_m,), (speed_m_s,), jaw)
-        return found if isinstance(found, GraspRejected) else found[0]
+    def _straight(
+        self, start_m: Array, end_m: Array, pitches_rad: tuple[float, float], turn: float, speed_m_s: float
+    ) -> Move:
+        """A straight line of the held ball, the hand leaning steadily from one pitch to the other."""
+        x, y, z = (end_m - start_m).tolist()
+        return Move(
+            start=(*start_m.tolist(), pitches_rad[0], self._azimuth + turn),
+            way=(x, y, z, pitches_rad[1] - pitches_rad[0], 0.0),
+            jaw_rad=self.query.grip.jaw_rad,
+            length_m=max(math.sqrt(x * x + y * y + z * z), 1e-3),
+            speed_m_s=speed_m_s,
+        )
 
-    def _paths(
-        self,
-        stages: Sequence[str],
-        pose_at: Callable[[NDArray[np.intp], Array], tuple[Array, Array, Array]],
-        lengths_m: Sequence[float],
-        speeds_m_s: Sequence[float],
-        jaws_rad: Sequence[float],
-    ) -> list[Path] | GraspRejected:
+    def _paths(self, stages: Sequence[str] | str, *moves: Move) -> Planning[list[Path] | GraspRejected]:
         """Several moves in one solve, or the first sample that cannot be reached."""
-        found = one_elbow(
-            self.query.robot,
-            self.query.grip.branch,
-            lambda move, progress: self._solve(*pose_at(move, progress)),
-            jaws_rad=jaws_rad,
-            lengths_m=[max(length, 1e-3) for length in lengths_m],
-            speeds_m_s=speeds_m_s,
+        query = self.query
+        found = yield Moves(
+            robot=query.robot,
+            branch=query.grip.branch,
+            tool_m=query.grip.centre_m,
+            margin_rad=query.margin_rad,
+            moves=moves,
         )
         if isinstance(found, Missed):
-            return GraspRejected(label=self.label, stage=stages[found.move], check="reach", evidence=found.evidence)
+            stage = stages if isinstance(stages, str) else stages[found.move]
+            return GraspRejected(label=self.label, stage=stage, check="reach", evidence=found.evidence)
         return found
 
-    def _solve(self, position: Array, pitch: Array, yaw: Array) -> Solutions:
-        tool = np.array(self.query.grip.centre_m)
-        return solve(position, pitch, yaw, tool, self.query.margin_rad, backwards=False)
-
-    def _refusal(self, stage: str, path: Path, *, held: bool, clear: bool = False) -> GraspRejected | None:
+    def _refusal(self, stage: str, path: Path, *, held: bool, clear: bool = False) -> Planning[GraspRejected | None]:
         query = self.query
         refused = check_path(path, query.robot)
         if refused is not None:
@@ -493,7 +495,7 @@ class _Release:
         if clear:
             return None
         samples = query.world.samples(path.positions)
-        bumped = held_clearance(query, samples) if held else ()
+        bumped = (yield from held_clearance.steps(query, samples)) if held else ()
         if bumped:
             return GraspRejected(label=self.label, stage=stage, check="collision", evidence=bumped)
         query.world.place(query.obstacles)
@@ -534,9 +536,10 @@ def _opening_rad(grip: Grip, carry: CarryParameters) -> float:
     return ball_touch_rad(grip.radius_m, along) + 0.12 if opened is None else opened
 
 
-def held_clearance(query: CarryQuery, samples: Array) -> Evidence:
+@together
+def held_clearance(query: CarryQuery, samples: Array) -> Planning[Evidence]:
     """What a ball in the hand comes too close to along these joint positions (T, nu); empty if nothing."""
-    centre, _ = forward(samples, np.array(query.grip.centre_m))
+    centre: Array = yield Stances(joints_rad=samples, tool_m=query.grip.centre_m)
     found = []
     for other in query.obstacles:
         apart = other.distance_m(centre)

@@ -11,8 +11,8 @@ from pydantic import Field
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.grasping.candidates import Grasp, GraspRejected
 from graspline.grasping.grab import lowest_finger_m
-from graspline.grasping.straight import Line, Lines, Missed, ReachParameters, one_elbow
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, forward, solve
+from graspline.grasping.straight import Line, Lines, Missed, Move, Moves, ReachParameters
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward
 from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
@@ -106,7 +106,7 @@ def _with_turn(query: SetDownQuery, turn: float) -> SetDown | GraspRejected:
     low = np.array([*query.spot_m, carried.half_height_m + settings.gap_m])
     azimuth, radius = _polar(low)
     b = np.array([azimuth, radius, here[2], STRAIGHT_DOWN_RAD, a[4] + turn])
-    across = _arc(query, tool, a, b)
+    across = _arc(query, a, b)
     if isinstance(across, GraspRejected):
         return across
     across.positions[0] = query.start.position
@@ -137,24 +137,26 @@ def _polar(point: Array) -> tuple[float, float]:
     return float(np.arctan2(y, x)), float(np.hypot(x, y))
 
 
-def _arc(query: SetDownQuery, tool: Array, a: Array, b: Array) -> Path | GraspRejected:
+def _arc(query: SetDownQuery, a: Array, b: Array) -> Path | GraspRejected:
     """Steadily in polar coordinates (azimuth, radius, height, pitch, turn) from one pose of the hand to the other."""
     way = b - a
-
-    def solved_at(move: NDArray[np.intp], progress: Array) -> Solutions:
-        azimuth, radius, height, pitch, turn = (a + progress[:, None] * way).T
-        points = np.stack([PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth), height], axis=-1)
-        return solve(points, pitch, azimuth + turn, tool, query.reach.joint_margin_rad / 2, backwards=False)
-
     length = float(np.hypot(max(a[1], b[1]) * way[0], np.hypot(way[1], way[2]))) + 0.02 * abs(float(way[4]))
-    found = one_elbow(
-        query.robot,
-        query.carried.branch,
-        solved_at,
-        jaws_rad=[float(query.start.position[query.robot.jaw])],
-        lengths_m=[max(length, 1e-3)],
-        speeds_m_s=[query.settings.speed_m_s],
+    move = Move(
+        start=tuple(a.tolist()),
+        way=tuple(way.tolist()),
+        jaw_rad=float(query.start.position[query.robot.jaw]),
+        length_m=max(length, 1e-3),
+        speed_m_s=query.settings.speed_m_s,
+        polar=True,
     )
+    asked = Moves(
+        robot=query.robot,
+        branch=query.carried.branch,
+        tool_m=query.carried.tool_m,
+        margin_rad=query.reach.joint_margin_rad / 2,
+        moves=(move,),
+    )
+    (found,) = Moves.answered([asked])
     if isinstance(found, Missed):
         return GraspRejected(label=query.carried.name, stage="place", check="reach", evidence=found.evidence)
     return found[0]

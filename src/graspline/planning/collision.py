@@ -54,6 +54,9 @@ class CollisionWorld:
         others = {model.body(name).id for name in ("world", *scene.furniture, *scene.people, *loose)}
         self._is_robot = np.array([int(body) not in others for body in model.geom_bodyid])
         self._loose = {name: scene.joint_address(name) for name in loose}
+        self._nothing = model.qpos0.copy()
+        for at in self._loose.values():
+            self._nothing[at : at + 3] = (0, 0, -10)
         self._shapes = {each.name: _SHAPE_OF[each.shape] for each in scene.objects}
         # What gives an object its size, as views into the model.
         self._numbers = {
@@ -75,21 +78,19 @@ class CollisionWorld:
         if believed == self._believed:
             return
         self._believed = believed
-        self._data.qpos[:] = self._model.qpos0
-        for at in self._loose.values():
-            self._data.qpos[at : at + 3] = (0, 0, -10)
+        qpos = self._data.qpos
+        qpos[:] = self._nothing
         for estimate in believed:
-            if estimate.name not in self._loose:
-                continue
-            at = self._loose[estimate.name]
-            self._data.qpos[at : at + 3] = estimate.position_m
-            self._data.qpos[at + 3 : at + 7] = estimate.quaternion
-            self._resize(estimate)
+            at = self._loose.get(estimate.name)
+            if at is not None:
+                qpos[at : at + 3] = estimate.position_m
+                qpos[at + 3 : at + 7] = estimate.quaternion
+                self._resize(estimate)
 
     def _resize(self, estimate: Estimate) -> None:
         """Give an object the size it is believed to have; a place keeps the one it was built with."""
         shape = self._shapes.get(estimate.name)
-        x, y, z = (float(half) for half in estimate.half_extents_m)
+        x, y, z = estimate.half_extents_m.tolist()
         if shape is not None and self._sizes.get(estimate.name) != (x, y, z):
             for numbers, edit in zip(self._numbers[estimate.name], shape(estimate.name, (x, y, z)), strict=True):
                 numbers[:] = edit.values
@@ -107,11 +108,12 @@ class CollisionWorld:
 
     def first_collision(self, positions: Array) -> Collision | None:
         """Check joint positions (T, nu) one after another; the first at which the robot touches anything."""
-        model, data, qpos = self._model, self._data, self._data.qpos
+        model, data, qpos, at = self._model, self._data, self._data.qpos, self._joints
+        move, collide = mujoco.mj_kinematics, mujoco.mj_collision
         for sample, joints in enumerate(positions):
-            qpos[self._joints] = joints
-            mujoco.mj_kinematics(model, data)
-            mujoco.mj_collision(model, data)
+            qpos[at] = joints
+            move(model, data)
+            collide(model, data)
             if data.ncon:
                 found = self._touching(sample)
                 if found is not None:

@@ -95,6 +95,8 @@ _VARY: dict[str, Callable[[Scene, Variation, Any, np.random.Generator], Variatio
 def randomized(scene: Scene, drawn: Variation, settings: Randomization, random: np.random.Generator) -> Variation:
     """What a task has drawn, and on top of it what the settings let vary; one aspect does not change another."""
     varied = drawn
+    if not any(getattr(settings, aspect).on for aspect in _VARY):
+        return varied
     for (aspect, vary), stream in zip(_VARY.items(), random.spawn(len(_VARY)), strict=True):
         chosen = getattr(settings, aspect)
         if chosen.on:

@@ -28,6 +28,7 @@ from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Estimate, Perception
 from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
+from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
@@ -246,7 +247,10 @@ def collision_world(clearance_m: float = CLEARANCE_M, distractors: int = 0) -> C
     return CollisionWorld(cube_table(distractors), clearance_m)
 
 
-def certify(parameters: LiftCube, x_m: float, y_m: float, yaw_rad: float, edge_m: float) -> GraspPlan | GraspRejected:
+@together
+def certify(
+    parameters: LiftCube, x_m: float, y_m: float, yaw_rad: float, edge_m: float
+) -> Planning[GraspPlan | GraspRejected]:
     """Plan the grasp of a cube that lies there, exactly as the state will.
 
     With a hair more room than the state asks for: the cube settles by micrometres before it is looked at.
@@ -258,7 +262,7 @@ def certify(parameters: LiftCube, x_m: float, y_m: float, yaw_rad: float, edge_m
     )
     world = collision_world(CLEARANCE_M + SETTLING_M)
     reach = parameters.reach.model_copy(update={"joint_margin_rad": parameters.reach.joint_margin_rad + SETTLING_RAD})
-    return plan_grasp(SO101, world, estimate, at_rest(SO101.home), parameters.jaw, reach)
+    return plan_grasp.steps(SO101, world, estimate, at_rest(SO101.home), parameters.jaw, reach)
 
 
 @functools.cache
@@ -301,14 +305,15 @@ def _in_base(x: float, y: float, edge: float) -> bool:
     return low_x - spread < x < high_x + spread and abs(y) < half_y + spread
 
 
-def sample(parameters: LiftCube, random: np.random.Generator) -> Draw:
+@together
+def sample(parameters: LiftCube, random: np.random.Generator) -> Planning[Draw]:
     """A random scene that the planner certifies, within a bounded number of draws."""
     reasons: list[str] = []
     distractors = parameters.randomize.distractors
     count = distractors.count(random)
     for refused in range(MAX_DRAWS):
         x, y, yaw, edge = draw_place(parameters, random)
-        found = certify(parameters, x, y, yaw, edge)
+        found = yield from certify.steps(parameters, x, y, yaw, edge)
         if isinstance(found, GraspRejected):
             reasons.append(found.check)
             continue

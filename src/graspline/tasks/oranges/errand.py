@@ -22,6 +22,7 @@ from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_
 from graspline.placement.plate import Plate, Resting
 from graspline.placement.spots import spots
 from graspline.planning.collision import CollisionWorld
+from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import FIXED_FACE_M
 from graspline.tasks.oranges.parameters import Oranges
@@ -62,9 +63,10 @@ class Where:
     still_to_come_m: tuple[float, ...]
 
 
+@together
 def plan_errand(
     robot: Robot, world: CollisionWorld, where: Where, start: Command, settings: Oranges, tried: tuple[str, ...] = ()
-) -> Errand | ErrandRefused:
+) -> Planning[Errand | ErrandRefused]:
     """A grasp and a way to a spot that pass every check, or why there are none."""
     free = free_spots(where, settings)
     if not free:
@@ -72,14 +74,14 @@ def plan_errand(
     refusal: ErrandRefused | None = None
     skipped: tuple[str, ...] = tried
     for _ in range(_GRASPS):
-        pick = plan_pick(robot, world, where, start, settings, skipped)
+        pick = yield from plan_pick.steps(robot, world, where, start, settings, skipped)
         if isinstance(pick, GraspRejected):
             return refusal or ErrandRefused(why="unreachable", evidence=pick.evidence)
         if refusal is not None and pick.grasp.label in skipped:
             return refusal
         grip = nominal_grip(pick, settings)
         top = np.append(pick.lift.end[robot.arm], grip.jaw_rad)
-        carry = plan_way(robot, world, where, grip, at_rest(top), settings, free)
+        carry = yield from plan_way.steps(robot, world, where, grip, at_rest(top), settings, free)
         if isinstance(carry, CarryPlan):
             return Errand(pick=pick, carry=carry)
         refusal = refusal or ErrandRefused(why="plate_unreachable", evidence=carry.evidence)
@@ -94,6 +96,7 @@ def free_spots(where: Where, settings: Oranges) -> list[tuple[float, float]]:
     return [(each.x_m, each.y_m) for each in found]
 
 
+@together
 def plan_pick(
     robot: Robot,
     world: CollisionWorld,
@@ -101,15 +104,16 @@ def plan_pick(
     start: Command,
     settings: Oranges,
     tried: tuple[str, ...] = (),
-) -> GraspPlan | GraspRejected:
+) -> Planning[GraspPlan | GraspRejected]:
     """The grasp alone, raised as high as oranges are carried."""
     raised = settings.carry.clear_height_m + where.target.radius_m - float(where.target.position_m[2])
     reach = settings.reach.model_copy(update={"lift_m": max(raised, 0.02)})
-    return plan_grasp(
+    return plan_grasp.steps(
         robot, world, where.target, start, settings.jaw, reach, tried, others=where.around, posture_apart=True
     )
 
 
+@together
 def plan_way(
     robot: Robot,
     world: CollisionWorld,
@@ -119,7 +123,7 @@ def plan_way(
     settings: Oranges,
     free: Sequence[tuple[float, float]],
     planned: CarryPlan | None = None,
-) -> CarryPlan | NoSpot:
+) -> Planning[CarryPlan | NoSpot]:
     """The carrying alone, from wherever the hand is."""
     query = CarryQuery(
         robot=robot,
@@ -132,7 +136,7 @@ def plan_way(
         margin_rad=settings.reach.joint_margin_rad / 2,
         planned=planned,
     )
-    return plan_carry(query, _unlike(free))
+    return plan_carry.steps(query, _unlike(free))
 
 
 def _unlike(free: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -18,6 +18,7 @@ from graspline.perception.estimates import Estimate
 from graspline.placement.packing import capacity
 from graspline.placement.plate import Plate, Resting
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
+from graspline.planning.together import Planning, together
 from graspline.robots.so101 import FIXED_FACE_M, SO101, TIP_M
 from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
 from graspline.scenes.fruit_table import (
@@ -75,17 +76,18 @@ class _Sketch:
         return (*found, self.plate) if self.plate.name == PLATE else found
 
 
-def sample(settings: Oranges, random: np.random.Generator) -> Draw:
+@together
+def sample(settings: Oranges, random: np.random.Generator) -> Planning[Draw]:
     """A random scene that the planner certifies from the first orange to the last, within a bounded number of draws."""
     refused, reasons = 0, collections.Counter[str]()
     distractors = settings.randomize.distractors
     more = distractors.count(random)
     for _ in range(MAX_SCENES):
-        sketch, turned_down = _draw(settings, random, settings.oranges.distractors + more, reasons)
+        sketch, turned_down = yield from _draw(settings, random, settings.oranges.distractors + more, reasons)
         refused += turned_down
         if sketch is None:
             continue
-        problem = _certify(settings, sketch)
+        problem = yield from _certify(settings, sketch)
         if problem:
             reasons[problem] += 1
             refused += 1
@@ -98,7 +100,7 @@ def sample(settings: Oranges, random: np.random.Generator) -> Draw:
 
 def _draw(
     settings: Oranges, random: np.random.Generator, blocks: int, reasons: collections.Counter[str]
-) -> tuple[_Sketch | None, int]:
+) -> Planning[tuple[_Sketch | None, int]]:
     """Plate, oranges and blocks beside each other, each orange within reach of a grasp."""
     sketch = _Sketch(_draw_plate(settings, random), {})
     refused = 0
@@ -109,7 +111,7 @@ def _draw(
         reasons["plate_full"] += 1
         return None, refused
     for index, ball in enumerate(balls):
-        found, turned_down = _draw_orange(settings, random, ball, sketch, places, reasons)
+        found, turned_down = yield from _draw_orange(settings, random, ball, sketch, places, reasons)
         refused += turned_down
         if found is None:
             return None, refused
@@ -171,7 +173,7 @@ def _draw_orange(
     sketch: _Sketch,
     places: list[Estimate],
     reasons: collections.Counter[str],
-) -> tuple[Estimate | None, int]:
+) -> Planning[tuple[Estimate | None, int]]:
     """One orange that lies free and can be grasped if it lies there alone."""
     oranges, refused = settings.oranges, 0
     for _ in range(MAX_PLACES):
@@ -179,7 +181,7 @@ def _draw_orange(
         orange = lying_at("orange_1", x, y, ball, "ball")
         if not lies_free(orange, [*places, sketch.plate], oranges.apart_m):
             continue
-        reason = certify_place(settings, orange, sketch.around())
+        reason = yield from certify_place.steps(settings, orange, sketch.around())
         if not reason:
             return orange, refused
         reasons[reason] += 1
@@ -193,11 +195,13 @@ def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch,
     return draw_block(name, oranges.azimuth_rad, random, lambda block: lies_free(block, others, oranges.apart_m))
 
 
-def certify_place(settings: Oranges, orange: Estimate, around: tuple[Estimate, ...]) -> str:
+@together
+def certify_place(settings: Oranges, orange: Estimate, around: tuple[Estimate, ...]) -> Planning[str]:
     """Why an orange cannot be grasped where it lies, by the name of the check; empty if it can."""
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
     where = Where(target=_with_error(settings, orange), around=around, plate=_NO_PLATE, resting=(), still_to_come_m=())
-    found = plan_pick(SO101, world, where, at_rest(SO101.home), with_room(settings, SETTLING_RAD))
+    roomy = with_room(settings, SETTLING_RAD)
+    found = yield from plan_pick.steps(SO101, world, where, at_rest(SO101.home), roomy)
     return found.check if isinstance(found, GraspRejected) else ""
 
 
@@ -218,7 +222,7 @@ def nearest_first(things: list[Estimate]) -> list[Estimate]:
     )
 
 
-def _certify(settings: Oranges, sketch: _Sketch) -> str:
+def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
     """Plan every errand in the order they will be run, each with the world as the one before leaves it."""
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
     roomy = with_room(settings, SETTLING_RAD)
@@ -236,7 +240,7 @@ def _certify(settings: Oranges, sketch: _Sketch) -> str:
             resting=tuple(resting),
             still_to_come_m=tuple(each.radius_m for each in waiting),
         )
-        found = plan_errand(SO101, world, where, start, roomy)
+        found = yield from plan_errand.steps(SO101, world, where, start, roomy)
         if not isinstance(found, Errand):
             return found.why
         things[target.name] = at_spot(target, found.carry.spot_m, plate)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Literal
 
 import numpy as np
@@ -116,8 +115,8 @@ def descend(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Lit
             return Outcome("green", evidence, about=job.target)
         if tip_height_m(ended, robot) - settings.posture.creep_m < settings.posture.floor_m:
             return Outcome("not_green", evidence, about=job.target)
-        down = functools.partial(plan_shift, up_m=-settings.posture.creep_m)
-        path = yield from solved(down, robot, job.pick, ended.command, 0.0, settings.reach)
+        down_m = -settings.posture.creep_m
+        path = yield from solved(plan_shift, robot, job.pick, ended.command, 0.0, settings.reach, down_m)
         if isinstance(path, GraspRejected):
             return Outcome("not_green", evidence, about=job.target)
         ended = yield Motion("descend", path, guards=guards)
