@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,12 +87,11 @@ class Lines:
         self.robot, self.reach, self.grasp, self.branch = robot, reach, grasp, branch
 
     def _targets(self, position: Array, pitch: Array) -> Targets:
-        count = len(position)
         return Targets(
             position_m=position,
             pitch_rad=pitch,
-            yaw_rad=np.full(count, self.grasp.yaw_rad),
-            tool_m=np.full((count, 3), self.grasp.tool_m),
+            yaw_rad=self.grasp.yaw_rad,
+            tool_m=np.array(self.grasp.tool_m),
             margin_rad=self.reach.joint_margin_rad,
         )
 
@@ -199,15 +199,11 @@ class _Arms:
         self._moves = moves
         self._ends = list(itertools.accumulate(counts))
         # Of each move: whose it is, how it goes, (5, moves) so that columns of samples are long runs, and the jaw.
-        self._whose = np.repeat(np.arange(len(asked)), counts)
+        self._whose = np.repeat(range(len(asked)), counts)
         self._start = np.array([move.start for move in moves]).T
         self._way = np.array([move.way for move in moves]).T
         self._jaw_rad = np.array([move.jaw_rad for move in moves])
         self._polar = np.array([move.polar for move in moves]) if any(move.polar for move in moves) else None
-        # Of each arm.
-        self._tool_m = np.array([each.tool_m for each in asked])
-        self._margin_rad = np.array([each.margin_rad for each in asked])
-        self._branch = np.array([each.branch for each in asked])
         self._missed: dict[int, Missed] = {}
 
     def paths(self) -> list[list[Path] | Missed]:
@@ -222,11 +218,8 @@ class _Arms:
         poses = self._start[:, move] + progress * self._way[:, move]
         if self._polar is not None:
             _from_polar(poses, self._polar[move].nonzero()[0])
-        # Of one arm plain numbers, which cost less than rows of them and give the same bits.
-        arm = 0 if len(self._asked) == 1 else self._whose[move]
-        rows = slice(None) if len(self._asked) == 1 else np.arange(len(move))
-        solved = solve(poses[:3].T, poses[3], poses[4], self._tool_m[arm], self._margin_rad[arm], backwards=False)
-        branch = self._branch[arm]
+        tool_m, margin_rad, rows, branch = self._how(move)
+        solved = solve(poses[:3].T, poses[3], poses[4], tool_m, margin_rad, backwards=False)
         joints = np.empty((len(move), len(self._robot.joints)))
         joints[:, self._robot.arm] = solved.joints_rad[rows, branch]
         joints[:, self._robot.jaw] = self._jaw_rad[move]
@@ -237,12 +230,25 @@ class _Arms:
             joints[np.isin(self._whose[move], list(self._missed))] = 0.0
         return joints
 
+    def _how(self, move: NDArray[np.intp]) -> tuple[Array, Any, Any, Any]:
+        """Tool and margin of each sample, and which rows and branches are theirs among the solutions.
+
+        Of one arm these are plain numbers, which cost less and give the same bits.
+        """
+        asked = self._asked
+        if len(asked) == 1:
+            return np.array(asked[0].tool_m), asked[0].margin_rad, slice(None), asked[0].branch
+        arm = self._whose[move]
+        tools, margins = np.array([each.tool_m for each in asked]), np.array([each.margin_rad for each in asked])
+        branches = np.array([each.branch for each in asked])
+        return tools[arm], margins[arm], np.arange(len(move)), branches[arm]
+
     def _miss(self, move: NDArray[np.intp], missed: NDArray[np.intp], solved: Solutions) -> None:
         """Keep each arm's first sample that is not reached."""
         arms, first = np.unique(self._whose[move[missed]], return_index=True)
         for arm, row in zip(arms.tolist(), missed[first].tolist(), strict=True):
             if arm not in self._missed:
-                branch, begin = int(self._branch[arm]), self._ends[arm] - len(self._asked[arm].moves)
+                branch, begin = self._asked[arm].branch, self._ends[arm] - len(self._asked[arm].moves)
                 evidence = solved.explain(row, slice(branch, branch + 1))
                 self._missed[arm] = Missed(int(move[row]) - begin, evidence)
 

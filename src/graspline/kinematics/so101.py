@@ -162,12 +162,12 @@ def solve(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """Targets of one arm, as rows, to be solved facing them together with those of others; see `solve`."""
+    """Targets of one arm, to be solved facing them together with those of others; see `solve`."""
 
     position_m: Array  # (n, 3)
     pitch_rad: Array  # (n,)
-    yaw_rad: Array  # (n,)
-    tool_m: Array  # (n, 3)
+    yaw_rad: Array | float  # (n,) or one
+    tool_m: Array  # (n, 3) or (3,)
     margin_rad: float
 
     @classmethod
@@ -180,8 +180,8 @@ class Targets:
         solved = solve(
             np.concatenate([each.position_m for each in asked]),
             np.concatenate([each.pitch_rad for each in asked]),
-            np.concatenate([each.yaw_rad for each in asked]),
-            np.concatenate([each.tool_m for each in asked]),
+            np.concatenate([_rows(each.yaw_rad, count) for each, count in zip(asked, counts, strict=True)]),
+            np.concatenate([np.full((count, 3), each.tool_m) for each, count in zip(asked, counts, strict=True)]),
             np.repeat([each.margin_rad for each in asked], counts),
             backwards=False,
         )

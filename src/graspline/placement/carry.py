@@ -269,7 +269,7 @@ class _Release:
             position_m=np.repeat(np.stack([self.target, self.above]), count, axis=0),
             pitch_rad=np.tile(STRAIGHT_DOWN_RAD - tilt, 2),
             yaw_rad=np.tile(self._azimuth + turn, 2),
-            tool_m=np.full((2 * count, 3), self.query.grip.centre_m),
+            tool_m=np.array(self.query.grip.centre_m),
             margin_rad=self.query.margin_rad,
         )
         at, above = solved.reached[:, branch].reshape(2, len(_TURNS_RAD), len(tilts))

@@ -53,11 +53,19 @@ def together(steps: Callable[P, Planning[T]]) -> Together[P, T]:
 
 def alone(planning: Planning[T]) -> T:
     """What one planner finds."""
-    return side_by_side([planning])[0]
+    answer: Any = None
+    while True:
+        try:
+            question = planning.send(answer)
+        except StopIteration as done:
+            return done.value
+        (answer,) = type(question).answered([question])
 
 
 def side_by_side(plannings: Sequence[Planning[T]]) -> list[T]:
     """What each of these finds; as long as several are not done, what they ask is answered together."""
+    if len(plannings) == 1:
+        return [alone(plannings[0])]
     found: list[Any] = [None] * len(plannings)
     answers: dict[int, Any] = dict.fromkeys(range(len(plannings)))
     while answers:
