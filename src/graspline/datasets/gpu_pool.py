@@ -25,14 +25,14 @@ from graspline.engine.choose import GPU
 from graspline.episodes.crew import play_together
 from graspline.episodes.processes import deaf_to_interrupts, environment
 from graspline.errors import EnvironmentProblem
-from graspline.rendering.drawers import Studio, draw_for_others
+from graspline.rendering.drawers import Studio, draw_for_others, seat_bytes
 
 # Attempts that are begun together at the most: lanes are filled again and again, and only the last ones run empty.
 _BLOCK = 65_536
 # Attempts beyond what is missing, since some will not be kept.
 _SPARE = 0.03
-# Pictures that are drawn at once.
-_PICTURES = 512
+# Pictures that are drawn at once: each time as many, whether they are wanted or not.
+_PICTURES = 128
 # How many attempts are sent at a time.
 _PARCEL = 32
 # How long a player may take to let go of its device.
@@ -55,7 +55,9 @@ class GpuPool(LocalPool):
         try:
             self._player = self._start(_play, self._lanes, max(1, self.size // 4), self._device)
             if self._settings.renderer == "warp" and self._settings.views:
-                self._studio = Studio(self._start(_draw, self._settings, self._device))
+                largest = max(view.width * view.height * 3 for view in self._settings.views)
+                drawer = self._start(_draw, self._settings, self._device)
+                self._studio = Studio(drawer, seat_bytes(largest, self.size))
             return super().__enter__()
         except BaseException:
             self._end_others()

@@ -36,6 +36,9 @@ Array = NDArray[np.float64]
 
 # Flags that change nothing on a GPU, and that MuJoCo Warp does not know.
 _UNKNOWN_FLAGS = int(mujoco.mjtDisableBit.mjDSBL_AUTORESET) | int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+# Boxes that touch boxes are clipped face by face, as on the CPU. MuJoCo Warp would else search for the contact step by
+# step, and all lanes wait for the longest search.
+_BOXES_BY_FACES = int(mujoco.mjtDisableBit.mjDSBL_NATIVECCD)
 # All lanes wait for the one whose constraints take longest to solve. In double precision 99.9 % of steps take eight
 # iterations or fewer; in single precision the rest would be polished in vain.
 _ITERATIONS = 12
@@ -59,7 +62,7 @@ class WarpEngine:
         self.scene, self.count = scene, count
         self.layout: Layout = layout_of(scene.model)
         self._host = copy.copy(scene.model)
-        self._host.opt.disableflags = int(self._host.opt.disableflags) & ~_UNKNOWN_FLAGS
+        self._host.opt.disableflags = int(self._host.opt.disableflags) & ~_UNKNOWN_FLAGS | _BOXES_BY_FACES
         self._host.opt.iterations = min(int(self._host.opt.iterations), _ITERATIONS)
         self.contacts, self.constraints = contacts or _contacts(scene), constraints or _constraints(scene)
         self._models, self._wires = LaneModels(scene, count), Wires()
@@ -198,12 +201,12 @@ class WarpEngine:
         self.diverged[lanes] |= ~np.isfinite(self._ctrl[lanes]).all(axis=1)
         idle = len(lanes) < self.count
         with self._on_device():
+            self._flush()
+            self._sent.numpy()[:] = self._ctrl
             if self._begin is None:
                 self.worked_s = time.perf_counter(), 0.0
             else:
                 warp.record_event(self._begin)
-            self._flush()
-            self._sent.numpy()[:] = self._ctrl
             warp.copy(self._arrays["ctrl"], self._sent)
             if idle:
                 self._keep(lanes)

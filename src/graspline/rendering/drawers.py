@@ -27,7 +27,15 @@ from graspline.scenes.variation import Variation
 
 # Two halves of 18 pictures of 320×240 each; a container's shared memory may be as small as 64 MB.
 SEAT_BYTES = 2 * 18 * 320 * 240 * 3
+# Pictures that a half should have room for where there is plenty.
+_PLENTY = 64
 _SHARED_MEMORY = "/dev/shm"
+
+
+def seat_bytes(picture_bytes: int, seats: int) -> int:
+    """How much memory to give each of so many processes that ask for pictures of this size: half of all at the most."""
+    share = shutil.disk_usage(_SHARED_MEMORY).free // (2 * seats)
+    return max(SEAT_BYTES, min(2 * _PLENTY * picture_bytes, share))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
