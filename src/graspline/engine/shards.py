@@ -332,6 +332,9 @@ def conduct(
             for key, _ in selector.select(_GLANCE_S if stepping else _PAUSE_S):
                 connection, hub = key.fileobj, key.data
                 assert isinstance(connection, Connection)
+                if connection not in hub.silent:
+                    # It died while its lanes are stepped, which is heard afterwards.
+                    continue
                 yield from hub.hear(connection)
                 if not hub.knows(connection):
                     selector.unregister(connection)
