@@ -17,3 +17,4 @@ def nothing_moves(monkeypatch: pytest.MonkeyPatch) -> None:
         return iter(())
 
     monkeypatch.setattr(graspline.cli.run, "run_scenarios", none)
+    monkeypatch.setattr(graspline.cli.run, "play_scenarios", none)

@@ -122,7 +122,7 @@ def test_a_bad_fault_says_what_is_allowed(fault: str, words: list[str]) -> None:
         ("--episodes", "1000000000000", ["less than or equal to 1000000"]),
         ("--seed", "-1", ["greater than or equal to 0"]),
         ("--seed", "one", ["integer"]),
-        ("--lanes", "0", ["greater than or equal to 1"]),
+        ("--lanes", "-1", ["greater than or equal to 0"]),
         ("--lanes", "70000", ["less than or equal to 65536"]),
         ("--threads", "-1", ["greater than or equal to 0"]),
         ("--threads", "1000000000", ["less than or equal to 1024"]),

@@ -12,6 +12,7 @@ import pytest
 
 import graspline.cli.inspect
 import graspline.cli.run
+import graspline.engine.choose
 from graspline.errors import EnvironmentProblem
 from graspline.version import VERSION
 
@@ -40,6 +41,8 @@ def test_examples_in_the_help_work_as_printed(
     monkeypatch.chdir(tmp_path)
     survey = graspline.cli.inspect.survey
     monkeypatch.setattr(graspline.cli.inspect, "survey", lambda task, given, draws, seed: survey(task, given, 10, seed))
+    # Those who have a GPU are told what to do with it, too.
+    monkeypatch.setattr(graspline.engine.choose, "what_a_gpu_lacks", lambda: "")
     for example in examples(command):
         program, *words = shlex.split(example.partition(">")[0])
         assert program == "graspline"

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import graspline.cli.run
-import graspline.engine.choose
 import graspline.episodes.film
 import graspline.rendering.choose
 from graspline.episodes.run import Episode, run_scenarios
@@ -339,24 +338,3 @@ def test_an_order_that_is_turned_down_says_why_and_is_no_failure() -> None:
     assert answer.code == 0
     assert "orders accepted 0 of 1\n" in answer.out
     assert "turned down for grasp.jaw_width.jaw_angle_at_touch" in answer.out
-
-
-class TestEngines:
-    """On a machine without a GPU; there the choice makes no difference."""
-
-    LACKING = "no NVIDIA driver; install one until `nvidia-smi` lists a GPU, or use --engine cpu"
-
-    @pytest.fixture(autouse=True)
-    def no_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(graspline.engine.choose, "what_a_gpu_lacks", lambda: self.LACKING)
-
-    def test_a_gpu_that_is_not_there_ends_it_with_what_is_missing(self) -> None:
-        answer = call("run", "lift-cube", "--engine", "gpu")
-        assert answer.code == 3
-        assert answer.err.strip() == f"graspline: --engine gpu: {self.LACKING}"
-
-    def test_auto_says_that_it_uses_the_cpu(self) -> None:
-        answer = call("run", "lift-cube", "--engine", "auto", "--json")
-        assert answer.code == 0
-        assert answer.err.startswith(f"--engine auto uses the CPU: {self.LACKING}")
-        assert json.loads(answer.out)["engine"] == "cpu"

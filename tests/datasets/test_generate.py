@@ -84,6 +84,56 @@ def scripted(drawn: Drawn, is_kept: Callable[[int], bool]) -> Callable[[Order], 
     return fill
 
 
+class PartsPool(AnyOrderPool):
+    """Plays as on a GPU: one order of all that is missing, whose attempts come back a few at a time, in any order of
+    their seeds, beside what the others draw."""
+
+    def __init__(self, size: int, seed: int, fill: Callable[[Order], Any] = do) -> None:
+        super().__init__(size, seed, fill)
+        self._out: list[tuple[int, Recording | Rejected]] = []
+        self.blocks: list[int] = []
+
+    def block(self, missing: int, waiting: int) -> int:
+        return 0 if self._out else missing
+
+    def submit(self, ticket: int, order: Order) -> None:
+        if isinstance(order, Drawing):
+            super().submit(ticket, order)
+            return
+        assert not self._out, "one order at a time"
+        self.attempted += order.seeds
+        self.blocks.append(len(order.seeds))
+        self._out = [(ticket, each) for each in self._fill(order)]
+        self._random.shuffle(self._out)
+
+    def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+        assert self._open or self._out, "nothing to wait for"
+        found = list(super().results()) if self._open and self._random.random() < 0.7 else []
+        if self._out and (not found or (hungry and self._random.random() < 0.5)):
+            count = self._random.randint(1, min(3, len(self._out)))
+            parcel, self._out = self._out[:count], self._out[count:]
+            found.append(Filled(parcel[0][0], [each for _, each in parcel]))
+        return found
+
+
+def certifying(drawn: Drawn, is_kept: Callable[[int], bool], is_certified: Callable[[int], bool]) -> Callable[..., Any]:
+    """As `scripted`, but those who draw do not agree with all that was played."""
+    fill = scripted(drawn, is_kept)
+
+    def certify(order: Order) -> Any:
+        if isinstance(order, Drawing) and not is_certified(order.recording.seed):
+            cause = "on the CPU raised 0 m"
+            return Rejected(seed=order.recording.seed, verdict="not_certified", state="verify", cause=cause)
+        return fill(order)
+
+    return certify
+
+
+def told_before(root: Path) -> dict[int, list[tuple[int, str]]]:
+    """Seed and verdict of each attempt that was rejected before an episode, by the episode's seed."""
+    return {row["seed"]: [(each.seed, each.verdict) for each in rejected_in(row)] for row in Dataset.open(root).rows}
+
+
 @pytest.mark.parametrize("size", [2, 4])
 def test_the_dataset_does_not_depend_on_who_was_faster(size: int, made: Path, tmp_path: Path) -> None:
     generate(tmp_path, SETTINGS, EPISODES, AnyOrderPool(size, seed=size))
@@ -132,6 +182,76 @@ def test_rejected_attempts_are_told_with_the_next_episode(seed: int, drawn: Draw
     assert told == [[0, 1], [], [4, 5, 6], [], [], list(range(10, 20))]
     assert tally.rejected.keys() == {"dropped"}
     assert pool.attempted == list(range(len(pool.attempted))), "every seed once, in order"
+
+
+def test_attempts_that_come_back_in_parts_give_the_same_dataset(made: Path, tmp_path: Path) -> None:
+    pool = PartsPool(2, seed=2)
+    tally = generate(tmp_path, SETTINGS, EPISODES, pool)
+    assert tree(tmp_path) == tree(made)
+    assert (pool.blocks, tally.attempts) == ([EPISODES], EPISODES)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_of_an_order_are_told_and_numbered_by_their_seeds(seed: int, drawn: Drawn, tmp_path: Path) -> None:
+    kept = {2, 3, 7, 8, 9, 20, 21, 22}
+    pool = PartsPool(2, seed, scripted(drawn, kept.__contains__))
+    tally = generate(tmp_path, SETTINGS, 6, pool)
+    assert {episode: [each for each, _ in before] for episode, before in told_before(tmp_path).items()} == {
+        2: [0, 1], 3: [], 7: [4, 5, 6], 8: [], 9: [], 20: list(range(10, 20))
+    }  # fmt: skip
+    # Six and what they lacked, again and again.
+    assert pool.blocks[:2] == [6, 4]
+    assert pool.attempted == list(range(len(pool.attempted))), "every seed once, in order"
+    assert tally.attempts <= len(pool.attempted)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("kind", [AnyOrderPool, PartsPool])
+def test_what_is_not_certified_is_told_with_the_next_episode_and_made_up_for(
+    kind: type[AnyOrderPool], size: int, seed: int, drawn: Drawn, tmp_path: Path
+) -> None:
+    refused, dropped = {0, 4, 5, 9, 10, 11}, {2, 6, 8}
+    fill = certifying(drawn, lambda each: each not in dropped, lambda each: each not in refused)
+    tally = generate(tmp_path, SETTINGS, 5, kind(size, seed, fill))
+    no, lost = "not_certified", "dropped"
+    assert told_before(tmp_path) == {
+        1: [(0, no)],
+        3: [(2, lost)],
+        7: [(4, no), (5, no), (6, lost)],
+        12: [(8, lost), (9, no), (10, no), (11, no)],
+        13: [],
+    }
+    assert (tally.committed, tally.rejected[no]) == (5, 6)
+    assert tally.rejected[lost] == 3
+    # Nothing is told twice, and no episode is missing because another took its number.
+    assert [row["episode_index"] for row in Dataset.open(tmp_path).rows] == list(range(5))
+
+
+def test_the_last_that_is_wanted_may_be_the_one_that_is_not_certified(drawn: Drawn, tmp_path: Path) -> None:
+    pool = PartsPool(2, 0, certifying(drawn, lambda seed: True, lambda seed: seed not in (2, 3)))
+    tally = generate(tmp_path, SETTINGS, 3, pool)
+    assert told_before(tmp_path) == {0: [], 1: [], 4: [(2, "not_certified"), (3, "not_certified")]}
+    assert pool.blocks == [3, 1, 1]
+    assert (tally.attempts, tally.rejected) == (5, {"not_certified": 2})
+
+
+def test_gone_on_with_after_what_was_not_certified_nothing_is_forgotten(drawn: Drawn, tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(tally: Tally, row: object) -> None:
+        raise Stop
+
+    def pool() -> PartsPool:
+        return PartsPool(3, 1, certifying(drawn, lambda seed: True, lambda seed: seed % 3 == 2))
+
+    for _ in range(2):
+        with pytest.raises(Stop):
+            generate(tmp_path, SETTINGS, 3, pool(), on_commit=stop)
+    generate(tmp_path, SETTINGS, 3, pool())
+    no = "not_certified"
+    assert told_before(tmp_path) == {2: [(0, no), (1, no)], 5: [(3, no), (4, no)], 8: [(6, no), (7, no)]}
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

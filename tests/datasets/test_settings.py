@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
+
+import pytest
 
 from graspline.datasets.index import info_of
 from graspline.datasets.settings import DatasetSettings, differences, settings_of
@@ -15,6 +18,39 @@ from .conftest import cube_settings
 def test_settings_survive_a_file() -> None:
     settings = cube_settings(faults=("drop@lift+0.3",), keep="all", seed=5)
     assert DatasetSettings.from_dict(json.loads(json.dumps(settings.as_dict()))) == settings
+
+
+@pytest.mark.parametrize("certify", [True, False])
+def test_the_engine_survives_a_file(certify: bool) -> None:
+    settings = cube_settings(engine="gpu", certify=certify, renderer="warp")
+    again = DatasetSettings.from_dict(json.loads(json.dumps(settings.as_dict())))
+    assert again == settings
+    assert (again.engine, again.certified) == ("gpu", certify)
+
+
+def test_settings_that_name_no_engine_are_of_the_cpu() -> None:
+    plain = cube_settings().as_dict()
+    del plain["engine"], plain["certify"]
+    settings = DatasetSettings.from_dict(plain)
+    assert settings == cube_settings()
+    assert settings.engine == "cpu"
+    assert not settings.certified
+
+
+@pytest.mark.parametrize(
+    "name, value", [("engine", "tpu"), ("engine", ""), ("engine", None), ("certify", "yes"), ("certify", 1)]
+)
+def test_another_engine_is_refused_by_its_name(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name} is {value!r}"):
+        DatasetSettings.from_dict({**cube_settings().as_dict(), name: value})
+
+
+def test_a_dataset_of_one_engine_does_not_go_on_with_another() -> None:
+    found = differences(cube_settings(), cube_settings(engine="gpu", certify=False))
+    assert found == [
+        "certify: the dataset has True, asked for False",
+        "engine: the dataset has cpu, asked for gpu",
+    ]
 
 
 def test_a_scenario_is_played_with_the_parameters_of_the_settings() -> None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
+import mujoco
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+import graspline.engine.warp
+from graspline.engine.choose import open_gpu_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, CorruptControl, Place, Push
 from graspline.engine.protocol import Engine
 from graspline.engine.warp import WarpEngine
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.errors import WiringError
+from graspline.errors import EnvironmentProblem, WiringError
 from graspline.robots.so101 import PAD_GEOMS, SO101
 from graspline.scenes.cube_table import CUBE, cube_table
-from graspline.scenes.scene import Array
-from graspline.scenes.variation import Edit, Variation, friction_of
+from graspline.scenes.scene import Array, Scene
+from graspline.scenes.variation import Edit, Variation, friction_of, write_edits
 from graspline.tasks.catalogue import find_task
+from graspline.tasks.task import Draw
 
 from .worlds import CUBES, PLAIN, START, varied
 
@@ -150,8 +156,91 @@ def test_a_lane_goes_on_from_where_it_was_saved(engine: Engine) -> None:
     assert cube_m(engine, 0)[2] == pytest.approx(CUBES[0][0] / 2, abs=1e-4)
 
 
+def test_a_state_begins_with_the_time_of_its_own_lane(engine: Engine) -> None:
+    def ticks() -> list[float]:
+        return [engine.state(lane)[0] / SO101.dt_s for lane in range(engine.count)]
+
+    assert ticks() == [0.0, 0.0, 0.0]
+    rest(engine, 3)
+    rest(engine, 2, [0, 2])
+    assert ticks() == pytest.approx([5, 3, 5])
+    saved = engine.save(0)
+    engine.reset(2, *WORLDS[2])
+    rest(engine, 1)
+    assert ticks() == pytest.approx([6, 4, 1])
+    engine.restore(0, saved)
+    assert ticks() == pytest.approx([5, 4, 1])
+    rest(engine, 1, [0])
+    assert ticks() == pytest.approx([6, 4, 1])
+
+
+class TestTooLittleMemory:
+    """The device is Warp's own CPU: no GPU is needed to run out of memory."""
+
+    def test_it_is_said_how_many_lanes_did_not_fit(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fail_with(RuntimeError("Failed to allocate 123456 bytes on device 'cpu'"), monkeypatch)
+        with pytest.raises(EnvironmentProblem, match=r"--engine gpu: 300 lanes of scene 'cube_table' do not fit"):
+            open_gpu_engine(cube_table(), 300, "cpu")
+
+    def test_so_it_is_when_the_machine_itself_has_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fail_with(MemoryError(), monkeypatch)
+        with pytest.raises(EnvironmentProblem, match=r"300 lanes .* use fewer --lanes, or --engine cpu"):
+            open_gpu_engine(cube_table(), 300, "cpu")
+
+    def test_other_errors_stay_what_they_are(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.fail_with(RuntimeError("CUDA error 700: an illegal access"), monkeypatch)
+        with pytest.raises(RuntimeError, match="illegal access"):
+            open_gpu_engine(cube_table(), 300, "cpu")
+
+    @staticmethod
+    def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*_: object) -> None:
+            raise error
+
+        monkeypatch.setattr(graspline.engine.warp, "WarpEngine", full)
+
+
 @pytest.mark.slow
 class TestOnWarp:
+    def test_what_is_fixed_stands_where_its_own_lane_has_it(self) -> None:
+        task = find_task("tidy")
+        parameters, scene = task.parameters(), task.scene(task.parameters())
+        draws = [Scenario(task=task, parameters=parameters, seed=seed).draw() for seed in (4, 5)]
+        model = scene.model
+        geoms = np.flatnonzero((model.body_weldid[model.geom_bodyid] == 0) & (model.geom_bodyid > 0))
+        wanted = [self.kinematics(scene, draw, geoms) for draw in draws]
+        assert np.abs(wanted[0] - wanted[1]).max() > 5e-3, "the lanes' tables are not in one place"
+        engine = WarpEngine(scene, len(draws), "cpu")
+        for lane, draw in enumerate(draws):
+            engine.reset(lane, draw.start, draw.variation)
+        np.testing.assert_allclose(self.placed(engine, geoms), wanted, atol=2e-6)
+        joints = [scene.joint_address(name) for name in scene.robot.joints]
+        engine.step(np.stack([draw.start[joints] for draw in draws]), np.arange(len(draws)))
+        np.testing.assert_allclose(self.placed(engine, geoms), wanted, atol=2e-6)
+        # Another episode in the same lane, and furniture that is moved while one is played.
+        engine.reset(0, draws[1].start, draws[1].variation)
+        moved = tuple(each for each in draws[0].variation.edits if each.field in ("body_pos", "body_quat"))
+        engine.apply(1, Change(edits=moved))
+        np.testing.assert_allclose(self.placed(engine, geoms), wanted[::-1], atol=2e-6)
+
+    @staticmethod
+    def kinematics(scene: Scene, draw: Draw, geoms: NDArray[np.intp]) -> Array:
+        """Where MuJoCo has these geoms, (n, 12): positions in W, then rotations."""
+        model = copy.copy(scene.model)
+        write_edits(model, draw.variation.edits)
+        data = mujoco.MjData(model)
+        data.qpos[:] = draw.start
+        mujoco.mj_kinematics(model, data)
+        return np.hstack([data.geom_xpos[geoms], data.geom_xmat[geoms]])
+
+    @staticmethod
+    def placed(engine: WarpEngine, geoms: NDArray[np.intp]) -> Array:
+        """The same on the device, (lanes, n, 12)."""
+        # Sends what is to be sent.
+        assert np.isfinite(engine.readings).all()
+        positions, rotations = (getattr(engine._data, name).numpy()[:, geoms] for name in ("geom_xpos", "geom_xmat"))
+        return np.concatenate([positions, rotations.reshape(engine.count, len(geoms), 9)], axis=2)
+
     def test_too_little_room_for_contacts_is_an_error_that_says_how_much_there_was(self) -> None:
         crowded = WarpEngine(cube_table(), 1, "cpu", contacts=2, constraints=64)
         crowded.reset(0, START, PLAIN)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+import graspline.episodes.audit
 from graspline.episodes.audit import EPISODE, Audit, Tally, Wrong, check_verdict, draw_fault, run_audit
 from graspline.episodes.pages import audit_page
+from graspline.episodes.run import Episode, run_scenarios
 from graspline.evidence import at_least, at_most
 from graspline.tasks.lift_cube import LIFT_CUBE
 from graspline.tasks.task import Claim
@@ -138,6 +141,22 @@ def test_faulty_episodes_are_told_and_nothing_is_claimed_falsely() -> None:
 
 def test_an_audit_does_not_depend_on_lanes() -> None:
     assert audited(seed=40, faults_share=1.0, lanes=1).as_dict() == faulty().as_dict()
+
+
+def test_an_audit_says_which_engine_played_and_asks_that_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_the_cpu, asked = calm(), list[tuple[str, bool]]()
+
+    def play(engine: str, scenarios: Any, *, keep_logs: bool, **options: Any) -> Iterator[Episode]:
+        asked.append((engine, keep_logs))
+        for episode in run_scenarios(scenarios, **options):
+            yield dataclasses.replace(episode, engine="gpu")
+
+    monkeypatch.setattr(graspline.episodes.audit, "play_scenarios", play)
+    audit = audited(engine="gpu")
+    assert asked == [("gpu", False)], "nobody needs logs"
+    assert (audit.engine, on_the_cpu.engine) == ("gpu", "cpu")
+    # Every claim is counted, whoever witnessed it.
+    assert audit.as_dict() == {**on_the_cpu.as_dict(), "engine": "gpu"}
 
 
 # What is told

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import pytest
 
+import graspline.episodes.campaign
 from graspline.episodes.campaign import Campaign, Case, Cell, Plan, case_of, run_campaign
 from graspline.episodes.faults import FAULTS, Strike
 from graspline.episodes.pages import campaign_page
@@ -134,6 +136,22 @@ def test_a_case_can_be_played_again_by_its_seed_and_fault() -> None:
 
 def test_a_campaign_does_not_depend_on_lanes() -> None:
     assert played(8).as_dict() == run_campaign(PLAN, lanes=3).as_dict()
+
+
+def test_a_campaign_says_which_engine_played_and_rehearses_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = dataclasses.replace(PLAN, faults=("drop",), states=("lift",))
+    on_the_cpu, asked = run_campaign(plan, lanes=2), list[tuple[str, int, bool]]()
+
+    def play(engine: str, scenarios: Any, *, keep_logs: bool, **options: Any) -> Iterator[Episode]:
+        asked.append((engine, len(scenarios), keep_logs))
+        for episode in run_scenarios(scenarios, **options):
+            yield dataclasses.replace(episode, engine="gpu")
+
+    monkeypatch.setattr(graspline.episodes.campaign, "play_scenarios", play)
+    campaign = run_campaign(plan, lanes=2, engine="gpu")
+    assert asked == [("gpu", 2, False)], "only what a fault strikes in, and nobody needs logs"
+    assert (campaign.engine, on_the_cpu.engine) == ("gpu", "cpu")
+    assert campaign.as_dict() == {**on_the_cpu.as_dict(), "engine": "gpu"}
 
 
 def test_recovery_states_are_struck_after_another_fault() -> None:

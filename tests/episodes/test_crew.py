@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
 from graspline.engine.shards import Spent
+from graspline.episodes.audit import Claimed, see_claim
 from graspline.episodes.crew import play_together
 from graspline.episodes.scenario import Scenario
+from graspline.evidence import passes
 from graspline.tasks.catalogue import find_task
 
 
@@ -26,6 +31,7 @@ def test_processes_share_one_engine_and_play_what_one_would() -> None:
             teams=2,
             device="cpu",
             keep_logs=False,
+            witness=see_claim,
             spent=spent,
             clock=lambda: float(clock()),
         )
@@ -35,6 +41,30 @@ def test_processes_share_one_engine_and_play_what_one_would() -> None:
     assert all(each.engine == "gpu" and each.log.ticks == 0 for each in played)
     assert spent.lane_ticks > 120
     assert spent.device_s > 0
+    for each in played:
+        # Who looks scenarios up by what they are finds them again.
+        assert any(each.scenario is given for given in scenarios)
+        assert [(note.kind, note.seed, note.about) for note in each.notes] == [("held", each.scenario.seed, "cube")] * 4
+        assert all(isinstance(note, Claimed) and passes(note.evidence) for note in each.notes)
+
+
+@pytest.mark.slow
+def test_told_to_stop_from_the_start_every_episode_is_interrupted() -> None:
+    task, shared = find_task("lift-cube"), set[str]()
+
+    def stop() -> bool:
+        shared.update(re.findall(r"/dev/shm/psm_\w+", Path("/proc/self/maps").read_text()))
+        return True
+
+    scenarios = [Scenario(task=task, parameters=task.parameters(), seed=seed) for seed in (1, 5)]
+    played = list(play_together(scenarios, lanes=2, processes=1, device="cpu", witness=see_claim, stop=stop))
+    assert {each.scenario.seed: each.verdict for each in played} == {1: "interrupted", 5: "interrupted"}
+    # The arms brake and hold; that takes some ticks.
+    assert all(not each.succeeded and not each.notes and each.sim_time_s < 1.0 for each in played)
+    assert {id(each.scenario) for each in played} == {id(each) for each in scenarios}
+    assert multiprocessing.active_children() == []
+    assert len(shared) == 2
+    assert not any(Path(each).exists() for each in shared)
 
 
 def test_nothing_to_play_needs_no_gpu() -> None:

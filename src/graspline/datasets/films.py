@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +21,7 @@ from graspline.errors import WiringError
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
+from graspline.stopwatch import seconds
 
 Array = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
@@ -85,20 +85,20 @@ class OneByOne:
 def film(recording: Recording, settings: DatasetSettings, scene: Scene, view: View, artist: Artist) -> Film:
     """Draw and encode every frame. Frames never wait: each is encoded before the next is drawn."""
     counted, buffer = PictureStats(), io.BytesIO()
-    frames, drawing_s, asked = 0, 0.0, time.perf_counter()
+    frames, drawing_s, asked = 0, 0.0, seconds()
     with av.open(buffer, "w", format="mp4") as file:
         stream = file.add_stream("libx264", rate=settings.fps, options=ENCODER)
         stream.width, stream.height, stream.pix_fmt = view.width, view.height, "yuv420p"
         # Workers run side by side; more threads than cores only get in each other's way.
         stream.codec_context.thread_count = 1
         for rgb in _pictures(recording, settings, scene, view, artist):
-            drawing_s += time.perf_counter() - asked
+            drawing_s += seconds() - asked
             counted.add(rgb)
             frame = av.VideoFrame.from_ndarray(rgb, format="rgb24")
             frame.pts, frame.time_base = frames, Fraction(1, settings.fps)
             file.mux(stream.encode(frame))
             frames += 1
-            asked = time.perf_counter()
+            asked = seconds()
         file.mux(stream.encode())
     return Film(mp4=buffer.getvalue(), frames=frames, stats=counted.stats(), drawing_s=drawing_s)
 

@@ -8,7 +8,6 @@ begun: a kill costs what was being drawn, and no frame waits in memory for a slo
 from __future__ import annotations
 
 import itertools
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.work import Attempts, Drawing, Drawn
 from graspline.datasets.writer import Writer, open_writer
 from graspline.errors import EnvironmentProblem
+from graspline.stopwatch import seconds
 
 # Recordings for each worker that may wait to be drawn before more are taken from who plays them.
 _MOST_KEPT = 64
@@ -154,10 +154,10 @@ class _Making:
             if isinstance(drawn, Rejected):
                 self._not_certified(drawn, before)
                 continue
-            began = time.perf_counter()
+            began = seconds()
             row = self._writer.commit(drawn.recording, drawn.values, drawn.films, before)
-            for name, seconds in {**drawn.took_s, "commit": time.perf_counter() - began}.items():
-                self._tally.took_s[name] = self._tally.took_s.get(name, 0.0) + seconds
+            for name, took_s in {**drawn.took_s, "commit": seconds() - began}.items():
+                self._tally.took_s[name] = self._tally.took_s.get(name, 0.0) + took_s
             self._tally.committed, self._tally.disk_bytes = self._writer.committed, self._writer.disk_bytes
             self._on_commit(self._tally, row)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import json
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +31,7 @@ from graspline.machine.machine import Machine
 from graspline.parameters import load
 from graspline.rendering.drawers import Painter, Seat
 from graspline.scenes.scene import Scene
+from graspline.stopwatch import seconds
 from graspline.tasks.catalogue import find_task
 
 # What a worker's environment holds before it starts: one thread each, for the workers fill the cores.
@@ -81,11 +81,11 @@ def do(order: Order) -> list[Recording | Rejected] | Drawn | Rejected:
     """Fill one order."""
     if isinstance(order, Attempts):
         return attempt(order)
-    began = time.perf_counter()
+    began = seconds()
     recording = _certified(order) if order.settings.certified else order.recording
     if isinstance(recording, Rejected):
         return recording
-    certify_s = time.perf_counter() - began
+    certify_s = seconds() - began
     drawn = draw(replace(order, recording=recording))
     return replace(drawn, took_s={"certify": certify_s, **drawn.took_s})
 
@@ -117,13 +117,13 @@ def draw(order: Drawing) -> Drawn:
     """Pictures and rows of one episode."""
     settings, recording = order.settings, order.recording
     scene, machine = _scene_and_machine(settings)
-    films, began = dict[str, Film](), time.perf_counter()
+    films, began = dict[str, Film](), seconds()
     for view in settings.views:
         films[view.key] = film(recording, settings, scene, view, _artist(settings, view))
-    filmed = time.perf_counter()
+    filmed = seconds()
     values = frame_values(recording, settings, scene, machine)
     draw_s = sum(each.drawing_s for each in films.values())
-    took_s = {"draw": draw_s, "encode": filmed - began - draw_s, "rows": time.perf_counter() - filmed}
+    took_s = {"draw": draw_s, "encode": filmed - began - draw_s, "rows": seconds() - filmed}
     # The states were needed for this; a commit is made from the rest.
     return Drawn(recording=recording.without_states(), values=values, films=films, took_s=took_s)
 

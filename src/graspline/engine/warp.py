@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -31,6 +30,7 @@ from graspline.engine.wires import Wires
 from graspline.errors import WiringError
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
+from graspline.stopwatch import seconds
 
 Array = NDArray[np.float64]
 
@@ -204,7 +204,7 @@ class WarpEngine:
             self._flush()
             self._sent.numpy()[:] = self._ctrl
             if self._begin is None:
-                self.worked_s = time.perf_counter(), 0.0
+                self.worked_s = seconds(), 0.0
             else:
                 warp.record_event(self._begin)
             warp.copy(self._arrays["ctrl"], self._sent)
@@ -233,7 +233,7 @@ class WarpEngine:
     def end_step(self) -> bool:
         """Wait for the tick that was begun; whether any of its lanes diverged."""
         if self._begin is None or self._end is None:
-            self.worked_s = self.worked_s[0], time.perf_counter()
+            self.worked_s = self.worked_s[0], seconds()
         else:
             warp.synchronize_event(self._end)
             first, since = _beginning(self.device), warp.get_event_elapsed_time

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from graspline.episodes.certify import certified
 from graspline.episodes.crew import play_together
 from graspline.episodes.run import Episode, cores
 from graspline.episodes.scenario import Scenario
+from graspline.stopwatch import seconds
 from graspline.tasks.catalogue import find_task
 
 _WARM_TICKS, _IDLE_TICKS = 3, 40
@@ -78,10 +78,10 @@ def idle_steps_a_second(scenarios: Sequence[Scenario], device: str = GPU) -> flo
     lanes = np.arange(len(scenarios))
     for _ in range(_WARM_TICKS):
         engine.step(at, lanes)
-    began = time.perf_counter()
+    began = seconds()
     for _ in range(_IDLE_TICKS):
         engine.step(at, lanes)
-    return _IDLE_TICKS * len(lanes) * scene.robot.substeps / (time.perf_counter() - began)
+    return _IDLE_TICKS * len(lanes) * scene.robot.substeps / (seconds() - began)
 
 
 def play(scenarios: Sequence[Scenario], crowd: Crowd, *, certify: bool = False) -> Played:
@@ -96,7 +96,7 @@ def play(scenarios: Sequence[Scenario], crowd: Crowd, *, certify: bool = False) 
         device=crowd.device,
         keep_logs=certify,
         spent=spent,
-        clock=time.perf_counter,
+        clock=seconds,
     ):
         verdicts[episode.verdict] += 1
         wrong += episode.false_success
