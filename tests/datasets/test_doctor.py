@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,12 @@ from graspline.datasets.files import SCRATCH, json_bytes
 from graspline.datasets.generate import generate
 from graspline.datasets.index import INFO, info_of
 from graspline.datasets.merge import merge
+from graspline.datasets.pool import Filled
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, stats_in, video_file
 from graspline.datasets.stats import NAMES, all_merged
 from graspline.datasets.store import DELETED, OURS, STATS, TASKS, Dataset
+from graspline.datasets.work import Attempts, do, judged
+from graspline.episodes.run import run_scenarios
 from graspline.errors import InputError
 
 from .conftest import EPISODES, InlinePool, cube_settings
@@ -600,3 +604,21 @@ def test_a_finding_says_where_and_in_which_episode() -> None:
         "episode": None,
         "what": "x",
     }
+
+
+def test_what_a_gpu_played_uncertified_is_healthy_and_noted(tmp_path: Path) -> None:
+    settings = cube_settings(views=(), engine="gpu", certify=False)
+
+    class Gpu(InlinePool):
+        def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+            ticket, order = self._waiting.popleft()
+            if not isinstance(order, Attempts):
+                return [Filled(ticket, do(order))]
+            episodes = run_scenarios([settings.scenario(seed) for seed in order.seeds], record_states=True)
+            told = [dataclasses.replace(each, engine="gpu", state_hash="0" * 32) for each in episodes]
+            return [Filled(ticket, [judged(each, settings) for each in told])]
+
+    generate(tmp_path, settings, 1, Gpu())
+    diagnosis = examine(tmp_path)
+    assert diagnosis.healthy, diagnosis.problems
+    assert any("not certified" in str(note) for note in diagnosis.notes)

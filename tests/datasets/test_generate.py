@@ -356,3 +356,24 @@ def test_claims_that_the_simulator_contradicts_are_counted_whether_kept_or_not(
 
     tally = generate(tmp_path, cube_settings(keep=keep), 4, AnyOrderPool(1, 0, fill))
     assert tally.contradicted == tally.attempts // 2 > 0
+
+
+@pytest.mark.parametrize("kind", [AnyOrderPool, PartsPool])
+def test_what_is_never_certified_comes_to_an_end(kind: type[AnyOrderPool], drawn: Drawn, tmp_path: Path) -> None:
+    fill = certifying(drawn, lambda seed: True, lambda seed: False)
+    with pytest.raises(EnvironmentProblem, match="1000 attempts in a row"):
+        generate(tmp_path, SETTINGS, 20, kind(2, 0, fill))
+
+
+def test_a_failure_that_is_not_certified_is_counted_once(drawn: Drawn, tmp_path: Path) -> None:
+    def fill(order: Order) -> Any:
+        if isinstance(order, Attempts):
+            failed = dataclasses.replace(drawn.recording, succeeded=False, verdict="dropped")
+            return [dataclasses.replace(failed, seed=seed) for seed in order.seeds]
+        seed = order.recording.seed
+        if seed % 2:
+            return Rejected(seed=seed, verdict="not_certified", state="", cause="")
+        return dataclasses.replace(drawn, recording=order.recording)
+
+    tally = generate(tmp_path, cube_settings(keep="all"), 4, AnyOrderPool(1, 0, fill))
+    assert tally.attempts == sum(tally.rejected.values()) + tally.failures_kept

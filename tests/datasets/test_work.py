@@ -142,3 +142,19 @@ def test_failures_of_a_gpu_are_kept_if_asked_for_though_they_have_no_states(keep
 def test_what_broke_down_on_a_gpu_is_never_kept(verdict: str) -> None:
     broken = dataclasses.replace(an_episode(), engine="gpu", verdict=verdict, succeeded=False)
     assert isinstance(judged(broken, dataclasses.replace(GPU, keep="all")), Rejected)
+
+
+def test_physics_that_diverged_on_the_gpu_alone_is_not_certified() -> None:
+    whole, settings = an_episode(), dataclasses.replace(GPU, keep="all")
+    log = dataclasses.replace(
+        whole.log,
+        positions=whole.log.positions[:100],
+        velocities=whole.log.velocities[:100],
+        states=whole.log.states[:0],
+    )
+    episode = dataclasses.replace(whole, engine="gpu", verdict="physics_diverged", succeeded=False, log=log)
+    recording = judged(episode, settings)
+    assert isinstance(recording, Recording)
+    found = do(Drawing(settings=settings, recording=recording))
+    assert isinstance(found, Rejected)
+    assert found.cause == "on the CPU nothing diverged"

@@ -88,6 +88,8 @@ class _Making:
         self._drawing: deque[int] = deque()
         self._rejected_before: dict[int, list[Rejected]] = {}
         self._drawn: dict[int, Drawn | Rejected] = {}
+        # Those whose episodes are failures that are kept.
+        self._failed: set[int] = set()
 
     def run(self) -> None:
         while self._writer.committed < self._wanted:
@@ -107,6 +109,8 @@ class _Making:
             ticket = next(self._tickets)
             self._drawing.append(ticket)
             self._rejected_before[ticket] = rejected
+            if not recording.succeeded:
+                self._failed.add(ticket)
             self._pool.submit(ticket, Drawing(settings=self._settings, recording=recording))
         while (count := self._attempts_needed()) > 0:
             seeds = tuple(range(self._next_seed, self._next_seed + count))
@@ -138,7 +142,11 @@ class _Making:
             else:
                 self._rejected.append(each)
                 self._count(each)
-        if len(self._rejected) >= _MOST_FRUITLESS:
+        self._check_fruitful(self._rejected)
+
+    def _check_fruitful(self, rejected: list[Rejected]) -> None:
+        """Give up if so many attempts since the last episode came to nothing."""
+        if len(rejected) >= _MOST_FRUITLESS:
             worst = max(self._tally.rejected, key=lambda name: self._tally.rejected[name])
             raise EnvironmentProblem(
                 f"{_MOST_FRUITLESS} attempts in a row gave no episode, most of them {worst!r}; what was committed stays"
@@ -152,6 +160,7 @@ class _Making:
             ticket = self._drawing.popleft()
             drawn, before = self._drawn.pop(ticket), self._rejected_before.pop(ticket)
             if isinstance(drawn, Rejected):
+                self._tally.failures_kept -= ticket in self._failed
                 self._not_certified(drawn, before)
                 continue
             began = seconds()
@@ -166,4 +175,6 @@ class _Making:
         self._count(rejected)
         following = [self._rejected_before[ticket] for ticket in self._drawing]
         following += [rejected for _, rejected in self._kept]
-        (following or [self._rejected])[0][:0] = [*before, rejected]
+        told = [*before, rejected]
+        self._check_fruitful(told)
+        (following or [self._rejected])[0][:0] = told

@@ -109,6 +109,7 @@ class GpuPool(LocalPool):
             raise EnvironmentProblem(_GONE) from None
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+        assert self._orders or self._out, "nothing to wait for"
         listening = [self._player] if self._out and (hungry or not self._orders) else []
         found: list[Filled] = []
         while not found:

@@ -116,10 +116,16 @@ class _Player:
         return Rerun(row=row, differences=tuple(different), goal=goal)
 
 
+def replayable(row: Row) -> bool:
+    """Whether an episode was played, or certified, by an engine that gives the same bits every time."""
+    scenario = json.loads(row["scenario"])
+    return scenario.get("engine") != "gpu" or bool(scenario.get("certified"))
+
+
 def versions_note(row: Row) -> str:
     """Who recorded an episode, if that was not us, or not on a CPU: then bits cannot be expected to be the same."""
     scenario = json.loads(row["scenario"])
-    if scenario.get("engine") == "gpu" and not scenario.get("certified"):
+    if not replayable(row):
         return "played on a GPU and not certified: the CPU cannot be expected to give the same bits"
     recorded = f"graspline {scenario.get('graspline')} on MuJoCo {scenario.get('mujoco')}"
     this = f"graspline {VERSION} on MuJoCo {mujoco.__version__}"

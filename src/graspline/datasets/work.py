@@ -134,6 +134,8 @@ def _certified(order: Drawing) -> Recording | Rejected:
     engine = _engine(task.scene(parameters))
     (replayed,) = replay_logs(engine, [recording.log])
     end = ended_in(engine, task, parameters, recording.log, replayed)
+    if recording.verdict == "physics_diverged" and not engine.diverged[replayed.lane]:
+        return replace(rejected_of(recording), verdict=NOT_CERTIFIED, cause="on the CPU nothing diverged")
     if passes(end.goal) != recording.succeeded:
         broken = failures(end.goal)
         cause = f"on the CPU {broken[0]}" if broken else "on the CPU it is at its goal"

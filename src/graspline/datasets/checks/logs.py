@@ -10,7 +10,7 @@ from graspline.datasets.checks.contents import Contents
 from graspline.datasets.checks.findings import Findings
 from graspline.datasets.frames import timeline_of
 from graspline.datasets.recording import KeptLog
-from graspline.datasets.replay import Rerun, log_differences, rerun, versions_note
+from graspline.datasets.replay import Rerun, log_differences, replayable, rerun, versions_note
 from graspline.datasets.rows import Row, log_file, row_file, row_slot
 from graspline.datasets.tables import numbers_in
 from graspline.episodes.units import units_of
@@ -49,7 +49,7 @@ def play_logs(contents: Contents, found: Findings, done: Callable[[], object]) -
         for line in each.differences:
             if line.startswith(f"{contents.dataset.root}/"):
                 found.unreadable(line, episode)
-            else:
+            elif replayable(each.row):
                 found.problem(name, line, episode)
         if each.differences and (versions := versions_note(each.row)):
             found.note("graspline/logs", versions)
