@@ -18,7 +18,7 @@ from graspline.episodes.camera import Camera
 from graspline.episodes.context import Context, has_room, in_world, turned_in_world
 from graspline.episodes.faults import Fault, FaultInjector, Strike, parse_faults
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
-from graspline.episodes.scenario import Scenario
+from graspline.episodes.scenario import Scenario, draw_all
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, passes
 from graspline.execution.executor import Executor
@@ -387,7 +387,8 @@ def run_scenarios(
     if not scenarios:
         return
     scene, uses_truth = _shared(scenarios)
-    machines = {each.parameters: each.task.machine(each.parameters) for each in scenarios}
+    tasks = {each.parameters: each.task for each in scenarios}
+    machines = {parameters: task.machine(parameters) for parameters, task in tasks.items()}
     states = {each: machine.paths() if pilot is None else pilot.states for each, machine in machines.items()}
     faults = {each: parse_faults(each.faults, states[each.parameters]) for each in scenarios}
     engine = make_engine(scene, min(lanes, len(scenarios)), threads or cores())
@@ -418,12 +419,11 @@ def run_scenarios(
         executor.observers.append(tell_onlookers)
     try:
         while True:
-            for lane in executor.idle_lanes() if waiting and not stopped and executor.on_beat else ():
-                if waiting:
-                    scenario = waiting.pop()
-                    draw = scenario.draw()
-                    studio.begin(lane, scenario, draw, pilot or machines[scenario.parameters], faults[scenario])
-                    playing[lane] = scenario, draw
+            idle = executor.idle_lanes() if waiting and not stopped and executor.on_beat else []
+            fresh = [waiting.pop() for _ in idle[: len(waiting)]]
+            for lane, scenario, draw in zip(idle, fresh, draw_all(fresh), strict=False):
+                studio.begin(lane, scenario, draw, pilot or machines[scenario.parameters], faults[scenario])
+                playing[lane] = scenario, draw
             if not executor.busy:
                 return
             if not stopped and stop():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from graspline.parameters import Parameters, Value, dump
 from graspline.scenes.randomization import randomized
+from graspline.scenes.variation import Variation
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Draw, Task
 from graspline.version import VERSION
@@ -47,10 +49,7 @@ class Scenario:
 
     def draw(self) -> Draw:
         """The random scene it starts from: what the task draws, randomised as its parameters say."""
-        random = self.random()
-        draw = self.task.sample(self.parameters, random.scene)
-        settings, scene = self.task.randomization(self.parameters), self.task.scene(self.parameters)
-        return replace(draw, variation=randomized(scene, draw.variation, settings, random.varied))
+        return draw_all([self])[0]
 
     def as_dict(self) -> dict[str, Value]:
         """Plain values, with the versions that the bits depend on."""
@@ -64,6 +63,26 @@ class Scenario:
             "graspline": VERSION,
             "mujoco": mujoco.__version__,
         }
+
+
+def draw_all(scenarios: Sequence[Scenario]) -> list[Draw]:
+    """What each of these scenarios of one task starts from; drawn side by side if the task's sampler can."""
+    if not scenarios:
+        return []
+    sample = scenarios[0].task.sample
+    many = getattr(sample, "many", None)
+    random = [each.random() for each in scenarios]
+    asked = [(each.parameters, mine.scene) for each, mine in zip(scenarios, random, strict=True)]
+    draws = [sample(*each) for each in asked] if many is None else many(asked)
+    return [
+        replace(draw, variation=_randomized(each, draw.variation, mine.varied))
+        for each, draw, mine in zip(scenarios, draws, random, strict=True)
+    ]
+
+
+def _randomized(scenario: Scenario, drawn: Variation, random: np.random.Generator) -> Variation:
+    task, parameters = scenario.task, scenario.parameters
+    return randomized(task.scene(parameters), drawn, task.randomization(parameters), random)
 
 
 def _scenario(task: str, parameters: Parameters, seed: int, faults: tuple[str, ...]) -> Scenario:
