@@ -7,7 +7,7 @@ bug there can be, so most of the code here only looks for one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -37,11 +37,10 @@ Mistake = Literal["false_accept", "false_reject"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wrong:
-    """One claim that truth contradicts."""
+class Statement:
+    """What was said, and that instant's truth about it."""
 
     kind: str
-    mistake: Mistake
     seed: int
     # As `run --fault` reads it; empty if there was none.
     fault: str
@@ -51,6 +50,20 @@ class Wrong:
     about: str
     # By truth.
     evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed(Statement):
+    """What a state has said: that something is so, or that it is not."""
+
+    asserted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrong(Statement):
+    """One claim that truth contradicts."""
+
+    mistake: Mistake
 
     @property
     def excess(self) -> float:
@@ -214,21 +227,6 @@ def draw_fault(seed: int, share: float, cells: Cells) -> tuple[str, ...]:
     return (f"{fault}@{state}" + (f"+{delay_s:g}" if delay_s else ""),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
-    """What a state has said, and that instant's truth about it."""
-
-    kind: str
-    asserted: bool
-    seed: int
-    fault: str
-    t_s: float
-    said: str
-    about: str
-    # By truth.
-    evidence: Evidence
-
-
 def see_claim(instant: Instant, happening: Happening) -> Claimed | None:
     """Hold what a state has just said against this instant's truth."""
     if not isinstance(happening, Ended):
@@ -253,18 +251,8 @@ def check_claim(audit: Audit, claimed: Claimed) -> None:
     """Count a claim, and keep it if truth contradicts it."""
     mistake = audit.tally(claimed.kind).add(asserted=claimed.asserted, true=passes(claimed.evidence))
     if mistake is not None:
-        audit.mistakes.append(
-            Wrong(
-                kind=claimed.kind,
-                mistake=mistake,
-                seed=claimed.seed,
-                fault=claimed.fault,
-                t_s=claimed.t_s,
-                said=claimed.said,
-                about=claimed.about,
-                evidence=claimed.evidence,
-            )
-        )
+        told = {each.name: getattr(claimed, each.name) for each in fields(Statement)}
+        audit.mistakes.append(Wrong(mistake=mistake, **told))
 
 
 def check_verdict(audit: Audit, episode: Episode) -> None:
