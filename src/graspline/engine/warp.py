@@ -24,6 +24,7 @@ from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjud
 from graspline.engine.lane_edits import felt
 from graspline.engine.lane_models import LaneModels, Singles
 from graspline.engine.layout import Layout, layout_of
+from graspline.engine.newton import newton_for
 from graspline.engine.protocol import EngineKind, Saved
 from graspline.engine.warp_kernels import find_sick, place_fixed, put_back, put_rows
 from graspline.engine.wires import Wires
@@ -82,6 +83,7 @@ class WarpEngine:
             self._data: Any = mujoco_warp.make_data(
                 self._host, nworld=count, nconmax=self.contacts, njmax=self.constraints
             )
+            self._newton = newton_for(self._model, self._data)
             self._moving = warp.ones(count, dtype=int)
             self._sick = warp.zeros(count, dtype=int)
         self._fields = {name: _flat(getattr(self._model, name)) for name in fields}
@@ -258,8 +260,17 @@ class WarpEngine:
             self._graph = capture.graph
 
     def _substeps(self) -> None:
-        for _ in range(self.scene.robot.substeps):
-            mujoco_warp.step(self._model, self._data)
+        """Sensors are read after the last one, and computed only then."""
+        option = self._model.opt
+        flags = option.disableflags
+        with self._solving():
+            for left in reversed(range(self.scene.robot.substeps)):
+                option.disableflags = flags | (mujoco_warp.DisableBit.SENSOR if left else 0)
+                mujoco_warp.step(self._model, self._data)
+
+    def _solving(self) -> contextlib.AbstractContextManager[None]:
+        """Constraints are solved by our own kernel meanwhile, where it can."""
+        return self._newton.in_place() if self._newton is not None else contextlib.nullcontext()
 
     def _keep(self, lanes: NDArray[np.intp]) -> None:
         """Remember lanes as they are before a tick that is none of theirs."""
@@ -284,7 +295,7 @@ class WarpEngine:
         """Sensors of lanes that were reset since the last tick."""
         if not self._unread:
             return
-        with self._on_device():
+        with self._on_device(), self._solving():
             self._flush()
             mujoco_warp.forward(self._model, self._data)
             warp.copy(self._got["sensordata"], self._data.sensordata)
