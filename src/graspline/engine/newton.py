@@ -85,8 +85,6 @@ class Newton:
             model.M_mulm_rowadr,
             model.M_mulm_col,
             model.M_mulm_madr,
-            model.dof_tri_row,
-            model.dof_tri_col,
             data.ne,
             data.nf,
             data.nefc,
@@ -151,6 +149,12 @@ def _note(
     force[row] = push
     state[row] = zone
     weight[row] = curve
+
+
+@wp.func
+def _three(line: wp.array(dtype=float), first: int, last: int) -> wp.vec3:
+    """Three numbers of a row, if it has so many."""
+    return wp.vec3(line[first], line[wp.min(first + 1, last)], line[wp.min(first + 2, last)])
 
 
 @wp.func
@@ -302,7 +306,8 @@ def _along(
 @functools.cache
 def _kernel(dofs: int, line_searches: int) -> Any:
     """The kernel for models of so many degrees of freedom."""
-    elements = dofs * (dofs + 1) // 2
+    # The matrix is put together in blocks of three by three.
+    sides = (dofs + 2) // 3
 
     # Only quotients and roots are less exact by it.
     @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options={"fast_math": True})
@@ -318,8 +323,6 @@ def _kernel(dofs: int, line_searches: int) -> Any:
         product_address: wp.array(dtype=int),
         product_column: wp.array(dtype=int),
         product_entry: wp.array(dtype=int),
-        triangle_row: wp.array(dtype=int),
-        triangle_column: wp.array(dtype=int),
         equalities_in: wp.array(dtype=int),
         frictions_in: wp.array(dtype=int),
         rows_in: wp.array(dtype=int),
@@ -417,6 +420,9 @@ def _kernel(dofs: int, line_searches: int) -> Any:
                 head[wp.atomic_add(heads_out, lane, 1)] = row
         _wait_for_all()
         heads = heads_out[lane]
+        last = wp.static(dofs - 1)
+        blocks = wp.static(sides * (sides + 1) // 2)
+        parts = wp.max(threads // blocks, 1)
 
         alpha = float(1.0)
         improvement = float(0.0)
@@ -464,6 +470,8 @@ def _kernel(dofs: int, line_searches: int) -> Any:
 
             # The direction in which a parabola would have its minimum.
             for dof in range(thread, wp.static(dofs), threads):
+                for other in range(wp.static(dofs)):
+                    hessian[dof, other] = full[dof, other]
                 for number in range(heads):
                     row = head[number]
                     if cone_weight[row] != 0.0:
@@ -473,26 +481,28 @@ def _kernel(dofs: int, line_searches: int) -> Any:
                         cone[row, dof] = scale[row] * (jacobian[row, dof] - total)
                         cone[row + 1, dof] = total
             _wait_for_all()
-            # Three elements at a time, so that rows are visited less often.
-            for one in range(thread, wp.static(elements), 3 * threads):
-                two = wp.min(one + threads, wp.static(elements - 1))
-                three = wp.min(one + 2 * threads, wp.static(elements - 1))
-                i1, j1 = triangle_row[one], triangle_column[one]
-                i2, j2 = triangle_row[two], triangle_column[two]
-                i3, j3 = triangle_row[three], triangle_column[three]
-                totals = wp.vec3(full[i1, j1], full[i2, j2], full[i3, j3])
-                for row in range(rows):
-                    strong = weight[row]
-                    if strong != 0.0:
+            # Nine elements at a time, so that rows are visited less often; where there are threads left, each visits
+            # only some of them.
+            for work in range(thread, blocks * parts, threads):
+                i = int(0)
+                j = work % blocks
+                while j >= wp.static(sides) - i:
+                    j -= wp.static(sides) - i
+                    i += 1
+                j = wp.static(3) * (i + j)
+                i = wp.static(3) * i
+                totals = wp.mat33(0.0)
+                for row in range(work // blocks, rows, parts):
+                    if weight[row] != 0.0:
                         line = jacobian[row]
-                        totals += strong * wp.vec3(line[i1] * line[j1], line[i2] * line[j2], line[i3] * line[j3])
-                    strong = cone_weight[row]
-                    if strong != 0.0:
+                        totals += weight[row] * wp.outer(_three(line, i, last), _three(line, j, last))
+                    if cone_weight[row] != 0.0:
                         line = cone[row]
-                        totals += strong * wp.vec3(line[i1] * line[j1], line[i2] * line[j2], line[i3] * line[j3])
-                hessian[i1, j1] = totals[0]
-                hessian[i2, j2] = totals[1]
-                hessian[i3, j3] = totals[2]
+                        totals += cone_weight[row] * wp.outer(_three(line, i, last), _three(line, j, last))
+                for down in range(3):
+                    for right in range(3):
+                        if i + down <= last and j + right <= last:
+                            wp.atomic_add(hessian, i + down, j + right, totals[down, right])
             _wait_for_all()
             factor = wp.tile_load(hessian, shape=(wp.static(dofs), wp.static(dofs)))
             wp.tile_cholesky_inplace(factor, fill_mode="upper")
