@@ -163,10 +163,10 @@ def _play(connection: Connection, share: _Share, number: int) -> None:
             index = indices[episode.scenario]
             told = episode if share.keep_logs else replace(episode, log=_NO_LOG)
             # The other end has the scenario.
-            shard.finished.append(_Ended(number, index, replace(told, scenario=cast(Any, None))))
+            shard.finish(_Ended(number, index, replace(told, scenario=cast(Any, None))))
     except (EOFError, OSError):
         # Whoever wanted them is gone.
         return
     except Exception as error:
-        shard.finished.append(_Failed(f"{type(error).__name__}: {error}"))
+        shard.finish(_Failed(f"{type(error).__name__}: {error}"))
     shard.close()
