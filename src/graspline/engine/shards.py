@@ -39,14 +39,14 @@ _MOST_PACKED = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one process asks of the next tick; lanes are its own."""
+    """What one process asks of the next tick; lanes are counted from its first."""
 
     # Those that move.
     lanes: NDArray[np.intp]
     # Those that begin anew, where their configurations in the shared memory are.
-    fresh: NDArray[np.intp]
+    fresh: tuple[int, ...]
     # Those with other models, and these, (n, width).
-    changed: NDArray[np.intp]
+    changed: tuple[int, ...]
     models: Singles
     # What happens in lanes after all that.
     events: tuple[tuple[int, Event], ...]
@@ -146,18 +146,18 @@ class Shard:
         self._controls[lanes] = controls
         self._wires.pass_on(self._controls, lanes)
         self._ticks[lanes] += 1
-        self._connection.send_bytes(pickle.dumps(self._turn(lanes), pickle.HIGHEST_PROTOCOL))
+        self._connection.send(self._turn(lanes))
         answer: Answer = self._connection.recv()
         self.stopped |= answer.stop
         return answer.diverged
 
     def _turn(self, lanes: NDArray[np.intp]) -> Turn:
-        changed = np.array(sorted(self._changed), np.intp)
+        changed = tuple(self._changed)
         turn = Turn(
             lanes=lanes,
-            fresh=np.array(sorted(self._fresh), np.intp),
+            fresh=tuple(self._fresh),
             changed=changed,
-            models=self._models.rows[changed],
+            models=self._models.rows[list(changed)],
             events=tuple(self._events),
             finished=tuple(self._finished),
         )
@@ -182,7 +182,7 @@ class Shard:
 
     def close(self) -> None:
         """Say what was finished last, and that there are no more ticks."""
-        self._connection.send_bytes(pickle.dumps(self._turn(np.zeros(0, np.intp)), pickle.HIGHEST_PROTOCOL))
+        self._connection.send(self._turn(np.zeros(0, np.intp)))
         self._connection.send(None)
         self._memory.close()
 
@@ -289,7 +289,7 @@ class Hub:
         elif self._turns and not self.silent:
             self._turns.sort(key=lambda heard: heard[0].first)
             self._prepare()
-            lanes = self._all_of(lambda turn: turn.lanes)
+            lanes = np.concatenate([peer.first + turn.lanes for peer, turn in self._turns])
             self.engine.begin_step(self._controls if len(lanes) == self.engine.count else self._controls[lanes], lanes)
             self.stepping = True
             spent.lane_ticks += len(lanes)
@@ -305,18 +305,15 @@ class Hub:
 
     def _prepare(self) -> None:
         """Do to lanes what is asked for before they move; for all of them at once, which takes as long as for one."""
-        fresh, changed = self._all_of(lambda turn: turn.fresh), self._all_of(lambda turn: turn.changed)
+        changed = np.array([peer.first + lane for peer, turn in self._turns for lane in turn.changed], np.intp)
         if len(changed):
-            self.engine.change(changed, np.concatenate([turn.models for _, turn in self._turns]))
+            self.engine.change(changed, np.concatenate([turn.models for _, turn in self._turns if turn.changed]))
+        fresh = np.array([peer.first + lane for peer, turn in self._turns for lane in turn.fresh], np.intp)
         if len(fresh):
             self.engine.begin(fresh, self._qpos[fresh])
         for peer, turn in self._turns:
             for lane, event in turn.events:
                 self.engine.apply(peer.first + lane, event)
-
-    def _all_of(self, lanes: Callable[[Turn], NDArray[np.intp]]) -> NDArray[np.intp]:
-        """Some lanes of every turn, as the engine counts them."""
-        return np.concatenate([peer.first + lanes(turn) for peer, turn in self._turns])
 
     def close(self) -> None:
         self._memory.close()
