@@ -14,6 +14,7 @@ import graspline.engine.warp
 from graspline.engine.choose import open_gpu_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, CorruptControl, Place, Push
+from graspline.engine.lane_models import LaneModels
 from graspline.engine.protocol import Engine
 from graspline.engine.warp import WarpEngine
 from graspline.episodes.run import run_scenarios
@@ -240,6 +241,46 @@ class TestOnWarp:
         assert np.isfinite(engine.readings).all()
         positions, rotations = (getattr(engine._data, name).numpy()[:, geoms] for name in ("geom_xpos", "geom_xmat"))
         return np.concatenate([positions, rotations.reshape(engine.count, len(geoms), 9)], axis=2)
+
+    def test_what_happens_to_lanes_between_two_ticks_happens_in_its_order(self, warp_engine: WarpEngine) -> None:
+        engine = warp_engine
+        rest(_reset(engine), 3)
+        moved = engine.state(1)
+        engine.apply(0, Push(body=CUBE, force_n=(0.0, 0.0, 5.0)))
+        engine.apply(1, Push(body=CUBE, force_n=(1.0, 2.0, 3.0)))
+        engine.begin(np.array([2, 0]), np.stack([START, WORLDS[0][0]]))
+        engine.apply(2, Place(body=CUBE, position_m=(0.2, -0.1, 0.3), velocity_m_s=(0.5, 0.0, 0.0)))
+        engine.begin(np.array([0]), WORLDS[1][0][None])
+        model, body = engine.scene.model, engine.scene.model.body(CUBE).id
+        at_home = np.concatenate([np.zeros(model.nv), SO101.home, np.zeros(model.nv + 6 * model.nbody)])
+        wanted = [np.concatenate([[0.0], WORLDS[1][0], at_home]), moved, np.concatenate([[0.0], START, at_home])]
+        wanted[1][-6 * model.nbody :][6 * body : 6 * body + 3] = 1.0, 2.0, 3.0
+        wanted[2][7:10] = 0.2, -0.1, 0.3
+        wanted[2][10:14] = 1.0, 0.0, 0.0, 0.0
+        wanted[2][1 + len(START) + 6] = 0.5
+        # The same before anything has been sent and after.
+        for _ in range(2):
+            for lane, state in enumerate(wanted):
+                np.testing.assert_allclose(engine.state(lane), state, atol=1e-6)
+                np.testing.assert_allclose(engine.qpos[lane], state[1 : 1 + len(START)], atol=1e-6)
+            assert np.isfinite(engine.readings).all()
+
+    def test_models_of_several_lanes_are_changed_together(self, warp_engine: WarpEngine) -> None:
+        models = LaneModels(warp_engine.scene, 3)
+        for lane, (_, variation) in enumerate(WORLDS):
+            models.set(lane, {(edit.field, edit.element): edit for edit in variation.edits})
+        _reset(warp_engine)
+        # The last one of each lane counts.
+        for which, wanted in (([2, 1], [0, 1, 0]), ([2, 0], [2, 1, 0]), ([0, 2], [0, 1, 2])):
+            warp_engine.change(np.array([0, 2]), models.rows[[1, 1]])
+            warp_engine.change(np.array(which), models.rows[[wanted[lane] for lane in which]])
+            warp_engine.change(np.array([0]), models.rows[[wanted[0]]])
+            # Before readings are looked at what waits is sent.
+            warp_engine.begin(np.arange(3), np.stack([START] * 3))
+            assert np.isfinite(warp_engine.readings).all()
+            for lane, model in enumerate(wanted):
+                mine = [getattr(warp_engine._model, name).numpy()[lane].ravel() for name in models.fields]
+                np.testing.assert_array_equal(np.concatenate(mine), models.rows[model])
 
     def test_too_little_room_for_contacts_is_an_error_that_says_how_much_there_was(self) -> None:
         crowded = WarpEngine(cube_table(), 1, "cpu", contacts=2, constraints=64)

@@ -15,7 +15,7 @@ import pytest
 from graspline.engine.events import Place, Push
 from graspline.engine.protocol import Engine
 from graspline.episodes import faults
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import Episode, Instant, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes
@@ -138,6 +138,37 @@ def test_an_episode_does_not_depend_on_what_its_lane_played_before(episodes: dic
     played = run([*before, scenario(3), scenario(4)], lanes=1)
     assert played[101].verdict == "physics_diverged"
     assert [played[seed].as_dict() for seed in (3, 4)] == [episodes[seed].as_dict() for seed in (3, 4)]
+
+
+def test_starts_that_are_spread_do_not_change_an_episode(episodes: dict[int, Episode]) -> None:
+    began: list[tuple[int, int]] = []
+
+    def note(instant: Instant, happening: Happening) -> None:
+        if isinstance(happening, Entered) and happening.state == "look":
+            began.append((instant.lane, ticks))
+
+    def count(_: object) -> None:
+        nonlocal ticks
+        ticks += 1
+
+    ticks = 0
+    scenarios = [scenario(seed) for seed in SEEDS]
+    played = run_scenarios(scenarios, lanes=4, spread_ticks=120, onlookers=[note], after_tick=count)
+    assert told({each.scenario.seed: each for each in played}) == told(episodes)
+    # On a beat each; afterwards a lane begins its next as soon as it is free.
+    assert began[:4] == [(0, 0), (1, 30), (2, 60), (3, 90)]
+    assert len(began) == len(SEEDS)
+
+
+def test_a_lane_that_is_free_before_all_have_started_plays_on(episodes: dict[int, Episode]) -> None:
+    played = run_scenarios([scenario(seed) for seed in (1, 2, 3)], lanes=2, spread_ticks=10**6)
+    assert told({each.scenario.seed: each for each in played}) == told({seed: episodes[seed] for seed in (1, 2, 3)})
+
+
+def test_a_run_that_is_stopped_starts_no_more_lanes() -> None:
+    played = list(run_scenarios([scenario(seed) for seed in SEEDS], lanes=4, spread_ticks=120, stop=stopping_at(45)))
+    assert [each.scenario.seed for each in played] == [0, 1]
+    assert {each.verdict for each in played} == {"interrupted"}
 
 
 def test_seeds_differ(episodes: dict[int, Episode]) -> None:

@@ -47,24 +47,25 @@ class LaneModels(LaneEdits):
         self._host = copy.copy(scene.model)
         self._scratch = mujoco.MjData(self._host)
         self.fields = tuple(name for name in (*_EDITED, *_DERIVED) if getattr(self._host, name).size)
-        plain = {name: getattr(self._host, name).astype(np.float32).ravel() for name in self.fields}
-        self._rows = {name: np.tile(row, (count, 1)) for name, row in plain.items()}
+        plain = [getattr(self._host, name).astype(np.float32).ravel() for name in self.fields]
+        ends = np.cumsum([row.size for row in plain]).tolist()
+        # The columns of each field among all numbers of a lane's model, (N, width).
+        self.spans = {name: slice(end - row.size, end) for name, row, end in zip(self.fields, plain, ends, strict=True)}
+        self.rows: Singles = np.tile(np.concatenate(plain), (count, 1))
 
-    def set(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> dict[str, Singles]:
-        """Put edits in force instead of those before; returns the rows that are new, flat, by field."""
-        changed, stale = dict[str, Singles](), False
+    def set(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> bool:
+        """Put edits in force instead of those before; whether any number of the lane's row is new."""
+        changed = stale = False
         for field, row, values in self.change(lane, edits):
             if field in _UNUSED:
                 continue
-            if field not in self._rows:
-                raise WiringError(f"lanes on a GPU cannot differ in {field}; they can in {', '.join(self._rows)}")
-            mine = self._rows[field][lane]
+            if field not in self.spans:
+                raise WiringError(f"lanes on a GPU cannot differ in {field}; they can in {', '.join(self.fields)}")
+            mine = self.rows[lane, self.spans[field]]
             mine.reshape(getattr(self._host, field).shape)[row] = values
-            changed[field] = mine
-            stale |= field in SET_CONST_INPUTS
+            changed, stale = True, stale or field in SET_CONST_INPUTS
         if stale:
             self._derive(lane, edits)
-            changed.update({field: self._rows[field][lane] for field in _DERIVED if field in self._rows})
         return changed
 
     def _derive(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> None:
@@ -73,7 +74,7 @@ class LaneModels(LaneEdits):
         write_edits(self._host, edits.values())
         mujoco.mj_setConst(self._host, self._scratch)
         for field in _DERIVED:
-            if field in self._rows:
-                self._rows[field][lane] = getattr(self._host, field).ravel()
+            if field in self.spans:
+                self.rows[lane, self.spans[field]] = getattr(self._host, field).ravel()
         for field, values in before.items():
             getattr(self._host, field)[...] = values

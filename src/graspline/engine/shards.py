@@ -7,9 +7,10 @@ can take turns: while the processes of one plan, the engine of another has the d
 
 from __future__ import annotations
 
-import itertools
+import pickle
 import selectors
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.events import Change, CorruptControl, Event, Place, Push
-from graspline.engine.lane_edits import felt
+from graspline.engine.lane_edits import Edits, felt
 from graspline.engine.lane_models import LaneModels, Singles
 from graspline.engine.layout import layout_of
 from graspline.engine.protocol import Engine, EngineKind, Saved
@@ -32,46 +33,25 @@ Array = NDArray[np.float64]
 
 # How long to listen before looking whether the device is done, and before looking whether to stop.
 _GLANCE_S, _PAUSE_S = 0.0002, 0.1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """What happens to a lane before the next tick: an event, or a reset to a start, with rows of its model."""
-
-    lane: int
-    event: Event | None = None
-    start: Array | None = None
-    # One behind the other, which is sent faster, and by their fields where each of them ends.
-    numbers: Singles | None = None
-    ends: Mapping[str, int] = field(default_factory=dict)
-
-    def model_rows(self) -> dict[str, Singles]:
-        """New rows of the lane's model by field."""
-        if self.numbers is None:
-            return {}
-        begins = (0, *self.ends.values())
-        return {name: self.numbers[begin:end] for begin, (name, end) in zip(begins, self.ends.items(), strict=False)}
-
-
-def _packed(model_rows: Mapping[str, Singles]) -> dict[str, Any]:
-    """Rows as a call has them."""
-    if not model_rows:
-        return {}
-    ends = itertools.accumulate(map(len, model_rows.values()))
-    return {
-        "numbers": np.concatenate(list(model_rows.values())),
-        "ends": dict(zip(model_rows, ends, strict=True)),
-    }
+# How many of those things that processes have finished may wait until somebody takes them.
+_MOST_PACKED = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one process asks of the next tick."""
+    """What one process asks of the next tick; lanes are counted from its first."""
 
-    calls: tuple[Call, ...]
+    # Those that move.
     lanes: NDArray[np.intp]
-    # What it has finished since the last one; anything that can be sent.
-    finished: tuple[Any, ...] = ()
+    # Those that begin anew, where their configurations in the shared memory are.
+    fresh: tuple[int, ...]
+    # Those with other models, and these, (n, width).
+    changed: tuple[int, ...]
+    models: Singles
+    # What happens in lanes after all that.
+    events: tuple[tuple[int, Event], ...]
+    # What it has finished since the last one, each by itself, packed: there is time to look at it later.
+    finished: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,14 +104,18 @@ class Shard:
         self._joints = [scene.joint_address(name) for name in scene.robot.joints]
         # Ticks of each lane since its start.
         self._ticks = np.zeros(count, np.int64)
-        self._calls: list[Call] = []
-        self.finished: list[Any] = []
+        # For the next turn.
+        self._fresh, self._changed = set[int](), set[int]()
+        self._events: list[tuple[int, Event]] = []
+        self._finished: list[bytes] = []
         # Whether it has been told to come to an end.
         self.stopped = False
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
-        rows = self._models.set(lane, felt(variation.edits))
-        self._calls.append(Call(lane=lane, start=np.array(start), **_packed(rows)))
+        self._edit(lane, felt(variation.edits))
+        self._fresh.add(lane)
+        # It begins anew, whatever was to happen.
+        self._events = [each for each in self._events if each[0] != lane]
         self._controls[lane, self._actuators] = start[self._joints]
         self._wires.connect(lane, [self._controls[lane].copy()] * variation.latency_ticks)
         self.qpos[lane] = start
@@ -141,25 +125,44 @@ class Shard:
     def apply(self, lane: int, event: Event) -> None:
         match event:
             case Change():
-                rows = self._models.set(lane, {**self._models.of(lane), **felt(event.edits)})
-                self._calls.append(Call(lane=lane, **_packed(rows)))
+                self._edit(lane, {**self._models.of(lane), **felt(event.edits)})
             case CorruptControl():
                 self._wires.spoil(lane, self.scene.model.actuator(event.joint).id)
             case Push() | Place():
-                self._calls.append(Call(lane=lane, event=event))
+                self._events.append((lane, event))
             case _:
                 # Bodies do not notice; those who look do.
                 pass
+
+    def _edit(self, lane: int, edits: Edits) -> None:
+        if self._models.set(lane, edits):
+            self._changed.add(lane)
+
+    def finish(self, result: object) -> None:
+        """Have something sent with the next turn; anything that can be."""
+        self._finished.append(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
 
     def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
         self._controls[lanes] = controls
         self._wires.pass_on(self._controls, lanes)
         self._ticks[lanes] += 1
-        self._connection.send(Turn(calls=tuple(self._calls), lanes=lanes, finished=tuple(self.finished)))
-        self._calls, self.finished = [], []
+        self._connection.send(self._turn(lanes))
         answer: Answer = self._connection.recv()
         self.stopped |= answer.stop
         return answer.diverged
+
+    def _turn(self, lanes: NDArray[np.intp]) -> Turn:
+        changed = tuple(self._changed)
+        turn = Turn(
+            lanes=lanes,
+            fresh=tuple(self._fresh),
+            changed=changed,
+            models=self._models.rows[list(changed)],
+            events=tuple(self._events),
+            finished=tuple(self._finished),
+        )
+        self._fresh, self._changed, self._events, self._finished = set(), set(), [], []
+        return turn
 
     def half_extents_m(self, lane: int, name: str) -> Array:
         return self._models.half_extents_m(lane, name)
@@ -179,7 +182,7 @@ class Shard:
 
     def close(self) -> None:
         """Say what was finished last, and that there are no more ticks."""
-        self._connection.send(Turn(calls=(), lanes=np.zeros(0, np.intp), finished=tuple(self.finished)))
+        self._connection.send(self._turn(np.zeros(0, np.intp)))
         self._connection.send(None)
         self._memory.close()
 
@@ -219,9 +222,9 @@ class SharedEngine(Engine, Protocol):
 
     def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None: ...
 
-    def begin(self, lane: int, start: Array, model_rows: Mapping[str, Singles]) -> None: ...
+    def begin(self, lanes: NDArray[np.intp], starts: Array) -> None: ...
 
-    def change(self, lane: int, model_rows: Mapping[str, Singles]) -> None: ...
+    def change(self, lanes: NDArray[np.intp], models: Singles) -> None: ...
 
     def begin_step(self, controls: Array, lanes: NDArray[np.intp]) -> None: ...
 
@@ -243,8 +246,8 @@ class Hub:
         unnamed = Board(kind=engine.kind, memory="", lanes=count, nu=model.nu, nq=model.nq, sensors=model.nsensordata)
         self._memory = SharedMemory(create=True, size=unnamed.size)
         self.board = replace(unnamed, memory=self._memory.name)
-        self._controls, qpos, sensors, diverged = self.board.arrays(self._memory)
-        engine.share(qpos, sensors, diverged)
+        self._controls, self._qpos, sensors, diverged = self.board.arrays(self._memory)
+        engine.share(self._qpos, sensors, diverged)
         # Processes that have not said yet what they ask of the next tick, and those that have.
         self.silent: dict[Connection, Peer] = {}
         self._turns: list[tuple[Peer, Turn]] = []
@@ -262,8 +265,8 @@ class Hub:
         """Whether the process at its other end has not ended."""
         return connection in self.silent or any(peer.connection is connection for peer, _ in self._turns)
 
-    def hear(self, connection: Connection) -> tuple[Any, ...]:
-        """What a process has finished; what it asks for is kept until all have been heard."""
+    def hear(self, connection: Connection) -> tuple[bytes, ...]:
+        """What a process has finished, still packed; what it asks for is kept until all have been heard."""
         peer = self.silent.pop(connection)
         try:
             turn: Turn | None = connection.recv()
@@ -271,8 +274,6 @@ class Hub:
             raise EnvironmentProblem("a process that played episodes died; is there enough memory?") from None
         if turn is None:
             return ()
-        for call in turn.calls:
-            self._do(peer.first + call.lane, call)
         if len(turn.lanes):
             self._turns.append((peer, turn))
         else:
@@ -287,26 +288,32 @@ class Hub:
                 self._answer(spent, stop=stop)
         elif self._turns and not self.silent:
             self._turns.sort(key=lambda heard: heard[0].first)
+            self._prepare()
             lanes = np.concatenate([peer.first + turn.lanes for peer, turn in self._turns])
-            self.engine.begin_step(self._controls[lanes], lanes)
+            self.engine.begin_step(self._controls if len(lanes) == self.engine.count else self._controls[lanes], lanes)
             self.stepping = True
             spent.lane_ticks += len(lanes)
 
     def _answer(self, spent: Spent, *, stop: bool) -> None:
         answer = Answer(diverged=self.engine.end_step(), stop=stop)
         spent.worked_s.append(self.engine.worked_s)
+        packed = pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
         for peer, _ in self._turns:
-            peer.connection.send(answer)
+            peer.connection.send_bytes(packed)
             self.silent[peer.connection] = peer
         self._turns, self.stepping = [], False
 
-    def _do(self, lane: int, call: Call) -> None:
-        if call.event is not None:
-            self.engine.apply(lane, call.event)
-        elif call.start is not None:
-            self.engine.begin(lane, call.start, call.model_rows())
-        else:
-            self.engine.change(lane, call.model_rows())
+    def _prepare(self) -> None:
+        """Do to lanes what is asked for before they move; for all of them at once, which takes as long as for one."""
+        changed = np.array([peer.first + lane for peer, turn in self._turns for lane in turn.changed], np.intp)
+        if len(changed):
+            self.engine.change(changed, np.concatenate([turn.models for _, turn in self._turns if turn.changed]))
+        fresh = np.array([peer.first + lane for peer, turn in self._turns for lane in turn.fresh], np.intp)
+        if len(fresh):
+            self.engine.begin(fresh, self._qpos[fresh])
+        for peer, turn in self._turns:
+            for lane, event in turn.events:
+                self.engine.apply(peer.first + lane, event)
 
     def close(self) -> None:
         self._memory.close()
@@ -323,24 +330,36 @@ def conduct(
     """Let hubs step until all their processes have ended; yields what those finish. By a clock it is told how long it
     took."""
     began, told = clock(), spent or Spent()
-    with selectors.DefaultSelector() as selector:
+    # What has been finished and not been looked at yet.
+    packed = deque[bytes]()
+    # Others have no time-outs of less than a millisecond.
+    with selectors.SelectSelector() as selector:
         for hub in hubs:
             for connection in hub.silent:
                 selector.register(connection, selectors.EVENT_READ, hub)
-        while any(hub.busy for hub in hubs):
-            stepping, stopped = any(hub.stepping for hub in hubs), stop()
-            for key, _ in selector.select(_GLANCE_S if stepping else _PAUSE_S):
-                connection, hub = key.fileobj, key.data
-                assert isinstance(connection, Connection)
-                if connection not in hub.silent:
-                    # It died while its lanes are stepped, which is heard afterwards.
-                    continue
-                yield from hub.hear(connection)
-                if not hub.knows(connection):
-                    selector.unregister(connection)
-            for hub in hubs:
-                hub.go_on(told, stop=stopped)
-            if spent is None:
-                told.worked_s.clear()
-            else:
-                spent.all_s = clock() - began
+        try:
+            while any(hub.busy for hub in hubs):
+                stepping, stopped = any(hub.stepping for hub in hubs), stop()
+                pause_s = 0.0 if packed else _GLANCE_S if stepping else _PAUSE_S
+                for key, _ in selector.select(pause_s):
+                    connection, hub = key.fileobj, key.data
+                    assert isinstance(connection, Connection)
+                    if connection not in hub.silent:
+                        # It died while its lanes are stepped, which is heard afterwards.
+                        continue
+                    packed.extend(hub.hear(connection))
+                    if not hub.knows(connection):
+                        selector.unregister(connection)
+                for hub in hubs:
+                    hub.go_on(told, stop=stopped)
+                if spent is None:
+                    told.worked_s.clear()
+                else:
+                    spent.all_s = clock() - began
+                # Whoever takes them may be slow: between two of them all hubs go on, unless too many wait.
+                for _ in range(max(min(1, len(packed)), len(packed) - _MOST_PACKED)):
+                    yield pickle.loads(packed.popleft())
+        except Exception:
+            yield from map(pickle.loads, packed)
+            raise
+    yield from map(pickle.loads, packed)

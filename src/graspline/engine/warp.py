@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import mujoco
@@ -21,12 +21,13 @@ import warp
 from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
-from graspline.engine.lane_edits import felt
+from graspline.engine.lane_edits import Edits, felt
 from graspline.engine.lane_models import LaneModels, Singles
 from graspline.engine.layout import Layout, layout_of
 from graspline.engine.newton import newton_for
 from graspline.engine.protocol import EngineKind, Saved
-from graspline.engine.warp_kernels import find_sick, place_fixed, put_back, put_rows
+from graspline.engine.warp_kernels import find_sick, place_fixed
+from graspline.engine.warp_rows import LaneRows
 from graspline.engine.wires import Wires
 from graspline.errors import WiringError
 from graspline.scenes.scene import Scene
@@ -45,7 +46,8 @@ _BOXES_BY_FACES = int(mujoco.mjtDisableBit.mjDSBL_NATIVECCD)
 _ITERATIONS = 12
 # What lacked room; that a solver did not come to its end is no loss.
 _LIMITS = mujoco_warp.OverflowType.ITERATIONS | mujoco_warp.OverflowType.LS_ITERATIONS
-_STATE = ("qpos", "qvel", "act", "qacc_warmstart")
+# All that decides a lane's future, apart from its model.
+_STATE = ("qpos", "qvel", "act", "qacc_warmstart", "xfrc_applied")
 
 
 class WarpEngine:
@@ -84,36 +86,34 @@ class WarpEngine:
                 self._host, nworld=count, nconmax=self.contacts, njmax=self.constraints
             )
             self._newton = newton_for(self._model, self._data)
-            self._moving = warp.ones(count, dtype=int)
             self._sick = warp.zeros(count, dtype=int)
-        self._fields = {name: _flat(getattr(self._model, name)) for name in fields}
-        self._arrays = {name: _flat(getattr(self._data, name)) for name in (*_STATE, "ctrl", "xfrc_applied")}
-        self._kept = {name: warp.zeros_like(self._arrays[name]) for name in _STATE}
-        # What the host has of each: pinned singles that transfers go through, and the doubles that others see.
+            self._model_rows = LaneRows({name: _flat(getattr(self._model, name)) for name in fields}, device)
+            self._state = LaneRows({name: _flat(getattr(self._data, name)) for name in _STATE}, device)
+        # What transfers go through: page-locked, and looked at as arrays.
         pinned = {"device": "cpu", "pinned": cuda}
         self._sent = warp.zeros((count, self._host.nu), dtype=float, **pinned)
-        self._got = {
-            name: warp.zeros(getattr(self._data, name).shape, dtype=float, **pinned) for name in ("sensordata", "qpos")
+        self._ctrl: Singles = np.asarray(self._sent.numpy(), np.float32)
+        sources = {"sensordata": self._data.sensordata, "qpos": self._data.qpos, "overflow": self._data.overflow}
+        self._transfers = [
+            (warp.zeros(source.shape, dtype=source.dtype, **pinned), source)
+            for source in (*sources.values(), self._sick)
+        ]
+        self._got: dict[str, NDArray[Any]] = {
+            name: host.numpy() for name, (host, _) in zip((*sources, "sick"), self._transfers, strict=True)
         }
-        self._got_sick = warp.zeros(count, dtype=int, **pinned)
-        overflow = self._data.overflow
-        self._got_overflow = warp.zeros(overflow.shape, dtype=overflow.dtype, **pinned)
+        # The doubles that others see.
         self._sensors = np.zeros((count, self._host.nsensordata))
         self._qpos = np.zeros((count, self._host.nq))
-        self._ctrl = np.zeros((count, self._host.nu))
         self.diverged = np.zeros(count, bool)
         # Ticks of each lane since its start.
         self._ticks = np.zeros(count, np.int64)
         self._actuators = [scene.model.actuator(name).id for name in scene.robot.joints]
         self._joints = [scene.joint_address(name) for name in scene.robot.joints]
-        # Rows still to be sent, of state by array and lane, and of models by field and lane.
-        self._rows: dict[str, dict[int, Singles]] = {}
-        self._model_rows: dict[str, dict[int, Singles]] = {}
         self._unread = False
         self._graph: Any = None
         self._fixed = self._fixed_geoms()
-        # Lanes whose tick has begun.
-        self._under_way = np.zeros(0, np.intp)
+        # Lanes whose tick has begun, and the others.
+        self._under_way = self._still = np.zeros(0, np.intp)
 
     @contextlib.contextmanager
     def _on_device(self) -> Iterator[None]:
@@ -147,43 +147,48 @@ class WarpEngine:
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
         """Put one lane at `start` (a full qpos), at rest, servos holding it there, with this variation."""
-        self.begin(lane, start, self._models.set(lane, felt(variation.edits)))
-        self._wires.connect(lane, [self._ctrl[lane].copy()] * variation.latency_ticks)
+        self._edit(lane, felt(variation.edits))
+        self.begin(np.array([lane]), start[None])
+        self._wires.connect(lane, [self._ctrl[lane].astype(float)] * variation.latency_ticks)
 
-    def begin(self, lane: int, start: Array, model_rows: Mapping[str, Singles]) -> None:
-        """The same for whoever keeps the lane's edits and its wires: only rows of its model that are new come along."""
-        self.change(lane, model_rows)
-        at = start[self._joints]
-        self._qpos[lane] = start
-        self._ctrl[lane] = 0.0
-        self._ctrl[lane, self._actuators] = at
-        self._put("qpos", lane, start)
-        self._put("act", lane, at)
-        for name in ("qvel", "qacc_warmstart", "xfrc_applied"):
-            self._put(name, lane, np.zeros(self._arrays[name].shape[1]))
-        self.diverged[lane] = False
-        self._ticks[lane] = 0
+    def begin(self, lanes: NDArray[np.intp], starts: Array) -> None:
+        """The same for several lanes at once, starts being (n, nq), whose edits and wires somebody else keeps."""
+        at = starts[:, self._joints]
+        self._ctrl[lanes] = 0.0
+        self._ctrl[lanes[:, None], self._actuators] = at
+        rows = np.zeros((len(lanes), self._state.width), np.float32)
+        rows[:, self._state.spans["qpos"]], rows[:, self._state.spans["act"]] = starts, at
+        self._state.put(lanes, rows)
+        self._qpos[lanes] = starts
+        self.diverged[lanes] = False
+        self._ticks[lanes] = 0
         self._unread = True
+
+    def change(self, lanes: NDArray[np.intp], models: Singles) -> None:
+        """Give lanes other models, (n, width) as `LaneModels` has them."""
+        self._model_rows.put(lanes, models)
+        if not self._model.flg_surfacevel and models[:, self._models.spans["geom_surfacevel"]].any():
+            # In the scene that the device was given no surface moves, so it has not looked for any.
+            self._model.flg_surfacevel, self._graph = True, None
+
+    def _edit(self, lane: int, edits: Edits) -> None:
+        if self._models.set(lane, edits):
+            self.change(np.array([lane]), self._models.rows[lane : lane + 1])
 
     def apply(self, lane: int, event: Event) -> None:
         """Let the world act on one lane before its next tick."""
         model = self.scene.model
         match event:
             case Push():
-                body = model.body(event.body).id
-                row = self._row("xfrc_applied", lane)
-                row[6 * body : 6 * body + 3] = event.force_n
-                self._put("xfrc_applied", lane, row)
+                self._state.put_numbers(lane, "xfrc_applied", 6 * model.body(event.body).id, event.force_n)
             case Change():
-                self.change(lane, self._models.set(lane, {**self._models.of(lane), **felt(event.edits)}))
+                self._edit(lane, {**self._models.of(lane), **felt(event.edits)})
             case Place():
                 at, dof = self.scene.joint_address(event.body), int(model.joint(event.body).dofadr[0])
-                place, speed = self._row("qpos", lane), self._row("qvel", lane)
-                place[at : at + 7] = (*event.position_m, *event.quaternion)
-                speed[dof : dof + 6] = (*event.velocity_m_s, 0.0, 0.0, 0.0)
-                self._put("qpos", lane, place)
-                self._put("qvel", lane, speed)
-                self._qpos[lane] = place
+                place = (*event.position_m, *event.quaternion)
+                self._state.put_numbers(lane, "qpos", at, place)
+                self._state.put_numbers(lane, "qvel", dof, (*event.velocity_m_s, 0.0, 0.0, 0.0))
+                self._qpos[lane, at : at + 7] = place
             case CorruptControl():
                 self._wires.spoil(lane, model.actuator(event.joint).id)
             case Blind() | Misjudge() | Roughen() | See():
@@ -197,35 +202,35 @@ class WarpEngine:
 
     def begin_step(self, controls: Array, lanes: NDArray[np.intp]) -> None:
         """Let the device begin a tick; nothing else may be asked of this engine until it is ended."""
-        self._ctrl[lanes] = controls
+        # Taking all rows by a slice is cheaper than by an index.
+        all_move = len(lanes) == self.count
+        self._ctrl[slice(None) if all_move else lanes] = controls
         self._wires.pass_on(self._ctrl, lanes)
-        # Warp would clamp what is no number to a servo's range.
-        self.diverged[lanes] |= ~np.isfinite(self._ctrl[lanes]).all(axis=1)
-        idle = len(lanes) < self.count
+        if not np.isfinite(self._ctrl).all():
+            # Warp would clamp what is no number to a servo's range.
+            self.diverged[lanes] |= ~np.isfinite(self._ctrl[lanes]).all(axis=1)
+        self._under_way = lanes
+        self._still = lanes[:0] if all_move else np.delete(np.arange(self.count), lanes)
         with self._on_device():
             self._flush()
-            self._sent.numpy()[:] = self._ctrl
             if self._begin is None:
                 self.worked_s = seconds(), 0.0
             else:
                 warp.record_event(self._begin)
-            warp.copy(self._arrays["ctrl"], self._sent)
-            if idle:
-                self._keep(lanes)
+            warp.copy(self._data.ctrl, self._sent)
+            # The others are stepped along, and then are what they were.
+            if not all_move:
+                self._state.keep(self._still)
             self._run()
-            if idle:
-                for name, kept in self._kept.items():
-                    warp.launch(put_back, dim=kept.shape, inputs=[self._moving, kept, self._arrays[name]])
-            inputs = [self._arrays["qpos"], self._arrays["qvel"]]
-            warp.launch(find_sick, dim=self.count, inputs=inputs, outputs=[self._sick])
-            for name, host in self._got.items():
-                warp.copy(host, getattr(self._data, name))
-            warp.copy(self._got_sick, self._sick)
-            warp.copy(self._got_overflow, self._data.overflow)
+            if not all_move:
+                self._state.put_back()
+            warp.launch(find_sick, dim=self.count, inputs=[self._data.qpos, self._data.qvel], outputs=[self._sick])
+            for host, source in self._transfers:
+                warp.copy(host, source)
             if self._end is not None:
                 warp.record_event(self._end)
-        self._ticks[lanes] += 1
-        self._under_way = lanes
+        self._ticks += 1
+        self._ticks[self._still] -= 1
 
     @property
     def stepped(self) -> bool:
@@ -241,12 +246,15 @@ class WarpEngine:
             first, since = _beginning(self.device), warp.get_event_elapsed_time
             self.worked_s = since(first, self._begin, False) / 1e3, since(first, self._end, False) / 1e3
         self._check_room()
-        lanes = self._under_way
-        where = slice(None) if len(lanes) == self.count else lanes
-        self._sensors[where] = self._got["sensordata"].numpy()[where]
-        self._qpos[where] = self._got["qpos"].numpy()[where]
-        self.diverged[where] |= self._got_sick.numpy()[where] > 0
-        return bool(self.diverged[lanes].any())
+        for mine, name in ((self._sensors, "sensordata"), (self._qpos, "qpos")):
+            # Mostly few stand still, and taking all rows but some by an index is slow.
+            still = mine[self._still]
+            mine[:] = self._got[name]
+            mine[self._still] = still
+        sick = self._got["sick"] > 0
+        sick[self._still] = False
+        self.diverged |= sick
+        return bool(self.diverged.any() and self.diverged[self._under_way].any())
 
     def _run(self) -> None:
         """All substeps of a tick; on a GPU a graph that was captured the first time."""
@@ -272,17 +280,9 @@ class WarpEngine:
         """Constraints are solved by our own kernel meanwhile, where it can."""
         return self._newton.in_place() if self._newton is not None else contextlib.nullcontext()
 
-    def _keep(self, lanes: NDArray[np.intp]) -> None:
-        """Remember lanes as they are before a tick that is none of theirs."""
-        moving = np.zeros(self.count, np.int32)
-        moving[lanes] = 1
-        self._moving.assign(moving)
-        for name, kept in self._kept.items():
-            warp.copy(kept, self._arrays[name])
-
     def _check_room(self) -> None:
         """Nothing may have been left out for want of room."""
-        overflow = self._got_overflow.numpy() & ~int(_LIMITS)
+        overflow = self._got["overflow"] & ~int(_LIMITS)
         if overflow.any():
             needed, most = int(self._data.nacon.numpy()[0]), int(self._data.nefc.numpy().max())
             raise WiringError(
@@ -298,30 +298,13 @@ class WarpEngine:
         with self._on_device(), self._solving():
             self._flush()
             mujoco_warp.forward(self._model, self._data)
-            warp.copy(self._got["sensordata"], self._data.sensordata)
+            for host, source in self._transfers:
+                warp.copy(host, source)
             warp.synchronize_stream(self.device)
-        self._sensors[:] = self._got["sensordata"].numpy()
+        self._sensors[:] = self._got["sensordata"]
         self._unread = False
 
     # What is sent
-
-    def _put(self, name: str, lane: int, row: NDArray[np.floating]) -> None:
-        self._rows.setdefault(name, {})[lane] = np.asarray(row, np.float32)
-
-    def _row(self, name: str, lane: int) -> Array:
-        """A lane's row as it will be when everything has been sent, a copy."""
-        waiting = self._rows.get(name, {}).get(lane)
-        if waiting is not None:
-            return waiting.astype(float)
-        return self._arrays[name][lane : lane + 1].numpy()[0].astype(float)
-
-    def change(self, lane: int, model_rows: Mapping[str, Singles]) -> None:
-        """New rows of a lane's model."""
-        for field, row in model_rows.items():
-            self._model_rows.setdefault(field, {})[lane] = row
-        if not self._model.flg_surfacevel and np.any(model_rows.get("geom_surfacevel", 0.0)):
-            # In the scene that the device was given no surface moves, so it has not looked for any.
-            self._model.flg_surfacevel, self._graph = True, None
 
     def _fixed_geoms(self) -> tuple[Any, ...]:
         """Geoms of bodies that stand on the world, for `place_fixed`; MuJoCo Warp puts them there only once."""
@@ -340,25 +323,11 @@ class WarpEngine:
 
     def _flush(self) -> None:
         """Send what has been gathered."""
-        moved = bool(self._model_rows.keys() & {"body_pos", "body_quat"}) and len(self._fixed[0]) > 0
-        sent = [(self._fields[name], rows) for name, rows in self._model_rows.items()]
-        sent += [(self._arrays[name], rows) for name, rows in self._rows.items()]
-        if not sent:
-            return
-        # Many small transfers would take longer than a tick.
-        lanes = warp.array(np.concatenate([np.fromiter(rows, np.int32) for _, rows in sent]), dtype=int)
-        numbers = warp.array(np.concatenate([row for _, rows in sent for row in rows.values()]), dtype=float)
-        first_lane = first_number = 0
-        for array, rows in sent:
-            dim = len(rows), array.shape[1]
-            inputs = [lanes, first_lane, numbers, first_number]
-            warp.launch(put_rows, dim=dim, inputs=inputs, outputs=[array])
-            first_lane, first_number = first_lane + dim[0], first_number + dim[0] * dim[1]
-        if moved:
+        self._state.send()
+        if self._model_rows.send() and len(self._fixed[0]):
             inputs = [*self._fixed, self._model.body_pos, self._model.body_quat]
             outputs = [self._data.geom_xpos, self._data.geom_xmat]
             warp.launch(place_fixed, dim=(self.count, len(self._fixed[0])), inputs=inputs, outputs=outputs)
-        self._rows, self._model_rows = {}, {}
 
     def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None:
         """From now on leave what comes of ticks in these arrays: others look at them, too."""
@@ -371,7 +340,7 @@ class WarpEngine:
     def state(self, lane: int) -> Array:
         """Its time, and all that decides a lane's future, a copy."""
         time_s = self._ticks[lane] * self.scene.robot.dt_s
-        return np.concatenate([[time_s], *(self._row(name, lane) for name in (*_STATE, "xfrc_applied"))])
+        return np.concatenate([[time_s], self._state.row(lane)])
 
     def save(self, lane: int) -> Saved:
         return Saved(
@@ -383,13 +352,11 @@ class WarpEngine:
 
     def restore(self, lane: int, saved: Saved) -> None:
         """Continue from a saved state."""
-        self.change(lane, self._models.set(lane, saved.edits))
-        names = (*_STATE, "xfrc_applied")
-        ends = np.cumsum([self._arrays[name].shape[1] for name in names])[:-1]
-        for name, row in zip(names, np.split(saved.state[1:], ends), strict=True):
-            self._put(name, lane, row)
+        self._edit(lane, saved.edits)
+        row = saved.state[1:]
+        self._state.put(np.array([lane]), row[None])
         self._ticks[lane] = round(saved.state[0] / self.scene.robot.dt_s)
-        self._qpos[lane] = self._row("qpos", lane)
+        self._qpos[lane] = row[self._state.spans["qpos"]]
         self._wires.connect(lane, saved.on_the_way, saved.corrupt)
         self.diverged[lane] = False
         self._unread = True

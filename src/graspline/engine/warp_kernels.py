@@ -10,24 +10,28 @@ _MOST = wp.constant(1.0e10)
 
 
 @wp.kernel(enable_backward=False)
-def put_rows(
-    lanes: wp.array(dtype=int),
-    first_lane: int,
-    numbers: wp.array(dtype=float),
-    first_number: int,
-    out: wp.array2d(dtype=float),
+def put_words(
+    words: wp.array(dtype=int), rows: int, starts: wp.array(dtype=wp.uint64), pitches: wp.array(dtype=wp.uint64)
 ):
-    """Write rows, one behind the other among numbers, into the lanes they are for."""
+    """Write rows into lanes; what is -1 is not written.
+
+    Among the words are first the lanes, then their rows, one behind the other. Each column is somewhere else in memory.
+    """
     row, column = wp.tid()
-    out[lanes[first_lane + row], column] = numbers[first_number + row * out.shape[1] + column]
+    word = words[rows + row * starts.shape[0] + column]
+    if word != -1:
+        there = wp.array(ptr=starts[column] + wp.uint64(words[row]) * pitches[column], shape=(1,), dtype=int)
+        there[0] = word
 
 
 @wp.kernel(enable_backward=False)
-def put_back(moving: wp.array(dtype=int), kept: wp.array2d(dtype=float), now: wp.array2d(dtype=float)):
-    """Lanes that nobody moves stay as they were."""
-    lane, column = wp.tid()
-    if moving[lane] == 0:
-        now[lane, column] = kept[lane, column]
+def take_words(
+    words: wp.array(dtype=int), rows: int, starts: wp.array(dtype=wp.uint64), pitches: wp.array(dtype=wp.uint64)
+):
+    """Read such rows of lanes."""
+    row, column = wp.tid()
+    there = wp.array(ptr=starts[column] + wp.uint64(words[row]) * pitches[column], shape=(1,), dtype=int)
+    words[rows + row * starts.shape[0] + column] = there[0]
 
 
 @wp.kernel(enable_backward=False)

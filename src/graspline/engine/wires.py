@@ -41,10 +41,10 @@ class Wires:
     def pass_on(self, controls: NDArray[np.floating], lanes: NDArray[np.intp]) -> None:
         """Send this tick's controls, rows of (N, nu), on their way; in their place are those that arrive."""
         if self._on_the_way:
-            for lane in [lane for lane in self._on_the_way if lane in lanes]:
+            for lane in self._on_the_way.keys() & set(lanes.tolist()):
                 line = self._on_the_way[lane]
                 line.append(controls[lane].copy())
                 controls[lane] = line.popleft()
         if self._spoilt:
-            for lane in [lane for lane in self._spoilt if lane in lanes]:
+            for lane in self._spoilt.keys() & set(lanes.tolist()):
                 controls[lane, self._spoilt.pop(lane)] = np.nan

@@ -27,6 +27,9 @@ from graspline.execution.track import Track
 from graspline.scenes.variation import Variation
 
 _NO_LOG = log_of(Track(start=np.zeros(0), variation=Variation()))
+# Over how long first starts are spread, about as long as a short episode: what all lanes do at once, neither the device
+# nor the cores do all the time. It pays where lanes play several episodes each.
+_SPREAD_S, _EPISODES_EACH = 4.0, 2
 # One thread for each: the processes fill the cores.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MUJOCO_GL": "disable"}
 
@@ -144,6 +147,7 @@ def _play(connection: Connection, share: _Share, number: int) -> None:
     scene = shared_scene(share.scenarios)
     indices = {scenario: index for index, scenario in enumerate(share.scenarios)}
     shard = Shard(scene, connection, share.board, share.first, share.lanes)
+    spread_s = _SPREAD_S if len(share.scenarios) > _EPISODES_EACH * share.lanes else 0.0
     try:
         for episode in run_scenarios(
             share.scenarios,
@@ -153,15 +157,16 @@ def _play(connection: Connection, share: _Share, number: int) -> None:
             limit_s=share.limit_s,
             witness=share.witness,
             stop=lambda: shard.stopped,
+            spread_ticks=round(spread_s * scene.robot.control_hz),
             make_engine=lambda scene, count, threads: shard,
         ):
             index = indices[episode.scenario]
             told = episode if share.keep_logs else replace(episode, log=_NO_LOG)
             # The other end has the scenario.
-            shard.finished.append(_Ended(number, index, replace(told, scenario=cast(Any, None))))
+            shard.finish(_Ended(number, index, replace(told, scenario=cast(Any, None))))
     except (EOFError, OSError):
         # Whoever wanted them is gone.
         return
     except Exception as error:
-        shard.finished.append(_Failed(f"{type(error).__name__}: {error}"))
+        shard.finish(_Failed(f"{type(error).__name__}: {error}"))
     shard.close()

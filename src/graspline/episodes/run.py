@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -376,13 +377,15 @@ def run_scenarios(
     after_tick: Callable[[Engine], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
     pilot: Pilot | None = None,
+    spread_ticks: int = 0,
     make_engine: Callable[[Scene, int, int], Engine] = CpuEngine,
 ) -> Iterator[Episode]:
     """Play scenarios of one task, as many at once as there are lanes, and yield each when it is finished.
 
     A scenario gives the same bits whatever the lanes and threads. When `stop` turns true every lane is preempted: the
     arms brake and hold, and their episodes end `interrupted`. An episode that has not ended after `limit_s` of
-    simulated time is preempted alike and ends `hung`. Without a `pilot` the task's machine plays.
+    simulated time is preempted alike and ends `hung`. Without a `pilot` the task's machine plays. Lanes that all start
+    at once all plan at once, again and again; their first starts can be spread over so many ticks.
     """
     if not scenarios:
         return
@@ -417,9 +420,15 @@ def run_scenarios(
 
     if onlookers or witness is not None:
         executor.observers.append(tell_onlookers)
+    if spread_ticks:
+        # Lanes that have not started may be stepped along; in a scene as it is compiled things overlap.
+        first = scenarios[0].draw()
+        for lane in range(engine.count):
+            engine.reset(lane, first.start, first.variation)
     try:
-        while True:
+        for tick in itertools.count():
             idle = executor.idle_lanes() if waiting and not stopped and executor.on_beat else []
+            idle = [lane for lane in idle if lane * spread_ticks <= tick * engine.count]
             fresh = [waiting.pop() for _ in idle[: len(waiting)]]
             for lane, scenario, draw in zip(idle, fresh, draw_all(fresh), strict=False):
                 studio.begin(lane, scenario, draw, pilot or machines[scenario.parameters], faults[scenario])
