@@ -56,8 +56,9 @@ class Sights:
 
     def aim(self, lane: int, watch: Watch | None, now: int, began: int) -> None:
         """Follow an object from now on, or nothing; sightings keep the beat of a lane that began at this tick."""
-        self.watched[lane] = np.nan
-        self.spread[lane] = np.nan
+        if lane in self._aims:
+            self.watched[lane] = np.nan
+            self.spread[lane] = np.nan
         if watch is None:
             self._aims.pop(lane, None)
             return
