@@ -12,7 +12,7 @@ import ruckig
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
-from graspline.motion.path import Command, Path, at_rest
+from graspline.motion.path import Command, Path, at_rest, keeps_range
 from graspline.robots.robot import JointLimits, Robot
 
 Array = NDArray[np.float64]
@@ -28,13 +28,12 @@ _HAIR_RAD = 1e-3
 def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Array = 1.0) -> Path:
     """From any command to rest at `target`; `speed` is the share of each joint's velocity limit, (nu,) or one."""
     limits = robot.limits
-    share = np.broadcast_to(np.asarray(speed, float), target.shape)
     request = _request(robot, start)
     request.target_position = target.tolist()
     request.target_velocity = [0.0] * len(target)
     request.target_acceleration = [0.0] * len(target)
     # A start faster than the slower limit asked for is allowed: it is slowed down from there.
-    velocity = np.maximum(share * limits.velocity * _MARGIN, np.minimum(np.abs(start.velocity), limits.velocity))
+    velocity = np.maximum(speed * limits.velocity * _MARGIN, np.minimum(np.abs(start.velocity), limits.velocity))
     request.max_velocity = velocity.tolist()
     moving = bool(start.velocity.any())
     try:
@@ -43,7 +42,7 @@ def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Ar
         if not moving:
             raise
     else:
-        if not moving or _inside(robot, path):
+        if not moving or keeps_range(path.positions, robot.limits):
             return path
     # Joints that wait for slower ones may swing out beyond a limit they were heading for, and one about to arrive may
     # have no synchronised profile to rounding; from rest they do not.
@@ -63,7 +62,7 @@ def brake(robot: Robot, start: Command) -> Path:
         together = _sample(robot, request, None)
     except WiringError:
         together = None
-    if together is not None and _inside(robot, together):
+    if together is not None and keeps_range(together.positions, robot.limits):
         return together
     # A joint about to reach its limit does not wait for the others; and to rounding they may have no common stop.
     request.synchronization = ruckig.Synchronization.No
@@ -150,14 +149,14 @@ def _jaw_alone(robot: Robot) -> Robot:
 
 def hold(robot: Robot, start: Command, duration_s: float) -> Path:
     """Stand still for a time, after coming to rest."""
-    stop = brake(robot, start) if np.any(start.velocity) else None
+    stop = brake(robot, start) if start.velocity.any() else None
     at = start.position if stop is None else stop.end
-    ticks = max(1, round(duration_s * robot.control_hz))
-    positions = np.repeat(at[None], ticks + 1, axis=0)
-    still = Path(positions=positions, velocities=np.zeros_like(positions), dt_s=robot.dt_s)
+    positions = np.empty((max(1, round(duration_s * robot.control_hz)) + 1, len(at)))
+    positions[:] = at
+    still = Path(positions=positions, velocities=np.zeros(positions.shape), dt_s=robot.dt_s)
     if stop is not None:
         return join(stop, still)
-    if ((at >= robot.limits.lower) & (at <= robot.limits.upper)).all():
+    if keeps_range(at, robot.limits):
         # All rows are this one.
         still.seal(robot)
     return still
@@ -241,12 +240,10 @@ def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) 
     return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
 
 
-def _inside(robot: Robot, path: Path) -> bool:
-    return bool(((path.positions >= robot.limits.lower) & (path.positions <= robot.limits.upper)).all())
-
-
 def _keep_inside(robot: Robot, positions: Array, velocities: Array) -> None:
     """Hold at the limit what would pass it by a hair."""
+    if keeps_range(positions, robot.limits):
+        return
     inside = np.clip(positions, robot.limits.lower, robot.limits.upper)
     over = positions != inside
     if over.any() and np.abs(positions - inside).max() <= _HAIR_RAD:
