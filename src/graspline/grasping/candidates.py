@@ -97,7 +97,8 @@ def box_grasps(
     """
     rotation = estimate.rotation
     up = int(np.argmax(np.abs(rotation[2])))
-    tilt = float(np.arccos(np.clip(abs(rotation[2, up]), -1, 1)))
+    # Rounding can push the cosine a hair over 1, where arccos is nan.
+    tilt = float(np.arccos(min(float(abs(rotation[2, up])), 1.0)))
     if tilt > _MAX_OBJECT_TILT_RAD:
         evidence = (at_most("object_tilt", tilt, _MAX_OBJECT_TILT_RAD, "rad"),)
         return GraspRejected(label="any", stage="grasp", check="shape", evidence=evidence)

@@ -53,12 +53,15 @@ def transpose(matrix: Array) -> Array:
 
 def matrix_from_quaternion(quaternion: Array) -> Array:
     """Unit quaternions `(..., 4)`, w first, to matrices `(..., 3, 3)`."""
-    w, x, y, z = np.moveaxis(np.asarray(quaternion, float), -1, 0)
-    return _stack(
+    q = np.asarray(quaternion, float)
+    # Of one quaternion plain numbers: the same bits at a fraction of the time.
+    w, x, y, z = q.tolist() if q.ndim == 1 else (q[..., 0], q[..., 1], q[..., 2], q[..., 3])
+    entries = (
         1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
         2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
         2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
     )  # fmt: skip
+    return np.array(entries).reshape(3, 3) if q.ndim == 1 else _stack(*entries)
 
 
 def quaternion_from_matrix(matrix: Array) -> Array:
