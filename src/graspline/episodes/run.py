@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -597,8 +598,8 @@ def _standing(bay: Bay) -> Thing:
 
 def _floats(values: Array) -> list[float | None]:
     """Plain numbers; what is not one (after a divergence) is null, which JSON can say."""
-    return [_float(value) for value in values]
+    return [_float(value) for value in values.tolist()]
 
 
 def _float(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return float(value) if math.isfinite(value) else None
