@@ -41,7 +41,7 @@ from graspline.execution.requests import (
 from graspline.execution.sights import Sights
 from graspline.execution.solving import Crash, solve_all
 from graspline.execution.track import Track
-from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Rows
+from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Rows, Unsteady
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import CONTINUITY, Command, Path, check_corners, check_path
 from graspline.rendering.picture import Picture
@@ -505,7 +505,8 @@ class Executor:
         # Nothing is looked at, and no noise drawn, for guards that do not ask.
         watch = motion.watch
         follows = watch is not None and any(isinstance(guard, FOLLOW_AN_OBJECT) for guard in motion.guards)
-        self._sights.aim(lane, watch if follows else None, self._now, mine.began)
+        steadiness = follows and any(isinstance(guard, Unsteady) for guard in motion.guards)
+        self._sights.aim(lane, watch if follows else None, self._now, mine.began, steadiness=steadiness)
         self._guards.load(lane, motion.guards, watch.rate_hz if watch is not None else 0.0, mine.began)
 
     def _cut(self, lane: int) -> Command:

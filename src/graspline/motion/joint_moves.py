@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -228,9 +229,12 @@ def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) 
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise WiringError(f"no joint move from {request.current_position} to {target}: {result.name}")
     dt_s, at_time = robot.dt_s, trajectory.at_time
-    ticks = max(1, math.ceil(trajectory.duration / dt_s - 1e-6))
-    rows = np.array([at_time(tick * dt_s)[:2] for tick in range(ticks + 1)])
-    positions, velocities = rows[:, 0].copy(), rows[:, 1].copy()
+    rows = max(1, math.ceil(trajectory.duration / dt_s - 1e-6)) + 1
+    instants = (at_time(row * dt_s) for row in range(rows))
+    # One flat stream of numbers is read in half the time of as many nested lists.
+    numbers = itertools.chain.from_iterable(position + velocity for position, velocity, _ in instants)
+    found = np.fromiter(numbers, float, rows * 2 * joints).reshape(rows, 2, joints)
+    positions, velocities = found[:, 0].copy(), found[:, 1].copy()
     _keep_inside(robot, positions, velocities)
     # The rows the next path starts from are exact: the command it left, and rest at the target.
     positions[0], velocities[0] = request.current_position, request.current_velocity
