@@ -274,14 +274,13 @@ class Studio:
 
     def _set(self, lane: int, scenario: Scenario, draw: Draw, faults: tuple[Fault, ...]) -> Mapping[str, Any]:
         """Make everything ready for a scenario; returns its machine's inputs."""
-        random = scenario.random()
-        given = scenario.task.given(scenario.parameters, draw, random.perception)
-        actor = scenario.task.actor(scenario.parameters, draw, random.world)
+        given = scenario.task.given(scenario.parameters, draw, scenario.stream("perception"))
+        actor = scenario.task.actor(scenario.parameters, draw, scenario.stream("world"))
         context = Context(
             engine=self.engine,
             lane=lane,
             variation=draw.variation,
-            random=random.faults,
+            random=scenario.stream("faults"),
             target=str(given.get("target", self.engine.scene.object_names[0])),
             bay_of=lambda name: scenario.task.bay_of(scenario.parameters, name),
             actor=actor,
