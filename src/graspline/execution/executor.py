@@ -134,6 +134,8 @@ class Executor:
             (name, columns[f"{name}.position"], columns[f"{name}.quaternion"], columns[f"{name}.velocity"])
             for name in (*engine.scene.object_names, *engine.scene.place_names)
         ]
+        # Sizes of all that in each lane, as long as nothing changes them.
+        self._sizes_m: dict[int, dict[str, Array]] = {}
         self._now = 0
         self._due: list[tuple[int, int, int, int, Callable[[], object]]] = []
         self._order = itertools.count()
@@ -172,6 +174,7 @@ class Executor:
         if lane in self._lanes:
             raise WiringError(f"lane {lane} is busy")
         self.engine.reset(lane, start, variation)
+        self._sizes_m.pop(lane, None)
         self._eyesight.heal(lane)
         positions = np.empty((still_ticks + 1, len(self._joints)))
         positions[:] = start[self._joints]
@@ -216,6 +219,7 @@ class Executor:
         """Let the world act on a lane before its next tick; logged, so that a replay does the same."""
         mine = self._playing(lane)
         self.engine.apply(lane, event)
+        self._sizes_m.pop(lane, None)
         self._eyesight.apply(lane, event)
         if mine.logged:
             mine.track.events.append((self._now - mine.began, event))
@@ -460,16 +464,25 @@ class Executor:
         truth = self._eyesight.truth(lane)
         if truth is None:
             return {}
-        truth = truth.copy()
+        truth, sizes_m = truth.copy(), self._sizes_of(lane)
         return {
             name: ObjectSeen(
                 position_m=truth[position],
                 quaternion=truth[quaternion],
                 velocity_m_s=truth[velocity],
-                half_extents_m=self.engine.half_extents_m(lane, name),
+                half_extents_m=sizes_m[name],
             )
             for name, position, quaternion, velocity in self._seen
         }
+
+    def _sizes_of(self, lane: int) -> dict[str, Array]:
+        """Half extents of everything that can be seen, which those who see it share and cannot write to."""
+        if lane not in self._sizes_m:
+            found = {name: self.engine.half_extents_m(lane, name) for name, *_ in self._seen}
+            for half_extents_m in found.values():
+                half_extents_m.flags.writeable = False
+            self._sizes_m[lane] = found
+        return self._sizes_m[lane]
 
     # Motions
 
