@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -109,12 +111,40 @@ def check_path(path: Path, robot: Robot) -> PathRefused | None:
     """Every sample inside range, velocity and acceleration limits, or what breaks which limit by how much."""
     if path.keeps_limits_of(robot):
         return None
-    limits = robot.limits
-    steady = keeps_range(path.positions, limits) and keeps_rates(path.velocities, limits, path.dt_s)
-    if not steady or not _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)):
+    if not _keeps_limits(path, robot):
         return _refusal(path, robot)
     path.seal(robot)
     return None
+
+
+def seal_kept(paths: Sequence[Path], robot: Robot) -> None:
+    """Check paths of one robot all at once and seal those that keep its limits, as `check_path` does one by one."""
+    whole = Path(
+        positions=np.concatenate([path.positions for path in paths]),
+        velocities=np.concatenate([path.velocities for path in paths]),
+        dt_s=robot.dt_s,
+    )
+    ends = list(itertools.accumulate(len(path.positions) for path in paths))
+    alike = all(path.dt_s == robot.dt_s for path in paths)
+    if alike and _keeps_limits(whole, robot, seams=[end - 1 for end in ends[:-1]]):
+        for path in paths:
+            path.seal(robot)
+    else:
+        for path in paths:
+            check_path(path, robot)
+
+
+def _keeps_limits(path: Path, robot: Robot, seams: Sequence[int] = ()) -> bool:
+    """Whether it keeps every limit; a step from one of the `seams` to the row behind it is none."""
+    limits, velocities = robot.limits, path.velocities
+    fast = limits.velocity * (1 + SLACK)
+    if not keeps_range(path.positions, limits) or not _all(np.abs(velocities) <= fast):
+        return False
+    changes, jumps = velocities[1:] - velocities[:-1], _jumps(path)
+    if seams:
+        changes[seams] = jumps[seams] = 0.0
+    hard = limits.acceleration * (path.dt_s * (1 + SLACK))
+    return _all(np.abs(changes) <= hard) and _all(np.abs(jumps) <= limits.acceleration * _jump_s2(path))
 
 
 def check_corners(path: Path, robot: Robot) -> PathRefused | None:
