@@ -83,8 +83,9 @@ def jaw_move(robot: Robot, start: Command, jaw_rad: float, *, speed_rad_s: float
     only = slice(jaw, jaw + 1)
     begin = Command(position=start.position[only], velocity=start.velocity[only], acceleration=start.acceleration[only])
     alone = joint_move(_jaw_alone(robot), begin, np.array([angle]), speed=share)
-    positions = np.repeat(start.position[None], len(alone.positions), axis=0)
-    velocities = np.zeros_like(positions)
+    positions = np.empty((len(alone.positions), len(start.position)))
+    positions[:] = start.position
+    velocities = np.zeros(positions.shape)
     positions[:, only], velocities[:, only] = alone.positions, alone.velocities
     return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
 
