@@ -40,6 +40,12 @@ def test_randomness_is_the_same_for_a_seed_and_differs_between_seeds_and_uses() 
     assert len({*drawn(5), *drawn(6)}) == 10
 
 
+def test_one_stream_of_randomness_is_the_same_alone_as_among_the_others() -> None:
+    together = scenario(5).random()._asdict()
+    alone = {name: scenario(5).stream(name) for name in together}
+    assert [each.uniform() for each in alone.values()] == [each.uniform() for each in together.values()]
+
+
 def test_faults_do_not_change_the_scene() -> None:
     plain, *_ = scenario(5).random()
     faulty, *_ = scenario(5, "drop@lift").random()

@@ -257,6 +257,22 @@ def ring(height_m: float) -> Array:
     return np.stack([PAN_X_M + radii, np.zeros_like(radii), np.full_like(radii, height_m)], axis=-1)
 
 
+def test_a_target_among_twenty_thousand_gets_the_bits_it_gets_among_a_hundred() -> None:
+    # From 256 KiB of numbers on, numpy multiplies in place, which must not show.
+    random, count = np.random.default_rng(0), 20_000
+    position = random.uniform((0.1, -0.3, 0.0), (0.4, 0.3, 0.1), (count, 3))
+    pitch, yaw = random.uniform(0.6, np.pi / 2, count), random.uniform(-np.pi, np.pi, count)
+    tool = random.uniform((0.08, 0.0, 0.01), (0.1, 0.0, 0.04), (count, 3))
+    found = solve(position, pitch, yaw, tool)
+    points, _ = forward(found.joints_rad[:, 0], tool)
+    for begin in range(0, count, 100):
+        rows = slice(begin, begin + 100)
+        few = solve(position[rows], pitch[rows], yaw[rows], tool[rows])
+        assert few.joints_rad.tobytes() == found.joints_rad[rows].tobytes()
+        assert few.excess.tobytes() == found.excess[rows].tobytes()
+        assert forward(few.joints_rad[:, 0], tool[rows])[0].tobytes() == points[rows].tobytes()
+
+
 def test_straight_down_reaches_up_to_nine_centimetres_as_published() -> None:
     for height, reaches in ((0.0, True), (0.05, True), (0.09, True), (0.10, False), (0.12, False)):
         straight = solve(ring(height), STRAIGHT_DOWN_RAD, None, TIP).reached[:, :2]

@@ -20,6 +20,7 @@ from graspline.motion.path import (
     check_path,
     controls_of,
     load_factor,
+    seal_kept,
 )
 from graspline.robots.so101 import HOME, JOINTS, LOWER, SO101, UPPER
 
@@ -124,6 +125,28 @@ def test_a_path_that_passed_is_sealed_and_a_changed_copy_is_checked_again() -> N
     copied = dataclasses.replace(path, positions=path.positions + 9.0)
     assert not copied.keeps_limits_of(SO101)
     assert check_path(copied, SO101) is not None
+
+
+def test_paths_checked_together_are_sealed_whatever_lies_between_them() -> None:
+    there = joint_move(SO101, at_rest(HOME), np.zeros(6))
+    paths = (standing(), there, joint_move(SO101, at_rest(HOME), 0.5 * HOME))
+    seal_kept(paths, SO101)
+    assert all(path.keeps_limits_of(SO101) for path in paths)
+
+
+def test_of_paths_checked_together_one_that_breaks_a_limit_is_refused_alone() -> None:
+    broken = [standing() for _ in range(4)]
+    broken[0].positions[2, 0] = UPPER[0] + 0.1
+    broken[1].velocities[2, 1] = 100.0
+    broken[2].positions[3:, 2] += 0.1
+    broken[3].positions[1, 3] = np.nan
+    for each in broken:
+        before, behind = standing(), joint_move(SO101, at_rest(HOME), np.zeros(6))
+        seal_kept((before, each, behind), SO101)
+        assert not each.keeps_limits_of(SO101)
+        assert before.keeps_limits_of(SO101)
+        assert behind.keeps_limits_of(SO101)
+        assert check_path(each, SO101) is not None
 
 
 def test_positions_that_jump_away_from_their_velocities_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -274,14 +275,13 @@ class Studio:
 
     def _set(self, lane: int, scenario: Scenario, draw: Draw, faults: tuple[Fault, ...]) -> Mapping[str, Any]:
         """Make everything ready for a scenario; returns its machine's inputs."""
-        random = scenario.random()
-        given = scenario.task.given(scenario.parameters, draw, random.perception)
-        actor = scenario.task.actor(scenario.parameters, draw, random.world)
+        given = scenario.task.given(scenario.parameters, draw, scenario.stream("perception"))
+        actor = scenario.task.actor(scenario.parameters, draw, scenario.stream("world"))
         context = Context(
             engine=self.engine,
             lane=lane,
             variation=draw.variation,
-            random=random.faults,
+            random=scenario.stream("faults"),
             target=str(given.get("target", self.engine.scene.object_names[0])),
             bay_of=lambda name: scenario.task.bay_of(scenario.parameters, name),
             actor=actor,
@@ -606,8 +606,8 @@ def _standing(bay: Bay) -> Thing:
 
 def _floats(values: Array) -> list[float | None]:
     """Plain numbers; what is not one (after a divergence) is null, which JSON can say."""
-    return [_float(value) for value in values]
+    return [_float(value) for value in values.tolist()]
 
 
 def _float(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    return float(value) if math.isfinite(value) else None

@@ -45,7 +45,12 @@ class Scenario:
 
     def random(self) -> Randomness:
         """Independent randomness for everything that needs some."""
-        return Randomness(*map(np.random.default_rng, np.random.SeedSequence(self.seed).spawn(5)))
+        return Randomness(*map(self.stream, Randomness._fields))
+
+    def stream(self, name: str) -> np.random.Generator:
+        """One of them, from its beginning, where the others are not needed."""
+        key = Randomness._fields.index(name)
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(key,)))
 
     def draw(self) -> Draw:
         """The random scene it starts from: what the task draws, randomised as its parameters say."""
@@ -71,18 +76,17 @@ def draw_all(scenarios: Sequence[Scenario]) -> list[Draw]:
         return []
     sample = scenarios[0].task.sample
     many = getattr(sample, "many", None)
-    random = [each.random() for each in scenarios]
-    asked = [(each.parameters, mine.scene) for each, mine in zip(scenarios, random, strict=True)]
+    asked = [(each.parameters, each.stream("scene")) for each in scenarios]
     draws = [sample(*each) for each in asked] if many is None else many(asked)
     return [
-        replace(draw, variation=_randomized(each, draw.variation, mine.varied))
-        for each, draw, mine in zip(scenarios, draws, random, strict=True)
+        replace(draw, variation=_randomized(each, draw.variation)) for each, draw in zip(scenarios, draws, strict=True)
     ]
 
 
-def _randomized(scenario: Scenario, drawn: Variation, random: np.random.Generator) -> Variation:
+def _randomized(scenario: Scenario, drawn: Variation) -> Variation:
     task, parameters = scenario.task, scenario.parameters
-    return randomized(task.scene(parameters), drawn, task.randomization(parameters), random)
+    settings = task.randomization(parameters)
+    return randomized(task.scene(parameters), drawn, settings, scenario.stream("varied")) if settings.any_on else drawn
 
 
 def _scenario(task: str, parameters: Parameters, seed: int, faults: tuple[str, ...]) -> Scenario:

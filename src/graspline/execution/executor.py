@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +41,7 @@ from graspline.execution.requests import (
 from graspline.execution.sights import Sights
 from graspline.execution.solving import Crash, solve_all
 from graspline.execution.track import Track
-from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Rows
+from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Rows, Unsteady
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import CONTINUITY, Command, Path, check_corners, check_path
 from graspline.rendering.picture import Picture
@@ -106,6 +107,7 @@ class Executor:
         """
         self.engine = engine
         self.robot = engine.scene.robot
+        self._joints = [engine.scene.joint_address(name) for name in self.robot.joints]
         self.observers = list(observers)
         self._allow_truth = allow_truth
         self._photograph = photograph
@@ -116,8 +118,8 @@ class Executor:
         self._lanes: dict[int, _Lane] = {}
         # Of lanes that are done: when they began, and the start of what they played.
         self._left: dict[int, tuple[int, Track]] = {}
-        self._active = np.zeros(0, np.intp)
-        self._index: NDArray[np.intp] | slice = self._active
+        # Busy lanes in order, and how to take their rows; None until a tick asks for them.
+        self._active: tuple[NDArray[np.intp], NDArray[np.intp] | slice] | None = None
         self._reel = Reel(self.robot, engine.count)
         self._next_stop = NEVER
         # Lanes whose request has ended and whose driver has not been asked yet what comes next.
@@ -132,6 +134,8 @@ class Executor:
             (name, columns[f"{name}.position"], columns[f"{name}.quaternion"], columns[f"{name}.velocity"])
             for name in (*engine.scene.object_names, *engine.scene.place_names)
         ]
+        # Sizes of all that in each lane, as long as nothing changes them.
+        self._sizes_m: dict[int, dict[str, Array]] = {}
         self._now = 0
         self._due: list[tuple[int, int, int, int, Callable[[], object]]] = []
         self._order = itertools.count()
@@ -170,16 +174,17 @@ class Executor:
         if lane in self._lanes:
             raise WiringError(f"lane {lane} is busy")
         self.engine.reset(lane, start, variation)
+        self._sizes_m.pop(lane, None)
         self._eyesight.heal(lane)
-        at = np.array([start[self.engine.scene.joint_address(name)] for name in self.robot.joints])
-        positions = np.repeat(at[None], still_ticks + 1, axis=0)
-        still = Motion("start", Path(positions=positions, velocities=np.zeros_like(positions), dt_s=self.robot.dt_s))
+        positions = np.empty((still_ticks + 1, len(self._joints)))
+        positions[:] = start[self._joints]
+        still = Motion("start", Path(positions=positions, velocities=np.zeros(positions.shape), dt_s=self.robot.dt_s))
         track = Track(start=np.array(start), variation=variation)
         self._lanes[lane] = _Lane(make_driver=make_driver, track=track, began=self._now, motion=still, logged=logged)
         self._put(lane, still)
         if not still_ticks:
             self._ended.append(lane)
-        self._refresh_active()
+        self._active = None
 
     def take_over(self, lane: int, make_driver: Callable[[Reply], Driver]) -> None:
         """Give a lane that is done a new driver, in the world as it stands and from the command in force; time goes on.
@@ -196,7 +201,7 @@ class Executor:
         self._lanes[lane] = _Lane(make_driver=make_driver, track=track, began=began, motion=still, logged=False)
         self._put(lane, still)
         self._ended.append(lane)
-        self._refresh_active()
+        self._active = None
 
     def time_s(self, lane: int) -> float:
         return (self._now - self._lanes[lane].began) * self.robot.dt_s
@@ -214,6 +219,7 @@ class Executor:
         """Let the world act on a lane before its next tick; logged, so that a replay does the same."""
         mine = self._playing(lane)
         self.engine.apply(lane, event)
+        self._sizes_m.pop(lane, None)
         self._eyesight.apply(lane, event)
         if mine.logged:
             mine.track.events.append((self._now - mine.began, event))
@@ -270,7 +276,9 @@ class Executor:
         """
         if self._due and self._due[0][0] <= self._now:
             self._call_due()
-        lanes, index = self._active, self._index
+        if self._active is None:
+            self._active = self._busy_lanes()
+        lanes, index = self._active
         diverged = self.engine.step(self._reel.controls(index, self._now), lanes)
         self._now += 1
         if self._eyesight.late:
@@ -348,7 +356,7 @@ class Executor:
                 else:
                     self._advance(lane, self._reply(lane, "completed", (), value, command), asking, finished)
         if finished:
-            self._refresh_active()
+            self._active = None
         return finished
 
     def _advance(
@@ -386,7 +394,7 @@ class Executor:
                     return
                 reply = self._reply(lane, "completed", (), answer, reply.command)
         except StopIteration as stop:
-            if np.any(reply.command.velocity):
+            if reply.command.velocity.any():
                 self._part(lane, Finished("returned", value=stop.value), reply.command)
             else:
                 self._finish(lane, Finished("returned", value=stop.value), finished)
@@ -456,16 +464,25 @@ class Executor:
         truth = self._eyesight.truth(lane)
         if truth is None:
             return {}
-        truth = truth.copy()
+        truth, sizes_m = truth.copy(), self._sizes_of(lane)
         return {
             name: ObjectSeen(
                 position_m=truth[position],
                 quaternion=truth[quaternion],
                 velocity_m_s=truth[velocity],
-                half_extents_m=self.engine.half_extents_m(lane, name),
+                half_extents_m=sizes_m[name],
             )
             for name, position, quaternion, velocity in self._seen
         }
+
+    def _sizes_of(self, lane: int) -> dict[str, Array]:
+        """Half extents of everything that can be seen, which those who see it share and cannot write to."""
+        if lane not in self._sizes_m:
+            found = {name: self.engine.half_extents_m(lane, name) for name, *_ in self._seen}
+            for half_extents_m in found.values():
+                half_extents_m.flags.writeable = False
+            self._sizes_m[lane] = found
+        return self._sizes_m[lane]
 
     # Motions
 
@@ -494,15 +511,16 @@ class Executor:
         mine, ticks = self._lanes[lane], motion.path.ticks
         mine.motion = motion
         if mine.until_s != _ENDLESS:
-            left = int(np.ceil((mine.until_s - self.time_s(lane)) * self.robot.control_hz - 1e-9))
+            left = math.ceil((mine.until_s - self.time_s(lane)) * self.robot.control_hz - 1e-9)
             ticks = min(ticks, max(1, left))
         self._reel.put(lane, motion.path, self._now, ticks)
         self._next_stop = min(self._next_stop, self._now + ticks)
         # Nothing is looked at, and no noise drawn, for guards that do not ask.
-        follows = any(isinstance(guard, FOLLOW_AN_OBJECT) for guard in motion.guards)
-        self._sights.aim(lane, motion.watch if follows else None, self._now, mine.began)
-        watch_hz = motion.watch.rate_hz if motion.watch is not None else 0.0
-        self._guards.load(lane, motion.guards, watch_hz, mine.began)
+        watch = motion.watch
+        follows = watch is not None and any(isinstance(guard, FOLLOW_AN_OBJECT) for guard in motion.guards)
+        steadiness = follows and any(isinstance(guard, Unsteady) for guard in motion.guards)
+        self._sights.aim(lane, watch if follows else None, self._now, mine.began, steadiness=steadiness)
+        self._guards.load(lane, motion.guards, watch.rate_hz if watch is not None else 0.0, mine.began)
 
     def _cut(self, lane: int) -> Command:
         """End the motion here: log what was played and say where the reference stands."""
@@ -534,10 +552,10 @@ class Executor:
         self._left[lane] = mine.began, Track(start=mine.track.start, variation=mine.track.variation)
         finished[lane] = how, mine.track
 
-    def _refresh_active(self) -> None:
-        self._active = np.array(sorted(self._lanes), np.intp)
+    def _busy_lanes(self) -> tuple[NDArray[np.intp], NDArray[np.intp] | slice]:
+        lanes = np.array(sorted(self._lanes), np.intp)
         # Taking all rows by a slice is cheaper than by an index.
-        self._index = slice(None) if len(self._active) == self.engine.count else self._active
+        return lanes, slice(None) if len(lanes) == self.engine.count else lanes
 
     def _tell(self, lane: int, happening: Happening) -> None:
         if self.observers:

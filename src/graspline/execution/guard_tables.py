@@ -36,9 +36,6 @@ class GuardTable:
         self._measured: tuple[Array, ...] = ()
         self._guards: dict[int, Guard] = {}
 
-    def __len__(self) -> int:
-        return len(self._guards)
-
     def put(self, lane: int, guard: Guard, rate_hz: float, began: int) -> None:
         self._guards[lane] = guard
         phase = self._phase_of[lane] = began % self.every
@@ -105,19 +102,15 @@ class GuardTables:
         self._lanes = lanes
         self._control_hz = control_hz
         self._tables: dict[tuple[GuardKind, int], GuardTable] = {}
-        self._busy: list[GuardTable] = []
-        # By the tick within their cycle, whether guards that compare joints with the command are looked at.
-        self._compares = [False] * EVERY[TrackingError]
-        self._feels = False
         self._of_lane: dict[int, list[GuardTable]] = {}
 
     @property
     def busy(self) -> bool:
-        return bool(self._busy)
+        return bool(self._of_lane)
 
     def reads_command(self, now: int) -> bool:
         """Whether a guard that compares joints with the command is looked at on this tick."""
-        return self._compares[now % len(self._compares)]
+        return any(table.reads_command and table.due(now) for table in self._tables.values())
 
     def load(self, lane: int, guards: tuple[Guard, ...], watch_hz: float, began: int) -> None:
         """Replace the guards of a lane that began at this tick by those of its next motion."""
@@ -137,27 +130,15 @@ class GuardTables:
                 table.put(lane, guard, watch_hz if table.follows else self._control_hz, began)
                 tables.append(table)
             self._of_lane[lane] = tables
-        self._busy = [table for table in self._tables.values() if len(table)]
-        comparing = [table for table in self._busy if table.reads_command]
-        self._compares = [any(table.due(tick) for table in comparing) for tick in range(EVERY[TrackingError])]
-        self._feels = any(table.feels for table in self._busy)
 
     def evaluate(self, rows: Rows, fresh: Flags | None, now: int) -> Flags | None:
         """Lanes in which a guard fires, or None if there is none."""
-        if self._feels:
+        due = [table for table in self._tables.values() if table.due(now) and (fresh is not None or not table.follows)]
+        if any(table.feels for table in due):
             rows.feel()
         fired = None
-        for table in self._busy:
-            if table.follows:
-                if fresh is None:
-                    continue
-                hit = table.evaluate(rows, fresh)
-            elif table.every == 1:
-                hit = table.evaluate(rows, None)
-            elif table.due(now):
-                hit = table.evaluate(rows, table.in_phase(now))
-            else:
-                continue
+        for table in due:
+            hit = table.evaluate(rows, fresh if table.follows else table.in_phase(now))
             if hit is not None:
                 fired = hit if fired is None else fired | hit
         return fired

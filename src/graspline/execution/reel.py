@@ -20,7 +20,7 @@ class Reel:
     def __init__(self, robot: Robot, lanes: int) -> None:
         self._robot, self._lanes = robot, lanes
         self._paths: dict[int, Path] = {}
-        self._since = np.zeros(lanes, np.int64)
+        self._since = [0] * lanes
         # Row of each lane in the flattened buffers, less the tick it is wanted at.
         self._row = np.zeros(lanes, np.int64)
         self.stop = np.full(lanes, NEVER)
@@ -28,14 +28,15 @@ class Reel:
 
     def put(self, lane: int, path: Path, now: int, ticks: int) -> None:
         """Play this path from tick `now` on, for at most `ticks`."""
-        if path.ticks >= self._controls.shape[1]:
-            self._grow(path.ticks)
+        length = path.ticks
+        if length >= self._controls.shape[1]:
+            self._grow(length)
         self._paths[lane] = path
-        self._controls[lane, : path.ticks] = controls_of(self._robot, path.positions, path.velocities)
-        self._references[lane, : path.ticks + 1] = path.positions
+        self._controls[lane, :length] = controls_of(self._robot, path.positions, path.velocities)
+        self._references[lane, : length + 1] = path.positions
         self._since[lane] = now
         self._row[lane] = lane * self._controls.shape[1] - now
-        self.stop[lane] = now + min(ticks, path.ticks)
+        self.stop[lane] = now + min(ticks, length)
 
     def clear(self, lane: int) -> None:
         self.stop[lane] = NEVER
@@ -50,7 +51,7 @@ class Reel:
 
     def played(self, lane: int, now: int) -> int:
         """How many ticks of its path a lane has played."""
-        return int(min(now - self._since[lane], self._paths[lane].ticks))
+        return min(now - self._since[lane], self._paths[lane].ticks)
 
     def command(self, lane: int, now: int) -> Command:
         """The command in force: position, velocity and acceleration of the reference now."""
@@ -62,7 +63,7 @@ class Reel:
         controls, references = self._buffer(width), self._buffer(width)
         controls[:, :old], references[:, :old] = self._controls, self._references
         self._use(controls, references)
-        self._row[:] = np.arange(self._lanes) * width - self._since
+        self._row[:] = np.arange(self._lanes) * width - np.array(self._since)
 
     def _buffer(self, width: int) -> Array:
         return np.zeros((self._lanes, width, len(self._robot.joints)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,8 +31,8 @@ class _Aim:
     columns: slice
     period: int
     due: int
-    # The last horizontal distances between tool and object.
-    apart_m: deque[float]
+    # The last horizontal distances between tool and object, if anybody asks how steady they are.
+    apart_m: deque[float] | None
 
 
 class Sights:
@@ -54,16 +55,20 @@ class Sights:
         self._aims: dict[int, _Aim] = {}
         self.next_due = NEVER
 
-    def aim(self, lane: int, watch: Watch | None, now: int, began: int) -> None:
-        """Follow an object from now on, or nothing; sightings keep the beat of a lane that began at this tick."""
-        self.watched[lane] = np.nan
-        self.spread[lane] = np.nan
+    def aim(self, lane: int, watch: Watch | None, now: int, began: int, *, steadiness: bool = False) -> None:
+        """Follow an object from now on, or nothing; sightings keep the beat of a lane that began at this tick.
+
+        The `spread` of its distance is found only where its `steadiness` is asked for.
+        """
+        if lane in self._aims:
+            self.watched[lane] = np.nan
+            self.spread[lane] = np.nan
         if watch is None:
             self._aims.pop(lane, None)
             return
         columns = self._engine.layout.truth[f"{watch.target}.position"]
         period = max(1, round(self._engine.scene.robot.control_hz / watch.rate_hz))
-        apart: deque[float] = deque(maxlen=STEADY_OVER)
+        apart: deque[float] | None = deque(maxlen=STEADY_OVER) if steadiness else None
         due = now + 1 + (began - now - 1) % period
         self._aims[lane] = _Aim(watch=watch, columns=columns, period=period, due=due, apart_m=apart)
         self.next_due = min(self.next_due, due)
@@ -74,8 +79,7 @@ class Sights:
         It may turn out that nothing is due: that a lane has looked away is not noticed before.
         """
         self._fresh[:] = False
-        self.next_due = NEVER
-        looked = False
+        next_due, looked = NEVER, False
         # A few lanes are due at a time: one by one is faster than arrays over all of them.
         for lane, aim in self._aims.items():
             if aim.due <= now:
@@ -84,7 +88,8 @@ class Sights:
                 if seen is not None:
                     self._note(lane, aim, seen)
                 aim.due += aim.period
-            self.next_due = min(self.next_due, aim.due)
+            next_due = min(next_due, aim.due)
+        self.next_due = next_due
         return self._fresh if looked else None
 
     def _position(self, lane: int, aim: _Aim) -> Array | None:
@@ -105,10 +110,16 @@ class Sights:
     def _note(self, lane: int, aim: _Aim, seen: Array) -> None:
         self.watched[lane] = seen
         self._fresh[lane] = True
+        if aim.apart_m is not None:
+            self.spread[lane] = self._spread_m2(lane, aim.apart_m, seen)
+
+    def _spread_m2(self, lane: int, apart_m: deque[float], seen: Array) -> float:
+        """Variance of the horizontal distance over the last sightings; nan until there are enough."""
         # Plain numbers: arithmetic on a few elements of arrays costs several times as much.
         (seen_x, seen_y, _), (tool_x, tool_y, _) = seen.tolist(), self._tool[lane].tolist()
         x, y = seen_x - tool_x, seen_y - tool_y
-        aim.apart_m.append((x * x + y * y) ** 0.5)
-        if len(aim.apart_m) == STEADY_OVER:
-            mean = sum(aim.apart_m) / STEADY_OVER
-            self.spread[lane] = sum((each - mean) ** 2 for each in aim.apart_m) / STEADY_OVER
+        apart_m.append((x * x + y * y) ** 0.5)
+        if len(apart_m) < STEADY_OVER:
+            return math.nan
+        mean = sum(apart_m) / STEADY_OVER
+        return sum([(each - mean) ** 2 for each in apart_m]) / STEADY_OVER

@@ -21,6 +21,11 @@ Array = NDArray[np.float64]
 _ANGLES_RAD = np.linspace(0.0, 1.5, 151)
 _MAX_OBJECT_TILT_RAD = 0.2
 BALL_HEADINGS = 16
+# By label, all around.
+_HEADINGS = tuple(
+    (f"heading_{round(math.degrees(yaw)):d}", yaw)
+    for yaw in np.linspace(-np.pi, np.pi, BALL_HEADINGS, endpoint=False).tolist()
+)
 _ROOM_STEP_M = 0.0005
 _NAMES = ("along", "across", "along_turned", "across_turned")
 
@@ -97,7 +102,8 @@ def box_grasps(
     """
     rotation = estimate.rotation
     up = int(np.argmax(np.abs(rotation[2])))
-    tilt = float(np.arccos(np.clip(abs(rotation[2, up]), -1, 1)))
+    # Rounding can push the cosine a hair over 1, where arccos is nan.
+    tilt = float(np.arccos(min(float(abs(rotation[2, up])), 1.0)))
     if tilt > _MAX_OBJECT_TILT_RAD:
         evidence = (at_most("object_tilt", tilt, _MAX_OBJECT_TILT_RAD, "rad"),)
         return GraspRejected(label="any", stage="grasp", check="shape", evidence=evidence)
@@ -108,6 +114,7 @@ def box_grasps(
     if deeper and lowest > depths[0]:
         depths.append(min(depths[0] + parameters.deeper_m, lowest))
     halves, leaning = estimate.half_extents_m.tolist(), height * float(np.tan(lean_rad))
+    turning = float(np.sin(parameters.error_sigmas * estimate.yaw_sigma_rad))
     found: list[Grasp] = []
     refused: list[GraspRejected] = []
     for deep, below in enumerate(depths):
@@ -117,7 +124,9 @@ def box_grasps(
             sign = 1 if quarter < 2 else -1
             yaw = float(np.arctan2(rotation[1, axis] * sign, rotation[0, axis] * sign))
             label = _NAMES[quarter] + ("_deeper" if deep else "")
-            face = _Face(label=label, quarter=quarter, yaw_rad=yaw, half_m=(halves[axis], halves[other]))
+            face = _Face(
+                label=label, quarter=quarter, yaw_rad=yaw, half_m=halves[axis], turned_m=halves[other] * turning
+            )
             grasp = _grasp(face, height, below, room, leaning, estimate, parameters)
             if isinstance(grasp, Grasp):
                 found.append(grasp)
@@ -151,8 +160,9 @@ class _Face:
     label: str
     quarter: int
     yaw_rad: float
-    # Half the width between the jaws, and half of what turns into their way if the heading is wrong.
-    half_m: tuple[float, float]
+    # Half the width between the jaws, and how much more turns into their way if the heading is wrong.
+    half_m: float
+    turned_m: float
 
 
 def _grasp(
@@ -165,8 +175,7 @@ def _grasp(
     parameters: JawParameters,
 ) -> Grasp | GraspRejected:
     error_m = parameters.error_sigmas * estimate.position_sigma_m
-    turned_m = face.half_m[1] * float(np.sin(parameters.error_sigmas * estimate.yaw_sigma_rad))
-    half = face.half_m[0] + turned_m
+    half = face.half_m + face.turned_m
     fixed = parameters.fixed_clearance_m + error_m + leaning_m
     gap = 2 * half + fixed + parameters.moving_clearance_m + error_m + leaning_m
     if room.most_m < gap:
@@ -177,11 +186,11 @@ def _grasp(
         quarter=face.quarter,
         yaw_rad=face.yaw_rad,
         tool_m=(TIP_M - below_m, 0.0, FIXED_FACE_M + fixed + half),
-        width_m=2 * face.half_m[0],
+        width_m=2 * face.half_m,
         open_rad=room.least_rad(gap),
         standoff_m=height_m + below_m + parameters.standoff_m,
-        seat_m=fixed + error_m + turned_m + 0.001,
-        touch_rad=room.least_rad(2 * face.half_m[0]),
+        seat_m=fixed + error_m + face.turned_m + 0.001,
+        touch_rad=room.least_rad(2 * face.half_m),
     )
 
 
@@ -201,9 +210,9 @@ def ball_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | 
         return GraspRejected(label="any", stage="open", check="jaw_width", evidence=evidence)
     return [
         Grasp(
-            label=f"heading_{round(np.degrees(yaw)):d}",
+            label=label,
             quarter=index,
-            yaw_rad=float(yaw),
+            yaw_rad=yaw_rad,
             tool_m=(along, 0.0, across),
             width_m=2 * radius,
             open_rad=open_rad,
@@ -212,7 +221,7 @@ def ball_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | 
             touch_rad=touch,
             round=True,
         )
-        for index, yaw in enumerate(np.linspace(-np.pi, np.pi, BALL_HEADINGS, endpoint=False))
+        for index, (label, yaw_rad) in enumerate(_HEADINGS)
     ]
 
 

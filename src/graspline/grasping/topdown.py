@@ -7,7 +7,8 @@ certified is exactly what is played.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, b
 from graspline.grasping.straight import Line, Lines, ReachParameters, leans_rad
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, Targets, forward
 from graspline.motion.joint_moves import join, joint_move
-from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.motion.path import Command, Path, at_rest, check_path, seal_kept
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
@@ -246,6 +247,7 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
     if isinstance(paths, GraspRejected):
         return paths
     descend, seat, lift, _ = paths
+    yield _Ways(robot=robot, paths=(descend, seat, lift))
     speed = np.full(len(robot.joints), reach.travel_speed)
     ready, posture = descend.positions[0], None
     if query.posture_apart:
@@ -288,6 +290,21 @@ def _approach(query: _Query, grasp: Grasp, ready: Array, speed: Array) -> Path |
     for target in (there, ready):
         around = join(around, joint_move(robot, at_rest(around.end), target, speed=speed))
     return around if _check(query, grasp, "approach", around) is None else refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ways:
+    """Paths that are about to be checked, so that those of many planners can be held against limits at once."""
+
+    robot: Robot
+    paths: tuple[Path, ...]
+
+    @classmethod
+    def answered(cls, asked: Sequence[_Ways]) -> list[None]:
+        """Nothing: what keeps the limits is sealed, and what does not is refused in its turn."""
+        for robot, ways in itertools.groupby(asked, key=lambda each: each.robot):
+            seal_kept([path for each in ways for path in each.paths], robot)
+        return [None] * len(asked)
 
 
 def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> GraspRejected | None:

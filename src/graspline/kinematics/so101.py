@@ -122,7 +122,9 @@ def solve(
     sin_pitch, cos_pitch = np.sin(pitch), np.cos(pitch)
     # In the plane seen from above, points and headings are complex numbers. Headings are (ways, N): facing the target,
     # and with the back to it. All of them have both axes: one complex number that is spread along a new axis numpy
-    # multiplies by other instructions, and a single target would not get the last bits it gets among others.
+    # multiplies by other instructions, and a single target would not get the last bits it gets among others. Nor would
+    # it where factors have no name: of many targets, numpy lets a product take the place of such a factor, and swaps
+    # the two.
     ways = 2 if backwards else 1
     target = np.empty((1, count), np.complex128)
     target.real, target.imag = position[:, 0] - PAN_X_M, position[:, 1]
@@ -130,13 +132,14 @@ def solve(
     across = (opening + 1j * lateral)[None] if tool.ndim > 1 else complex(opening, lateral)
     if yaw_rad is None:
         heading = _free_heading(target[0], lateral)[:ways]
-        roll = np.broadcast_to(_ALIGNED, (ways, count))
+        turned_back, roll = np.conj(heading), np.broadcast_to(_ALIGNED, (ways, count))
     else:
         yaw = np.exp(1j * _rows(yaw_rad, count))[None]
         heading = _coupled_heading(target, across, yaw, pitch, sin_pitch, ways)
-        roll, _ = _roll_of(yaw * np.conj(heading), sin_pitch)
-    ahead = target * np.conj(heading)
-    aside = across * np.conj(roll)
+        turned_back = np.conj(heading)
+        roll, _ = _roll_of(yaw * turned_back, sin_pitch)
+    ahead, rolled_back = target * turned_back, np.conj(roll)
+    aside = across * rolled_back
     reach, offset = GRIPPER_M + along, aside.real
     wrist_r = ahead.real - offset * sin_pitch - (reach * cos_pitch + LIFT_RADIUS_M)
     wrist_z = (position[:, 2] + (reach * sin_pitch - LIFT_HEIGHT_M)) - offset * cos_pitch
@@ -212,9 +215,10 @@ def _coupled_heading(
     if not (some(tilted) if pitch.ndim else tilted):
         return heading
     for _ in range(_NEWTON_STEPS):
-        relative = yaw * np.conj(heading)
-        roll, size = _roll_of(relative, sin_pitch)
-        ahead, aside = target * np.conj(heading), across * np.conj(roll)
+        turned_back = np.conj(heading)
+        roll, size = _roll_of(yaw * turned_back, sin_pitch)
+        rolled_back = np.conj(roll)
+        ahead, aside = target * turned_back, across * rolled_back
         open_by = ahead.imag - aside.imag
         # Each row stops by itself when it is there, so that it gets the same bits in any company.
         unsettled = tilted & (np.abs(open_by) > _CLOSED_M)
@@ -222,7 +226,8 @@ def _coupled_heading(
             break
         slope = aside.real * (sin_pitch / (size * size + _TINY)) - ahead.real
         step = (open_by / (slope + _TINY)).clip(-1.0, 1.0)
-        turned = heading * (1 - 1j * step)
+        turn = 1 - 1j * step
+        turned = heading * turn
         np.copyto(heading, turned / (np.abs(turned) + _TINY), where=unsettled)
     return heading
 

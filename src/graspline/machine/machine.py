@@ -182,8 +182,11 @@ def _drive(
             # Its time was up when the last request ended: nothing new begins.
             reply = dataclasses.replace(last, by=TIMED_OUT)
         else:
-            inner = request if isinstance(request, Within) else Within(request=request)
-            reply = yield Within(request=inner.request, until_s=min(inner.until_s, until_s))
+            if not isinstance(request, Within):
+                request = Within(request=request, until_s=until_s)
+            elif request.until_s > until_s:
+                request = Within(request=request.request, until_s=until_s)
+            reply = yield request
         answer = last = reply
         if reply.time_s >= until_s - 1e-9 and reply.by == "timed_out":
             stage.close()

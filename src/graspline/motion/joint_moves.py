@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ import ruckig
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
-from graspline.motion.path import Command, Path, at_rest
+from graspline.motion.path import Command, Path, at_rest, keeps_range
 from graspline.robots.robot import JointLimits, Robot
 
 Array = NDArray[np.float64]
@@ -28,13 +29,12 @@ _HAIR_RAD = 1e-3
 def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Array = 1.0) -> Path:
     """From any command to rest at `target`; `speed` is the share of each joint's velocity limit, (nu,) or one."""
     limits = robot.limits
-    share = np.broadcast_to(np.asarray(speed, float), target.shape)
     request = _request(robot, start)
     request.target_position = target.tolist()
     request.target_velocity = [0.0] * len(target)
     request.target_acceleration = [0.0] * len(target)
     # A start faster than the slower limit asked for is allowed: it is slowed down from there.
-    velocity = np.maximum(share * limits.velocity * _MARGIN, np.minimum(np.abs(start.velocity), limits.velocity))
+    velocity = np.maximum(speed * limits.velocity * _MARGIN, np.minimum(np.abs(start.velocity), limits.velocity))
     request.max_velocity = velocity.tolist()
     moving = bool(start.velocity.any())
     try:
@@ -43,7 +43,7 @@ def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Ar
         if not moving:
             raise
     else:
-        if not moving or _inside(robot, path):
+        if not moving or keeps_range(path.positions, robot.limits):
             return path
     # Joints that wait for slower ones may swing out beyond a limit they were heading for, and one about to arrive may
     # have no synchronised profile to rounding; from rest they do not.
@@ -63,7 +63,7 @@ def brake(robot: Robot, start: Command) -> Path:
         together = _sample(robot, request, None)
     except WiringError:
         together = None
-    if together is not None and _inside(robot, together):
+    if together is not None and keeps_range(together.positions, robot.limits):
         return together
     # A joint about to reach its limit does not wait for the others; and to rounding they may have no common stop.
     request.synchronization = ruckig.Synchronization.No
@@ -83,8 +83,9 @@ def jaw_move(robot: Robot, start: Command, jaw_rad: float, *, speed_rad_s: float
     only = slice(jaw, jaw + 1)
     begin = Command(position=start.position[only], velocity=start.velocity[only], acceleration=start.acceleration[only])
     alone = joint_move(_jaw_alone(robot), begin, np.array([angle]), speed=share)
-    positions = np.repeat(start.position[None], len(alone.positions), axis=0)
-    velocities = np.zeros_like(positions)
+    positions = np.empty((len(alone.positions), len(start.position)))
+    positions[:] = start.position
+    velocities = np.zeros(positions.shape)
     positions[:, only], velocities[:, only] = alone.positions, alone.velocities
     return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
 
@@ -150,14 +151,14 @@ def _jaw_alone(robot: Robot) -> Robot:
 
 def hold(robot: Robot, start: Command, duration_s: float) -> Path:
     """Stand still for a time, after coming to rest."""
-    stop = brake(robot, start) if np.any(start.velocity) else None
+    stop = brake(robot, start) if start.velocity.any() else None
     at = start.position if stop is None else stop.end
-    ticks = max(1, round(duration_s * robot.control_hz))
-    positions = np.repeat(at[None], ticks + 1, axis=0)
-    still = Path(positions=positions, velocities=np.zeros_like(positions), dt_s=robot.dt_s)
+    positions = np.empty((max(1, round(duration_s * robot.control_hz)) + 1, len(at)))
+    positions[:] = at
+    still = Path(positions=positions, velocities=np.zeros(positions.shape), dt_s=robot.dt_s)
     if stop is not None:
         return join(stop, still)
-    if ((at >= robot.limits.lower) & (at <= robot.limits.upper)).all():
+    if keeps_range(at, robot.limits):
         # All rows are this one.
         still.seal(robot)
     return still
@@ -229,9 +230,12 @@ def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) 
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise WiringError(f"no joint move from {request.current_position} to {target}: {result.name}")
     dt_s, at_time = robot.dt_s, trajectory.at_time
-    ticks = max(1, math.ceil(trajectory.duration / dt_s - 1e-6))
-    rows = np.array([at_time(tick * dt_s)[:2] for tick in range(ticks + 1)])
-    positions, velocities = rows[:, 0].copy(), rows[:, 1].copy()
+    rows = max(1, math.ceil(trajectory.duration / dt_s - 1e-6)) + 1
+    instants = (at_time(row * dt_s) for row in range(rows))
+    # One flat stream of numbers is read in half the time of as many nested lists.
+    numbers = itertools.chain.from_iterable(position + velocity for position, velocity, _ in instants)
+    found = np.fromiter(numbers, float, rows * 2 * joints).reshape(rows, 2, joints)
+    positions, velocities = found[:, 0].copy(), found[:, 1].copy()
     _keep_inside(robot, positions, velocities)
     # The rows the next path starts from are exact: the command it left, and rest at the target.
     positions[0], velocities[0] = request.current_position, request.current_velocity
@@ -241,12 +245,10 @@ def _sample(robot: Robot, request: ruckig.InputParameter, target: Array | None) 
     return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
 
 
-def _inside(robot: Robot, path: Path) -> bool:
-    return bool(((path.positions >= robot.limits.lower) & (path.positions <= robot.limits.upper)).all())
-
-
 def _keep_inside(robot: Robot, positions: Array, velocities: Array) -> None:
     """Hold at the limit what would pass it by a hair."""
+    if keeps_range(positions, robot.limits):
+        return
     inside = np.clip(positions, robot.limits.lower, robot.limits.upper)
     over = positions != inside
     if over.any() and np.abs(positions - inside).max() <= _HAIR_RAD:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,11 +83,18 @@ def controls_of(robot: Robot, positions: Array, velocities: Array) -> Array:
 
     A servo trails its control, which moreover is held for a whole tick: the control leads by both.
     """
-    servo, now = robot.servo, velocities[:-1]
-    controls = positions[:-1] + (servo.lag_s + robot.dt_s / 2) * now
-    if servo.led_by_acceleration:
-        controls += servo.lag_s2(robot.dt_s) / robot.dt_s * (velocities[1:] - now)
+    now, (by_velocity_s, by_change_s) = velocities[:-1], _leads_s(robot)
+    controls = positions[:-1] + by_velocity_s * now
+    if by_change_s is not None:
+        controls += by_change_s * (velocities[1:] - now)
     return controls
+
+
+@functools.cache
+def _leads_s(robot: Robot) -> tuple[Array, Array | None]:
+    """By how much of each joint's velocity controls lead, and of its change within a tick, if by that at all."""
+    servo, dt_s = robot.servo, robot.dt_s
+    return servo.lag_s + dt_s / 2, servo.lag_s2(dt_s) / dt_s if servo.led_by_acceleration else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,22 +111,47 @@ def check_path(path: Path, robot: Robot) -> PathRefused | None:
     """Every sample inside range, velocity and acceleration limits, or what breaks which limit by how much."""
     if path.keeps_limits_of(robot):
         return None
-    limits, positions = robot.limits, path.positions
-    # Written so that what is not a number is outside, too.
-    inside = _all((positions >= limits.lower) & (positions <= limits.upper))
-    steady = inside and keeps_rates(path.velocities, limits, path.dt_s)
-    if not steady or not _all(np.abs(_jumps(path)) <= limits.acceleration * _jump_s2(path)):
+    if not _keeps_limits(path, robot):
         return _refusal(path, robot)
     path.seal(robot)
     return None
+
+
+def seal_kept(paths: Sequence[Path], robot: Robot) -> None:
+    """Check paths of one robot all at once and seal those that keep its limits, as `check_path` does one by one."""
+    whole = Path(
+        positions=np.concatenate([path.positions for path in paths]),
+        velocities=np.concatenate([path.velocities for path in paths]),
+        dt_s=robot.dt_s,
+    )
+    ends = list(itertools.accumulate(len(path.positions) for path in paths))
+    alike = all(path.dt_s == robot.dt_s for path in paths)
+    if alike and _keeps_limits(whole, robot, seams=[end - 1 for end in ends[:-1]]):
+        for path in paths:
+            path.seal(robot)
+    else:
+        for path in paths:
+            check_path(path, robot)
+
+
+def _keeps_limits(path: Path, robot: Robot, seams: Sequence[int] = ()) -> bool:
+    """Whether it keeps every limit; a step from one of the `seams` to the row behind it is none."""
+    limits, velocities = robot.limits, path.velocities
+    fast = limits.velocity * (1 + SLACK)
+    if not keeps_range(path.positions, limits) or not _all(np.abs(velocities) <= fast):
+        return False
+    changes, jumps = velocities[1:] - velocities[:-1], _jumps(path)
+    if seams:
+        changes[seams] = jumps[seams] = 0.0
+    hard = limits.acceleration * (path.dt_s * (1 + SLACK))
+    return _all(np.abs(changes) <= hard) and _all(np.abs(jumps) <= limits.acceleration * _jump_s2(path))
 
 
 def check_corners(path: Path, robot: Robot) -> PathRefused | None:
     """Every sample inside range and every step inside velocity limits; how corners are taken is left to the servos."""
     limits, positions = robot.limits, path.positions
     speeds = np.abs(positions[1:] - positions[:-1]) / path.dt_s
-    inside = _all((positions >= limits.lower) & (positions <= limits.upper))
-    if inside and _all(speeds <= limits.velocity * (1 + SLACK)):
+    if keeps_range(positions, limits) and _all(speeds <= limits.velocity * (1 + SLACK)):
         return None
     return PathRefused(evidence=failures(_range_and_speed(positions, speeds.max(axis=0), robot)))
 
@@ -168,6 +203,11 @@ def _refusal(path: Path, robot: Robot) -> PathRefused:
             tuple(at_most(f"{name} jump", jump[i], bounds[i], "rad") for i, name in enumerate(robot.joints))
         )
     return PathRefused(evidence=broken)
+
+
+def keeps_range(positions: Array, limits: JointLimits) -> bool:
+    """Whether all positions, (…, nu), are inside the joints' range; what is not a number is not."""
+    return _all((positions >= limits.lower) & (positions <= limits.upper))
 
 
 def keeps_rates(velocities: Array, limits: JointLimits, dt_s: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import mujoco
@@ -85,6 +85,8 @@ class Scene:
     furniture: tuple[str, ...] = ()
     # Bodies with a free joint of the same name that are seen and never touched.
     people: tuple[str, ...] = ()
+    # Asking the model for a name takes longer than using what it answers.
+    _addresses: dict[str, int] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def object_names(self) -> tuple[str, ...]:
@@ -127,7 +129,9 @@ class Scene:
         return tuple(self.model.geom(index).name for index in mine)
 
     def joint_address(self, name: str) -> int:
-        return int(self.model.joint(name).qposadr[0])
+        if name not in self._addresses:
+            self._addresses[name] = int(self.model.joint(name).qposadr[0])
+        return self._addresses[name]
 
     def start(self, poses: dict[str, tuple[Array, Array]]) -> Array:
         """A full `qpos`: the robot at home and every object and place at its pose (position, quaternion)."""

@@ -53,32 +53,31 @@ def transpose(matrix: Array) -> Array:
 
 def matrix_from_quaternion(quaternion: Array) -> Array:
     """Unit quaternions `(..., 4)`, w first, to matrices `(..., 3, 3)`."""
-    w, x, y, z = np.moveaxis(np.asarray(quaternion, float), -1, 0)
-    return _stack(
+    q = np.asarray(quaternion, float)
+    # Of one quaternion plain numbers: the same bits at a fraction of the time.
+    w, x, y, z = q.tolist() if q.ndim == 1 else (q[..., 0], q[..., 1], q[..., 2], q[..., 3])
+    entries = (
         1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
         2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
         2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y),
     )  # fmt: skip
+    return np.array(entries).reshape(3, 3) if q.ndim == 1 else _stack(*entries)
 
 
 def quaternion_from_matrix(matrix: Array) -> Array:
     """Matrices to unit quaternions with w ≥ 0, from the largest of the four components for accuracy everywhere."""
     m = np.asarray(matrix, float)
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
-    squares = np.stack([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz], axis=-1)
+    squares = (1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz)
     a, b, c = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     d, e, f = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
-    rows = np.stack(
-        [
-            np.stack([squares[..., 0], a, b, c], axis=-1),
-            np.stack([a, squares[..., 1], d, e], axis=-1),
-            np.stack([b, d, squares[..., 2], f], axis=-1),
-            np.stack([c, e, f, squares[..., 3]], axis=-1),
-        ],
-        axis=-2,
-    )
-    best = np.argmax(squares, axis=-1)
-    quaternion = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
+    rows = ((squares[0], a, b, c), (a, squares[1], d, e), (b, d, squares[2], f), (c, e, f, squares[3]))
+    if m.ndim == 2:
+        quaternion = np.array(rows[int(np.argmax(squares))])
+    else:
+        best = np.argmax(np.stack(squares, axis=-1), axis=-1)
+        stacked = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+        quaternion = np.take_along_axis(stacked, best[..., None, None], axis=-2)[..., 0, :]
     quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
     return np.where(quaternion[..., :1] < 0, -quaternion, quaternion)
 

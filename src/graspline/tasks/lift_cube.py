@@ -127,8 +127,8 @@ def raised_in_hand(
     `error_m` is the error of one witness: limits on height and place are tightened by the error of their mean. A speed
     cannot be judged more finely than it can be seen, so its limit is widened by the error of the fitted speed.
     """
-    objects = np.stack([each.object_m for each in window])
-    tools = np.stack([each.tool_m for each in window])
+    objects = np.array([each.object_m for each in window])
+    tools = np.array([each.tool_m for each in window])
     mean_error_m = 2 * error_m / np.sqrt(len(window))
     apart = (objects - tools).mean(axis=0)
     speed, speed_error = _speed(window, objects, error_m)
@@ -165,7 +165,7 @@ def verify(
         tool = pads_middle_m(robot, reply)
         window.append(Witness(object_m=seen.position_m, speed_m_s=np.nan, tool_m=tool, time_s=reply.time_s))
     evidence = raised_in_hand(tuple(window), float(estimate.position_m[2]), goal, error_m)
-    objects = np.stack([each.object_m for each in window])
+    objects = np.array([each.object_m for each in window])
     evidence = (*evidence, speed_now(_times(tuple(window)), objects, goal.speed_m_s, error_m))
     return Outcome("verified" if passes(evidence) else "refuted", evidence, about=target)
 
@@ -339,6 +339,8 @@ def _draw_blocks(
     parameters: LiftCube, cube: Estimate, plan: GraspPlan, count: int, random: np.random.Generator
 ) -> dict[str, Lying] | None:
     """Blocks beside the cube, none of them where the certified plan passes; None if there is no room for them."""
+    if not count:
+        return {}
     world = collision_world(CLEARANCE_M, parameters.randomize.distractors.pool)
     parts = (plan.approach, plan.descend, plan.seat, plan.lift)
     samples = np.concatenate([world.samples(path.positions) for path in parts])
