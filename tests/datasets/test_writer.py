@@ -39,7 +39,7 @@ def writing(root: Path, settings: DatasetSettings = SETTINGS) -> AbstractContext
 
 
 def commit(writer: Writer, drawn: Drawn) -> None:
-    writer.commit(drawn.recording, drawn.values, drawn.films)
+    writer.commit(drawn)
 
 
 def commits(root: Path, drawn: Drawn, count: int) -> None:
@@ -158,7 +158,7 @@ def test_going_on_continues_every_count(dataset: Path, drawn: Drawn) -> None:
     frames = Dataset.open(dataset).info["total_frames"]
     with writing(dataset) as writer:
         assert (writer.committed, writer.next_seed, writer.frames) == (EPISODES, EPISODES, frames)
-        row = writer.commit(drawn.recording, drawn.values, drawn.films)
+        row = writer.commit(drawn)
     assert (row["episode_index"], row["episode_id"], row["dataset_from_index"]) == (3, 3, frames)
     assert Dataset.open(dataset).info["total_frames"] == row["dataset_to_index"]
 
@@ -167,7 +167,7 @@ def test_the_next_files_come_after_the_last_of_any_kind(dataset: Path, drawn: Dr
     rows = Dataset.open(dataset).rows
     row = {**rows[-1], f"videos/{KEY}/file_index": 7}
     writer = Writer(dataset, SETTINGS, "lift it", (*rows[:-1], row))
-    found = writer.commit(drawn.recording, drawn.values, drawn.films)
+    found = writer.commit(drawn)
     assert (found["data/file_index"], found["meta/episodes/file_index"], found[f"videos/{KEY}/file_index"]) == (8, 8, 8)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, Self
@@ -82,25 +82,62 @@ class OneByOne:
         self.renderer.close()
 
 
-def film(recording: Recording, settings: DatasetSettings, scene: Scene, view: View, artist: Artist) -> Film:
-    """Draw and encode every frame. Frames never wait: each is encoded before the next is drawn."""
-    counted, buffer = PictureStats(), io.BytesIO()
-    frames, drawing_s, asked = 0, 0.0, seconds()
-    with av.open(buffer, "w", format="mp4") as file:
-        stream = file.add_stream("libx264", rate=settings.fps, options=ENCODER)
-        stream.width, stream.height, stream.pix_fmt = view.width, view.height, "yuv420p"
+class Encoder(Protocol):
+    """Makes a file of pictures."""
+
+    def add(self, rgb: Pixels) -> None: ...
+
+    def finish(self) -> bytes:
+        """The file; nothing can be added any more."""
+        ...
+
+
+class Mp4:
+    """The encoder of every dataset: H.264, one picture after the other."""
+
+    def __init__(self, view: View, fps: int) -> None:
+        self._buffer, self._fps, self._frames = io.BytesIO(), fps, 0
+        self._file = av.open(self._buffer, "w", format="mp4")
+        self._stream = self._file.add_stream("libx264", rate=fps, options=ENCODER)
+        self._stream.width, self._stream.height, self._stream.pix_fmt = view.width, view.height, "yuv420p"
         # Workers run side by side; more threads than cores only get in each other's way.
-        stream.codec_context.thread_count = 1
-        for rgb in _pictures(recording, settings, scene, view, artist):
-            drawing_s += seconds() - asked
-            counted.add(rgb)
-            frame = av.VideoFrame.from_ndarray(rgb, format="rgb24")
-            frame.pts, frame.time_base = frames, Fraction(1, settings.fps)
-            file.mux(stream.encode(frame))
-            frames += 1
-            asked = seconds()
-        file.mux(stream.encode())
-    return Film(mp4=buffer.getvalue(), frames=frames, stats=counted.stats(), drawing_s=drawing_s)
+        self._stream.codec_context.thread_count = 1
+
+    def add(self, rgb: Pixels) -> None:
+        # Not copied: what the encoder keeps is the picture in its own colours.
+        frame = av.VideoFrame.from_numpy_buffer(np.ascontiguousarray(rgb), format="rgb24")
+        frame.pts, frame.time_base = self._frames, Fraction(1, self._fps)
+        self._file.mux(self._stream.encode(frame))
+        self._frames += 1
+
+    def finish(self) -> bytes:
+        self._file.mux(self._stream.encode())
+        self._file.close()
+        return self._buffer.getvalue()
+
+
+# An encoder for pictures of this view, so many a second.
+OpenEncoder = Callable[[View, int], Encoder]
+
+
+def film(
+    recording: Recording,
+    settings: DatasetSettings,
+    scene: Scene,
+    view: View,
+    artist: Artist,
+    open_encoder: OpenEncoder = Mp4,
+) -> Film:
+    """Draw and encode every frame. Frames never wait: each is encoded before the next is drawn."""
+    counted, encoder = PictureStats(), open_encoder(view, settings.fps)
+    frames, drawing_s, asked = 0, 0.0, seconds()
+    for rgb in _pictures(recording, settings, scene, view, artist):
+        drawing_s += seconds() - asked
+        counted.add(rgb)
+        encoder.add(rgb)
+        frames += 1
+        asked = seconds()
+    return Film(mp4=encoder.finish(), frames=frames, stats=counted.stats(), drawing_s=drawing_s)
 
 
 def open_view(scene: Scene, settings: DatasetSettings, view: View) -> OneByOne:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from graspline.datasets.pool import Pool
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, Row
 from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.work import Attempts, Drawing, Drawn
-from graspline.datasets.writer import Writer, open_writer
+from graspline.datasets.writer import open_writer
 from graspline.errors import EnvironmentProblem
 from graspline.stopwatch import seconds
 
@@ -46,6 +47,18 @@ class Tally:
     took_s: dict[str, float] = field(default_factory=dict)
 
 
+class Keeper(Protocol):
+    """Takes episodes one after the other; a dataset's writer does."""
+
+    committed: int
+    disk_bytes: int
+
+    @property
+    def next_seed(self) -> int: ...
+
+    def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row: ...
+
+
 def generate(
     root: Path,
     settings: DatasetSettings,
@@ -57,29 +70,41 @@ def generate(
     """Bring the dataset to `wanted` episodes, from wherever it stands. Any exception leaves what is committed whole."""
     task, _ = settings.found_task()
     with open_writer(root, settings, task.sentence) as writer:
-        done = writer.committed
-        tally = Tally(wanted=wanted, committed=done, began_with=done, disk_bytes=writer.disk_bytes)
-        if writer.committed < wanted:
-            with pool:
-                _Making(writer, settings, wanted, pool, tally, on_commit).run()
-        return tally
+        return fill(writer, settings, wanted, pool, on_commit=on_commit)
+
+
+def fill(
+    keeper: Keeper,
+    settings: DatasetSettings,
+    wanted: int,
+    pool: Pool,
+    *,
+    on_commit: Callable[[Tally, Row], object] = lambda tally, row: None,
+) -> Tally:
+    """Make episodes until the keeper has as many as are wanted."""
+    done = keeper.committed
+    tally = Tally(wanted=wanted, committed=done, began_with=done, disk_bytes=keeper.disk_bytes)
+    if done < wanted:
+        with pool:
+            _Making(keeper, settings, wanted, pool, tally, on_commit).run()
+    return tally
 
 
 class _Making:
     def __init__(
         self,
-        writer: Writer,
+        keeper: Keeper,
         settings: DatasetSettings,
         wanted: int,
         pool: Pool,
         tally: Tally,
         on_commit: Callable[[Tally, Row], object],
     ) -> None:
-        self._writer, self._settings, self._wanted, self._pool = writer, settings, wanted, pool
+        self._keeper, self._settings, self._wanted, self._pool = keeper, settings, wanted, pool
         self._tally, self._on_commit = tally, on_commit
         self._tickets = itertools.count()
         # Seeds from one on are not being played yet, from the other on not taken; what came back waits for its turn.
-        self._next_seed = self._next_taken = writer.next_seed
+        self._next_seed = self._next_taken = keeper.next_seed
         self._judged: dict[int, Recording | Rejected] = {}
         # Kept, in order, with the attempts that were rejected before each; waiting to be drawn.
         self._kept: deque[tuple[Recording, list[Rejected]]] = deque()
@@ -92,7 +117,7 @@ class _Making:
         self._failed: set[int] = set()
 
     def run(self) -> None:
-        while self._writer.committed < self._wanted:
+        while self._keeper.committed < self._wanted:
             self._hand_out()
             for filled in self._pool.results(hungry=len(self._kept) < _MOST_KEPT * self._pool.size):
                 if filled.ticket in self._rejected_before:
@@ -120,7 +145,7 @@ class _Making:
     @property
     def _left(self) -> int:
         """Episodes that are not committed yet."""
-        return self._wanted - self._writer.committed
+        return self._wanted - self._keeper.committed
 
     def _attempts_needed(self) -> int:
         """How many to play next, together."""
@@ -164,10 +189,10 @@ class _Making:
                 self._not_certified(drawn, before)
                 continue
             began = seconds()
-            row = self._writer.commit(drawn.recording, drawn.values, drawn.films, before)
+            row = self._keeper.commit(drawn, before)
             for name, took_s in {**drawn.took_s, "commit": seconds() - began}.items():
                 self._tally.took_s[name] = self._tally.took_s.get(name, 0.0) + took_s
-            self._tally.committed, self._tally.disk_bytes = self._writer.committed, self._writer.disk_bytes
+            self._tally.committed, self._tally.disk_bytes = self._keeper.committed, self._keeper.disk_bytes
             self._on_commit(self._tally, row)
 
     def _not_certified(self, rejected: Rejected, before: list[Rejected]) -> None:

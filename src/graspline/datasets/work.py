@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.datasets.films import Artist, Film, OneByOne, film, open_view
+from graspline.datasets.films import Artist, Film, Mp4, OneByOne, OpenEncoder, film, open_view
 from graspline.datasets.frames import frame_values
 from graspline.datasets.recording import Recording, recording_of
 from graspline.datasets.rows import Rejected, rejected_of
@@ -77,8 +77,8 @@ class Drawn:
 Order = Attempts | Drawing
 
 
-def do(order: Order) -> list[Recording | Rejected] | Drawn | Rejected:
-    """Fill one order."""
+def do(order: Order, open_encoder: OpenEncoder = Mp4) -> list[Recording | Rejected] | Drawn | Rejected:
+    """Fill one order; pictures are encoded by an encoder of this kind."""
     if isinstance(order, Attempts):
         return attempt(order)
     began = seconds()
@@ -86,7 +86,7 @@ def do(order: Order) -> list[Recording | Rejected] | Drawn | Rejected:
     if isinstance(recording, Rejected):
         return recording
     certify_s = seconds() - began
-    drawn = draw(replace(order, recording=recording))
+    drawn = draw(replace(order, recording=recording), open_encoder)
     return replace(drawn, took_s={"certify": certify_s, **drawn.took_s})
 
 
@@ -113,13 +113,13 @@ def is_kept(recording: Recording, settings: DatasetSettings) -> bool:
     return settings.keep == "all" and whole and recording.verdict not in ("crashed", HUNG, INTERRUPTED)
 
 
-def draw(order: Drawing) -> Drawn:
+def draw(order: Drawing, open_encoder: OpenEncoder = Mp4) -> Drawn:
     """Pictures and rows of one episode."""
     settings, recording = order.settings, order.recording
     scene, machine = _scene_and_machine(settings)
     films, began = dict[str, Film](), seconds()
     for view in settings.views:
-        films[view.key] = film(recording, settings, scene, view, _artist(settings, view))
+        films[view.key] = film(recording, settings, scene, view, _artist(settings, view), open_encoder)
     filmed = seconds()
     values = frame_values(recording, settings, scene, machine)
     draw_s = sum(each.drawing_s for each in films.values())

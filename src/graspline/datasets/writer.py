@@ -7,13 +7,11 @@ The order of an episode's files makes the commit: videos, log, data, its row, st
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from graspline.datasets.card import card_of
 from graspline.datasets.files import (
@@ -28,11 +26,10 @@ from graspline.datasets.files import (
     write,
     write_all,
 )
-from graspline.datasets.films import Film
 from graspline.datasets.frames import columns_of, table_of
 from graspline.datasets.index import INFO, info_of
 from graspline.datasets.leftovers import Next, leftovers_in, next_after
-from graspline.datasets.recording import Recording, pack
+from graspline.datasets.recording import pack
 from graspline.datasets.rows import (
     Rejected,
     Row,
@@ -48,6 +45,7 @@ from graspline.datasets.settings import DatasetSettings, differences
 from graspline.datasets.stats import all_merged, stats_bytes, stats_of
 from graspline.datasets.store import CARD, FORMAT, OURS, STATS, TASKS, Dataset, deleted_in, origin_in, rows_in
 from graspline.datasets.tables import numbers_in
+from graspline.datasets.work import Drawn
 from graspline.errors import EnvironmentProblem, InputError
 
 
@@ -69,14 +67,9 @@ class Writer:
         """No seed before it needs to be played."""
         return self._next.seed
 
-    def commit(
-        self,
-        recording: Recording,
-        values: Mapping[str, NDArray[Any]],
-        films: Mapping[str, Film],
-        rejected: Sequence[Rejected] = (),
-    ) -> Row:
+    def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
         """Add one episode: after this returns it is in the dataset, and before it nothing of it is."""
+        recording, values, films = drawn.recording, drawn.values, drawn.films
         length = len(values["timestamp"])
         table = table_of(values, self._scene, self.committed, self.frames)
         stats = {
