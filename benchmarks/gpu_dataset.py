@@ -64,6 +64,9 @@ class Counter:
         self.committed += 1
         return {"length": len(drawn.values["timestamp"])}
 
+    def place(self, before: Sequence[int] = (), rejected: Sequence[Rejected] = ()) -> None:
+        """Nowhere."""
+
 
 class Commits:
     """When each episode was there, and how many frames it has."""

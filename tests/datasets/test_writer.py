@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import shutil
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import graspline.datasets.files
-from graspline.datasets.files import SCRATCH, half_file
-from graspline.datasets.index import INFO
+from graspline.datasets.files import SCRATCH, half_file, json_bytes
+from graspline.datasets.index import INFO, IndexFile, info_of
+from graspline.datasets.laying import lay_out
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, video_file
 from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.stats import NAMES
@@ -152,6 +154,33 @@ def test_a_writer_clears_up_after_one_that_was_killed(dataset: Path) -> None:
     with writing(dataset):
         pass
     assert tree(dataset) == whole
+
+
+@pytest.mark.parametrize("before", [[], [7], [7, 8]])
+def test_an_episode_is_the_same_whoever_laid_it_out_and_for_whatever_place(
+    before: list[int], tmp_path: Path, drawn: Drawn
+) -> None:
+    commits(tmp_path / "here", drawn, 2)
+    with writing(tmp_path / "there") as writer:
+        writer.commit(drawn)
+        task, parameters = SETTINGS.found_task()
+        place, scene = writer.place(before), task.scene(parameters)
+        laid_out = lay_out(drawn.recording, drawn.values, drawn.films, SETTINGS, scene, place)
+        writer.commit(dataclasses.replace(drawn, laid_out=laid_out))
+    assert tree(tmp_path / "there") == tree(tmp_path / "here")
+
+
+def test_places_follow_each_other(tmp_path: Path, drawn: Drawn) -> None:
+    with writing(tmp_path) as writer:
+        foreseen = writer.place([len(drawn.values["timestamp"])])
+        writer.commit(drawn)
+        assert writer.place() == foreseen
+
+
+def test_the_index_of_a_growing_dataset_is_written_as_any_other() -> None:
+    task, parameters = SETTINGS.found_task()
+    scene = task.scene(parameters)
+    assert IndexFile(SETTINGS, scene).of(12, 345) == json_bytes(info_of(SETTINGS, scene, 12, 345))
 
 
 def test_going_on_continues_every_count(dataset: Path, drawn: Drawn) -> None:

@@ -160,10 +160,8 @@ def test_a_picture_does_not_depend_on_those_drawn_with_it(cubes: WarpRenderer) -
 
 def test_a_batch_may_be_begun_before_the_last_ones_pictures_are_looked_at(cubes: WarpRenderer) -> None:
     states = [random_state(seed) for seed in range(3)]
-    qpos, (rows, which) = (
-        np.stack([state for state, _ in states]),
-        Looks(cube_table()).rows([each for _, each in states]),
-    )
+    qpos, variations = np.stack([state for state, _ in states]), [variation for _, variation in states]
+    rows, which = Looks(cube_table()).rows(variations)
     one = cubes.begin_looks(qpos, rows[which], "front")
     other = cubes.begin_looks(qpos[:2], rows[which[:2]], "wrist")
     found = one().copy(), other().copy()

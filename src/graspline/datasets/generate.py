@@ -1,8 +1,8 @@
 """Making a dataset: who does which episode is decided here, for one worker and for many machines alike.
 
 Attempts are judged and episodes numbered in the order of their seeds, so the dataset does not depend on who was
-faster. Only as many episodes are drawn at once as there are workers, and each is committed before one further ahead is
-begun: a kill costs what was being drawn, and no frame waits in memory for a slow disk.
+faster. Each worker draws one episode at a time, as many as there are workers may be drawn and wait for one before them,
+and none further ahead is begun: a kill costs no more than these, and no frame waits in memory for a slow disk.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from graspline.datasets.frames import timeline_of
+from graspline.datasets.laying import Place
 from graspline.datasets.pool import Pool
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, Row
@@ -25,6 +27,8 @@ from graspline.stopwatch import seconds
 
 # Recordings for each worker that may wait to be drawn before more are taken from who plays them.
 _MOST_KEPT = 64
+# Episodes for each worker that are being drawn, or are drawn and wait for one before them; else a long one stopped all.
+_MOST_DRAWN = 2
 # After so many attempts without a single episode something is wrong with the settings, not with luck.
 _MOST_FRUITLESS = 1000
 
@@ -57,6 +61,10 @@ class Keeper(Protocol):
     def next_seed(self) -> int: ...
 
     def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row: ...
+
+    def place(self, before: Sequence[int] = (), rejected: Sequence[Rejected] = ()) -> Place | None:
+        """Where an episode goes that comes after others of so many frames, for whoever lays out its files."""
+        ...
 
 
 def generate(
@@ -102,6 +110,8 @@ class _Making:
     ) -> None:
         self._keeper, self._settings, self._wanted, self._pool = keeper, settings, wanted, pool
         self._tally, self._on_commit = tally, on_commit
+        task, parameters = settings.found_task()
+        self._control_hz = task.scene(parameters).robot.control_hz
         self._tickets = itertools.count()
         # Seeds from one on are not being played yet, from the other on not taken; what came back waits for its turn.
         self._next_seed = self._next_taken = keeper.next_seed
@@ -113,6 +123,7 @@ class _Making:
         self._drawing: deque[int] = deque()
         self._rejected_before: dict[int, list[Rejected]] = {}
         self._drawn: dict[int, Drawn | Rejected] = {}
+        self._frames: dict[int, int] = {}
         # Those whose episodes are failures that are kept.
         self._failed: set[int] = set()
 
@@ -125,18 +136,22 @@ class _Making:
                 else:
                     self._judged.update((each.seed, each) for each in filled.result)
             self._sort()
+            # First: who has just become free should not wait for the disk.
+            self._hand_out()
             self._commit()
 
     def _hand_out(self) -> None:
         """Draw what is kept, the oldest first; with hands left, play further attempts if more are needed."""
-        while self._pool.free and self._kept and len(self._drawing) < min(self._pool.size, self._left):
+        while self._pool.free and self._kept and len(self._drawing) < min(_MOST_DRAWN * self._pool.size, self._left):
             recording, rejected = self._kept.popleft()
             ticket = next(self._tickets)
+            place = self._keeper.place([self._frames[each] for each in self._drawing], rejected)
             self._drawing.append(ticket)
             self._rejected_before[ticket] = rejected
+            self._frames[ticket] = len(timeline_of(recording.log.ticks, self._control_hz, self._settings.fps))
             if not recording.succeeded:
                 self._failed.add(ticket)
-            self._pool.submit(ticket, Drawing(settings=self._settings, recording=recording))
+            self._pool.submit(ticket, Drawing(settings=self._settings, recording=recording, place=place))
         while (count := self._attempts_needed()) > 0:
             seeds = tuple(range(self._next_seed, self._next_seed + count))
             self._next_seed += count
@@ -184,6 +199,7 @@ class _Making:
         while self._drawing and self._drawing[0] in self._drawn:
             ticket = self._drawing.popleft()
             drawn, before = self._drawn.pop(ticket), self._rejected_before.pop(ticket)
+            del self._frames[ticket]
             if isinstance(drawn, Rejected):
                 self._tally.failures_kept -= ticket in self._failed
                 self._not_certified(drawn, before)
