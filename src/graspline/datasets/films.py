@@ -109,7 +109,8 @@ class Mp4:
         self._stream.codec_context.thread_count = 1
 
     def add(self, rgb: Pixels) -> None:
-        frame = av.VideoFrame.from_numpy_buffer(in_video_colours(rgb), format="yuv420p")
+        # A copy: PyAV takes planes that are not copied to be of heights that four divides.
+        frame = av.VideoFrame.from_ndarray(in_video_colours(rgb), format="yuv420p")
         frame.pts, frame.time_base = self._frames, Fraction(1, self._fps)
         self._file.mux(self._stream.encode(frame))
         self._frames += 1
@@ -127,7 +128,7 @@ def in_video_colours(rgb: Pixels) -> Pixels:
     because it looks for colours beside those four pixels too.
     """
     height, width, _ = rgb.shape
-    planes = cv2.cvtColor(rgb, cv2.COLOR_RGB2YUV_I420)
+    planes: Pixels = np.asarray(cv2.cvtColor(rgb, cv2.COLOR_RGB2YUV_I420), np.uint8)
     quarter = cv2.resize(rgb, (width // 2, height // 2), interpolation=cv2.INTER_AREA)
     colours = cv2.LUT(cv2.cvtColor(quarter, cv2.COLOR_RGB2YCrCb), _FULL_TO_VIDEO)
     blue, red = planes[height:].reshape(2, height // 2, width // 2)

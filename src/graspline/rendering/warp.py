@@ -106,7 +106,8 @@ class WarpRenderer:
         def pictures() -> Pixels:
             if drawn is not None:
                 warp.synchronize_event(drawn)
-            return got.numpy()[:count].reshape(count, self.height, self.width, 3)
+            found: Pixels = got.numpy()
+            return found[:count].reshape(count, self.height, self.width, 3)
 
         return pictures
 
