@@ -106,7 +106,7 @@ class WarpRenderer:
         def pictures() -> Pixels:
             if drawn is not None:
                 warp.synchronize_event(drawn)
-            found: Pixels = got.numpy()
+            found: Any = got.numpy()
             return found[:count].reshape(count, self.height, self.width, 3)
 
         return pictures
