@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graspline.datasets.films import Film, film, number_on, numbered, open_view
+from graspline.datasets.films import Film, Mp4, film, in_video_colours, number_on, numbered, open_view
 from graspline.datasets.frames import timeline_of
 from graspline.datasets.recording import Recording
 from graspline.datasets.settings import DatasetSettings
 from graspline.engine.events import Blind, See
+from graspline.episodes.views import View
 from graspline.scenes.cube_table import cube_table
 
 from .conftest import cube_settings
@@ -90,3 +91,29 @@ def test_statistics_are_of_the_pictures_that_were_filmed(played: Recording) -> N
     assert made.stats.count == made.frames
     np.testing.assert_allclose(made.stats.mean, pixels.mean(axis=0), atol=0.03)
     np.testing.assert_allclose(made.stats.std, pixels.std(axis=0), atol=0.03)
+
+
+def test_colours_of_a_video_are_those_that_libav_takes_them_for() -> None:
+    random = np.random.default_rng(4)
+    # In squares of two by two pixels nothing is lost but by rounding.
+    rgb = np.repeat(np.repeat(random.integers(0, 256, (24, 32, 3), dtype=np.uint8), 2, axis=0), 2, axis=1)
+    frame = av.VideoFrame.from_ndarray(in_video_colours(rgb), format="yuv420p")
+    theirs = av.VideoFrame.from_ndarray(rgb, format="rgb24").reformat(format="yuv420p").to_ndarray()
+    # Brightness is the same to one step; where neighbours differ so much libav mixes their colours.
+    assert np.abs(frame.to_ndarray()[:48].astype(int) - theirs[:48]).max() <= 1
+    plain = np.full((48, 64, 3), (200, 30, 90), np.uint8)
+    ours, whole = in_video_colours(plain), av.VideoFrame.from_ndarray(plain, format="rgb24")
+    assert np.abs(ours.astype(int) - whole.reformat(format="yuv420p").to_ndarray()).max() <= 1
+
+
+@pytest.mark.parametrize(("width", "height"), [(64, 48), (64, 46), (62, 34), (34, 62)])
+def test_what_is_encoded_comes_back_close_to_what_was_drawn(width: int, height: int) -> None:
+    ramp = np.linspace(0, 255, 64).astype(np.uint8)
+    rgb = np.stack(np.broadcast_arrays(ramp[None, :width], ramp[:height, None], np.uint8(90)), axis=-1)
+    encoder = Mp4(View("front", width, height), 30)
+    for _ in range(4):
+        encoder.add(rgb)
+    with av.open(io.BytesIO(encoder.finish()), "r") as file:
+        found = [frame.to_ndarray(format="rgb24").astype(int) for frame in file.decode(video=0)]
+    assert len(found) == 4
+    assert all(np.abs(each - rgb).mean() < 3 for each in found)

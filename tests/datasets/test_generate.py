@@ -13,6 +13,7 @@ from typing import Any, Self
 import pytest
 
 from graspline.datasets.generate import Tally, generate
+from graspline.datasets.laying import LaidOut, lay_out
 from graspline.datasets.pool import Filled, Order, block_for_each
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, rejected_in, rejected_of
@@ -70,6 +71,8 @@ class AnyOrderPool:
 
 def scripted(drawn: Drawn, is_kept: Callable[[int], bool]) -> Callable[[Order], Any]:
     """Orders filled without physics: the same episode again and again, under other seeds."""
+    task, parameters = SETTINGS.found_task()
+    scene = task.scene(parameters)
 
     def judged(seed: int) -> Recording | Rejected:
         if is_kept(seed):
@@ -78,7 +81,9 @@ def scripted(drawn: Drawn, is_kept: Callable[[int], bool]) -> Callable[[Order], 
 
     def fill(order: Order) -> Any:
         if isinstance(order, Drawing):
-            return dataclasses.replace(drawn, recording=order.recording)
+            assert order.place is not None
+            laid_out = lay_out(order.recording, drawn.values, drawn.films, SETTINGS, scene, order.place)
+            return dataclasses.replace(drawn, recording=order.recording, laid_out=laid_out)
         return [judged(seed) for seed in order.seeds]
 
     return fill
@@ -255,12 +260,12 @@ def test_gone_on_with_after_what_was_not_certified_nothing_is_forgotten(drawn: D
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])
-def test_no_more_episodes_are_drawn_ahead_than_there_are_workers(size: int, drawn: Drawn, tmp_path: Path) -> None:
+def test_no_more_episodes_are_drawn_ahead_than_two_for_each_worker(size: int, drawn: Drawn, tmp_path: Path) -> None:
     class Watched(AnyOrderPool):
         def submit(self, ticket: int, order: Order) -> None:
             super().submit(ticket, order)
-            assert self.drawings - committed[0] <= self.size
-            assert len(self.attempted) - committed[0] <= 8 * (self.size + 1) + self.size
+            assert self.drawings - committed[0] <= 2 * self.size
+            assert len(self.attempted) - committed[0] <= 8 * (self.size + 1) + 2 * self.size
 
     committed = [0]
 
@@ -271,6 +276,42 @@ def test_no_more_episodes_are_drawn_ahead_than_there_are_workers(size: int, draw
     generate(tmp_path, SETTINGS, 30, pool, on_commit=count)
     assert (committed[0], pool.drawings) == (30, 30)
     assert len(pool.attempted) == 30, "not one more than needed when all succeed"
+
+
+def test_files_are_laid_out_by_who_draws_unless_something_before_them_falls_out(
+    drawn: Drawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = list[int]()
+
+    def noted(recording: Recording, *rest: Any) -> LaidOut:
+        again.append(recording.seed)
+        return lay_out(recording, *rest)
+
+    monkeypatch.setattr("graspline.datasets.writer.lay_out", noted)
+    generate(tmp_path / "all", SETTINGS, 12, AnyOrderPool(3, 1, scripted(drawn, lambda seed: seed % 4 != 1)))
+    assert again == []
+    generate(
+        tmp_path / "some", SETTINGS, 12, AnyOrderPool(3, 1, certifying(drawn, lambda seed: True, lambda s: s != 5))
+    )
+    assert again, "those behind it had been foreseen one further"
+    assert min(again) > 5
+    assert [row["episode_index"] for row in Dataset.open(tmp_path / "some").rows] == list(range(12))
+
+
+def test_who_is_done_goes_on_while_an_episode_before_is_still_being_drawn(drawn: Drawn, tmp_path: Path) -> None:
+    class Slow(AnyOrderPool):
+        """Fills the first drawing only when nothing else is left to fill."""
+
+        def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+            self._open.sort(key=lambda each: isinstance(each[1], Drawing) and each[1].recording.seed == 0)
+            (ticket, order), *self._open = self._open
+            before.append(self.drawings)
+            return [Filled(ticket, self._fill(order))]
+
+    before = list[int]()
+    generate(tmp_path, SETTINGS, 9, Slow(3, 0, scripted(drawn, lambda seed: True)))
+    assert 2 * 3 in before
+    assert len(Dataset.open(tmp_path)) == 9
 
 
 def test_all_hands_play_when_little_is_wanted(drawn: Drawn, tmp_path: Path) -> None:

@@ -175,13 +175,12 @@ def test_what_goes_wrong_in_a_worker_is_raised_here_as_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("error", [OSError(24, "Too many open files"), MemoryError()])
-def test_what_a_machine_lacks_is_no_bug(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_machine_lacks_is_no_bug(error: Exception) -> None:
     def lacking(order: object) -> None:
         raise error
 
-    monkeypatch.setattr("graspline.datasets.pool.do", lacking)
     with pytest.raises(EnvironmentProblem, match=r"in a worker: (.*Too many open files|out of memory)"):
-        raise_failure(filled(ORDER))
+        raise_failure(filled(ORDER, lacking))
 
 
 def test_a_bug_in_a_worker_keeps_its_traceback() -> None:

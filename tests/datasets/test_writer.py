@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import shutil
 from collections.abc import Iterator
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import graspline.datasets.files
-from graspline.datasets.files import SCRATCH, half_file
-from graspline.datasets.index import INFO
+from graspline.datasets.files import SCRATCH, half_file, json_bytes
+from graspline.datasets.index import INFO, IndexFile, info_of
+from graspline.datasets.laying import lay_out
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, video_file
 from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.stats import NAMES
@@ -39,7 +41,7 @@ def writing(root: Path, settings: DatasetSettings = SETTINGS) -> AbstractContext
 
 
 def commit(writer: Writer, drawn: Drawn) -> None:
-    writer.commit(drawn.recording, drawn.values, drawn.films)
+    writer.commit(drawn)
 
 
 def commits(root: Path, drawn: Drawn, count: int) -> None:
@@ -154,11 +156,38 @@ def test_a_writer_clears_up_after_one_that_was_killed(dataset: Path) -> None:
     assert tree(dataset) == whole
 
 
+@pytest.mark.parametrize("before", [[], [7], [7, 8]])
+def test_an_episode_is_the_same_whoever_laid_it_out_and_for_whatever_place(
+    before: list[int], tmp_path: Path, drawn: Drawn
+) -> None:
+    commits(tmp_path / "here", drawn, 2)
+    with writing(tmp_path / "there") as writer:
+        writer.commit(drawn)
+        task, parameters = SETTINGS.found_task()
+        place, scene = writer.place(before), task.scene(parameters)
+        laid_out = lay_out(drawn.recording, drawn.values, drawn.films, SETTINGS, scene, place)
+        writer.commit(dataclasses.replace(drawn, laid_out=laid_out))
+    assert tree(tmp_path / "there") == tree(tmp_path / "here")
+
+
+def test_places_follow_each_other(tmp_path: Path, drawn: Drawn) -> None:
+    with writing(tmp_path) as writer:
+        foreseen = writer.place([len(drawn.values["timestamp"])])
+        writer.commit(drawn)
+        assert writer.place() == foreseen
+
+
+def test_the_index_of_a_growing_dataset_is_written_as_any_other() -> None:
+    task, parameters = SETTINGS.found_task()
+    scene = task.scene(parameters)
+    assert IndexFile(SETTINGS, scene).of(12, 345) == json_bytes(info_of(SETTINGS, scene, 12, 345))
+
+
 def test_going_on_continues_every_count(dataset: Path, drawn: Drawn) -> None:
     frames = Dataset.open(dataset).info["total_frames"]
     with writing(dataset) as writer:
         assert (writer.committed, writer.next_seed, writer.frames) == (EPISODES, EPISODES, frames)
-        row = writer.commit(drawn.recording, drawn.values, drawn.films)
+        row = writer.commit(drawn)
     assert (row["episode_index"], row["episode_id"], row["dataset_from_index"]) == (3, 3, frames)
     assert Dataset.open(dataset).info["total_frames"] == row["dataset_to_index"]
 
@@ -167,7 +196,7 @@ def test_the_next_files_come_after_the_last_of_any_kind(dataset: Path, drawn: Dr
     rows = Dataset.open(dataset).rows
     row = {**rows[-1], f"videos/{KEY}/file_index": 7}
     writer = Writer(dataset, SETTINGS, "lift it", (*rows[:-1], row))
-    found = writer.commit(drawn.recording, drawn.values, drawn.films)
+    found = writer.commit(drawn)
     assert (found["data/file_index"], found["meta/episodes/file_index"], found[f"videos/{KEY}/file_index"]) == (8, 8, 8)
 
 

@@ -28,24 +28,35 @@ PLAIN = Variation()
 
 
 class Fake:
-    """Draws a state as its first coordinate; notes how many it was given, and waits to be let."""
+    """Draws a state as its first coordinate; notes how many it was given and in what order, and waits to be let."""
 
     worlds = WORLDS
 
     def __init__(self) -> None:
         self.batches = list[int]()
+        self.story = list[str]()
         self.may_draw = threading.Event()
         self.may_draw.set()
-        self.problem = ""
+        # What goes wrong when a batch is begun, and when it is waited for.
+        self.problem = self.lost = ""
 
-    def draw_looks(self, qpos, looks, camera):
+    def begin_looks(self, qpos, looks, camera):
         self.may_draw.wait()
         if self.problem:
             raise RuntimeError(self.problem)
+        number = len(self.batches)
         self.batches.append(len(qpos))
+        self.story.append(f"begun {number}")
         assert looks.shape == (len(qpos), Looks(SCENE).size)
         shade = qpos[:, 0].astype(np.uint8) + (100 if camera == "inside" else 0)
-        return np.broadcast_to(shade[:, None, None, None], (len(qpos), HEIGHT, WIDTH, 3))
+
+        def pictures():
+            self.story.append(f"waited for {number}")
+            if self.lost:
+                raise RuntimeError(self.lost)
+            return np.broadcast_to(shade[:, None, None, None], (len(qpos), HEIGHT, WIDTH, 3))
+
+        return pictures
 
 
 @pytest.fixture
@@ -132,6 +143,27 @@ def test_what_the_renderer_cannot_do_is_told_to_whoever_asked(studio: Studio, fa
         next(ask(painter, states(2)))
     fake.problem = ""
     assert shades(ask(painter, states(2))) == [0, 1]
+
+
+def test_what_goes_wrong_while_the_renderer_is_at_it_is_told_as_well(studio: Studio, fake: Fake) -> None:
+    painter = Painter(SCENE, studio.seat())
+    fake.lost = "the device fell off the bus"
+    with pytest.raises(EnvironmentProblem, match="RuntimeError: the device fell off the bus"):
+        next(ask(painter, states(7)))
+    fake.lost = ""
+    assert shades(ask(painter, states(7))) == list(range(7))
+
+
+def test_the_next_batch_is_begun_before_the_last_one_is_waited_for(studio: Studio, fake: Fake) -> None:
+    fake.may_draw.clear()
+    painter = Painter(SCENE, studio.seat())
+    asked = ask(painter, states(6))
+    looking = threading.Thread(target=lambda: shades(asked))
+    looking.start()
+    time.sleep(0.3)
+    fake.may_draw.set()
+    looking.join(10)
+    assert fake.story == ["begun 0", "begun 1", "waited for 0", "waited for 1"]
 
 
 def test_pictures_larger_than_the_memory_are_refused(studio: Studio) -> None:

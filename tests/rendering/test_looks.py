@@ -29,7 +29,7 @@ def test_a_row_has_what_a_model_of_its_own_would_have() -> None:
     scene, size = cube_table(), (0.02, 0.03, 0.01)
     looks = Looks(scene)
     row = looks.row(edited("geom_size", "cube", *size))[None]
-    sizes = looks.split(row)["geom_size"].reshape(scene.model.ngeom, 3)
+    sizes = row[:, looks.places["geom_size"]].reshape(scene.model.ngeom, 3)
     expected = scene.model.geom_size.copy()
     expected[scene.model.geom("cube").id] = size
     np.testing.assert_allclose(sizes, expected, atol=1e-7)
@@ -51,15 +51,15 @@ def test_of_two_edits_of_one_number_the_later_one_counts() -> None:
 
 def test_light_from_everywhere_is_one_number() -> None:
     looks = Looks(cube_table())
-    ambient = looks.split(looks.row(edited("headlight_ambient", "headlight", 0.1, 0.2, 0.3))[None])["light_ambient"]
-    np.testing.assert_allclose(ambient[0], [0.1, 0.2, 0.3, 0, 0, 0], atol=1e-7)
+    row = looks.row(edited("headlight_ambient", "headlight", 0.1, 0.2, 0.3))
+    np.testing.assert_allclose(row[looks.places["light_ambient"]], [0.1, 0.2, 0.3, 0, 0, 0], atol=1e-7)
 
 
 def test_each_world_has_a_backdrop_of_its_own() -> None:
     looks = Looks(cube_table())
     rows, which = looks.rows([Variation(), edited("tex_rgb", BACKDROP, 10.0, 20.0, 30.0)])
-    assert looks.backdrops(rows[which])[1].tolist() == [10, 20, 30]
-    assert looks.backdrops(rows[which])[0].tolist() != [10, 20, 30]
+    assert rows[which][1, looks.backdrop].tolist() == [10, 20, 30]
+    assert rows[which][0, looks.backdrop].tolist() != [10, 20, 30]
 
 
 def test_frames_that_share_a_variation_share_a_row() -> None:

@@ -67,7 +67,7 @@ def reference(scene: Scene) -> Renderer:
 def coloured_by_geom(looks: Looks, rows: Singles) -> Singles:
     """Rows with a colour for each geom, lit from everywhere alone."""
     rows = rows.copy()
-    fields = looks.split(rows)
+    fields = {name: rows[:, place] for name, place in looks.places.items()}
     colours = fields["geom_rgba"].reshape(len(rows), -1, 4)
     geom = np.arange(colours.shape[1])
     digits = np.stack([geom % _STEPS, geom // _STEPS % _STEPS, geom // _STEPS**2], axis=1)
@@ -77,7 +77,7 @@ def coloured_by_geom(looks: Looks, rows: Singles) -> Singles:
     fields["light_ambient"][:, :3] = 1
     if "mat_emission" in fields:
         fields["mat_emission"][:] = 0
-    rows[:, -3:] = 255
+    rows[:, looks.backdrop] = 255
     return rows
 
 
@@ -156,6 +156,17 @@ def test_a_picture_does_not_depend_on_those_drawn_with_it(cubes: WarpRenderer) -
     alone = [cubes.draw_many(qpos[i : i + 1], variations[i : i + 1], "front")[0] for i in (1, 4, 0, 2, 3)]
     assert together.shape == (5, 48, 64, 3)
     assert np.array_equal(together[[1, 4, 0, 2, 3]], np.stack(alone))
+
+
+def test_a_batch_may_be_begun_before_the_last_ones_pictures_are_looked_at(cubes: WarpRenderer) -> None:
+    states = [random_state(seed) for seed in range(3)]
+    qpos, variations = np.stack([state for state, _ in states]), [variation for _, variation in states]
+    rows, which = Looks(cube_table()).rows(variations)
+    one = cubes.begin_looks(qpos, rows[which], "front")
+    other = cubes.begin_looks(qpos[:2], rows[which[:2]], "wrist")
+    found = one().copy(), other().copy()
+    assert np.array_equal(found[0], cubes.draw_many(qpos, variations, "front"))
+    assert np.array_equal(found[1], cubes.draw_many(qpos[:2], variations[:2], "wrist"))
 
 
 def test_nothing_is_drawn_of_nothing(cubes: WarpRenderer) -> None:

@@ -76,7 +76,7 @@ class Archive:
         if writer.committed and any(row["seed"] == scenario.seed for row in Dataset.open(writer.root).rows):
             raise InputError(f"{writer.root.name} has an episode of seed {scenario.seed} already; run another seed")
         drawn = draw(Drawing(settings=writer.settings, recording=recording))
-        writer.commit(drawn.recording, drawn.values, drawn.films)
+        writer.commit(drawn)
 
 
 def _same(episode: ReplayEpisode) -> ReplayEpisode:

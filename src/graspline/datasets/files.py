@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import io
 import json
 import os
 import shutil
-from collections.abc import Collection, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from graspline.errors import DatasetProblem, EnvironmentProblem
 # Half-written files live here, on the same file system as the finished ones, and are swept when a writer begins.
 SCRATCH = ".tmp"
 LOCK = ".lock"
+# Files that are written at once; an episode of two cameras has seven.
+_HANDS = 16
 # How every table is written; checksums tell when a disk has changed one of its bits.
 PARQUET: dict[str, Any] = {"compression": "snappy", "write_page_checksum": True}
 
@@ -79,12 +82,15 @@ def write_all(root: Path, files: Mapping[str, bytes]) -> None:
     """
     *names, last = files
     try:
-        halves = {name: _half_written(root, name, data) for name, data in files.items()}
-        _sync_all(halves.values())
+        for name in files:
+            make_folder((root / name).parent)
+        (root / SCRATCH).mkdir(exist_ok=True)
+        halves = {name: half_file(root, name) for name in files}
+        _side_by_side(_write_half, [(halves[name], data) for name, data in files.items()])
         for part in (names, [last]):
             for name in part:
                 halves[name].replace(root / name)
-            _sync_all({(root / name).parent for name in part})
+            _side_by_side(sync, [(folder,) for folder in {(root / name).parent for name in part}])
     except OSError as error:
         shutil.rmtree(root / SCRATCH, ignore_errors=True)
         raise EnvironmentProblem(f"{root}: cannot be written to: {error.strerror or error}") from None
@@ -103,12 +109,9 @@ def half_file(root: Path, name: str) -> Path:
     return root / SCRATCH / name.replace("/", "_")
 
 
-def _half_written(root: Path, name: str, data: bytes) -> Path:
-    make_folder((root / name).parent)
-    half = half_file(root, name)
-    half.parent.mkdir(exist_ok=True)
+def _write_half(half: Path, data: bytes) -> None:
     half.write_bytes(data)
-    return half
+    sync(half)
 
 
 def make_folder(folder: Path) -> None:
@@ -129,10 +132,19 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def _sync_all(paths: Collection[Path]) -> None:
-    # Side by side the file system writes its journal once for all: a commit took 64 ms on a busy disk, and takes 3.
-    with ThreadPoolExecutor(max(len(paths), 1)) as threads:
-        list(threads.map(sync, paths))
+def _side_by_side(do: Callable[..., None], each: Collection[tuple[Any, ...]]) -> None:
+    """All of them, even if one goes wrong; then that is raised."""
+    # The file system writes its journal once for all: a commit took 64 ms on a busy disk one by one, and so takes 3.
+    doing = [_hands().submit(do, *arguments) for arguments in each]
+    wait(doing)
+    for one in doing:
+        one.result()
+
+
+@functools.cache
+def _hands() -> ThreadPoolExecutor:
+    """Threads that wait for the disk, kept: to start them takes as long as to write a small file."""
+    return ThreadPoolExecutor(_HANDS)
 
 
 def json_bytes(value: Any) -> bytes:

@@ -1,29 +1,34 @@
 """Making a dataset: who does which episode is decided here, for one worker and for many machines alike.
 
 Attempts are judged and episodes numbered in the order of their seeds, so the dataset does not depend on who was
-faster. Only as many episodes are drawn at once as there are workers, and each is committed before one further ahead is
-begun: a kill costs what was being drawn, and no frame waits in memory for a slow disk.
+faster. Each worker draws one episode at a time, as many as there are workers may be drawn and wait for one before them,
+and none further ahead is begun: a kill costs no more than these, and no frame waits in memory for a slow disk.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
+from graspline.datasets.frames import timeline_of
+from graspline.datasets.laying import Place
 from graspline.datasets.pool import Pool
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, Row
 from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.work import Attempts, Drawing, Drawn
-from graspline.datasets.writer import Writer, open_writer
+from graspline.datasets.writer import open_writer
 from graspline.errors import EnvironmentProblem
 from graspline.stopwatch import seconds
 
 # Recordings for each worker that may wait to be drawn before more are taken from who plays them.
 _MOST_KEPT = 64
+# Episodes for each worker that are being drawn, or are drawn and wait for one before them; else a long one stopped all.
+_MOST_DRAWN = 2
 # After so many attempts without a single episode something is wrong with the settings, not with luck.
 _MOST_FRUITLESS = 1000
 
@@ -46,6 +51,22 @@ class Tally:
     took_s: dict[str, float] = field(default_factory=dict)
 
 
+class Keeper(Protocol):
+    """Takes episodes one after the other; a dataset's writer does."""
+
+    committed: int
+    disk_bytes: int
+
+    @property
+    def next_seed(self) -> int: ...
+
+    def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row: ...
+
+    def place(self, before: Sequence[int] = (), rejected: Sequence[Rejected] = ()) -> Place | None:
+        """Where an episode goes that comes after others of so many frames, for whoever lays out its files."""
+        ...
+
+
 def generate(
     root: Path,
     settings: DatasetSettings,
@@ -57,29 +78,43 @@ def generate(
     """Bring the dataset to `wanted` episodes, from wherever it stands. Any exception leaves what is committed whole."""
     task, _ = settings.found_task()
     with open_writer(root, settings, task.sentence) as writer:
-        done = writer.committed
-        tally = Tally(wanted=wanted, committed=done, began_with=done, disk_bytes=writer.disk_bytes)
-        if writer.committed < wanted:
-            with pool:
-                _Making(writer, settings, wanted, pool, tally, on_commit).run()
-        return tally
+        return fill(writer, settings, wanted, pool, on_commit=on_commit)
+
+
+def fill(
+    keeper: Keeper,
+    settings: DatasetSettings,
+    wanted: int,
+    pool: Pool,
+    *,
+    on_commit: Callable[[Tally, Row], object] = lambda tally, row: None,
+) -> Tally:
+    """Make episodes until the keeper has as many as are wanted."""
+    done = keeper.committed
+    tally = Tally(wanted=wanted, committed=done, began_with=done, disk_bytes=keeper.disk_bytes)
+    if done < wanted:
+        with pool:
+            _Making(keeper, settings, wanted, pool, tally, on_commit).run()
+    return tally
 
 
 class _Making:
     def __init__(
         self,
-        writer: Writer,
+        keeper: Keeper,
         settings: DatasetSettings,
         wanted: int,
         pool: Pool,
         tally: Tally,
         on_commit: Callable[[Tally, Row], object],
     ) -> None:
-        self._writer, self._settings, self._wanted, self._pool = writer, settings, wanted, pool
+        self._keeper, self._settings, self._wanted, self._pool = keeper, settings, wanted, pool
         self._tally, self._on_commit = tally, on_commit
+        task, parameters = settings.found_task()
+        self._control_hz = task.scene(parameters).robot.control_hz
         self._tickets = itertools.count()
         # Seeds from one on are not being played yet, from the other on not taken; what came back waits for its turn.
-        self._next_seed = self._next_taken = writer.next_seed
+        self._next_seed = self._next_taken = keeper.next_seed
         self._judged: dict[int, Recording | Rejected] = {}
         # Kept, in order, with the attempts that were rejected before each; waiting to be drawn.
         self._kept: deque[tuple[Recording, list[Rejected]]] = deque()
@@ -88,11 +123,12 @@ class _Making:
         self._drawing: deque[int] = deque()
         self._rejected_before: dict[int, list[Rejected]] = {}
         self._drawn: dict[int, Drawn | Rejected] = {}
+        self._frames: dict[int, int] = {}
         # Those whose episodes are failures that are kept.
         self._failed: set[int] = set()
 
     def run(self) -> None:
-        while self._writer.committed < self._wanted:
+        while self._keeper.committed < self._wanted:
             self._hand_out()
             for filled in self._pool.results(hungry=len(self._kept) < _MOST_KEPT * self._pool.size):
                 if filled.ticket in self._rejected_before:
@@ -100,18 +136,22 @@ class _Making:
                 else:
                     self._judged.update((each.seed, each) for each in filled.result)
             self._sort()
+            # First: who has just become free should not wait for the disk.
+            self._hand_out()
             self._commit()
 
     def _hand_out(self) -> None:
         """Draw what is kept, the oldest first; with hands left, play further attempts if more are needed."""
-        while self._pool.free and self._kept and len(self._drawing) < min(self._pool.size, self._left):
+        while self._pool.free and self._kept and len(self._drawing) < min(_MOST_DRAWN * self._pool.size, self._left):
             recording, rejected = self._kept.popleft()
             ticket = next(self._tickets)
+            place = self._keeper.place([self._frames[each] for each in self._drawing], rejected)
             self._drawing.append(ticket)
             self._rejected_before[ticket] = rejected
+            self._frames[ticket] = len(timeline_of(recording.log.ticks, self._control_hz, self._settings.fps))
             if not recording.succeeded:
                 self._failed.add(ticket)
-            self._pool.submit(ticket, Drawing(settings=self._settings, recording=recording))
+            self._pool.submit(ticket, Drawing(settings=self._settings, recording=recording, place=place))
         while (count := self._attempts_needed()) > 0:
             seeds = tuple(range(self._next_seed, self._next_seed + count))
             self._next_seed += count
@@ -120,7 +160,7 @@ class _Making:
     @property
     def _left(self) -> int:
         """Episodes that are not committed yet."""
-        return self._wanted - self._writer.committed
+        return self._wanted - self._keeper.committed
 
     def _attempts_needed(self) -> int:
         """How many to play next, together."""
@@ -159,15 +199,16 @@ class _Making:
         while self._drawing and self._drawing[0] in self._drawn:
             ticket = self._drawing.popleft()
             drawn, before = self._drawn.pop(ticket), self._rejected_before.pop(ticket)
+            del self._frames[ticket]
             if isinstance(drawn, Rejected):
                 self._tally.failures_kept -= ticket in self._failed
                 self._not_certified(drawn, before)
                 continue
             began = seconds()
-            row = self._writer.commit(drawn.recording, drawn.values, drawn.films, before)
+            row = self._keeper.commit(drawn, before)
             for name, took_s in {**drawn.took_s, "commit": seconds() - began}.items():
                 self._tally.took_s[name] = self._tally.took_s.get(name, 0.0) + took_s
-            self._tally.committed, self._tally.disk_bytes = self._writer.committed, self._writer.disk_bytes
+            self._tally.committed, self._tally.disk_bytes = self._keeper.committed, self._keeper.disk_bytes
             self._on_commit(self._tally, row)
 
     def _not_certified(self, rejected: Rejected, before: list[Rejected]) -> None:

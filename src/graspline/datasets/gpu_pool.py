@@ -16,11 +16,11 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Self
 
-from graspline.datasets.pool import Failure, Filled, LocalPool, Worker, end_with_parent, failure_of, raise_failure
+from graspline.datasets.pool import Do, Failure, Filled, LocalPool, Worker, end_with_parent, failure_of, raise_failure
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected
 from graspline.datasets.settings import DatasetSettings
-from graspline.datasets.work import ENVIRONMENT, LIMIT_S, Attempts, Order, judged
+from graspline.datasets.work import ENVIRONMENT, LIMIT_S, Attempts, Order, do, judged
 from graspline.engine.choose import GPU
 from graspline.episodes.crew import play_together
 from graspline.episodes.processes import deaf_to_interrupts, environment
@@ -43,8 +43,8 @@ class GpuPool(LocalPool):
     """`size` processes that certify and encode, one that plays attempts in so many lanes of a GPU, and one that draws
     there if pictures are wanted from it."""
 
-    def __init__(self, settings: DatasetSettings, size: int, lanes: int, device: str = GPU) -> None:
-        super().__init__(size)
+    def __init__(self, settings: DatasetSettings, size: int, lanes: int, device: str = GPU, do: Do = do) -> None:
+        super().__init__(size, do)
         self._settings, self._lanes, self._device = settings, lanes, device
         # The order that is being played, and how many of its attempts have not come back.
         self._ticket, self._out = 0, 0
@@ -92,7 +92,7 @@ class GpuPool(LocalPool):
             process.kill()
 
     def _new_worker(self) -> Worker:
-        return Worker(None if self._studio is None else self._studio.seat())
+        return Worker(self._do, None if self._studio is None else self._studio.seat())
 
     def block(self, missing: int, waiting: int) -> int:
         """All that is missing, and some to spare, unless attempts are being played already."""

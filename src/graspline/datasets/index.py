@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from graspline.datasets.files import json_in
+from graspline.datasets.files import json_bytes, json_in
 from graspline.datasets.films import ENCODER_INFO
 from graspline.datasets.frames import features_of
 from graspline.datasets.rows import CHUNK
@@ -24,20 +24,37 @@ def info_of(settings: DatasetSettings, scene: Scene, episodes: int, frames: int)
     return {
         "codebase_version": "v3.0",
         "robot_type": settings.robot_type,
-        "total_episodes": episodes,
-        "total_frames": frames,
+        **_counts(episodes, frames),
         "total_tasks": 1,
         "chunks_size": CHUNK,
         "data_files_size_in_mb": 100,
         "video_files_size_in_mb": 200,
         "fps": settings.fps,
-        "splits": {"train": f"0:{episodes}"},
         "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
         "video_path": "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
         if settings.views
         else None,
         "features": features_of(settings, scene, ENCODER_INFO),
     }
+
+
+def _counts(episodes: int, frames: int) -> dict[str, Any]:
+    """What each commit changes."""
+    return {"total_episodes": episodes, "total_frames": frames, "splits": {"train": f"0:{episodes}"}}
+
+
+class IndexFile:
+    """The file that holds the index of a growing dataset; its features, most of it, are written out once."""
+
+    def __init__(self, settings: DatasetSettings, scene: Scene) -> None:
+        self._plain = info_of(settings, scene, 1, 1)
+        features = json_bytes({"features": self._plain.pop("features")})
+        self._end = b"," + features[1:]
+
+    def of(self, episodes: int, frames: int) -> bytes:
+        """`json_bytes` of the whole."""
+        begin = json_bytes({**self._plain, **_counts(episodes, frames)})
+        return begin.removesuffix(b"\n}\n") + self._end
 
 
 def index_in(root: Path, settings: DatasetSettings, scene: Scene) -> dict[str, Any]:

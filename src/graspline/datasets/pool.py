@@ -7,7 +7,7 @@ import os
 import threading
 import traceback
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -23,6 +23,12 @@ from graspline.rendering.drawers import Seat
 _BLOCK = 8
 # An order that has cost so many workers their lives is the cause, not the victim.
 MOST_DEATHS = 3
+# By how much workers yield to the process that draws for them.
+_GIVING_WAY = 5
+
+
+# What a worker does with an order; has to be a function that another process finds by its name.
+Do = Callable[[Order], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +77,10 @@ class Failure:
 class Worker:
     """A process of ours, which may have a seat at one that draws."""
 
-    def __init__(self, seat: Seat | None = None) -> None:
+    def __init__(self, do: Do = do, seat: Seat | None = None) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process: BaseProcess = context.Process(target=_work, args=(theirs, seat), daemon=True)
+        self.process: BaseProcess = context.Process(target=_work, args=(theirs, do, seat), daemon=True)
         self.ticket: int | None = None
         try:
             with environment(ENVIRONMENT), deaf_to_interrupts():
@@ -98,8 +104,8 @@ class Worker:
 class LocalPool:
     """`size` spawned processes, one order each at a time. A killed one's order is filled again by another."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, do: Do = do) -> None:
+        self.size, self._do = size, do
         self._workers: list[Worker] = []
         self._orders: dict[int, Order] = {}
         self._waiting: deque[int] = deque()
@@ -120,7 +126,7 @@ class LocalPool:
         self._end()
 
     def _new_worker(self) -> Worker:
-        return Worker()
+        return Worker(self._do)
 
     def _end(self) -> None:
         for worker in self._workers:
@@ -206,7 +212,7 @@ def block_for_each(pool: Pool, missing: int, waiting: int) -> int:
     return min(_BLOCK, -(-missing // pool.free))
 
 
-def filled(order: Order) -> Any:
+def filled(order: Order, do: Do = do) -> Any:
     """Fill an order; what goes wrong comes back as a value."""
     try:
         return do(order)
@@ -231,14 +237,16 @@ def raise_failure(failure: Failure) -> NoReturn:
     raise RuntimeError(f"in a worker:\n{failure.trace}")
 
 
-def _work(pipe: Connection, seat: Seat | None) -> None:
+def _work(pipe: Connection, do: Do, seat: Seat | None) -> None:
     """A worker's life: orders until the pipe closes."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     if seat is not None:
         sit(seat)
+        # A GPU waits for who draws, and all workers for the GPU: they give way.
+        os.nice(_GIVING_WAY)
     while True:
         try:
-            pipe.send(filled(pipe.recv()))
+            pipe.send(filled(pipe.recv(), do))
         except (EOFError, OSError):
             return
 

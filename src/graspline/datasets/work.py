@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.datasets.films import Artist, Film, OneByOne, film, open_view
+from graspline.datasets.films import Artist, Film, Mp4, OneByOne, OpenEncoder, film, open_view
 from graspline.datasets.frames import frame_values
+from graspline.datasets.laying import LaidOut, Place, lay_out
 from graspline.datasets.recording import Recording, recording_of
 from graspline.datasets.rows import Rejected, rejected_of
 from graspline.datasets.settings import DatasetSettings
@@ -61,6 +62,8 @@ class Drawing:
 
     settings: DatasetSettings
     recording: Recording
+    # Where it goes if nothing before it falls out.
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +75,15 @@ class Drawn:
     films: dict[str, Film]
     # How long each part of the work took, in seconds by its name.
     took_s: dict[str, float]
+    # Its files, for the place that was foreseen.
+    laid_out: LaidOut | None = None
 
 
 Order = Attempts | Drawing
 
 
-def do(order: Order) -> list[Recording | Rejected] | Drawn | Rejected:
-    """Fill one order."""
+def do(order: Order, open_encoder: OpenEncoder = Mp4) -> list[Recording | Rejected] | Drawn | Rejected:
+    """Fill one order; pictures are encoded by an encoder of this kind."""
     if isinstance(order, Attempts):
         return attempt(order)
     began = seconds()
@@ -86,7 +91,7 @@ def do(order: Order) -> list[Recording | Rejected] | Drawn | Rejected:
     if isinstance(recording, Rejected):
         return recording
     certify_s = seconds() - began
-    drawn = draw(replace(order, recording=recording))
+    drawn = draw(replace(order, recording=recording), open_encoder)
     return replace(drawn, took_s={"certify": certify_s, **drawn.took_s})
 
 
@@ -113,19 +118,21 @@ def is_kept(recording: Recording, settings: DatasetSettings) -> bool:
     return settings.keep == "all" and whole and recording.verdict not in ("crashed", HUNG, INTERRUPTED)
 
 
-def draw(order: Drawing) -> Drawn:
+def draw(order: Drawing, open_encoder: OpenEncoder = Mp4) -> Drawn:
     """Pictures and rows of one episode."""
     settings, recording = order.settings, order.recording
     scene, machine = _scene_and_machine(settings)
     films, began = dict[str, Film](), seconds()
     for view in settings.views:
-        films[view.key] = film(recording, settings, scene, view, _artist(settings, view))
+        films[view.key] = film(recording, settings, scene, view, _artist(settings, view), open_encoder)
     filmed = seconds()
     values = frame_values(recording, settings, scene, machine)
+    # The states were needed for this; a commit is made from the rest.
+    recording = recording.without_states()
+    laid_out = lay_out(recording, values, films, settings, scene, order.place) if order.place else None
     draw_s = sum(each.drawing_s for each in films.values())
     took_s = {"draw": draw_s, "encode": filmed - began - draw_s, "rows": seconds() - filmed}
-    # The states were needed for this; a commit is made from the rest.
-    return Drawn(recording=recording.without_states(), values=values, films=films, took_s=took_s)
+    return Drawn(recording=recording, values=values, films=films, took_s=took_s, laid_out=laid_out)
 
 
 def _certified(order: Drawing) -> Recording | Rejected:

@@ -7,13 +7,11 @@ The order of an episode's files makes the commit: videos, log, data, its row, st
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from graspline.datasets.card import card_of
 from graspline.datasets.files import (
@@ -28,26 +26,18 @@ from graspline.datasets.files import (
     write,
     write_all,
 )
-from graspline.datasets.films import Film
-from graspline.datasets.frames import columns_of, table_of
-from graspline.datasets.index import INFO, info_of
+from graspline.datasets.index import INFO, IndexFile
+from graspline.datasets.laying import Place, lay_out
 from graspline.datasets.leftovers import Next, leftovers_in, next_after
-from graspline.datasets.recording import Recording, pack
 from graspline.datasets.rows import (
     Rejected,
     Row,
-    data_file,
-    episode_row,
-    log_file,
-    row_file,
-    rows_table,
     stats_in,
-    video_file,
 )
 from graspline.datasets.settings import DatasetSettings, differences
-from graspline.datasets.stats import all_merged, stats_bytes, stats_of
+from graspline.datasets.stats import all_merged, stats_bytes
 from graspline.datasets.store import CARD, FORMAT, OURS, STATS, TASKS, Dataset, deleted_in, origin_in, rows_in
-from graspline.datasets.tables import numbers_in
+from graspline.datasets.work import Drawn
 from graspline.errors import EnvironmentProblem, InputError
 
 
@@ -59,6 +49,7 @@ class Writer:
         task, parameters = settings.found_task()
         self._scene = task.scene(parameters)
         self.committed, self.frames = len(rows), rows[-1]["dataset_to_index"] if rows else 0
+        self._index = IndexFile(settings, self._scene)
         self._next = next_after(rows, deleted_in(root), settings)
         self._stats = all_merged(stats_in(row) for row in rows)
         self._drop_leftovers()
@@ -69,52 +60,35 @@ class Writer:
         """No seed before it needs to be played."""
         return self._next.seed
 
-    def commit(
-        self,
-        recording: Recording,
-        values: Mapping[str, NDArray[Any]],
-        films: Mapping[str, Film],
-        rejected: Sequence[Rejected] = (),
-    ) -> Row:
+    def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
         """Add one episode: after this returns it is in the dataset, and before it nothing of it is."""
-        length = len(values["timestamp"])
-        table = table_of(values, self._scene, self.committed, self.frames)
-        stats = {
-            column.name: stats_of(numbers_in(table, column.name))
-            for column in columns_of(self._scene)
-            if column.dtype != "string"
-        }
-        stats |= {key: film.stats for key, film in films.items()}
-        row = episode_row(
-            recording,
-            index=self.committed,
-            episode_id=self._next.episode_id,
-            task=self._sentence,
-            length=length,
-            first_row=self.frames,
-            fps=self.settings.fps,
-            views=self.settings.views,
-            slot=self._next.slot,
-            stats=stats,
-            rejected=rejected,
-        )
-        total = all_merged([self._stats, stats] if self._stats else [stats])
-        slot, episode_id = self._next.slot, self._next.episode_id
-        files = {video_file(key, slot): film.mp4 for key, film in films.items()}
-        files |= {
-            log_file(episode_id): pack(recording),
-            data_file(slot): parquet_bytes(table),
-            row_file(slot): parquet_bytes(rows_table([row])),
-            STATS: stats_bytes(total),
-            INFO: json_bytes(info_of(self.settings, self._scene, self.committed + 1, self.frames + length)),
-        }
+        place = self.place(rejected=rejected)
+        laid = drawn.laid_out
+        if laid is None or laid.place != place:
+            laid = lay_out(drawn.recording, drawn.values, drawn.films, self.settings, self._scene, place)
+        frames = laid.row["dataset_to_index"]
+        total = all_merged([self._stats, laid.stats] if self._stats else [laid.stats])
+        index = self._index.of(self.committed + 1, frames)
         # The index last: it counts the episode when everything else is there.
-        write_all(self.root, files)
-        self.disk_bytes += sum(len(data) for name, data in files.items() if name not in (STATS, INFO))
-        self._stats = total
-        self.committed, self.frames = self.committed + 1, self.frames + length
-        self._next = Next(episode_id=episode_id + 1, seed=recording.seed + 1, slot=slot.next())
-        return row
+        write_all(self.root, {**laid.files, STATS: stats_bytes(total), INFO: index})
+        self.disk_bytes += sum(map(len, laid.files.values()))
+        self._stats, self.committed, self.frames = total, self.committed + 1, frames
+        self._next = Next(episode_id=place.episode_id + 1, seed=drawn.recording.seed + 1, slot=place.slot.next())
+        return laid.row
+
+    def place(self, before: Sequence[int] = (), rejected: Sequence[Rejected] = ()) -> Place:
+        """That of an episode which comes after these, given by how many frames they have."""
+        slot = self._next.slot
+        for _ in before:
+            slot = slot.next()
+        return Place(
+            index=self.committed + len(before),
+            episode_id=self._next.episode_id + len(before),
+            first_row=self.frames + sum(before),
+            slot=slot,
+            sentence=self._sentence,
+            rejected=tuple(rejected),
+        )
 
     def _drop_leftovers(self) -> None:
         """Take away what a killed writer left of an episode that the index does not count.

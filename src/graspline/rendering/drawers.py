@@ -2,14 +2,15 @@
 
 Each of these has a pipe to the drawer and memory that both share, in two halves: while it encodes the pictures of one
 half, the drawer fills the other. The drawer draws what all of them ask for together, in batches of as many worlds as
-its renderer has.
+its renderer has. While the renderer is at one batch, the one before it is brought to whoever ordered it.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import Pipe, reduction
 from multiprocessing.connection import Connection, wait
@@ -30,6 +31,8 @@ SEAT_BYTES = 2 * 18 * 320 * 240 * 3
 # Pictures that a half should have room for where there is plenty.
 _PLENTY = 64
 _SHARED_MEMORY = "/dev/shm"
+# Threads that bring pictures to their places: one copies about as fast as a good GPU draws, and must never hold it up.
+_HANDS = 3
 
 
 def seat_bytes(picture_bytes: int, seats: int) -> int:
@@ -76,7 +79,9 @@ class BatchRenderer(Protocol):
 
     worlds: int
 
-    def draw_looks(self, qpos: Singles, looks: Singles, camera: str) -> Pixels: ...
+    def begin_looks(self, qpos: Singles, looks: Singles, camera: str) -> Callable[[], Pixels]:
+        """Begin a batch; what is given back waits for its pictures, which stay until the second batch after it."""
+        ...
 
 
 # A renderer for pictures of this width and height.
@@ -195,6 +200,7 @@ def draw_for_others(studio: Connection, open_renderer: OpenRenderer) -> None:
 class _Client:
     connection: Connection
     memory: SharedMemory
+    gone: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -203,24 +209,51 @@ class _Job:
 
     client: _Client
     order: Order
+    # How many of its pictures the renderer was asked for, and how many lie where they belong.
+    begun: int = 0
     drawn: int = 0
+    answered: bool = False
+
+    @property
+    def count(self) -> int:
+        return len(self.order.qpos)
+
+    @property
+    def over(self) -> bool:
+        """Nobody waits for it any more."""
+        return self.answered or self.client.gone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """What the renderer is at: parts of orders, one after the other."""
+
+    parts: Sequence[tuple[_Job, slice]]
+    pictures: Callable[[], Pixels]
 
 
 class _Drawer:
     def __init__(self, studio: Connection, open_renderer: OpenRenderer) -> None:
         self._studio, self._open = studio, open_renderer
         self._clients: dict[Connection, _Client] = {}
+        # Those of which the renderer has not been asked for everything, oldest first.
         self._jobs: deque[_Job] = deque()
+        self._under_way: _Batch | None = None
         self._renderers: dict[tuple[int, int], BatchRenderer] = {}
+        self._hands = ThreadPoolExecutor(_HANDS)
 
     def serve(self) -> None:
-        while self._hear():
-            if self._jobs:
-                self._draw_a_batch()
+        with self._hands:
+            while self._hear():
+                batch, self._under_way = self._under_way, self._begin_a_batch() if self._jobs else None
+                if batch is not None:
+                    self._deliver(batch)
+        for client in list(self._clients.values()):
+            self._dismiss(client)
 
     def _hear(self) -> bool:
         """Take in all that has been said, waiting for it only if there is nothing to do; false when all is over."""
-        while ready := wait([self._studio, *self._clients], 0 if self._jobs else None):
+        while ready := wait([self._studio, *self._clients], 0 if self._jobs or self._under_way else None):
             for connection in ready:
                 assert isinstance(connection, Connection)
                 if connection is not self._studio:
@@ -245,32 +278,53 @@ class _Drawer:
         except (EOFError, OSError):
             self._dismiss(client)
 
-    def _draw_a_batch(self) -> None:
+    def _begin_a_batch(self) -> _Batch | None:
         """As many pictures of the oldest order's kind as fit, whoever ordered them."""
         shot = self._jobs[0].order.shot
         jobs = [job for job in self._jobs if job.order.shot == shot]
         try:
-            self._draw(shot, jobs)
+            return self._begin(shot, jobs)
         except Exception as error:
             # What a GPU or its driver raises is of no kind that could be named here.
-            self._answer(jobs, f"{type(error).__name__}: {error}")
-            return
-        self._answer([job for job in jobs if job.drawn == len(job.order.qpos)])
+            self._refuse(jobs, error)
+            return None
 
-    def _draw(self, shot: Shot, jobs: Sequence[_Job]) -> None:
+    def _begin(self, shot: Shot, jobs: Sequence[_Job]) -> _Batch:
         renderer = self._renderer(shot)
         parts, room = list[tuple[_Job, slice]](), renderer.worlds
         for job in jobs:
-            part = slice(job.drawn, min(job.drawn + room, len(job.order.qpos)))
+            if not room:
+                break
+            part = slice(job.begun, min(job.begun + room, job.count))
             parts.append((job, part))
             room -= part.stop - part.start
         qpos = np.concatenate([job.order.qpos[part] for job, part in parts])
         looks = np.concatenate([job.order.looks[job.order.which[part]] for job, part in parts])
-        pictures, first = renderer.draw_looks(qpos, looks, shot.camera), 0
+        pictures = renderer.begin_looks(qpos, looks, shot.camera)
         for job, part in parts:
-            count = part.stop - part.start
-            _pictures_of(job.order, job.client.memory)[part] = pictures[first : first + count]
-            job.drawn, first = part.stop, first + count
+            job.begun = part.stop
+        self._forget(job for job, _ in parts if job.begun == job.count)
+        return _Batch(parts=parts, pictures=pictures)
+
+    def _deliver(self, batch: _Batch) -> None:
+        """Bring the pictures to those who ordered them, and tell whoever has all of an order."""
+        jobs = [job for job, _ in batch.parts]
+        try:
+            self._bring(batch)
+        except Exception as error:
+            self._refuse(jobs, error)
+            return
+        for job, part in batch.parts:
+            job.drawn = part.stop
+            if job.drawn == job.count and not job.over:
+                self._answer(job)
+
+    def _bring(self, batch: _Batch) -> None:
+        pictures = batch.pictures()
+        ends = np.cumsum([part.stop - part.start for _, part in batch.parts])
+        pieces = np.split(pictures, ends[:-1])
+        wanted = [(*each, piece) for each, piece in zip(batch.parts, pieces, strict=True) if not each[0].over]
+        list(self._hands.map(lambda each: _put(*each), wanted))
 
     def _renderer(self, shot: Shot) -> BatchRenderer:
         size = shot.width, shot.height
@@ -278,22 +332,34 @@ class _Drawer:
             self._renderers[size] = self._open(*size)
         return self._renderers[size]
 
-    def _answer(self, jobs: Sequence[_Job], problem: str = "") -> None:
-        self._jobs = deque(job for job in self._jobs if job not in jobs)
+    def _refuse(self, jobs: Sequence[_Job], error: Exception) -> None:
+        self._forget(jobs)
         for job in jobs:
-            if job.client.connection.closed:
-                continue
-            try:
-                job.client.connection.send(Done(number=job.order.number, problem=problem))
-            except OSError:
-                self._dismiss(job.client)
+            if not job.over:
+                self._answer(job, f"{type(error).__name__}: {error}")
+
+    def _answer(self, job: _Job, problem: str = "") -> None:
+        job.answered = True
+        try:
+            job.client.connection.send(Done(number=job.order.number, problem=problem))
+        except OSError:
+            self._dismiss(job.client)
 
     def _dismiss(self, client: _Client) -> None:
         """Somebody has left, and what was ordered is not wanted any more."""
-        self._jobs = deque(job for job in self._jobs if job.client is not client)
+        client.gone = True
+        self._forget(job for job in self._jobs if job.over)
         del self._clients[client.connection]
         client.connection.close()
         client.memory.close()
+
+    def _forget(self, jobs: Iterable[_Job]) -> None:
+        gone = set(jobs)
+        self._jobs = deque(job for job in self._jobs if job not in gone)
+
+
+def _put(job: _Job, part: slice, pictures: Pixels) -> None:
+    _pictures_of(job.order, job.client.memory)[part] = pictures
 
 
 def _pictures_of(order: Order, memory: SharedMemory) -> Pixels:

@@ -7,7 +7,7 @@ whoever asks for pictures can do it for whoever draws them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import mujoco
 import numpy as np
@@ -39,7 +39,6 @@ _OF_MODEL = (
     "mat_texrepeat",
 )
 _AMBIENT = "light_ambient"
-_WHOLE = frozenset({"geom_matid"})
 _OTHERS = frozenset({"headlight_ambient", "tex_rgb"})
 # What no picture shows.
 _UNSEEN_KINDS = frozenset({"actuator", "bvh", "dof", "eq"})
@@ -68,8 +67,10 @@ class Looks:
         self.fields = tuple(name for name in (*_OF_MODEL, _AMBIENT) if getattr(self._model, name).size)
         sizes = [getattr(self._model, name).size for name in self.fields]
         ends = np.cumsum(sizes).tolist()
-        self._places = {name: slice(end - size, end) for name, size, end in zip(self.fields, sizes, ends, strict=True)}
+        # Where each field of the model is in a row, and the colour of what is seen where nothing is.
+        self.places = {name: slice(end - size, end) for name, size, end in zip(self.fields, sizes, ends, strict=True)}
         self.size = ends[-1] + 3
+        self.backdrop = slice(ends[-1], self.size)
         self._known: dict[tuple[Edit, ...], Singles] = {}
 
     def row(self, variation: Variation) -> Singles:
@@ -89,17 +90,6 @@ class Looks:
         which = np.array([numbers[id(variation)] for variation in variations], np.intp)
         return rows.reshape(-1, self.size), which
 
-    def split(self, rows: Singles) -> Mapping[str, NDArray[np.float32 | np.int32]]:
-        """Rows by model field, (n, numbers of the field)."""
-        return {
-            name: rows[:, place].astype(np.int32) if name in _WHOLE else rows[:, place]
-            for name, place in self._places.items()
-        }
-
-    def backdrops(self, rows: Singles) -> NDArray[np.uint8]:
-        """(n, 3): what is seen where nothing is."""
-        return rows[:, -3:].astype(np.uint8)
-
     def _worked_out(self, variation: Variation) -> Singles:
         _refuse(what_warp_cannot_draw(self._scene, variation), self._scene)
         seen = [edit for edit in variation.edits if not _unseen(edit)]
@@ -107,7 +97,7 @@ class Looks:
         write_edits(self._model, seen)
         row = np.concatenate([np.ravel(getattr(self._model, name)) for name in self.fields] + [_backdrop(self._model)])
         row = row.astype(np.float32)
-        first = self._places[_AMBIENT].start
+        first = self.places[_AMBIENT].start
         row[first : first + 3] += self._model.vis.headlight.ambient if self._model.vis.headlight.active else 0
         for edit, numbers in zip(reversed(seen), reversed(before), strict=True):
             numbers_of(self._model, edit.field, edit.element)[...] = numbers

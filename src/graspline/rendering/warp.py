@@ -11,7 +11,7 @@ the scene's extent, and a plane cannot be seen from behind.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mujoco
@@ -24,13 +24,16 @@ from graspline.errors import InputError
 from graspline.rendering.looks import Looks, Singles
 from graspline.rendering.picture import Array, Pixels
 from graspline.rendering.stage import VISIBLE_GROUPS, camera_id
-from graspline.rendering.warp_kernels import unpack
+from graspline.rendering.warp_kernels import take, unpack
 from graspline.scenes.scene import Scene
 from graspline.scenes.textures import texels_of
 from graspline.scenes.variation import Variation
 
 # Flags of physics, which is never stepped here, that MuJoCo Warp does not know.
 _UNKNOWN_FLAGS = int(mujoco.mjtDisableBit.mjDSBL_AUTORESET) | int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+
+# Batches between which memory is shared out: one is drawn while another's pictures are taken away.
+_UNDER_WAY = 2
 
 
 class WarpRenderer:
@@ -54,8 +57,14 @@ class WarpRenderer:
             self._context = _context(host, width, height, worlds)
             self._rgb = warp.zeros((worlds, height * width, 3), dtype=warp.uint8)
             self._backdrop = warp.zeros((worlds, 3), dtype=warp.uint8)
+            # What a batch differs in, a row for each world: coordinates, looks, and in the first row the camera.
+            self._numbers = warp.zeros((worlds, scene.model.nq + self._looks.size + 1), dtype=warp.float32)
         pinned = {"device": "cpu", "pinned": device != "cpu"}
-        self._got: Any = warp.zeros((worlds, height * width, 3), dtype=warp.uint8, **pinned)
+        self._sent, self._got = (
+            [warp.zeros(of.shape, dtype=of.dtype, **pinned) for _ in range(_UNDER_WAY)]
+            for of in (self._numbers, self._rgb)
+        )
+        self._begun = 0
         self._graph: Any = None
 
     def draw_many(self, qpos: Array, variations: Sequence[Variation], camera: str) -> Pixels:
@@ -68,23 +77,39 @@ class WarpRenderer:
         return pictures
 
     def draw_looks(self, qpos: NDArray[np.floating], looks: Singles, camera: str) -> Pixels:
-        """(n, H, W, 3): up to `worlds` states with rows of `Looks`; overwritten by the next call."""
+        """(n, H, W, 3): up to `worlds` states with rows of `Looks`; overwritten by the call after the next."""
+        return self.begin_looks(qpos, looks, camera)()
+
+    def begin_looks(self, qpos: NDArray[np.floating], looks: Singles, camera: str) -> Callable[[], Pixels]:
+        """The same without waiting: the device draws, and what is given back waits for the pictures.
+
+        Two batches may be under way; with the third, the pictures of the first are overwritten.
+        """
         count = len(qpos)
         if np.shape(qpos) != (count, self._scene.model.nq) or not 0 < count <= self.worlds:
             raise InputError(
                 f"scene {self._scene.name!r} has {self._scene.model.nq} coordinates and up to {self.worlds} states are "
                 f"drawn at once, got qpos {np.shape(qpos)}"
             )
-        with warp.ScopedDevice(self.device):
-            self._context.cam_id_map.assign([camera_id(self._scene, camera)])
-            _fill(self._data.qpos, np.asarray(qpos, np.float32))
-            for field, numbers in self._looks.split(looks).items():
-                _fill(getattr(self._model, field), numbers)
-            _fill(self._backdrop, self._looks.backdrops(looks))
+        sent, got = (each[self._begun % _UNDER_WAY] for each in (self._sent, self._got))
+        self._begun += 1
+        rows = sent.numpy()
+        rows[:count, : qpos.shape[1]] = qpos
+        rows[:count, qpos.shape[1] : -1] = looks
+        rows[0, -1] = camera_id(self._scene, camera)
+        with warp.ScopedDevice(self.device) as device:
+            warp.copy(self._numbers, sent, count=count * self._numbers.shape[1])
             self._run()
-            warp.copy(self._got, self._rgb, count=count * self.height * self.width * 3)
-            warp.synchronize_device(self.device)
-        return self._got.numpy()[:count].reshape(count, self.height, self.width, 3)
+            warp.copy(got, self._rgb, count=count * self.height * self.width * 3)
+            drawn = warp.record_event() if device.is_cuda else None
+
+        def pictures() -> Pixels:
+            if drawn is not None:
+                warp.synchronize_event(drawn)
+            found: Any = got.numpy()
+            return found[:count].reshape(count, self.height, self.width, 3)
+
+        return pictures
 
     def _run(self) -> None:
         """Draw all worlds; on a GPU by a graph that was captured the first time."""
@@ -98,12 +123,26 @@ class WarpRenderer:
             self._graph = capture.graph
 
     def _draw(self) -> None:
+        self._take_numbers()
         mujoco_warp.kinematics(self._model, self._data)
         mujoco_warp.camlight(self._model, self._data)
         mujoco_warp.refit_bvh(self._model, self._data, self._context)
         mujoco_warp.render(self._model, self._data, self._context)
         inputs = [self._context.rgb_data, self._backdrop]
         warp.launch(unpack, dim=self._context.rgb_data.shape, inputs=inputs, outputs=[self._rgb])
+
+    def _take_numbers(self) -> None:
+        """Into the coordinates, the fields of the model, the backdrops, and the camera that all worlds have."""
+        nq = self._scene.model.nq
+        fields = {nq + at.start: getattr(self._model, name) for name, at in self._looks.places.items()}
+        fields |= {
+            0: self._data.qpos,
+            nq + self._looks.backdrop.start: self._backdrop,
+            nq + self._looks.size: self._context.cam_id_map,
+        }
+        for first, field in fields.items():
+            rows = _as_rows(field)
+            warp.launch(take, dim=rows.shape, inputs=[self._numbers, first], outputs=[rows])
 
 
 def _host_model(scene: Scene) -> mujoco.MjModel:
@@ -154,9 +193,9 @@ def _texture(host: mujoco.MjModel, index: int) -> warp.Texture2D:
     )
 
 
-def _fill(array: Any, rows: NDArray[Any]) -> None:
-    """Write the first rows of an array of the device, whatever its elements are made of."""
-    numbers = np.ascontiguousarray(rows).ravel()
-    kind = warp.dtype_from_numpy(numbers.dtype)
-    flat = warp.array(ptr=array.ptr, dtype=kind, shape=numbers.shape, device=array.device, copy=False)
-    warp.copy(flat, warp.array(numbers, dtype=kind, device="cpu", copy=False))
+def _as_rows(array: Any) -> Any:
+    """An array of the device as plain numbers, a row for each world, whatever its elements are made of."""
+    # As numpy has it: only there are elements of several numbers taken apart.
+    plain = warp.empty((1,), dtype=array.dtype, device="cpu").numpy()
+    shape, kind = (array.shape[0], array.size * plain.size // array.shape[0]), warp.dtype_from_numpy(plain.dtype)
+    return warp.array(ptr=array.ptr, dtype=kind, shape=shape, device=array.device, copy=False)

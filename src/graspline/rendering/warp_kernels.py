@@ -1,9 +1,18 @@
-"""The one kernel of our own that runs after MuJoCo Warp has drawn."""
+"""The kernels of our own that run before and after MuJoCo Warp draws."""
 
 # Warp reads annotations of kernels as they are: no postponed ones here.
 # pyright: reportInvalidTypeForm=false, reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false, reportAssignmentType=false
 
+from typing import Any
+
 import warp as wp
+
+
+@wp.kernel(enable_backward=False)
+def take(numbers: wp.array2d(dtype=wp.float32), first: int, field: wp.array2d(dtype=Any)):
+    """Some columns of each world's row of numbers, as numbers of the field's kind."""
+    world, column = wp.tid()
+    field[world, column] = field.dtype(numbers[world, first + column])
 
 
 @wp.kernel(enable_backward=False)
