@@ -36,7 +36,7 @@ def main() -> None:
     parameters = build(task.parameters, None, asked.set)
     seeds = range(asked.seed, asked.seed + (asked.episodes or 4 * asked.lanes))
     scenarios = [Scenario(task=task, parameters=parameters, seed=seed) for seed in seeds]
-    idle = idle_steps_a_second(scenarios[: asked.lanes], asked.device)
+    idle = idle_steps_a_second(scenarios, asked.lanes, asked.device)
     crowd = Crowd(lanes=asked.lanes, processes=asked.processes, teams=asked.teams, device=asked.device)
     played = play(scenarios, crowd, certify=asked.certify)
     figures = {
