@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import warp
 
-from graspline.engine.newton import newton_for
+from graspline.engine.newton import Newton, newton_for
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import cube_table
 
@@ -39,8 +39,8 @@ def _states(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def device() -> tuple[Any, Any]:
-    """A model and data on Warp's CPU device, in these states."""
+def device() -> tuple[Any, Any, Newton]:
+    """A model and data on Warp's CPU device, in these states, and a solver for them."""
     warp.init()
     host = _model()
     with warp.ScopedDevice("cpu"):
@@ -49,17 +49,16 @@ def device() -> tuple[Any, Any]:
         qpos, qvel = _states(host)
         warp.copy(data.qpos, warp.array(qpos.astype(np.float32), dtype=float))
         warp.copy(data.qvel, warp.array(qvel.astype(np.float32), dtype=float))
-    return model, data
+        newton = newton_for(model, data)
+    assert newton is not None
+    return model, data, newton
 
 
 @pytest.mark.slow
-def test_accelerations_are_those_of_mujoco(device: tuple[Any, Any]) -> None:
-    model, data = device
-    with warp.ScopedDevice("cpu"):
-        newton = newton_for(model, data)
-        assert newton is not None
-        with newton.in_place():
-            mujoco_warp.forward(model, data)
+def test_accelerations_are_those_of_mujoco(device: tuple[Any, Any, Newton]) -> None:
+    model, data, newton = device
+    with warp.ScopedDevice("cpu"), newton.in_place():
+        mujoco_warp.forward(model, data)
     found, forces = data.qacc.numpy(), data.qfrc_constraint.numpy()
     iterations = data.solver_niter.numpy()
     assert iterations.min() >= 1
@@ -79,11 +78,9 @@ def test_accelerations_are_those_of_mujoco(device: tuple[Any, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_forces_of_single_rows_are_those_of_mujoco_warp(device: tuple[Any, Any]) -> None:
-    model, data = device
+def test_forces_of_single_rows_are_those_of_mujoco_warp(device: tuple[Any, Any, Newton]) -> None:
+    model, data, newton = device
     with warp.ScopedDevice("cpu"):
-        newton = newton_for(model, data)
-        assert newton is not None
         mujoco_warp.forward(model, data)
         theirs, product = data.efc.force.numpy().copy(), data.efc.Ma.numpy().copy()
         with newton.in_place():

@@ -15,8 +15,9 @@ from graspline.engine.actors import Account
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import interface_of
 from graspline.envs.reproduction import Recording, reproduce, thinned
-from graspline.episodes.run import run_scenarios, snapshot_of
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
+from graspline.episodes.snapshots import snapshot_of
 from graspline.episodes.units import units_of
 from graspline.parameters import load
 from graspline.robots.ur5e import HOME, UR5E

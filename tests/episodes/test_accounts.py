@@ -12,8 +12,9 @@ from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import interface_of
 from graspline.episodes.accounts import actor_after
 from graspline.episodes.log import replay_logs
-from graspline.episodes.run import Episode, run_scenarios, snapshot_of, truth_of
+from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
+from graspline.episodes.snapshots import snapshot_of, truth_of
 from graspline.parameters import load
 from graspline.robots.ur5e import HOME
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube

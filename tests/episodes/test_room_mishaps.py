@@ -15,7 +15,7 @@ from graspline.episodes.campaign import Plan, run_campaign
 from graspline.episodes.context import Context, Timed
 from graspline.episodes.faults import FAULTS, missing_in_scene, missing_now
 from graspline.episodes.rehearsal import Calm, senseless
-from graspline.episodes.run import snapshot_of
+from graspline.episodes.snapshots import snapshot_of
 from graspline.parameters import build
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR

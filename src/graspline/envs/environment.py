@@ -17,8 +17,9 @@ from graspline.envs.interface import Array, Interface, Observation, joints_rad
 from graspline.envs.referee import Referee
 from graspline.envs.terms import RENDER_MODES, terms_of
 from graspline.episodes.camera import Camera
-from graspline.episodes.run import let_act, snapshot_of
+from graspline.episodes.run import let_act
 from graspline.episodes.scenario import Scenario
+from graspline.episodes.snapshots import snapshot_of
 from graspline.episodes.views import DEFAULT_VIEWS
 from graspline.execution.drivers import follow
 from graspline.execution.executor import Executor

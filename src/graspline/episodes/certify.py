@@ -15,7 +15,8 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.accounts import actor_after
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
-from graspline.episodes.run import HUNG, INTERRUPTED, Episode, snapshot_of, truth_of
+from graspline.episodes.run import HUNG, INTERRUPTED, Episode
+from graspline.episodes.snapshots import snapshot_of, truth_of
 from graspline.evidence import Evidence, passes
 from graspline.parameters import Parameters
 from graspline.tasks.task import Draw, Task
