@@ -10,7 +10,7 @@ demo: $(STAMP) gl
 	$(BIN)/graspline demo
 
 test: $(STAMP) gl
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(STAMP)
 	$(BIN)/ruff check .
