@@ -92,6 +92,20 @@ def test_forces_of_single_rows_are_those_of_mujoco_warp(device: tuple[Any, Any, 
     np.testing.assert_allclose(data.efc.Ma.numpy(), product, atol=0.01 * np.abs(product).max())
 
 
+@pytest.mark.slow
+def test_lanes_with_more_rows_than_fit_are_solved_elsewhere(device: tuple[Any, Any, Newton]) -> None:
+    model, data, newton = device
+    with warp.ScopedDevice("cpu"):
+        with newton.in_place():
+            mujoco_warp.forward(model, data)
+        usual, rows = data.qacc.numpy().copy(), data.nefc.numpy()
+        few = int(np.median(rows))
+        assert rows.min() <= few < rows.max()
+        with Newton(model, data, few).in_place():
+            mujoco_warp.forward(model, data)
+    np.testing.assert_array_equal(data.qacc.numpy(), usual)
+
+
 def test_what_it_does_not_know_is_left_to_mujoco_warp() -> None:
     warp.init()
     with warp.ScopedDevice("cpu"):

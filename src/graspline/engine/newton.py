@@ -1,52 +1,94 @@
 """Contact forces of many lanes on a GPU: Newton's method in one kernel, in which no lane waits for another.
 
 MuJoCo Warp's own solver does one iteration of all lanes after the other, ten kernels each, as long as any lane needs
-more: one arm in ten thousand that just closes its jaws costs all the others as much again. Here a block of threads
-solves one lane from its first iteration to its last. The problem is strictly convex, so both find the same forces.
-Models that need more than this kernel knows are left to MuJoCo Warp.
+more: one arm in ten thousand that just closes its jaws costs all the others as much again. Here a warp of threads
+solves one lane from its first iteration to its last, in memory of its own (`newton_lane.cu`). The problem is strictly
+convex, so both find the same forces. Models that need more than this kernel knows are left to MuJoCo Warp.
 """
 
-from __future__ import annotations
+# Warp reads annotations of structs and kernels as they are: no postponed ones here.
+# pyright: reportInvalidTypeForm=false, reportGeneralTypeIssues=false, reportAttributeAccessIssue=false, reportAssignmentType=false
 
 import contextlib
+import functools
 from collections.abc import Iterator
+from importlib import resources
 from typing import Any
 
 import warp as wp
 from mujoco_warp._src import solver, types
 
-from graspline.engine.newton_kernels import kernel_for
-
 # Threads that work on one lane; on a CPU it is always one.
 _THREADS = 32
-# Beyond this the matrix does not fit a tile.
+# Each has a row of the matrix.
 _MOST_DOFS = 32
+# Grasps have up to 70 constraints; for more there is slower memory.
+_ROWS = 72
+
+
+@wp.struct
+class Problem:
+    """The constraints of all lanes, where their forces go, and room to work."""
+
+    iterations: int
+    most_rows: int
+    tolerance: wp.array(dtype=float)
+    line_tolerance: wp.array(dtype=float)
+    friction_ratio: wp.array(dtype=float)
+    inertia_row: wp.array(dtype=int)
+    inertia_column: wp.array(dtype=int)
+    equalities: wp.array(dtype=int)
+    frictions: wp.array(dtype=int)
+    rows: wp.array(dtype=int)
+    inertia: wp.array2d(dtype=float)
+    warmstart: wp.array2d(dtype=float)
+    smooth: wp.array2d(dtype=float)
+    contact_friction: wp.array(dtype=types.vec5)
+    contact_dim: wp.array(dtype=int)
+    contact_rows: wp.array2d(dtype=int)
+    kind: wp.array2d(dtype=int)
+    id: wp.array2d(dtype=int)
+    jacobian: wp.array3d(dtype=float)
+    stiffness: wp.array2d(dtype=float)
+    reference: wp.array2d(dtype=float)
+    most_friction: wp.array2d(dtype=float)
+    # What comes of it.
+    qacc: wp.array2d(dtype=float)
+    qfrc_constraint: wp.array2d(dtype=float)
+    inertia_qacc: wp.array2d(dtype=float)
+    force: wp.array2d(dtype=float)
+    state: wp.array2d(dtype=int)
+    iterations_taken: wp.array(dtype=int)
+    # For lanes with more rows than fit.
+    numbers: wp.array2d(dtype=float)
+    marks: wp.array2d(dtype=int)
 
 
 class Newton:
     """Solves the constraints of one model's lanes; `None` from `newton_for` where it cannot."""
 
-    def __init__(self, model: Any, data: Any) -> None:
-        lanes, rows, dofs = data.nworld, data.njmax, model.nv
-        self._kernel = kernel_for(dofs, int(model.opt.ls_iterations))
-        self._scratch = {
-            "full": wp.zeros((lanes, dofs, dofs), dtype=float),
-            "hessian": wp.zeros((lanes, dofs, dofs), dtype=float),
-            "gradient": wp.zeros((lanes, dofs), dtype=float),
-            "search": wp.zeros((lanes, dofs), dtype=float),
-            "inertia_search": wp.zeros((lanes, dofs), dtype=float),
-            "residual": wp.zeros((lanes, rows), dtype=float),
-            "row_search": wp.zeros((lanes, rows), dtype=float),
-            "quad": wp.zeros((lanes, rows), dtype=wp.vec3),
-            "weight": wp.zeros((lanes, rows), dtype=float),
-            "cone_weight": wp.zeros((lanes, rows), dtype=float),
-            "cone": wp.zeros((lanes, rows, dofs), dtype=float),
-            "towards": wp.zeros((lanes, rows), dtype=float),
-            "scale": wp.zeros((lanes, rows), dtype=float),
-            "span": wp.zeros((lanes, rows), dtype=int),
-            "head": wp.zeros((lanes, rows), dtype=int),
-            "heads": wp.zeros(lanes, dtype=int),
-        }
+    def __init__(self, model: Any, data: Any, rows: int = _ROWS) -> None:
+        """So many constraints of a lane fit the memory its threads share."""
+        self._kernel = _kernel_for(model.nv, int(model.opt.ls_iterations), rows)
+        more = data.njmax if data.njmax > rows else 0
+        problem = Problem()
+        problem.iterations, problem.most_rows = int(model.opt.iterations), data.njmax
+        problem.tolerance, problem.line_tolerance = model.opt.tolerance, model.opt.ls_tolerance
+        problem.friction_ratio = model.opt.impratio_invsqrt
+        problem.inertia_row, problem.inertia_column = model.M_hinit_i, model.M_colind
+        problem.equalities, problem.frictions, problem.rows = data.ne, data.nf, data.nefc
+        problem.inertia, problem.warmstart, problem.smooth = data.M, data.qacc_warmstart, data.qfrc_smooth
+        problem.contact_friction, problem.contact_dim = data.contact.friction, data.contact.dim
+        problem.contact_rows = data.contact.efc_address
+        problem.kind, problem.id, problem.jacobian = data.efc.type, data.efc.id, data.efc.J
+        problem.stiffness, problem.reference = data.efc.D, data.efc.aref
+        problem.most_friction = data.efc.frictionloss
+        problem.qacc, problem.qfrc_constraint = data.qacc, data.qfrc_constraint
+        problem.inertia_qacc, problem.force, problem.state = data.efc.Ma, data.efc.force, data.efc.state
+        problem.iterations_taken = data.solver_niter
+        problem.numbers = wp.zeros((data.nworld, more * (_pitch(model.nv) + 12)), dtype=float)
+        problem.marks = wp.zeros((data.nworld, more * 3), dtype=int)
+        self._problem = problem
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
@@ -59,45 +101,7 @@ class Newton:
             solver.solve = theirs
 
     def _solve(self, model: Any, data: Any) -> None:
-        inputs = [
-            model.opt.iterations,
-            model.opt.tolerance,
-            model.opt.ls_tolerance,
-            model.opt.impratio_invsqrt,
-            model.M_rownnz,
-            model.M_rowadr,
-            model.M_colind,
-            model.M_hinit_i,
-            model.M_mulm_rowadr,
-            model.M_mulm_col,
-            model.M_mulm_madr,
-            data.ne,
-            data.nf,
-            data.nefc,
-            data.njmax,
-            data.M,
-            data.qacc_warmstart,
-            data.qfrc_smooth,
-            data.contact.friction,
-            data.contact.dim,
-            data.contact.efc_address,
-            data.efc.type,
-            data.efc.id,
-            data.efc.J,
-            data.efc.D,
-            data.efc.aref,
-            data.efc.frictionloss,
-        ]
-        outputs = [
-            data.qacc,
-            data.qfrc_constraint,
-            data.efc.Ma,
-            data.efc.force,
-            data.efc.state,
-            data.solver_niter,
-            *self._scratch.values(),
-        ]
-        wp.launch_tiled(self._kernel, dim=data.nworld, inputs=inputs, outputs=outputs, block_dim=_THREADS)
+        wp.launch_tiled(self._kernel, dim=data.nworld, inputs=[self._problem], block_dim=_THREADS)
 
 
 def newton_for(model: Any, data: Any) -> Newton | None:
@@ -116,3 +120,37 @@ def newton_for(model: Any, data: Any) -> Newton | None:
         and data.njmax > 0
     )
     return Newton(model, data) if known else None
+
+
+def _pitch(dofs: int) -> int:
+    """How far it is from a row of a matrix to the next."""
+    return 4 * (((dofs + 3) // 4) | 1)
+
+
+@functools.cache
+def _kernel_for(dofs: int, line_searches: int, rows: int) -> Any:
+    """The kernel for models of so many degrees of freedom."""
+    numbers = {
+        "DOFS": dofs,
+        "ROWS": rows,
+        "SEARCHES": line_searches,
+        "ELLIPTIC": types.ConstraintType.CONTACT_ELLIPTIC,
+        "SATISFIED": types.ConstraintState.SATISFIED,
+        "QUADRATIC": types.ConstraintState.QUADRATIC,
+        "LINEAR_NEGATIVE": types.ConstraintState.LINEARNEG,
+        "LINEAR_POSITIVE": types.ConstraintState.LINEARPOS,
+        "CONE": types.ConstraintState.CONE,
+    }
+    known = "".join(f"constexpr int {name} = {int(number)};\n" for name, number in numbers.items())
+    body = resources.files("graspline.engine").joinpath("newton_lane.cu").read_text()
+
+    @wp.func_native(known + body)
+    def solve_lane(lane: int, thread: int, problem: Problem): ...
+
+    # Only quotients and roots are less exact by it.
+    @wp.kernel(module="unique", enable_backward=False, grid_stride=False, module_options={"fast_math": True})
+    def solve(problem: Problem):
+        lane, thread = wp.tid()
+        solve_lane(lane, thread, problem)
+
+    return solve
