@@ -4,8 +4,8 @@
     python benchmarks/gpu.py oranges --lanes 4096 --episodes 8192
     python benchmarks/gpu.py lift-cube --lanes 2000 --episodes 2000 --certify
 
-First the same scene is stepped with arms that stand still: the limit. Then episodes are played by two teams of as many
-processes as there are cores. The first run compiles kernels for minutes; they are kept for later ones.
+First the same scene is stepped with arms that stand still: the limit. Then episodes are played by twice as many
+processes as there are cores, in teams. The first run compiles kernels for minutes; they are kept for later ones.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import json
 
 from graspline import Scenario, find_task
 from graspline.engine.choose import GPU
+from graspline.episodes.crew import TEAMS
 from graspline.episodes.gpu_benchmarks import Crowd, idle_steps_a_second, play
 from graspline.episodes.run import cores
 from graspline.parameters import build
@@ -25,8 +26,8 @@ def main() -> None:
     parser.add_argument("task")
     parser.add_argument("--lanes", type=int, default=4096)
     parser.add_argument("--episodes", type=int, default=0, help="0: four for each lane")
-    parser.add_argument("--processes", type=int, default=max(1, cores() - 1))
-    parser.add_argument("--teams", type=int, default=2, help="each of so many processes")
+    parser.add_argument("--processes", type=int, default=2 * cores(), help="of all teams")
+    parser.add_argument("--teams", type=int, default=TEAMS)
     parser.add_argument("--certify", action="store_true", help="play successes again on the CPU, after the others")
     parser.add_argument("--seed", type=int, default=9700000)
     parser.add_argument("--device", default=GPU, help="a device that Warp knows")
@@ -42,7 +43,8 @@ def main() -> None:
     figures = {
         "task": asked.task,
         "lanes": asked.lanes,
-        "processes": asked.teams * asked.processes,
+        "processes": asked.processes,
+        "teams": asked.teams,
         "episodes": played.episodes,
         "success": round(played.succeeded / played.episodes, 5),
         "verdicts": dict(played.verdicts),

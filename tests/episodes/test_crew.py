@@ -27,7 +27,7 @@ def test_processes_share_one_engine_and_play_what_one_would() -> None:
         play_together(
             scenarios,
             lanes=2,
-            processes=1,
+            processes=2,
             teams=2,
             device="cpu",
             keep_logs=False,
@@ -57,7 +57,7 @@ def test_told_to_stop_from_the_start_every_episode_is_interrupted() -> None:
         return True
 
     scenarios = [Scenario(task=task, parameters=task.parameters(), seed=seed) for seed in (1, 5)]
-    played = list(play_together(scenarios, lanes=2, processes=1, device="cpu", witness=see_claim, stop=stop))
+    played = list(play_together(scenarios, lanes=2, processes=2, device="cpu", witness=see_claim, stop=stop))
     assert {each.scenario.seed: each.verdict for each in played} == {1: "interrupted", 5: "interrupted"}
     # The arms brake and hold; that takes some ticks.
     assert all(not each.succeeded and not each.notes and each.sim_time_s < 1.0 for each in played)

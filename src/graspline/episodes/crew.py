@@ -1,8 +1,8 @@
 """Episodes of many lanes, played by several processes on one engine.
 
 Machines, guards and planning are Python and fill one core for a few hundred lanes; a GPU steps thousands. So each
-process plays a share of the scenarios in a share of the lanes, and a hub steps all of them together. Two teams of
-processes take turns: one plans while the other's lanes are stepped.
+process plays a share of the scenarios in a share of the lanes, and a hub steps all of them together. Teams of processes
+take turns: while one's lanes are stepped, the others plan.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ _NO_LOG = log_of(Track(start=np.zeros(0), variation=Variation()))
 # Over how long first starts are spread, about as long as a short episode: what all lanes do at once, neither the device
 # nor the cores do all the time. It pays where lanes play several episodes each.
 _SPREAD_S, _EPISODES_EACH = 4.0, 2
+# A team waits for the slowest of its processes, and a device does more at once the larger a team is.
+TEAMS = 4
 # One thread for each: the processes fill the cores.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MUJOCO_GL": "disable"}
 
@@ -76,7 +78,7 @@ def play_together(
     *,
     lanes: int,
     processes: int,
-    teams: int = 2,
+    teams: int = TEAMS,
     device: str = GPU,
     keep_logs: bool = True,
     record_states: bool = False,
@@ -88,20 +90,21 @@ def play_together(
 ) -> Iterator[Episode]:
     """Play scenarios of one task on a GPU, in so many lanes, and yield each when it is finished.
 
-    Each team has so many processes. Logs are most of what an episode is made of; without them it comes sooner. When
-    `stop` turns true, what is under way is preempted. By a clock it is told where the time went.
+    So many processes play, about twice as many as there are cores, in so many teams. Logs are most of what an episode
+    is made of; without them it comes sooner. When `stop` turns true, what is under way is preempted. By a clock it is
+    told where the time went.
     """
     if not scenarios:
         return
     lanes = min(lanes, len(scenarios))
-    teams = max(1, min(teams, lanes))
-    processes = max(1, min(processes, lanes // teams))
-    each, all_processes = lanes // (teams * processes), teams * processes
+    teams = max(1, min(teams, lanes, processes))
+    of_team = min(processes, lanes) // teams
+    each, all_processes = lanes // (teams * of_team), teams * of_team
     scene = shared_scene(scenarios)
     hubs, mates = list[Hub](), list[_Mate]()
     try:
         for _ in range(teams):
-            hubs.append(Hub(open_gpu_engine(scene, each * processes, device)))
+            hubs.append(Hub(open_gpu_engine(scene, each * of_team, device)))
         for number in range(all_processes):
             hub = hubs[number % teams]
             share = _Share(

@@ -13,7 +13,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.shards import Spent
 from graspline.episodes.benchmarks import Figure
 from graspline.episodes.certify import certified
-from graspline.episodes.crew import play_together
+from graspline.episodes.crew import TEAMS, play_together
 from graspline.episodes.run import Episode, cores
 from graspline.episodes.scenario import Scenario, draw_all
 from graspline.stopwatch import seconds
@@ -27,11 +27,11 @@ _CERTIFIED_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """How many play: lanes, teams, and processes of each."""
+    """How many play: lanes, and processes, in so many teams."""
 
     lanes: int
     processes: int
-    teams: int = 2
+    teams: int = TEAMS
     device: str = GPU
 
 
@@ -126,7 +126,7 @@ def measure_gpu(lanes: int, say: Callable[[str], None] = lambda line: None) -> l
     scenarios = [Scenario(task=task, parameters=task.parameters(), seed=seed) for seed in range(3 * lanes)]
     say(f"lift-cube on the GPU: {len(scenarios)} episodes in {lanes} lanes; kernels compile for minutes the first time")
     idle = idle_steps_a_second(scenarios, lanes)
-    played = play(scenarios, Crowd(lanes=lanes, processes=max(1, cores() - 1)))
+    played = play(scenarios, Crowd(lanes=lanes, processes=2 * cores()))
 
     def figure(name: str, value: float, unit: str, meaning: str) -> Figure:
         return Figure(name=f"gpu_{name}", value=value, unit=unit, meaning=meaning)
