@@ -4,8 +4,9 @@
     python benchmarks/gpu.py oranges --lanes 4096 --episodes 8192
     python benchmarks/gpu.py lift-cube --lanes 2000 --episodes 2000 --certify
 
-First the same scene is stepped with arms that stand still: the limit. Then episodes are played by twice as many
-processes as there are cores, in teams. The first run compiles kernels for minutes; they are kept for later ones.
+First the same scene is stepped with arms that stand still, in one engine of all lanes and in as many at once as there
+are teams: the limits. Then episodes are played by twice as many processes as there are cores, in teams. The first run
+compiles kernels for minutes; they are kept for later ones.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ def main() -> None:
     parameters = build(task.parameters, None, asked.set)
     seeds = range(asked.seed, asked.seed + (asked.episodes or 4 * asked.lanes))
     scenarios = [Scenario(task=task, parameters=parameters, seed=seed) for seed in seeds]
-    idle = idle_steps_a_second(scenarios, asked.lanes, asked.device)
+    idle = idle_steps_a_second(scenarios, asked.lanes, device=asked.device)
+    of_teams = idle_steps_a_second(scenarios, asked.lanes, asked.teams, asked.device) if asked.teams > 1 else idle
     crowd = Crowd(lanes=asked.lanes, processes=asked.processes, teams=asked.teams, device=asked.device)
     played = play(scenarios, crowd, certify=asked.certify)
     figures = {
@@ -57,6 +59,8 @@ def main() -> None:
         "steps_a_second_of_physics": round(played.steps_a_second),
         "idle_steps_a_second": round(idle),
         "physics_over_idle": round(played.steps_a_second / idle, 3),
+        "idle_steps_a_second_of_teams": round(of_teams),
+        "physics_over_idle_of_teams": round(played.steps_a_second / of_teams, 3),
     }
     print(json.dumps(figures), flush=True)
 

@@ -69,22 +69,31 @@ class Played:
         return self.steps / self.spent.device_s
 
 
-def idle_steps_a_second(scenarios: Sequence[Scenario], count: int, device: str = GPU) -> float:
-    """Physics steps a second of arms that stand still in so many lanes."""
+def idle_steps_a_second(scenarios: Sequence[Scenario], count: int, engines: int = 1, device: str = GPU) -> float:
+    """Physics steps a second of arms that stand still in so many lanes, all in one engine or in several at once."""
     scene = scenarios[0].task.scene(scenarios[0].parameters)
-    engine = open_gpu_engine(scene, count, device)
     drawn = draw_all(scenarios[:_IDLE_SCENES])
-    draws = [drawn[lane % len(drawn)] for lane in range(count)]
-    for lane, draw in enumerate(draws):
-        engine.reset(lane, draw.start, draw.variation)
+    draws = [drawn[lane % len(drawn)] for lane in range(count // engines)]
+    opened = [open_gpu_engine(scene, len(draws), device) for _ in range(engines)]
+    for engine in opened:
+        for lane, draw in enumerate(draws):
+            engine.reset(lane, draw.start, draw.variation)
     at = np.array([[draw.start[scene.joint_address(name)] for name in scene.robot.joints] for draw in draws])
-    lanes = np.arange(count)
-    for _ in range(_WARM_TICKS):
-        engine.step(at, lanes)
+    lanes = np.arange(len(draws))
+
+    def tick(times: int) -> None:
+        for engine in opened:
+            engine.begin_step(at, lanes)
+        for time in range(times):
+            for engine in opened:
+                engine.end_step()
+                if time + 1 < times:
+                    engine.begin_step(at, lanes)
+
+    tick(_WARM_TICKS)
     began = seconds()
-    for _ in range(_IDLE_TICKS):
-        engine.step(at, lanes)
-    return _IDLE_TICKS * len(lanes) * scene.robot.substeps / (seconds() - began)
+    tick(_IDLE_TICKS)
+    return _IDLE_TICKS * engines * len(lanes) * scene.robot.substeps / (seconds() - began)
 
 
 def play(scenarios: Sequence[Scenario], crowd: Crowd, *, certify: bool = False) -> Played:
