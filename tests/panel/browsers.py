@@ -83,11 +83,6 @@ class Visitor:
     def press(self, name: str, nth: int = 0) -> None:
         self.page.get_by_role("button", name=name, exact=True).nth(nth).click()
 
-    def ready(self, name: str) -> Callable[[], None]:
-        """A press at the moment of the call: no waiting until a page that is drawn slowly has settled."""
-        button = self.page.get_by_role("button", name=name, exact=True).first.element_handle()
-        return lambda: button.evaluate("button => { button.focus(); button.click(); }")
-
     def choose(self, label: str, option: str) -> None:
         self._field(label).click()
         self.page.get_by_role("option", name=option, exact=True).click()
@@ -116,25 +111,29 @@ class Visitor:
             self.page.wait_for_timeout(30)
 
     @contextmanager
-    def slowly(self, when: Callable[[Snapshot], bool] = lambda snapshot: True) -> Iterator[None]:
-        """The clock of the simulation at an eighth from then on: what goes by in a second is there for a slow page."""
-        session, over = self.session, threading.Event()
-        period_s = session._pacer._period_s
+    def waiting_at(self, when: Callable[[Snapshot], bool]) -> Iterator[None]:
+        """The simulation stands at the first tick like that until it is given an order or a stop.
 
-        def watch() -> None:
-            snapshot = session.snapshot
-            while not when(snapshot) and not over.is_set():
-                snapshot = session.wait(snapshot.number, 0.1)
-            session._pacer._period_s = 8 * period_s
+        What goes by in a second is there for however slow a page.
+        """
+        session, reached, over = self.session, threading.Event(), threading.Event()
+        pacer, wait = session._pacer, session._pacer.wait
 
-        watching = threading.Thread(target=watch)
-        watching.start()
+        def stand(*, breathe: bool = False) -> None:
+            # Between two ticks, in the session's thread: no tick goes by unseen.
+            if not reached.is_set() and when(session.snapshot):
+                reached.set()
+                while not (session._orders or session._stops or over.is_set()):
+                    time.sleep(0.01)
+                pacer.restart()
+            wait(breathe=breathe)
+
+        pacer.wait = stand
         try:
             yield
         finally:
             over.set()
-            watching.join()
-            session._pacer._period_s = period_s
+            pacer.wait = wait
 
     def idle(self) -> None:
         self.until(lambda: self.snapshot.mode == "idle", "coming to rest")

@@ -78,11 +78,10 @@ def test_what_only_a_reset_helps_offers_one(visitor: Visitor) -> None:
     visitor.tab("Task")
     button = visitor.page.get_by_role("button", name="Reset the scene", exact=True)
     assert not button.is_visible()
-    strike = visitor.ready("nan-control")
-    with visitor.slowly(when=lambda snapshot: snapshot.state == "descend"):
+    with visitor.waiting_at(lambda snapshot: snapshot.state == "descend"):
         visitor.press("Run")
         visitor.until(lambda: visitor.snapshot.state == "descend", "the task")
-        strike()
+        visitor.press("nan-control")
         visitor.until(lambda: visitor.snapshot.verdict == "physics_diverged", "the verdict")
     button.click()
     visitor.until(lambda: not visitor.snapshot.reset_required and visitor.snapshot.mode == "idle", "a fresh scene")
