@@ -25,6 +25,9 @@ CHROMIUM = Path("/usr/bin/chromium")
 # WebGL without a graphics card; composing the page that way too would be twenty times slower.
 _ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-gpu", "--enable-unsafe-swiftshader")
 PATIENCE_S = 40.0
+# Pixels of the scene for one of the page, each way. Without a graphics card all of them take a second to draw, and a
+# page that draws does nothing else.
+_DETAIL = 0.2
 # The field of view and the size the page begins with, for clicks into the scene.
 _FOV_RAD, _SIZE = np.radians(75.0), {"width": 1240, "height": 760}
 
@@ -60,7 +63,9 @@ class Visitor:
         self._context = browser.new_context(viewport=_SIZE)
         self.page = self._context.new_page()
         self.page.set_default_timeout(PATIENCE_S * 1000)
-        self.page.goto(running.address)
+        # The printed address gives a cookie and leads on to a page that draws everything.
+        self._context.request.get(running.address)
+        self.page.goto(f"{running.address.partition('?')[0]}?fixedDpr={_DETAIL}")
         self.text("Home").first.wait_for()
 
     @property
