@@ -41,6 +41,8 @@ def serving(task: str, parameters: Parameters, seed: int, record: Path | None = 
         open_archive(found, parameters, seed, record) as archive,
         hosted(found, parameters, seed, archive, way) as running,
     ):
+        # Light from all around would take a page its first ten seconds without a graphics card; the lamps suffice.
+        running.panel._server.scene.configure_environment_map(None)
         yield running
 
 
@@ -139,6 +141,16 @@ class Visitor:
         finally:
             over.set()
             pacer.wait = wait
+
+    @contextmanager
+    def hurrying(self) -> Iterator[None]:
+        """The simulation goes as fast as it can, where only how something ends is looked at."""
+        pacer = self.session._pacer
+        period_s, pacer._period_s = pacer._period_s, 0.0
+        try:
+            yield
+        finally:
+            pacer._period_s = period_s
 
     def idle(self) -> None:
         self.until(lambda: self.snapshot.mode == "idle", "coming to rest")

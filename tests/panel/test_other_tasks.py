@@ -60,8 +60,9 @@ def test_an_episode_is_recorded_and_played_again_to_the_same_bits(visitor: Visit
     visitor.tab("Task")
     visitor.check("Record", on=True)
     visitor.until(lambda: visitor.snapshot.recording == folder.name, "recording")
-    visitor.press("Run")
-    visitor.until(lambda: visitor.snapshot.verdict == "success", "the end of the task")
+    with visitor.hurrying():
+        visitor.press("Run")
+        visitor.until(lambda: visitor.snapshot.verdict == "success", "the end of the task")
     visitor.check("Record", on=False)
     visitor.until(lambda: visitor.snapshot.recording == "", "the end of recording")
     # The index comes last.
@@ -69,8 +70,9 @@ def test_an_episode_is_recorded_and_played_again_to_the_same_bits(visitor: Visit
     assert [row["verdict"] for row in Dataset.open(folder).rows] == ["success"]
     visitor.until(lambda: len(visitor._running.house.episodes()) > 0, "the list")
     visitor.press("List again")
-    visitor.press("Replay")
-    visitor.until(lambda: "the same bits as recorded" in visitor.snapshot.message, "the end of the replay")
+    with visitor.hurrying():
+        visitor.press("Replay")
+        visitor.until(lambda: "the same bits as recorded" in visitor.snapshot.message, "the end of the replay")
     assert visitor.snapshot.mode == "idle"
 
 

@@ -192,7 +192,8 @@ def test_a_task_runs_and_recovers_from_a_fault_and_the_page_tells(visitor: Visit
         visitor.until(lambda: visitor.snapshot.state == "hold", "holding")
         visitor.press("drop")
         visitor.until(lambda: visitor.snapshot.state != "hold", "the drop")
-    visitor.until(lambda: visitor.snapshot.verdict != "", "the end")
+    with visitor.hurrying():
+        visitor.until(lambda: visitor.snapshot.verdict != "", "the end")
     visitor.until(lambda: visitor.shown("verdict") == visitor.snapshot.verdict, "the verdict")
     assert visitor.snapshot.verdict == "success"
     outcomes = {(each.state, each.outcome) for each in visitor.snapshot.history}
