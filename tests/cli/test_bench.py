@@ -34,6 +34,7 @@ def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
         return thoroughly(name, [(lanes, min(count, 2)) for lanes, count in sizes], say, rounds=1)
 
     monkeypatch.setattr(benchmarks, "_episode_cost", once)
+    monkeypatch.setattr(benchmarks, "ROUNDS", 1)
     monkeypatch.setattr(graspline.cli.bench, "measure_datasets", lambda say: [])
 
 

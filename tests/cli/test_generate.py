@@ -150,8 +150,10 @@ def test_stopped_it_says_what_stays(stop: signal.Signals, dataset: Path, monkeyp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("whom", ["the command", "the whole group"])
+@pytest.mark.parametrize(
+    "stop, whom",
+    [(signal.SIGTERM, "the command"), (signal.SIGINT, "the whole group"), (signal.SIGTERM, "the whole group")],
+)
 def test_stopped_it_says_so_and_goes_on_where_it_was(
     stop: signal.Signals, whom: str, made: Path, tmp_path: Path
 ) -> None:
@@ -207,10 +209,9 @@ def test_a_full_disk_ends_it_with_a_whole_dataset(made: Path, tmp_path: Path) ->
 @pytest.mark.slow
 def test_the_number_of_workers_changes_nothing(tmp_path: Path) -> None:
     pictures = ("--cameras", "front:64x48", "--fps", "10")
-    for count in (1, 2, 4):
-        assert spawn(*words(tmp_path / str(count), 5, *pictures, "--workers", str(count))).code == 0
-    assert contents(tmp_path / "2") == contents(tmp_path / "1")
-    assert contents(tmp_path / "4") == contents(tmp_path / "1")
+    for count in (1, 3):
+        assert spawn(*words(tmp_path / str(count), 4, *pictures, "--workers", str(count))).code == 0
+    assert contents(tmp_path / "3") == contents(tmp_path / "1")
 
 
 @pytest.mark.slow

@@ -25,6 +25,9 @@ CHROMIUM = Path("/usr/bin/chromium")
 # WebGL without a graphics card; composing the page that way too would be twenty times slower.
 _ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-gpu", "--enable-unsafe-swiftshader")
 PATIENCE_S = 40.0
+# Pixels of the scene for one of the page, each way. Without a graphics card all of them take a second to draw, and a
+# page that draws does nothing else.
+_DETAIL = 0.2
 # The field of view and the size the page begins with, for clicks into the scene.
 _FOV_RAD, _SIZE = np.radians(75.0), {"width": 1240, "height": 760}
 
@@ -38,6 +41,8 @@ def serving(task: str, parameters: Parameters, seed: int, record: Path | None = 
         open_archive(found, parameters, seed, record) as archive,
         hosted(found, parameters, seed, archive, way) as running,
     ):
+        # Light from all around would take a page its first ten seconds without a graphics card; the lamps suffice.
+        running.panel._server.scene.configure_environment_map(None)
         yield running
 
 
@@ -60,7 +65,9 @@ class Visitor:
         self._context = browser.new_context(viewport=_SIZE)
         self.page = self._context.new_page()
         self.page.set_default_timeout(PATIENCE_S * 1000)
-        self.page.goto(running.address)
+        # The printed address gives a cookie and leads on to a page that draws everything.
+        self._context.request.get(running.address)
+        self.page.goto(f"{running.address.partition('?')[0]}?fixedDpr={_DETAIL}")
         self.text("Home").first.wait_for()
 
     @property
@@ -82,11 +89,6 @@ class Visitor:
 
     def press(self, name: str, nth: int = 0) -> None:
         self.page.get_by_role("button", name=name, exact=True).nth(nth).click()
-
-    def ready(self, name: str) -> Callable[[], None]:
-        """A press at the moment of the call: no waiting until a page that is drawn slowly has settled."""
-        button = self.page.get_by_role("button", name=name, exact=True).first.element_handle()
-        return lambda: button.evaluate("button => { button.focus(); button.click(); }")
 
     def choose(self, label: str, option: str) -> None:
         self._field(label).click()
@@ -116,25 +118,39 @@ class Visitor:
             self.page.wait_for_timeout(30)
 
     @contextmanager
-    def slowly(self, when: Callable[[Snapshot], bool] = lambda snapshot: True) -> Iterator[None]:
-        """The clock of the simulation at an eighth from then on: what goes by in a second is there for a slow page."""
-        session, over = self.session, threading.Event()
-        period_s = session._pacer._period_s
+    def waiting_at(self, when: Callable[[Snapshot], bool]) -> Iterator[None]:
+        """The simulation stands at the first tick like that until it is given an order or a stop.
 
-        def watch() -> None:
-            snapshot = session.snapshot
-            while not when(snapshot) and not over.is_set():
-                snapshot = session.wait(snapshot.number, 0.1)
-            session._pacer._period_s = 8 * period_s
+        What goes by in a second is there for however slow a page.
+        """
+        session, reached, over = self.session, threading.Event(), threading.Event()
+        pacer, wait = session._pacer, session._pacer.wait
 
-        watching = threading.Thread(target=watch)
-        watching.start()
+        def stand(*, breathe: bool = False) -> None:
+            # Between two ticks, in the session's thread: no tick goes by unseen.
+            if not reached.is_set() and when(session.snapshot):
+                reached.set()
+                while not (session._orders or session._stops or over.is_set()):
+                    time.sleep(0.01)
+                pacer.restart()
+            wait(breathe=breathe)
+
+        pacer.wait = stand
         try:
             yield
         finally:
             over.set()
-            watching.join()
-            session._pacer._period_s = period_s
+            pacer.wait = wait
+
+    @contextmanager
+    def hurrying(self) -> Iterator[None]:
+        """The simulation goes as fast as it can, where only how something ends is looked at."""
+        pacer = self.session._pacer
+        period_s, pacer._period_s = pacer._period_s, 0.0
+        try:
+            yield
+        finally:
+            pacer._period_s = period_s
 
     def idle(self) -> None:
         self.until(lambda: self.snapshot.mode == "idle", "coming to rest")

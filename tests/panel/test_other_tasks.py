@@ -60,8 +60,9 @@ def test_an_episode_is_recorded_and_played_again_to_the_same_bits(visitor: Visit
     visitor.tab("Task")
     visitor.check("Record", on=True)
     visitor.until(lambda: visitor.snapshot.recording == folder.name, "recording")
-    visitor.press("Run")
-    visitor.until(lambda: visitor.snapshot.verdict == "success", "the end of the task")
+    with visitor.hurrying():
+        visitor.press("Run")
+        visitor.until(lambda: visitor.snapshot.verdict == "success", "the end of the task")
     visitor.check("Record", on=False)
     visitor.until(lambda: visitor.snapshot.recording == "", "the end of recording")
     # The index comes last.
@@ -69,8 +70,9 @@ def test_an_episode_is_recorded_and_played_again_to_the_same_bits(visitor: Visit
     assert [row["verdict"] for row in Dataset.open(folder).rows] == ["success"]
     visitor.until(lambda: len(visitor._running.house.episodes()) > 0, "the list")
     visitor.press("List again")
-    visitor.press("Replay")
-    visitor.until(lambda: "the same bits as recorded" in visitor.snapshot.message, "the end of the replay")
+    with visitor.hurrying():
+        visitor.press("Replay")
+        visitor.until(lambda: "the same bits as recorded" in visitor.snapshot.message, "the end of the replay")
     assert visitor.snapshot.mode == "idle"
 
 
@@ -78,11 +80,10 @@ def test_what_only_a_reset_helps_offers_one(visitor: Visitor) -> None:
     visitor.tab("Task")
     button = visitor.page.get_by_role("button", name="Reset the scene", exact=True)
     assert not button.is_visible()
-    strike = visitor.ready("nan-control")
-    with visitor.slowly(when=lambda snapshot: snapshot.state == "descend"):
+    with visitor.waiting_at(lambda snapshot: snapshot.state == "descend"):
         visitor.press("Run")
         visitor.until(lambda: visitor.snapshot.state == "descend", "the task")
-        strike()
+        visitor.press("nan-control")
         visitor.until(lambda: visitor.snapshot.verdict == "physics_diverged", "the verdict")
     button.click()
     visitor.until(lambda: not visitor.snapshot.reset_required and visitor.snapshot.mode == "idle", "a fresh scene")

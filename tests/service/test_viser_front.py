@@ -148,6 +148,8 @@ def test_a_browser_shows_the_page_and_talks_to_no_other_server(shown: Shown) -> 
     if chromium is None:
         pytest.skip("no chromium here")
     pressed = threading.Event()
+    # Light from all around would take the page its first ten seconds without a graphics card.
+    shown.front.server.scene.configure_environment_map(None)
     shown.front.server.gui.add_button("Press me").on_click(lambda _: pressed.set())
     visits: list[object] = []
     address = shown.place.address

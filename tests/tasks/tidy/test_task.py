@@ -41,7 +41,7 @@ def test_a_named_thing_ends_upright_on_its_board_with_the_same_bits_in_any_lane(
     can = alone.truth["objects"]["soup_can"]
     assert can["position_m"][2] == pytest.approx(SHELF.level("board_middle").position_m[2] + 0.051, abs=0.012)
     assert {"end_placement"} <= {each.outcome for each in alone.transitions}
-    several = run(order, 2, 3, 4, lanes=3)
+    several = run(order, 2, 3, lanes=2)
     assert several[1].state_hash == alone.state_hash
     assert outcomes(several[1]) == outcomes(alone)
 
