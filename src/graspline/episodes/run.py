@@ -16,9 +16,10 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.camera import Camera
 from graspline.episodes.context import Context
+from graspline.episodes.draws import Draws
 from graspline.episodes.faults import Fault, FaultInjector, Strike, parse_faults
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
-from graspline.episodes.scenario import Scenario, draw_all
+from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of, truth_of
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, passes
@@ -40,6 +41,9 @@ INTERRUPTED = "interrupted"
 HUNG = "hung"
 # Verdict of an episode that a policy could not go on with.
 POLICY_ERROR = "policy_error"
+# For every so many lanes one scenario is drawn ahead: a tick brings a question of each nearer to its answer, and a draw
+# has dozens where an episode has hundreds of ticks.
+_LANES_AHEAD = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,7 +405,7 @@ def run_scenarios(
         record_states=record_states,
     )
     executor = studio.executor
-    waiting, playing, stopped = list(reversed(scenarios)), {}, False
+    waiting, playing, stopped = Draws(scenarios, ahead=engine.count // _LANES_AHEAD), {}, False
     hung: set[int] = set()
     notes: dict[int, list[Any]] = {}
 
@@ -427,8 +431,7 @@ def run_scenarios(
         for tick in itertools.count():
             idle = executor.idle_lanes() if waiting and not stopped and executor.on_beat else []
             idle = [lane for lane in idle if lane * spread_ticks <= tick * engine.count]
-            fresh = [waiting.pop() for _ in idle[: len(waiting)]]
-            for lane, scenario, draw in zip(idle, fresh, draw_all(fresh), strict=False):
+            for lane, (scenario, draw) in zip(idle, waiting.take(len(idle)), strict=False):
                 studio.begin(lane, scenario, draw, pilot or machines[scenario.parameters], faults[scenario])
                 playing[lane] = scenario, draw
             if not executor.busy:
@@ -437,6 +440,8 @@ def run_scenarios(
                 stopped = True
                 for lane in playing:
                     executor.preempt(lane)
+            if not stopped:
+                waiting.go_on()
             finished = executor.tick()
             for lane in playing if limit_s < float("inf") else ():
                 if lane not in finished and lane not in hung and executor.time_s(lane) >= limit_s:
