@@ -39,7 +39,7 @@ class LaneEdits:
             if old == new:
                 continue
             row, default = self._default(key)
-            yield key[0], row, default if new is None else np.reshape(new.values, default.shape)
+            yield key[0], row, default if new is None else np.array(new.values).reshape(default.shape)
         self._edits[lane] = dict(edits)
 
     def _default(self, key: tuple[str, str]) -> tuple[int, NDArray[Any]]:

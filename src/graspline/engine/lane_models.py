@@ -53,7 +53,7 @@ class LaneModels(LaneEdits):
         # The columns of each field among all numbers of a lane's model, (N, width).
         self.spans = {name: slice(end - row.size, end) for name, row, end in zip(self.fields, plain, ends, strict=True)}
         self.rows: Singles = np.tile(np.concatenate(plain), (count, 1))
-        # The same as each field is shaped, (N, …), and what the host's model has of each element, as views.
+        # The same as each field is shaped, (N, …), and what the host's model has of each element, as flat views.
         self._shaped = {
             name: self.rows[:, span].reshape(count, *getattr(self._host, name).shape)
             for name, span in self.spans.items()
@@ -77,19 +77,18 @@ class LaneModels(LaneEdits):
     def _derive(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> None:
         """Constants that follow from a lane's edits, as MuJoCo computes them."""
         for key, edit in edits.items():
-            numbers = self._numbers(key)
-            numbers[...] = np.reshape(edit.values, numbers.shape)
+            self._numbers(key)[:] = edit.values
         mujoco.mj_setConst(self._host, self._scratch)
         for field in _DERIVED:
             if field in self.spans:
                 self._shaped[field][lane] = getattr(self._host, field)
         for key in edits:
-            self._numbers(key)[...] = self._default(key)[1]
+            self._numbers(key)[:] = self._default(key)[1].reshape(-1)
 
     def _numbers(self, key: tuple[str, str]) -> NDArray[Any]:
-        """Numbers of a field's element in the host's model, as a view; looked up by name once."""
+        """Numbers of a field's element in the host's model, flat, as a view; looked up by name once."""
         found = self._host_numbers.get(key)
         if found is None:
             row, _ = self._default(key)
-            found = self._host_numbers[key] = getattr(self._host, key[0])[row, ...]
+            found = self._host_numbers[key] = getattr(self._host, key[0])[row, ...].reshape(-1)
         return found
