@@ -27,10 +27,18 @@ class Edit:
     element: str
     values: tuple[float, ...]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Every episode that goes to another process carries dozens."""
+        return _edit, (self.field, self.element, self.values)
+
     @property
     def only_seen(self) -> bool:
         """Whether pictures alone show it: physics reads nothing of cameras, lights and colours."""
         return _only_seen(self.field)
+
+
+def _edit(field: str, element: str, values: tuple[float, ...]) -> Edit:
+    return Edit(field=field, element=element, values=values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
