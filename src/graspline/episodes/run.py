@@ -29,6 +29,7 @@ from graspline.execution.happenings import Applied, Ended, Entered, Finished, Ha
 from graspline.execution.requests import Ask, Driver, Reply, Solve
 from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
+from graspline.parameters import Parameters
 from graspline.rendering.picture import Picture
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
@@ -392,10 +393,12 @@ def run_scenarios(
     if not scenarios:
         return
     scene, uses_truth = _shared(scenarios)
-    tasks = {each.parameters: each.task for each in scenarios}
-    machines = {parameters: task.machine(parameters) for parameters, task in tasks.items()}
-    states = {each: machine.paths() if pilot is None else pilot.states for each, machine in machines.items()}
-    faults = {each: parse_faults(each.faults, states[each.parameters]) for each in scenarios}
+    machines = _machines(scenarios)
+    faults = {
+        each: parse_faults(each.faults, machines[each].paths() if pilot is None else pilot.states)
+        for each in scenarios
+        if each.faults
+    }
     engine = make_engine(scene, min(lanes, len(scenarios)), threads or cores())
     studio = Studio(
         engine,
@@ -432,7 +435,7 @@ def run_scenarios(
             idle = executor.idle_lanes() if waiting and not stopped and executor.on_beat else []
             idle = [lane for lane in idle if lane * spread_ticks <= tick * engine.count]
             for lane, (scenario, draw) in zip(idle, waiting.take(len(idle)), strict=False):
-                studio.begin(lane, scenario, draw, pilot or machines[scenario.parameters], faults[scenario])
+                studio.begin(lane, scenario, draw, pilot or machines[scenario], faults.get(scenario, ()))
                 playing[lane] = scenario, draw
             if not executor.busy:
                 return
@@ -451,7 +454,7 @@ def run_scenarios(
                 after_tick(engine)
             for lane, (how, track) in finished.items():
                 scenario, draw = playing.pop(lane)
-                episode = studio.episode(lane, scenario, draw, machines[scenario.parameters], how, track)
+                episode = studio.episode(lane, scenario, draw, machines[scenario], how, track)
                 if lane in hung:
                     hung.discard(lane)
                     episode = replace(episode, verdict=HUNG) if episode.verdict == INTERRUPTED else episode
@@ -463,6 +466,18 @@ def run_scenarios(
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _machines(scenarios: Sequence[Scenario]) -> dict[Scenario, Machine]:
+    """What plays each scenario; those with the same parameters share one."""
+    known: dict[Parameters, Machine] = {}
+    found: dict[Scenario, Machine] = {}
+    for each in scenarios:
+        machine = known.get(each.parameters)
+        if machine is None:
+            machine = known[each.parameters] = each.task.machine(each.parameters)
+        found[each] = machine
+    return found
 
 
 def shared_scene(scenarios: Sequence[Scenario]) -> Scene:
