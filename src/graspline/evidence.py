@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Relation = Literal["<=", ">=", "=="]
 
@@ -21,6 +21,10 @@ class Measurement:
     relation: Relation
     limit: float
     unit: str = ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An episode that goes to another process carries hundreds; by default each field would be looked up twice."""
+        return _measurement, (self.name, self.value, self.relation, self.limit, self.unit)
 
     @property
     def absent(self) -> bool:
@@ -48,6 +52,10 @@ class Measurement:
             "unit": self.unit,
             "passed": self.passed,
         }
+
+
+def _measurement(name: str, value: float, relation: Relation, limit: float, unit: str) -> Measurement:
+    return Measurement(name=name, value=value, relation=relation, limit=limit, unit=unit)
 
 
 Evidence = tuple[Measurement, ...]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from graspline.planning.together import Planning, alone, side_by_side, together
+from graspline.planning.together import Planning, Rounds, alone, side_by_side, together
 
 CALLS: list[tuple[str, int]] = []
 
@@ -88,3 +88,20 @@ def test_what_one_of_them_raises_is_raised() -> None:
 
 def test_a_planner_goes_to_other_processes_by_name() -> None:
     assert pickle.loads(pickle.dumps(doubled)) is doubled
+
+
+def test_planners_may_join_between_two_rounds_and_are_not_waited_for(calls: list[tuple[str, int]]) -> None:
+    rounds = Rounds[str, float]()
+    rounds.begin("first", doubled.steps(1, 2))
+    rounds.go_on()
+    rounds.begin("second", doubled.steps(5, 2))
+    rounds.go_on()
+    assert rounds.found == {}
+    assert rounds.under_way == 2
+    rounds.go_on()
+    assert rounds.found == {"first": 4}
+    assert rounds.under_way == 1
+    rounds.go_on()
+    assert rounds.found == {"first": 4, "second": 20}
+    assert not rounds.under_way
+    assert calls == [("double", 1), ("double", 2), ("double", 1)]

@@ -25,22 +25,31 @@ class LaneEdits:
     def __init__(self, scene: Scene, count: int) -> None:
         self._scene = scene
         self._edits: list[Edits] = [{} for _ in range(count)]
+        # Of everything that was ever edited: its row in the model's field, and what the scene's model has there.
+        self._defaults: dict[tuple[str, str], tuple[int, NDArray[Any]]] = {}
 
     def of(self, lane: int) -> Edits:
         return dict(self._edits[lane])
 
     def change(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> Iterator[tuple[str, int, NDArray[Any]]]:
         """Put these edits in force instead of those before; yields what has to be written: field, row and values."""
-        model, before = self._scene.model, self._edits[lane]
+        before = self._edits[lane]
         for key in before.keys() | edits.keys():
             old, new = before.get(key), edits.get(key)
-            named = new or old
-            if old == new or named is None:
+            if old == new:
                 continue
-            row = row_of(model, named)
-            default = getattr(model, named.field)[row]
-            yield named.field, row, default if new is None else np.reshape(new.values, default.shape)
+            row, default = self._default(key)
+            yield key[0], row, default if new is None else np.array(new.values).reshape(default.shape)
         self._edits[lane] = dict(edits)
+
+    def _default(self, key: tuple[str, str]) -> tuple[int, NDArray[Any]]:
+        """Row and numbers of a field's element in the scene's model, which nobody edits; looked up by name once."""
+        found = self._defaults.get(key)
+        if found is None:
+            field, element = key
+            row = row_of(self._scene.model, Edit(field=field, element=element, values=()))
+            found = self._defaults[key] = row, getattr(self._scene.model, field)[row, ...]
+        return found
 
     def half_extents_m(self, lane: int, name: str) -> Array:
         """Size of an object or place in this lane."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from graspline.engine.lane_edits import SET_CONST_INPUTS, LaneEdits
 from graspline.errors import WiringError
 from graspline.scenes.scene import Scene
-from graspline.scenes.variation import Edit, write_edits
+from graspline.scenes.variation import Edit
 
 Singles = NDArray[np.float32]
 
@@ -52,6 +53,12 @@ class LaneModels(LaneEdits):
         # The columns of each field among all numbers of a lane's model, (N, width).
         self.spans = {name: slice(end - row.size, end) for name, row, end in zip(self.fields, plain, ends, strict=True)}
         self.rows: Singles = np.tile(np.concatenate(plain), (count, 1))
+        # The same as each field is shaped, (N, …), and what the host's model has of each element, as flat views.
+        self._shaped = {
+            name: self.rows[:, span].reshape(count, *getattr(self._host, name).shape)
+            for name, span in self.spans.items()
+        }
+        self._host_numbers: dict[tuple[str, str], NDArray[Any]] = {}
 
     def set(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> bool:
         """Put edits in force instead of those before; whether any number of the lane's row is new."""
@@ -61,8 +68,7 @@ class LaneModels(LaneEdits):
                 continue
             if field not in self.spans:
                 raise WiringError(f"lanes on a GPU cannot differ in {field}; they can in {', '.join(self.fields)}")
-            mine = self.rows[lane, self.spans[field]]
-            mine.reshape(getattr(self._host, field).shape)[row] = values
+            self._shaped[field][lane, row] = values
             changed, stale = True, stale or field in SET_CONST_INPUTS
         if stale:
             self._derive(lane, edits)
@@ -70,11 +76,19 @@ class LaneModels(LaneEdits):
 
     def _derive(self, lane: int, edits: Mapping[tuple[str, str], Edit]) -> None:
         """Constants that follow from a lane's edits, as MuJoCo computes them."""
-        before = {field: getattr(self._host, field).copy() for field, _ in edits}
-        write_edits(self._host, edits.values())
+        for key, edit in edits.items():
+            self._numbers(key)[:] = edit.values
         mujoco.mj_setConst(self._host, self._scratch)
         for field in _DERIVED:
             if field in self.spans:
-                self.rows[lane, self.spans[field]] = getattr(self._host, field).ravel()
-        for field, values in before.items():
-            getattr(self._host, field)[...] = values
+                self._shaped[field][lane] = getattr(self._host, field)
+        for key in edits:
+            self._numbers(key)[:] = self._default(key)[1].reshape(-1)
+
+    def _numbers(self, key: tuple[str, str]) -> NDArray[Any]:
+        """Numbers of a field's element in the host's model, flat, as a view; looked up by name once."""
+        found = self._host_numbers.get(key)
+        if found is None:
+            row, _ = self._default(key)
+            found = self._host_numbers[key] = getattr(self._host, key[0])[row, ...].reshape(-1)
+        return found

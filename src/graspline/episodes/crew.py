@@ -7,6 +7,7 @@ take turns: while one's lanes are stepped, the others plan.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -123,7 +124,8 @@ def play_together(
             if isinstance(result, _Failed):
                 raise GrasplineError(f"a process that played episodes failed: {result.why}")
             # The very scenario that was given, not a copy that came back.
-            yield replace(result.episode, scenario=scenarios[result.index * all_processes + result.process])
+            scenario = scenarios[result.index * all_processes + result.process]
+            yield replace(result.episode, scenario=scenario, log=result.episode.log if keep_logs else _NO_LOG)
     finally:
         for mate in mates:
             mate.connection.close()
@@ -151,6 +153,9 @@ def _play(connection: Connection, share: _Share, number: int) -> None:
     indices = {scenario: index for index, scenario in enumerate(share.scenarios)}
     shard = Shard(scene, connection, share.board, share.first, share.lanes)
     spread_s = _SPREAD_S if len(share.scenarios) > _EPISODES_EACH * share.lanes else 0.0
+    # What there is now stays: to look through all of it for garbage takes 50 ms, for which all others would wait.
+    gc.collect()
+    gc.freeze()
     try:
         for episode in run_scenarios(
             share.scenarios,
@@ -164,9 +169,9 @@ def _play(connection: Connection, share: _Share, number: int) -> None:
             make_engine=lambda scene, count, threads: shard,
         ):
             index = indices[episode.scenario]
-            told = episode if share.keep_logs else replace(episode, log=_NO_LOG)
-            # The other end has the scenario.
-            shard.finish(_Ended(number, index, replace(told, scenario=cast(Any, None))))
+            # The other end has the scenario, and a log without anything.
+            log = episode.log if share.keep_logs else cast(Any, None)
+            shard.finish(_Ended(number, index, replace(episode, scenario=cast(Any, None), log=log)))
     except (EOFError, OSError):
         # Whoever wanted them is gone.
         return

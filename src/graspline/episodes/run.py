@@ -16,9 +16,10 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.camera import Camera
 from graspline.episodes.context import Context
+from graspline.episodes.draws import Draws
 from graspline.episodes.faults import Fault, FaultInjector, Strike, parse_faults
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
-from graspline.episodes.scenario import Scenario, draw_all
+from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of, truth_of
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, passes
@@ -28,6 +29,7 @@ from graspline.execution.happenings import Applied, Ended, Entered, Finished, Ha
 from graspline.execution.requests import Ask, Driver, Reply, Solve
 from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
+from graspline.parameters import Parameters
 from graspline.rendering.picture import Picture
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
@@ -40,6 +42,9 @@ INTERRUPTED = "interrupted"
 HUNG = "hung"
 # Verdict of an episode that a policy could not go on with.
 POLICY_ERROR = "policy_error"
+# For every so many lanes one scenario is drawn ahead: a tick brings a question of each nearer to its answer, and a draw
+# has dozens where an episode has hundreds of ticks.
+_LANES_AHEAD = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,10 +393,12 @@ def run_scenarios(
     if not scenarios:
         return
     scene, uses_truth = _shared(scenarios)
-    tasks = {each.parameters: each.task for each in scenarios}
-    machines = {parameters: task.machine(parameters) for parameters, task in tasks.items()}
-    states = {each: machine.paths() if pilot is None else pilot.states for each, machine in machines.items()}
-    faults = {each: parse_faults(each.faults, states[each.parameters]) for each in scenarios}
+    machines = _machines(scenarios)
+    faults = {
+        each: parse_faults(each.faults, machines[each].paths() if pilot is None else pilot.states)
+        for each in scenarios
+        if each.faults
+    }
     engine = make_engine(scene, min(lanes, len(scenarios)), threads or cores())
     studio = Studio(
         engine,
@@ -401,7 +408,7 @@ def run_scenarios(
         record_states=record_states,
     )
     executor = studio.executor
-    waiting, playing, stopped = list(reversed(scenarios)), {}, False
+    waiting, playing, stopped = Draws(scenarios, ahead=engine.count // _LANES_AHEAD), {}, False
     hung: set[int] = set()
     notes: dict[int, list[Any]] = {}
 
@@ -427,9 +434,8 @@ def run_scenarios(
         for tick in itertools.count():
             idle = executor.idle_lanes() if waiting and not stopped and executor.on_beat else []
             idle = [lane for lane in idle if lane * spread_ticks <= tick * engine.count]
-            fresh = [waiting.pop() for _ in idle[: len(waiting)]]
-            for lane, scenario, draw in zip(idle, fresh, draw_all(fresh), strict=False):
-                studio.begin(lane, scenario, draw, pilot or machines[scenario.parameters], faults[scenario])
+            for lane, (scenario, draw) in zip(idle, waiting.take(len(idle)), strict=False):
+                studio.begin(lane, scenario, draw, pilot or machines[scenario], faults.get(scenario, ()))
                 playing[lane] = scenario, draw
             if not executor.busy:
                 return
@@ -437,6 +443,8 @@ def run_scenarios(
                 stopped = True
                 for lane in playing:
                     executor.preempt(lane)
+            if not stopped:
+                waiting.go_on()
             finished = executor.tick()
             for lane in playing if limit_s < float("inf") else ():
                 if lane not in finished and lane not in hung and executor.time_s(lane) >= limit_s:
@@ -446,7 +454,7 @@ def run_scenarios(
                 after_tick(engine)
             for lane, (how, track) in finished.items():
                 scenario, draw = playing.pop(lane)
-                episode = studio.episode(lane, scenario, draw, machines[scenario.parameters], how, track)
+                episode = studio.episode(lane, scenario, draw, machines[scenario], how, track)
                 if lane in hung:
                     hung.discard(lane)
                     episode = replace(episode, verdict=HUNG) if episode.verdict == INTERRUPTED else episode
@@ -458,6 +466,18 @@ def run_scenarios(
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _machines(scenarios: Sequence[Scenario]) -> dict[Scenario, Machine]:
+    """What plays each scenario; those with the same parameters share one."""
+    known: dict[Parameters, Machine] = {}
+    found: dict[Scenario, Machine] = {}
+    for each in scenarios:
+        machine = known.get(each.parameters)
+        if machine is None:
+            machine = known[each.parameters] = each.task.machine(each.parameters)
+        found[each] = machine
+    return found
 
 
 def shared_scene(scenarios: Sequence[Scenario]) -> Scene:

@@ -11,7 +11,6 @@ import numpy as np
 
 from graspline.parameters import Parameters, Value, dump
 from graspline.scenes.randomization import randomized
-from graspline.scenes.variation import Variation
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Draw, Task
 from graspline.version import VERSION
@@ -78,15 +77,17 @@ def draw_all(scenarios: Sequence[Scenario]) -> list[Draw]:
     many = getattr(sample, "many", None)
     asked = [(each.parameters, each.stream("scene")) for each in scenarios]
     draws = [sample(*each) for each in asked] if many is None else many(asked)
-    return [
-        replace(draw, variation=_randomized(each, draw.variation)) for each, draw in zip(scenarios, draws, strict=True)
-    ]
+    return [randomized_draw(each, draw) for each, draw in zip(scenarios, draws, strict=True)]
 
 
-def _randomized(scenario: Scenario, drawn: Variation) -> Variation:
+def randomized_draw(scenario: Scenario, draw: Draw) -> Draw:
+    """What the task has drawn, randomised as the scenario's parameters say."""
     task, parameters = scenario.task, scenario.parameters
     settings = task.randomization(parameters)
-    return randomized(task.scene(parameters), drawn, settings, scenario.stream("varied")) if settings.any_on else drawn
+    if not settings.any_on:
+        return draw
+    varied = randomized(task.scene(parameters), draw.variation, settings, scenario.stream("varied"))
+    return replace(draw, variation=varied)
 
 
 def _scenario(task: str, parameters: Parameters, seed: int, faults: tuple[str, ...]) -> Scenario:

@@ -41,10 +41,10 @@ def jog(
     reply = first
     while (target := wish(reply)) is not None:
         target = np.clip(np.asarray(target, float), robot.limits.lower, robot.limits.upper)
-        there = np.array_equal(target, reply.command.position) and not reply.command.velocity.any()
+        there = np.array_equal(target, reply.command.position) and not reply.command.moving
         path = hold(robot, reply.command, _JOG_S) if there else joint_move(robot, reply.command, target, speed=speed)
         reply = yield Within(request=Motion("jog", path), until_s=reply.time_s + _JOG_S)
-    if reply.command.velocity.any():
+    if reply.command.moving:
         reply = yield Motion("stop", hold(robot, reply.command, robot.dt_s))
     return reply
 

@@ -394,7 +394,7 @@ class Executor:
                     return
                 reply = self._reply(lane, "completed", (), answer, reply.command)
         except StopIteration as stop:
-            if reply.command.velocity.any():
+            if reply.command.moving:
                 self._part(lane, Finished("returned", value=stop.value), reply.command)
             else:
                 self._finish(lane, Finished("returned", value=stop.value), finished)

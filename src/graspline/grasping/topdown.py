@@ -281,7 +281,7 @@ def _approach(query: _Query, grasp: Grasp, ready: Array, speed: Array) -> Path |
     robot, start = query.robot, query.start
     direct = joint_move(robot, start, ready, speed=speed)
     refusal = _check(query, grasp, "approach", direct)
-    if refusal is None or start.velocity.any():
+    if refusal is None or start.moving:
         return refusal or direct
     here, there = robot.home.copy(), robot.home.copy()
     here[0], there[0] = start.position[0], ready[0]

@@ -182,7 +182,7 @@ class Conductor:
 
     @property
     def _at_rest(self) -> bool:
-        return not (self._executor.busy and self._executor.command(_LANE).velocity.any())
+        return not (self._executor.busy and self._executor.command(_LANE).moving)
 
     def _settle_stops(self) -> None:
         if self._stops and self._at_rest:

@@ -142,7 +142,7 @@ class Operator:
         while not self._leaving:
             order = self._order
             if order is None:
-                if reply.command.velocity.any() or not np.array_equal(still.path.end, reply.command.position):
+                if reply.command.moving or not np.array_equal(still.path.end, reply.command.position):
                     still = self._still(reply.command)
                 reply = yield still
             elif isinstance(order.command, Jog):
@@ -150,7 +150,7 @@ class Operator:
                 if self._order is not None and isinstance(self._order.command, Jog):
                     self._order = None
             else:
-                if reply.command.velocity.any():
+                if reply.command.moving:
                     reply = yield self._still(reply.command)
                 result, reply = yield from _tracked(self._play(order.command, reply), reply)
                 self._order = None
@@ -164,7 +164,7 @@ class Operator:
         if self._leaving or self._order is None or not isinstance(self._order.command, Jog):
             return None
         wanted = np.clip(self._order.command.joints_rad, self._robot.limits.lower, self._robot.limits.upper)
-        there = np.array_equal(wanted, reply.command.position) and not reply.command.velocity.any()
+        there = np.array_equal(wanted, reply.command.position) and not reply.command.moving
         return None if there else wanted
 
     def _play(self, command: ArmCommand | DeskCommand, last: Reply) -> Play:

@@ -190,6 +190,6 @@ def _drive(
         answer = last = reply
         if reply.time_s >= until_s - 1e-9 and reply.by == "timed_out":
             stage.close()
-            if reply.command.velocity.any():
+            if reply.command.moving:
                 last = yield Motion("brake", brake(robot, reply.command))
             return Outcome(TIMED_OUT, reply.evidence), last

@@ -36,7 +36,7 @@ def joint_move(robot: Robot, start: Command, target: Array, *, speed: float | Ar
     # A start faster than the slower limit asked for is allowed: it is slowed down from there.
     velocity = np.maximum(speed * limits.velocity * _MARGIN, np.minimum(np.abs(start.velocity), limits.velocity))
     request.max_velocity = velocity.tolist()
-    moving = bool(start.velocity.any())
+    moving = start.moving
     try:
         path = _sample(robot, request, target)
     except WiringError:
@@ -151,7 +151,7 @@ def _jaw_alone(robot: Robot) -> Robot:
 
 def hold(robot: Robot, start: Command, duration_s: float) -> Path:
     """Stand still for a time, after coming to rest."""
-    stop = brake(robot, start) if start.velocity.any() else None
+    stop = brake(robot, start) if start.moving else None
     at = start.position if stop is None else stop.end
     positions = np.empty((max(1, round(duration_s * robot.control_hz)) + 1, len(at)))
     positions[:] = at
@@ -193,7 +193,7 @@ def _request(robot: Robot, start: Command) -> ruckig.InputParameter:
     velocity, acceleration, jerk = _limit_lists(robot)
     request = ruckig.InputParameter(len(start.position))
     request.current_position = start.position.tolist()
-    if start.velocity.any() or start.acceleration.any():
+    if start.moving or start.acceleration.any():
         limits, bound = robot.limits, np.array(acceleration)
         request.current_velocity = np.clip(start.velocity, -limits.velocity, limits.velocity).tolist()
         # An acceleration can be taken over only as far as jerk can still remove it before the velocity limit.

@@ -29,6 +29,12 @@ class Command:
     velocity: Array
     acceleration: Array
 
+    @property
+    def moving(self) -> bool:
+        """Whether any joint has a velocity."""
+        # `ndarray.any` takes several times as long on so few.
+        return any(self.velocity.tolist())
+
 
 def at_rest(position: Array) -> Command:
     zero = np.zeros_like(position)

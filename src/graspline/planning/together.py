@@ -12,6 +12,7 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+K = TypeVar("K")
 
 
 class Question(Protocol):
@@ -66,19 +67,43 @@ def side_by_side(plannings: Sequence[Planning[T]]) -> list[T]:
     """What each of these finds; as long as several are not done, what they ask is answered together."""
     if len(plannings) == 1:
         return [alone(plannings[0])]
-    found: list[Any] = [None] * len(plannings)
-    answers: dict[int, Any] = dict.fromkeys(range(len(plannings)))
-    while answers:
-        asked: dict[type[Question], list[tuple[int, Question]]] = {}
-        for index, answer in answers.items():
+    rounds = Rounds[int, T]()
+    for index, planning in enumerate(plannings):
+        rounds.begin(index, planning)
+    while rounds.under_way:
+        rounds.go_on()
+    return [rounds.found[index] for index in range(len(plannings))]
+
+
+class Rounds(Generic[K, T]):
+    """Planners under way side by side, for whoever has other things to do between two of their questions."""
+
+    def __init__(self) -> None:
+        self._plannings: dict[K, Planning[T]] = {}
+        self._answers: dict[K, Any] = {}
+        # What those that are done have found.
+        self.found: dict[K, T] = {}
+
+    def begin(self, name: K, planning: Planning[T]) -> None:
+        """Let one more planner ask from the next round on."""
+        self._plannings[name], self._answers[name] = planning, None
+
+    @property
+    def under_way(self) -> int:
+        return len(self._plannings)
+
+    def go_on(self) -> None:
+        """One question of each, all of one kind answered in one call."""
+        asked: dict[type[Question], list[tuple[K, Question]]] = {}
+        for name, answer in self._answers.items():
             try:
-                question = plannings[index].send(answer)
+                question = self._plannings[name].send(answer)
             except StopIteration as done:
-                found[index] = done.value
+                self.found[name] = done.value
+                del self._plannings[name]
             else:
-                asked.setdefault(type(question), []).append((index, question))
-        answers = {}
+                asked.setdefault(type(question), []).append((name, question))
+        self._answers = {}
         for kind, questions in asked.items():
             given = kind.answered([question for _, question in questions])
-            answers.update(zip((index for index, _ in questions), given, strict=True))
-    return found
+            self._answers.update(zip((name for name, _ in questions), given, strict=True))

@@ -7,6 +7,7 @@ notices is an edit like any other, which an engine leaves out.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,10 +27,18 @@ class Edit:
     element: str
     values: tuple[float, ...]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Every episode that goes to another process carries dozens."""
+        return _edit, (self.field, self.element, self.values)
+
     @property
     def only_seen(self) -> bool:
         """Whether pictures alone show it: physics reads nothing of cameras, lights and colours."""
-        return self.field in _SEEN_OF_GEOMS or self.field.split("_", 1)[0] in _SEEN_KINDS
+        return _only_seen(self.field)
+
+
+def _edit(field: str, element: str, values: tuple[float, ...]) -> Edit:
+    return Edit(field=field, element=element, values=values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +86,12 @@ class Variation:
 # Fields of geoms that only cameras notice, and kinds of elements that only cameras notice.
 _SEEN_OF_GEOMS = frozenset({"geom_rgba", "geom_matid"})
 _SEEN_KINDS = frozenset({"cam", "light", "headlight", "mat", "tex"})
+
+
+@functools.cache
+def _only_seen(field: str) -> bool:
+    return field in _SEEN_OF_GEOMS or field.split("_", 1)[0] in _SEEN_KINDS
+
 
 # Which kind of named element indexes the first axis of a field.
 _KIND: dict[str, Callable[[mujoco.MjModel, str], int]] = {

@@ -194,7 +194,7 @@ def leave(
 ) -> Stage[Literal["home", "stranded"]]:
     """Open the jaws if anything is between them still, and go home by a checked way."""
     reply = last
-    if reply.command.velocity.any():
+    if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
     if max(reply.readings.pad_forces_n()) >= close.lost_n:
         wide = float(robot.jaw_law.angle_rad(float(robot.jaw_law.gap_m(reply.command.position[robot.jaw])) + 0.02))

@@ -158,7 +158,7 @@ def grasp(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Liter
         if isinstance(seat, GraspRejected):
             return Outcome("missed", seat.evidence, about=job.target)
     ended = yield Motion("seat", seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
-    if ended.command.velocity.any():
+    if ended.command.moving:
         ended = yield Motion("brake", brake(robot, ended.command))
     shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
     touched = yield from touch_both(ended, robot, job.pick, close, settings.reach, shut)

@@ -45,7 +45,7 @@ _PASS_S = 0.4
 def back_off(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["ready"]]:
     """Leave a failed grasp: open, and rise the way the hand came."""
     reply = last
-    if reply.command.velocity.any():
+    if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
     low, high = job.pick.descend.end, job.pick.descend.positions[0]
     speed = settings.close.speed_rad_s
@@ -63,7 +63,7 @@ def back_off(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Li
 def regroup(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["ready"]]:
     """A fruit was lost on the way: stop, open the hand and give the fruit time to come to rest."""
     reply = last
-    if reply.command.velocity.any():
+    if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
     opened = max(float(reply.command.position[robot.jaw]), job.pick.grasp.touch_rad)
     reply = yield Motion("open", jaw_move(robot, reply.command, opened, speed_rad_s=settings.close.speed_rad_s))
@@ -105,7 +105,7 @@ def return_home(
     If there is no checked path the arm holds where it is and says so.
     """
     reply = last
-    if reply.command.velocity.any():
+    if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
     if min(reply.readings.pad_forces_n()) >= settings.close.lost_n and grip is not None:
         down = yield from _set_down(reply, robot, eye, world, settings, grip)
@@ -135,7 +135,7 @@ def _set_down(
 ) -> Generator[Request, Reply, Reply | NoSpot]:
     """Lower what is in the hand onto a free place on the table, open and leave; or why there is none."""
     reply = last
-    if reply.command.velocity.any():
+    if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
     if grip is None:
         return NoSpot(refused=())

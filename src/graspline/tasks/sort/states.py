@@ -82,7 +82,7 @@ def retreat(
 ) -> Producing[Gives[Literal["planned", "none"], Spotted] | Outcome[Literal["stuck"]]]:
     """Up and away from what went wrong, to another block or home."""
     reply = last
-    if reply.command.velocity.any():
+    if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
     return (yield from _onward(reply, robot, world, settings, line, LEAVING_ANYTHING, float(robot.home[robot.jaw])))
 

@@ -111,7 +111,7 @@ def descend(plan: GraspPlan, close: CloseParameters) -> Stage[Literal["straddled
 def seat(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters) -> Stage[Literal["seated"]]:
     """Bring the fixed jaw up to the object, so that closing does not wedge it between moving jaw and table."""
     ended = yield Motion("seat", plan.seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
-    if ended.command.velocity.any():
+    if ended.command.moving:
         yield Motion("brake", brake(robot, ended.command))
     return Outcome("seated", ended.evidence)
 
@@ -134,13 +134,13 @@ def touch_both(
         elif ended.by is not moving:
             return ended.evidence
         # It stands off the fixed jaw and would jam between the other one and the table: bring the hand up to it.
-        if ended.command.velocity.any():
+        if ended.command.moving:
             ended = yield Motion("brake", brake(robot, ended.command))
         path = yield from solved(plan_shift, robot, plan, ended.command, _FOLLOW_M, reach)
         if isinstance(path, GraspRejected):
             return path.evidence
         ended = yield Motion("follow", path, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
-        if ended.command.velocity.any():
+        if ended.command.moving:
             ended = yield Motion("brake", brake(robot, ended.command))
     return ended.evidence
 
@@ -188,7 +188,7 @@ def _hold(least_jaw_rad: float, reply: Reply, seen: Estimate) -> Hold:
 def back_off(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters) -> Stage[Literal["ready"]]:
     """Leave a failed grasp: set down what is still in the hand, open, and rise the way the hand came."""
     reply = last
-    if reply.command.velocity.any():
+    if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
     low, high = plan.descend.end, plan.descend.positions[0]
     if min(reply.readings.pad_forces_n()) >= close.lost_n:

@@ -62,7 +62,7 @@ class TruthEye:
         return tuple(each for each in found if each is not None)
 
     def _estimate(self, name: str, seen: ObjectSeen, time_s: float) -> Estimate | None:
-        if np.linalg.norm(seen.position_m) > SIGHT_M:
+        if np.sqrt(seen.position_m.dot(seen.position_m)) > SIGHT_M:
             return None
         exact = Estimate(
             name=name,

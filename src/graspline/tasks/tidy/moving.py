@@ -148,7 +148,7 @@ def play(robot: Robot, motion: Motion, *, gives_way: bool = True) -> Generator[R
     if reply.by == "completed":
         return reply
     by, stopped = None if isinstance(reply.by, str) else reply.by, reply
-    if reply.command.velocity.any():
+    if reply.command.moving:
         stopped = yield Motion("brake", brake(robot, reply.command))
     if gives_way and isinstance(by, TrackingError):
         rows = motion.path.positions
