@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,3 +74,10 @@ class Engine(Protocol):
     def save(self, lane: int) -> Saved: ...
 
     def restore(self, lane: int, saved: Saved) -> None: ...
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """An engine whose ticks happen in another process: while they do, there is time for something else here."""
+
+    meanwhile: Callable[[], object]

@@ -110,6 +110,8 @@ class Shard:
         self._finished: list[bytes] = []
         # Whether it has been told to come to an end.
         self.stopped = False
+        # Done in every tick before its end is waited for.
+        self.meanwhile: Callable[[], object] = lambda: None
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
         self._edit(lane, felt(variation.edits))
@@ -147,6 +149,7 @@ class Shard:
         self._wires.pass_on(self._controls, lanes)
         self._ticks[lanes] += 1
         self._connection.send(self._turn(lanes))
+        self.meanwhile()
         answer: Answer = self._connection.recv()
         self.stopped |= answer.stop
         return answer.diverged

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -33,6 +34,8 @@ _NO_LOG = log_of(Track(start=np.zeros(0), variation=Variation()))
 _SPREAD_S, _EPISODES_EACH = 4.0, 2
 # A team waits for the slowest of its processes, and a device does more at once the larger a team is.
 TEAMS = 4
+# Whoever feeds the device goes before those who play.
+_NICENESS = 5
 # One thread for each: the processes fill the cores.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MUJOCO_GL": "disable"}
 
@@ -149,6 +152,7 @@ def _start(share: _Share, number: int) -> _Mate:
 
 def _play(connection: Connection, share: _Share, number: int) -> None:
     """In a process of its own: play a share, and say so as each ends."""
+    os.nice(_NICENESS)
     scene = shared_scene(share.scenarios)
     indices = {scenario: index for index, scenario in enumerate(share.scenarios)}
     shard = Shard(scene, connection, share.board, share.first, share.lanes)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import Actor, World
 from graspline.engine.cpu import CpuEngine
-from graspline.engine.protocol import Engine, EngineKind
+from graspline.engine.protocol import Elsewhere, Engine, EngineKind
 from graspline.episodes.camera import Camera
 from graspline.episodes.context import Context
 from graspline.episodes.draws import Draws
@@ -423,8 +423,15 @@ def run_scenarios(
         if note is not None:
             notes.setdefault(lane, []).append(note)
 
+    def draw_ahead() -> None:
+        if not stopped:
+            waiting.go_on()
+
     if onlookers or witness is not None:
         executor.observers.append(tell_onlookers)
+    elsewhere = isinstance(engine, Elsewhere)
+    if elsewhere:
+        engine.meanwhile = draw_ahead
     if spread_ticks:
         # Lanes that have not started may be stepped along; in a scene as it is compiled things overlap.
         first = scenarios[0].draw()
@@ -443,8 +450,8 @@ def run_scenarios(
                 stopped = True
                 for lane in playing:
                     executor.preempt(lane)
-            if not stopped:
-                waiting.go_on()
+            if not elsewhere:
+                draw_ahead()
             finished = executor.tick()
             for lane in playing if limit_s < float("inf") else ():
                 if lane not in finished and lane not in hung and executor.time_s(lane) >= limit_s:
