@@ -1,9 +1,9 @@
 // The contact forces of one lane, by Newton's method: what the threads of one warp do together, or one thread of a CPU.
 //
-// This is the body of a function of Warp's, which gives it `lane`, `thread` and `problem`, the arrays of all lanes. Before
-// it stand DOFS, the model's degrees of freedom; ROWS, how many constraints of a lane fit the memory that its threads
-// share; SEARCHES, how many steps a line search may take; and MuJoCo's numbers for kinds and states of constraints. Its
-// manual has the method (chapter "Computation").
+// This is the body of a function of Warp's, which gives it `lane`, `thread` and `problem`, the arrays of all lanes.
+// Before it stand DOFS, the model's degrees of freedom; ROWS, how many constraints of a lane fit the memory that its
+// threads share; SEARCHES, how many steps a line search may take; and MuJoCo's numbers for kinds and states of
+// constraints. Its manual has the method (chapter "Computation").
 
 #if defined(__CUDA_ARCH__)
 #define SHARED __shared__ __align__(16)
@@ -125,8 +125,8 @@ for (int first = 0; first < rows; first += THREADS) {
         if (line_of(problem.kind)[row] == ELLIPTIC) {
             const int contact = line_of(problem.id)[row];
             const float* friction = reinterpret_cast<const float*>(problem.contact_friction.data + contact);
-            const int* contact_rows = problem.contact_rows.data + (size_t)contact * (problem.contact_rows.strides[0] / 4);
-            const int axis = row - contact_rows[0];
+            const size_t pitch = problem.contact_rows.strides[0] / sizeof(int);
+            const int axis = row - problem.contact_rows.data[contact * pitch];
             scale[row] = axis == 0 ? friction[0] * friction_ratio : friction[axis - 1];
             length = axis == 0 ? wp::min(problem.contact_dim.data[contact], rows - row) : 0;
         }
@@ -160,7 +160,10 @@ auto push = [&](int row) {
     if (length > 1) {
         const float mu = scale[row], normal = at * mu;
         float squared = 0.0f;
-        for (int each = row + 1; each < row + length; ++each) squared += residual[each] * residual[each] * scale[each] * scale[each];
+        for (int each = row + 1; each < row + length; ++each) {
+            const float sliding = residual[each] * scale[each];
+            squared += sliding * sliding;
+        }
         const float tangent = wp::sqrt(squared);
         if (normal >= mu * tangent && (tangent > 0.0f || normal >= 0.0f)) {
             for (int each = row; each < row + length; ++each) note(each, 0.0f, SATISFIED, 0.0f);
@@ -271,7 +274,9 @@ auto evaluate = [&](int row, float far, float& cost, float& slope, float& curve)
     const float stuck = far * v * d * (u + 0.5f * far * v);
     if (row >= equalities && row < equalities + frictions) {
         const float most = most_friction[row], bound = most / wp::max(d, TINY);
-        auto whole = [&](float x) { return wp::abs(x) < bound ? 0.5f * d * x * x : most * (wp::abs(x) - 0.5f * bound); };
+        auto whole = [&](float x) {
+            return wp::abs(x) < bound ? 0.5f * d * x * x : most * (wp::abs(x) - 0.5f * bound);
+        };
         cost = wp::abs(u) < bound && wp::abs(now) < bound ? stuck : whole(now) - whole(u);
         slope = wp::abs(now) < bound ? d * v * now : now < 0.0f ? -most * v : most * v;
         curve = wp::abs(now) < bound ? d * v * v : 0.0f;
@@ -320,7 +325,8 @@ for (int iteration = 0; iteration <= problem.iterations; ++iteration) {
             float normal = 0.0f, others = 0.0f;
             if (where == CONE) {
                 float along = 0.0f;
-                for (int each = row + 1; each < row + length; ++each) along += towards[each] * jacobian[each * PITCH + dof];
+                for (int each = row + 1; each < row + length; ++each)
+                    along += towards[each] * jacobian[each * PITCH + dof];
                 normal = weight[row] * scale[row] * scale[row] * (jacobian[row * PITCH + dof] - along);
                 others = towards[row] * along - normal;
             }
