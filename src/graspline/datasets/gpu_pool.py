@@ -53,7 +53,7 @@ class GpuPool(LocalPool):
 
     def __enter__(self) -> Self:
         try:
-            self._player = self._start(_play, self._lanes, max(1, self.size // 2), self._device)
+            self._player = self._start(_play, self._lanes, max(2, self.size // 2), self._device)
             if self._settings.renderer == "warp" and self._settings.views:
                 largest = max(view.width * view.height * 3 for view in self._settings.views)
                 drawer = self._start(_draw, self._settings, self._device)
