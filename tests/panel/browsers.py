@@ -41,8 +41,6 @@ def serving(task: str, parameters: Parameters, seed: int, record: Path | None = 
         open_archive(found, parameters, seed, record) as archive,
         hosted(found, parameters, seed, archive, way) as running,
     ):
-        # Light from all around would take a page its first ten seconds without a graphics card; the lamps suffice.
-        running.panel._server.scene.configure_environment_map(None)
         yield running
 
 

@@ -26,7 +26,7 @@ _SIGHT_M = 1.0
 _FLOOR_M = 0.002
 _GHOSTS: Mapping[str, tuple[int, int, int]] = {"approach": (80, 150, 255), "grasp": (60, 210, 120)}
 _GHOST_OPACITY = 0.35
-_SKY, _SUN, _SUN_AT = 0.9, 1.3, (0.6, -0.5, 1.6)
+_SKY, _SUN, _SUN_AT = 1.7, 2.0, (0.6, -0.5, 1.6)
 _HALO_M = 0.003
 _HALO_RGB = (255, 140, 0)
 
@@ -53,6 +53,8 @@ class World:
         server.scene.reset()
         server.scene.set_up_direction("+z")
         server.scene.configure_default_lights(False)
+        # Light from all around pales what it falls on, and keeps a page without a graphics card busy for eight seconds.
+        server.scene.configure_environment_map(None)
         server.scene.add_light_ambient("/lights/sky", intensity=_SKY)
         server.scene.add_light_directional("/lights/sun", intensity=_SUN, position=_SUN_AT, cast_shadow=True)
         shapes = shapes_of(self._model)
