@@ -182,3 +182,5 @@ def _play(connection: Connection, share: _Share, number: int) -> None:
     except Exception as error:
         shard.finish(_Failed(f"{type(error).__name__}: {error}"))
     shard.close()
+    # At once: libraries complain when an interpreter that has used them is taken apart.
+    os._exit(0)
