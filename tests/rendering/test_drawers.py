@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.shared_memory import SharedMemory
+from typing import Any
 
 import numpy as np
 import pytest
 from render_cases import SHAPES, scene_of
 
 from graspline.errors import EnvironmentProblem, InputError
+from graspline.rendering import drawers
 from graspline.rendering.drawers import Painter, Seat, Studio, draw_for_others
 from graspline.rendering.looks import Looks
 from graspline.scenes.cube_table import cube_start, cube_table
@@ -188,6 +190,24 @@ def test_a_closed_studio_leaves_no_memory_behind_and_is_noticed(studio: Studio) 
         next(ask(painter, states(2)))
     with pytest.raises(FileNotFoundError):
         SharedMemory(seat.memory)
+
+
+def test_a_seat_still_on_its_way_when_the_studio_closes_is_noticed(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = threading.Event()
+
+    def attach_late(*given: Any, **named: Any) -> SharedMemory:
+        if threading.current_thread() is not threading.main_thread():
+            closed.wait(10)
+        return SharedMemory(*given, **named)
+
+    monkeypatch.setattr(drawers, "SharedMemory", attach_late)
+    painter = Painter(SCENE, studio.seat())
+    studio.close()
+    closed.set()
+    with pytest.raises(EnvironmentProblem, match="has died"):
+        next(ask(painter, states(2)))
 
 
 def in_a_process(target: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Studio]:

@@ -250,6 +250,8 @@ class _Drawer:
                     self._deliver(batch)
         for client in list(self._clients.values()):
             self._dismiss(client)
+        # Whoever has a seat that was still on its way hears of the end by this.
+        self._studio.close()
 
     def _hear(self) -> bool:
         """Take in all that has been said, waiting for it only if there is nothing to do; false when all is over."""
