@@ -24,6 +24,8 @@ _THREADS = 32
 _MOST_DOFS = 32
 # Grasps have up to 70 constraints; for more there is slower memory.
 _ROWS = 72
+# What is kept of each beside its row of the Jacobian: so many numbers, and so many marks.
+_NUMBERS, _MARKS = 12, 3
 
 
 @wp.struct
@@ -86,8 +88,8 @@ class Newton:
         problem.qacc, problem.qfrc_constraint = data.qacc, data.qfrc_constraint
         problem.inertia_qacc, problem.force, problem.state = data.efc.Ma, data.efc.force, data.efc.state
         problem.iterations_taken = data.solver_niter
-        problem.numbers = wp.zeros((data.nworld, more * (_pitch(model.nv) + 12)), dtype=float)
-        problem.marks = wp.zeros((data.nworld, more * 3), dtype=int)
+        problem.numbers = wp.zeros((data.nworld, more * (_pitch(model.nv) + _NUMBERS)), dtype=float)
+        problem.marks = wp.zeros((data.nworld, more * _MARKS), dtype=int)
         self._problem = problem
 
     @contextlib.contextmanager
@@ -123,7 +125,8 @@ def newton_for(model: Any, data: Any) -> Newton | None:
 
 
 def _pitch(dofs: int) -> int:
-    """How far it is from a row of a matrix to the next."""
+    """How far it is from a row of a matrix to the next: four numbers can be read at once, and rows lie in different
+    banks of memory."""
     return 4 * (((dofs + 3) // 4) | 1)
 
 
@@ -132,7 +135,10 @@ def _kernel_for(dofs: int, line_searches: int, rows: int) -> Any:
     """The kernel for models of so many degrees of freedom."""
     numbers = {
         "DOFS": dofs,
+        "PITCH": _pitch(dofs),
         "ROWS": rows,
+        "NUMBERS": _NUMBERS,
+        "MARKS": _MARKS,
         "SEARCHES": line_searches,
         "ELLIPTIC": types.ConstraintType.CONTACT_ELLIPTIC,
         "SATISFIED": types.ConstraintState.SATISFIED,

@@ -1,9 +1,10 @@
 // The contact forces of one lane, by Newton's method: what the threads of one warp do together, or one thread of a CPU.
 //
 // This is the body of a function of Warp's, which gives it `lane`, `thread` and `problem`, the arrays of all lanes.
-// Before it stand DOFS, the model's degrees of freedom; ROWS, how many constraints of a lane fit the memory that its
-// threads share; SEARCHES, how many steps a line search may take; and MuJoCo's numbers for kinds and states of
-// constraints. Its manual has the method (chapter "Computation").
+// Before it stand DOFS, the model's degrees of freedom; PITCH, how far it is from a row of a matrix to the next; ROWS,
+// how many constraints of a lane fit the memory that its threads share, with NUMBERS and MARKS for each; SEARCHES, how
+// many steps a line search may take; and MuJoCo's numbers for kinds and states of constraints. Its manual has the
+// method (chapter "Computation").
 
 #if defined(__CUDA_ARCH__)
 #define SHARED __shared__ __align__(16)
@@ -26,9 +27,8 @@ constexpr float TINY = 1.0e-15f;
 // How far sums of single precision can be trusted, and how much of the slope may be left where a line search ends.
 constexpr float NOISE = 8.0f * 1.1920929e-07f, SLOPE_LEFT = 0.1f;
 
-// Rows of matrices begin so that four numbers can be read at once, and different rows in different banks of memory.
+// Rows of matrices are read four numbers at a time.
 constexpr int WIDTH = (DOFS + 3) / 4 * 4;
-constexpr int PITCH = 4 * ((WIDTH / 4) | 1);
 // Where a degree of freedom needs only some of the threads, each group of them takes a part of the rows.
 constexpr int GROUP = THREADS == 1 ? 1 : DOFS <= 8 ? 8 : DOFS <= 16 ? 16 : 32;
 constexpr int GROUPS = THREADS / GROUP;
@@ -51,8 +51,8 @@ const float tolerance = setting(problem.tolerance), line_tolerance = setting(pro
 const float friction_ratio = setting(problem.friction_ratio);
 
 // Few lanes have more rows than fit; those use memory of the device.
-SHARED float here_numbers[ROWS * (PITCH + 12)];
-SHARED int here_marks[ROWS * 3];
+SHARED float here_numbers[ROWS * (PITCH + NUMBERS)];
+SHARED int here_marks[ROWS * MARKS];
 const bool fits = rows <= ROWS;
 const int room = fits ? ROWS : problem.most_rows;
 float* numbers = fits ? here_numbers : line_of(problem.numbers);
