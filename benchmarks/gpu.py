@@ -5,7 +5,7 @@
     python benchmarks/gpu.py lift-cube --lanes 2000 --episodes 2000 --certify
 
 First the same scene is stepped with arms that stand still, in one engine of all lanes and in as many at once as there
-are teams: the limits. Then episodes are played by twice as many processes as there are cores, in teams. The first run
+are teams: the limits. Then episodes are played by as many processes as there are cores, in teams. The first run
 compiles kernels for minutes; they are kept for later ones.
 """
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("task")
     parser.add_argument("--lanes", type=int, default=4096)
     parser.add_argument("--episodes", type=int, default=0, help="0: four for each lane")
-    parser.add_argument("--processes", type=int, default=2 * cores(), help="of all teams")
+    parser.add_argument("--processes", type=int, default=cores(), help="of all teams")
     parser.add_argument("--teams", type=int, default=TEAMS)
     parser.add_argument("--certify", action="store_true", help="play successes again on the CPU, after the others")
     parser.add_argument("--seed", type=int, default=9700000)

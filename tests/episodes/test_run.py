@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import shutil
 import subprocess
@@ -11,7 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Place, Push
 from graspline.engine.protocol import Engine
 from graspline.episodes import faults
@@ -28,6 +31,7 @@ from graspline.perception.estimates import Perception
 from graspline.rendering.picture import Picture
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
+from graspline.scenes.scene import Array, Scene
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 
 from .playing import ONE_TRY, PARAMETERS, assert_within_limits, run, run_seeds, scenario, told
@@ -131,6 +135,44 @@ def test_lanes_do_not_change_an_episode_that_goes_wrong(parameters: LiftCube, fa
     alone = told(run_seeds(SEEDS, fault, parameters=parameters, lanes=1))
     assert told(run_seeds(SEEDS, fault, parameters=parameters, lanes=7)) == alone
     assert told(run_seeds(reversed(SEEDS), fault, parameters=parameters, lanes=12)) == alone
+
+
+class Elsewhere(CpuEngine):
+    """An engine whose ticks leave time for so many more questions of planners, over and over."""
+
+    patience = itertools.cycle((0, 0, 3, 1))
+
+    def __init__(self, scene: Scene, lanes: int, threads: int) -> None:
+        super().__init__(scene, lanes, threads)
+        self.meanwhile: Callable[[Callable[[], bool]], object] = lambda on_its_way: None
+        self.stood = 0
+
+    def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
+        diverged = super().step(controls, lanes)
+        self.stood += self.count - len(lanes)
+        questions = iter([True] * next(self.patience))
+        self.meanwhile(lambda: next(questions, False))
+        return diverged
+
+
+@pytest.mark.parametrize("faults", [(), ("drop@lift+0.3",), ("delay@approach", "shove@descend"), ("nan-control@lift",)])
+def test_lanes_that_stand_still_while_they_plan_do_not_change_an_episode(faults: tuple[str, ...]) -> None:
+    engines: list[Elsewhere] = []
+
+    def make(scene: Scene, lanes: int, threads: int) -> Elsewhere:
+        engines.append(Elsewhere(scene, lanes, threads))
+        return engines[-1]
+
+    played = run_seeds(SEEDS, *faults, lanes=5, make_engine=make)
+    assert told(played) == told(run_seeds(SEEDS, *faults, lanes=5))
+    assert engines[0].stood > 5 * len(SEEDS)
+
+
+@pytest.mark.parametrize("tick", [1, 2, 5, 40, 140])
+def test_a_run_is_stopped_while_lanes_stand_still(tick: int) -> None:
+    played = run_seeds(range(5), lanes=4, stop=stopping_at(tick), make_engine=Elsewhere)
+    assert len(played) == 4
+    assert_interrupted(played)
 
 
 def test_an_episode_does_not_depend_on_what_its_lane_played_before(episodes: dict[int, Episode]) -> None:

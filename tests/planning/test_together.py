@@ -105,3 +105,16 @@ def test_planners_may_join_between_two_rounds_and_are_not_waited_for(calls: list
     assert rounds.found == {"first": 4, "second": 20}
     assert not rounds.under_way
     assert calls == [("double", 1), ("double", 2), ("double", 1)]
+
+
+def test_whose_question_cannot_be_answered_ends_alone_and_one_may_be_dropped() -> None:
+    rounds = Rounds[str, float]()
+    rounds.begin("sound", inverse_of_double.steps(1))
+    rounds.begin("broken", inverse_of_double.steps(0))
+    rounds.begin("unwanted", doubled.steps(1, 9))
+    rounds.go_on()
+    rounds.drop("unwanted")
+    while rounds.under_way:
+        rounds.go_on()
+    assert rounds.found == {"sound": 0.5}
+    assert {name: type(error) for name, error in rounds.raised.items()} == {"broken": ZeroDivisionError}

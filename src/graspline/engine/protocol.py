@@ -80,4 +80,5 @@ class Engine(Protocol):
 class Elsewhere(Protocol):
     """An engine whose ticks happen in another process: while they do, there is time for something else here."""
 
-    meanwhile: Callable[[], object]
+    # Called in every tick, with what tells whether it has not ended yet.
+    meanwhile: Callable[[Callable[[], bool]], object]

@@ -94,7 +94,7 @@ def play_together(
 ) -> Iterator[Episode]:
     """Play scenarios of one task on a GPU, in so many lanes, and yield each when it is finished.
 
-    So many processes play, about twice as many as there are cores, in so many teams. Logs are most of what an episode
+    So many processes play, about as many as there are cores, in so many teams. Logs are most of what an episode
     is made of; without them it comes sooner. When `stop` turns true, what is under way is preempted. By a clock it is
     told where the time went.
     """

@@ -32,11 +32,13 @@ class Draws:
         """How many nobody has taken yet."""
         return len(self._scenarios) - self._taken
 
-    def go_on(self) -> None:
-        """One question of each that is being drawn."""
+    def go_on(self) -> bool:
+        """One question of each that is being drawn; whether there was any."""
         self._begin(self._taken + self._ahead)
-        if self._rounds.under_way:
-            self._rounds.go_on()
+        if not self._rounds.under_way:
+            return False
+        self._rounds.go_on()
+        return True
 
     def take(self, count: int) -> list[tuple[Scenario, Draw]]:
         """The next so many, or as many as there are left."""
@@ -47,6 +49,8 @@ class Draws:
         self._begin(self._taken)
         wanted = range(first, self._taken)
         while any(index not in self._rounds.found for index in wanted):
+            for index in self._rounds.raised.keys() & set(wanted):
+                raise self._rounds.raised[index]
             self._rounds.go_on()
         drawn = [self._rounds.found.pop(index) for index in wanted]
         return [(scenario, randomized_draw(scenario, draw)) for scenario, draw in zip(taken, drawn, strict=True)]

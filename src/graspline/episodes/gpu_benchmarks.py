@@ -135,7 +135,7 @@ def measure_gpu(lanes: int, say: Callable[[str], None] = lambda line: None) -> l
     scenarios = [Scenario(task=task, parameters=task.parameters(), seed=seed) for seed in range(3 * lanes)]
     say(f"lift-cube on the GPU: {len(scenarios)} episodes in {lanes} lanes; kernels compile for minutes the first time")
     idle = idle_steps_a_second(scenarios, lanes)
-    played = play(scenarios, Crowd(lanes=lanes, processes=2 * cores()))
+    played = play(scenarios, Crowd(lanes=lanes, processes=cores()))
 
     def figure(name: str, value: float, unit: str, meaning: str) -> Figure:
         return Figure(name=f"gpu_{name}", value=value, unit=unit, meaning=meaning)

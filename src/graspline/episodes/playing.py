@@ -24,13 +24,13 @@ def play_scenarios(
 ) -> Iterator[Episode]:
     """Play scenarios of one task in so many lanes, and yield each when it is finished.
 
-    The CPU steps lanes on so many threads; for a GPU twice as many processes plan. 0 takes all cores.
+    The CPU steps lanes on so many threads; for a GPU as many processes play. 0 takes all cores.
     """
     if engine == "gpu":
         return play_together(
             scenarios,
             lanes=lanes,
-            processes=2 * (threads or cores()),
+            processes=threads or cores(),
             keep_logs=keep_logs,
             record_states=record_states,
             limit_s=limit_s,

@@ -27,6 +27,7 @@ from graspline.execution.executor import Executor
 from graspline.execution.eyesight import Eyesight
 from graspline.execution.happenings import Applied, Ended, Entered, Finished, Happening, Observer, Targeted
 from graspline.execution.requests import Ask, Driver, Reply, Solve
+from graspline.execution.thinking import Thinking
 from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
 from graspline.parameters import Parameters
@@ -216,6 +217,7 @@ class Studio:
         record_states: bool = False,
         answer: Callable[[int, Ask], str | None] | None = None,
         solve: Callable[[list[Solve[Any]]], list[Any]] | None = None,
+        thinking: Thinking | None = None,
         take: Callable[[Callable[[], Picture]], Picture] = lambda draw: draw(),
     ) -> None:
         """Who answers questions, computes and takes pictures can be chosen; see `Executor`."""
@@ -230,6 +232,7 @@ class Studio:
             photograph=lambda lane, look: take(lambda: self._camera(lane, look)),
             answer=answer,
             solve=solve,
+            thinking=thinking,
             eyesight=eyesight,
             observers=[self._diary, *observers],
             record_states=record_states,
@@ -400,12 +403,14 @@ def run_scenarios(
         if each.faults
     }
     engine = make_engine(scene, min(lanes, len(scenarios)), threads or cores())
+    thinking = Thinking() if isinstance(engine, Elsewhere) else None
     studio = Studio(
         engine,
         allow_truth=uses_truth,
         smooth=pilot is None or pilot.smooth,
         observers=observers,
         record_states=record_states,
+        thinking=thinking,
     )
     executor = studio.executor
     waiting, playing, stopped = Draws(scenarios, ahead=engine.count // _LANES_AHEAD), {}, False
@@ -423,15 +428,22 @@ def run_scenarios(
         if note is not None:
             notes.setdefault(lane, []).append(note)
 
-    def draw_ahead() -> None:
-        if not stopped:
-            waiting.go_on()
+    def draw_ahead() -> bool:
+        return not stopped and waiting.go_on()
+
+    def think(on_its_way: Callable[[], bool]) -> None:
+        # At least a little, or lanes that wait would wait for ever.
+        while thinking is not None:
+            thinks = thinking.under_way
+            if thinks:
+                thinking.go_on()
+            if not (draw_ahead() or thinks) or not on_its_way():
+                return
 
     if onlookers or witness is not None:
         executor.observers.append(tell_onlookers)
-    elsewhere = isinstance(engine, Elsewhere)
-    if elsewhere:
-        engine.meanwhile = draw_ahead
+    if isinstance(engine, Elsewhere):
+        engine.meanwhile = think
     if spread_ticks:
         # Lanes that have not started may be stepped along; in a scene as it is compiled things overlap.
         first = scenarios[0].draw()
@@ -450,7 +462,7 @@ def run_scenarios(
                 stopped = True
                 for lane in playing:
                     executor.preempt(lane)
-            if not elsewhere:
+            if thinking is None:
                 draw_ahead()
             finished = executor.tick()
             for lane in playing if limit_s < float("inf") else ():

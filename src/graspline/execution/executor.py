@@ -7,7 +7,6 @@ machine, a policy, a person's sliders, or a log.
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 import traceback
@@ -22,9 +21,12 @@ from graspline.engine.events import Event
 from graspline.engine.layout import Readings
 from graspline.engine.protocol import Engine
 from graspline.errors import WiringError
+from graspline.execution.agenda import Agenda
 from graspline.execution.eyesight import Eyesight
+from graspline.execution.guard_rows import guard_rows
 from graspline.execution.guard_tables import GuardTables
 from graspline.execution.happenings import Applied, Finished, Happening, Looked, Observer
+from graspline.execution.motion_checks import check_motion
 from graspline.execution.reel import NEVER, Reel
 from graspline.execution.requests import (
     Announce,
@@ -40,10 +42,11 @@ from graspline.execution.requests import (
 )
 from graspline.execution.sights import Sights
 from graspline.execution.solving import Crash, solve_all
+from graspline.execution.thinking import Thinking
 from graspline.execution.track import Track
-from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Rows, Unsteady
+from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Unsteady
 from graspline.motion.joint_moves import hold
-from graspline.motion.path import CONTINUITY, Command, Path, check_corners, check_path
+from graspline.motion.path import Command, Path
 from graspline.rendering.picture import Picture
 from graspline.scenes.variation import Variation
 
@@ -66,10 +69,20 @@ class Delays:
 
 
 @dataclass(slots=True)
+class _Standing:
+    """A lane in which no time passes: since when, and the command in force."""
+
+    since: int
+    command: Command
+
+
+@dataclass(slots=True)
 class _Lane:
     make_driver: Callable[[Reply], Driver]
     track: Track
     began: int
+    # Which of all worlds that were ever reset it is in.
+    world: int
     motion: Motion
     driver: Driver | None = None
     until_s: float = _ENDLESS
@@ -81,6 +94,12 @@ class _Lane:
     parting: Finished | None = None
     # Whether the track grows.
     logged: bool = True
+    # Set while something is computed that it has asked for, if others move meanwhile.
+    standing: _Standing | None = None
+
+
+# A lane, what it asks for, and the command in force there.
+_Asking = tuple[int, Solve[Any], Command]
 
 
 class Executor:
@@ -94,6 +113,7 @@ class Executor:
         photograph: Callable[[int, Look], Picture] | None = None,
         answer: Callable[[int, Ask], str | None] | None = None,
         solve: Callable[[list[Solve[Any]]], list[Any]] | None = None,
+        thinking: Thinking | None = None,
         delays: Delays | None = None,
         eyesight: Eyesight | None = None,
         observers: Sequence[Observer] = (),
@@ -103,7 +123,8 @@ class Executor:
 
         `answer` may return None while nobody has answered: the lane holds and asks again on the next tick. `solve`
         computes what lanes ask for in one tick, by default here and now as `solve_all` does. Where it gives `Preempted`
-        instead of a value, or `photograph` raises it, the lane that asked is stopped.
+        instead of a value, or `photograph` raises it, the lane that asked is stopped. With `thinking`, which somebody
+        else lets go on, it is computed there instead, and lanes that have asked stand still until they are answered.
         """
         self.engine = engine
         self.robot = engine.scene.robot
@@ -113,12 +134,14 @@ class Executor:
         self._photograph = photograph
         self._answer = answer or (lambda lane, ask: ask.default)
         self._solve = solve or solve_all
+        self._thinking = thinking
         self._delays = delays or Delays()
         self._record_states = record_states
         self._lanes: dict[int, _Lane] = {}
-        # Of lanes that are done: when they began, and the start of what they played.
-        self._left: dict[int, tuple[int, Track]] = {}
-        # Busy lanes in order, and how to take their rows; None until a tick asks for them.
+        # Of lanes that are done: when they began and in which world, and the start of what they played.
+        self._left: dict[int, tuple[int, int, Track]] = {}
+        self._standing: set[int] = set()
+        # Lanes that move in order, and how to take their rows; None until a tick asks for them.
         self._active: tuple[NDArray[np.intp], NDArray[np.intp] | slice] | None = None
         self._reel = Reel(self.robot, engine.count)
         self._next_stop = NEVER
@@ -127,7 +150,7 @@ class Executor:
         self._guards = GuardTables(engine.count, self.robot.control_hz)
         self._eyesight = eyesight or Eyesight(engine)
         self._sights = Sights(engine, self._eyesight, photograph)
-        self._rows = self._guard_rows()
+        self._rows = guard_rows(engine, self._sights)
         columns = engine.layout.truth
         # Everything that can be seen, and where in the truth it stands.
         self._seen = [
@@ -137,8 +160,7 @@ class Executor:
         # Sizes of all that in each lane, as long as nothing changes them.
         self._sizes_m: dict[int, dict[str, Array]] = {}
         self._now = 0
-        self._due: list[tuple[int, int, int, int, Callable[[], object]]] = []
-        self._order = itertools.count()
+        self._agenda, self._worlds = Agenda(), itertools.count()
 
     # Lanes
 
@@ -180,7 +202,14 @@ class Executor:
         positions[:] = start[self._joints]
         still = Motion("start", Path(positions=positions, velocities=np.zeros(positions.shape), dt_s=self.robot.dt_s))
         track = Track(start=np.array(start), variation=variation)
-        self._lanes[lane] = _Lane(make_driver=make_driver, track=track, began=self._now, motion=still, logged=logged)
+        self._lanes[lane] = _Lane(
+            make_driver=make_driver,
+            track=track,
+            began=self._now,
+            world=next(self._worlds),
+            motion=still,
+            logged=logged,
+        )
         self._put(lane, still)
         if not still_ticks:
             self._ended.append(lane)
@@ -197,14 +226,20 @@ class Executor:
         if self.engine.diverged[lane]:
             raise WiringError(f"lane {lane} diverged: only a reset helps")
         still = Motion("still", hold(self.robot, self._reel.command(lane, self._now), self.robot.dt_s))
-        began, track = left
-        self._lanes[lane] = _Lane(make_driver=make_driver, track=track, began=began, motion=still, logged=False)
+        began, world, track = left
+        self._lanes[lane] = _Lane(
+            make_driver=make_driver, track=track, began=began, world=world, motion=still, logged=False
+        )
         self._put(lane, still)
         self._ended.append(lane)
         self._active = None
 
     def time_s(self, lane: int) -> float:
-        return (self._now - self._lanes[lane].began) * self.robot.dt_s
+        return self._ticks(self._lanes[lane]) * self.robot.dt_s
+
+    def _ticks(self, mine: _Lane) -> int:
+        """How many ticks of an episode there have been."""
+        return (self._now if mine.standing is None else mine.standing.since) - mine.began
 
     def doing(self, lane: int) -> str:
         """The name of the motion that a lane plays."""
@@ -212,8 +247,8 @@ class Executor:
 
     def command(self, lane: int) -> Command:
         """The command in force in a lane."""
-        self._playing(lane)
-        return self._reel.command(lane, self._now)
+        standing = self._playing(lane).standing
+        return self._reel.command(lane, self._now) if standing is None else standing.command
 
     def apply(self, lane: int, event: Event) -> None:
         """Let the world act on a lane before its next tick; logged, so that a replay does the same."""
@@ -222,7 +257,7 @@ class Executor:
         self._sizes_m.pop(lane, None)
         self._eyesight.apply(lane, event)
         if mine.logged:
-            mine.track.events.append((self._now - mine.began, event))
+            mine.track.events.append((self._ticks(mine), event))
         self._tell(lane, Applied(event))
 
     def schedule(self, lane: int, delay_s: float, event: Event) -> None:
@@ -231,8 +266,8 @@ class Executor:
 
     def call(self, lane: int, delay_s: float, action: Callable[[], object]) -> None:
         """Do something before the first tick after a delay, if the episode now in this lane still runs then."""
-        when = self._now + max(0, round(delay_s * self.robot.control_hz))
-        heapq.heappush(self._due, (when, next(self._order), lane, self._playing(lane).began, action))
+        ticks = max(0, round(delay_s * self.robot.control_hz))
+        self._agenda.put(self._now, ticks, lane, self._playing(lane).world, action)
 
     def _playing(self, lane: int) -> _Lane:
         if lane not in self._lanes:
@@ -244,7 +279,7 @@ class Executor:
         mine = self._lanes.get(lane)
         if mine is not None and mine.parting is None:
             self._ended = [each for each in self._ended if each != lane]
-            command = self._cut(lane)
+            command = self._cut(lane) if mine.standing is None else self._move_on(lane)
             self._part(lane, self._unwind(mine), command)
 
     @staticmethod
@@ -264,6 +299,10 @@ class Executor:
     def tick(self) -> dict[int, tuple[Finished, Track]]:
         """Advance every busy lane by one control tick; returns the lanes that are done, with what they played."""
         finished = self.resume() if self._ended else {}
+        if self._standing:
+            self._hear(finished)
+            if not self._lanes:
+                return finished
         if self.advance():
             finished.update(self.resume())
         return finished
@@ -274,7 +313,7 @@ class Executor:
         Such a lane must be resumed before the next tick. Whoever knows what its driver will say only later, as an
         environment does, uses the halves.
         """
-        if self._due and self._due[0][0] <= self._now:
+        if self._agenda.due(self._now):
             self._call_due()
         if self._active is None:
             self._active = self._busy_lanes()
@@ -282,7 +321,7 @@ class Executor:
         diverged = self.engine.step(self._reel.controls(index, self._now), lanes)
         self._now += 1
         if self._eyesight.late:
-            self._eyesight.remember()
+            self._eyesight.remember(self._standing)
         if self._record_states:
             for lane in lanes:
                 mine = self._lanes[int(lane)]
@@ -321,17 +360,17 @@ class Executor:
         return finished
 
     def _call_due(self) -> None:
-        while self._due and self._due[0][0] <= self._now:
-            _, _, lane, began, action = heapq.heappop(self._due)
+        while self._agenda.due(self._now):
+            lane, world, action = self._agenda.pop()
             mine = self._lanes.get(lane)
-            if mine is not None and mine.began == began:
+            if mine is not None and mine.world == world:
                 action()
 
     # Ended requests
 
     def _resume(self, lanes: list[int]) -> dict[int, tuple[Finished, Track]]:
         finished: dict[int, tuple[Finished, Track]] = {}
-        asking: list[tuple[int, Solve[Any]]] = []
+        asking: list[_Asking] = []
         for lane in lanes:
             mine = self._lanes[lane]
             if self.engine.diverged[lane]:
@@ -343,27 +382,85 @@ class Executor:
                 self._finish(lane, mine.parting, finished)
                 continue
             self._advance(lane, reply, asking, finished)
-        while asking:
-            solves, asking = asking, []
-            for (lane, _), value in zip(solves, self._solve([solve for _, solve in solves]), strict=True):
-                command = self._reel.command(lane, self._now)
-                if isinstance(value, Preempted):
-                    self._part(lane, self._unwind(self._lanes[lane]), command)
-                elif isinstance(value, Crash):
-                    self._part(lane, Finished("crashed", error=value.error), command)
-                elif self._delays.solve_s > 0:
-                    self._wait(lane, value, self._delays.solve_s, command)
-                else:
-                    self._advance(lane, self._reply(lane, "completed", (), value, command), asking, finished)
+        self._take_up(asking, finished)
         if finished:
             self._active = None
         return finished
+
+    def _take_up(self, asking: list[_Asking], finished: dict[int, tuple[Finished, Track]]) -> None:
+        """Have computed what lanes ask for: at once, or while they stand still."""
+        if self._thinking is not None:
+            for lane, solve, command in asking:
+                self._thinking.begin(lane, solve)
+                self._stand(lane, command)
+            return
+        while asking:
+            solves, asking = asking, []
+            for (lane, _, command), value in zip(solves, self._solve([each[1] for each in solves]), strict=True):
+                self._deliver(lane, value, command, asking, finished)
+
+    def _deliver(
+        self,
+        lane: int,
+        value: object,
+        command: Command,
+        asking: list[_Asking],
+        finished: dict[int, tuple[Finished, Track]],
+    ) -> None:
+        """Give a lane what was computed for it."""
+        if isinstance(value, Preempted):
+            self._part(lane, self._unwind(self._lanes[lane]), command)
+        elif isinstance(value, Crash):
+            self._part(lane, Finished("crashed", error=value.error), command)
+        elif self._delays.solve_s > 0:
+            self._wait(lane, value, self._delays.solve_s, command)
+        else:
+            self._advance(lane, self._reply(lane, "completed", (), value, command), asking, finished)
+
+    # Lanes that stand still
+
+    def _stand(self, lane: int, command: Command) -> None:
+        """Let no time pass in a lane."""
+        mine = self._lanes[lane]
+        mine.standing = _Standing(since=self._now, command=command)
+        self._agenda.pause(mine.world, self._now)
+        self._guards.load(lane, (), 0.0, mine.began)
+        self._sights.aim(lane, None, self._now, mine.began)
+        self._reel.clear(lane)
+        self._standing.add(lane)
+        self._active = None
+
+    def _move_on(self, lane: int) -> Command:
+        """Let time pass again in a lane, as if it had never stood still; returns the command in force."""
+        mine = self._lanes[lane]
+        assert mine.standing is not None
+        assert self._thinking is not None
+        standing, mine.standing = mine.standing, None
+        mine.began += self._now - standing.since
+        self._agenda.go_on(mine.world, self._now)
+        self._thinking.drop(lane)
+        self._standing.discard(lane)
+        self._active = None
+        return standing.command
+
+    def _hear(self, finished: dict[int, tuple[Finished, Track]]) -> None:
+        """Let lanes move on whose answers there are; if all stand still, wait for the first answer."""
+        assert self._thinking is not None
+        while self._standing:
+            asking: list[_Asking] = []
+            for lane, value in (found := self._thinking.take()).items():
+                self._deliver(lane, value, self._move_on(lane), asking, finished)
+            self._take_up(asking, finished)
+            if len(self._standing) < len(self._lanes):
+                return
+            if not found:
+                self._thinking.go_on()
 
     def _advance(
         self,
         lane: int,
         reply: Reply,
-        asking: list[tuple[int, Solve[Any]]],
+        asking: list[_Asking],
         finished: dict[int, tuple[Finished, Track]],
     ) -> None:
         """Give the driver its reply and take up what it asks for next, until that takes time."""
@@ -373,11 +470,11 @@ class Executor:
                 request = self._next_request(lane, mine, reply)
                 match request:
                     case Motion():
-                        self._check(request, reply.command)
+                        check_motion(request, self.robot, reply.command, allow_truth=self._allow_truth)
                         self._put(lane, request)
                         return
                     case Solve():
-                        asking.append((lane, request))
+                        asking.append((lane, request, reply.command))
                         return
                     case Look():
                         answer, delay_s = self._look(lane, request), self._delays.look_s
@@ -486,26 +583,6 @@ class Executor:
 
     # Motions
 
-    def _check(self, motion: Motion, command: Command) -> None:
-        path = motion.path
-        if path.dt_s != self.robot.dt_s:
-            raise WiringError(
-                f"motion {motion.name!r} is sampled every {path.dt_s} s, the robot ticks every {self.robot.dt_s} s"
-            )
-        if path.ticks < 1:
-            raise WiringError(f"motion {motion.name!r} has no tick to play; a path has at least two rows")
-        apart = _apart(path.positions[0], command.position)
-        drift = 0.0 if motion.corners else _apart(path.velocities[0], command.velocity)
-        if not (apart <= CONTINUITY and drift <= CONTINUITY):
-            raise WiringError(
-                f"motion {motion.name!r} starts {apart:.2g} rad and {drift:.2g} rad/s away from the command in force"
-            )
-        refused = check_corners(path, self.robot) if motion.corners else check_path(path, self.robot)
-        if refused is not None:
-            raise WiringError(f"motion {motion.name!r} breaks limits: {refused}")
-        if motion.watch is not None and motion.watch.look is None and not self._allow_truth:
-            raise WiringError(f"motion {motion.name!r} watches truth, which this scenario does not name")
-
     def _put(self, lane: int, motion: Motion) -> None:
         """Make this the motion the lane plays from its next tick on."""
         mine, ticks = self._lanes[lane], motion.path.ticks
@@ -549,11 +626,11 @@ class Executor:
         self._reel.clear(lane)
         self._tell(lane, how)
         del self._lanes[lane]
-        self._left[lane] = mine.began, Track(start=mine.track.start, variation=mine.track.variation)
+        self._left[lane] = mine.began, mine.world, Track(start=mine.track.start, variation=mine.track.variation)
         finished[lane] = how, mine.track
 
     def _busy_lanes(self) -> tuple[NDArray[np.intp], NDArray[np.intp] | slice]:
-        lanes = np.array(sorted(self._lanes), np.intp)
+        lanes = np.array(sorted(self._lanes.keys() - self._standing), np.intp)
         # Taking all rows by a slice is cheaper than by an index.
         return lanes, slice(None) if len(lanes) == self.engine.count else lanes
 
@@ -562,35 +639,3 @@ class Executor:
             time_s = self.time_s(lane)
             for observer in self.observers:
                 observer(lane, time_s, happening)
-
-    def _guard_rows(self) -> Rows:
-        readings, columns = self.engine.readings, self.engine.layout.readings
-        return Rows(
-            joint_position=readings[:, columns["joint_position"]],
-            tool_position=readings[:, columns["tool_position"]],
-            tool_axes=_vectors(readings[:, columns["tool_axes"]]),
-            pad_force=_vectors(readings[:, columns["pad_force"]]),
-            command=np.zeros((self.engine.count, len(self.robot.joints))),
-            watched=self._sights.watched,
-            spread=self._sights.spread,
-            jaw=self.robot.jaw,
-            wrist_force=self._sensed("wrist_force"),
-            wrist_acceleration=self._sensed("wrist_acceleration"),
-        )
-
-    def _sensed(self, name: str) -> Array:
-        """A reading of three numbers; nan from a robot that has none."""
-        columns = self.engine.layout.readings.get(name)
-        return np.full((self.engine.count, 3), np.nan) if columns is None else self.engine.readings[:, columns]
-
-
-def _apart(first: Array, second: Array) -> float:
-    """The greatest difference of two rows; mostly they are the same to the last bit."""
-    return 0.0 if first.tobytes() == second.tobytes() else float(np.abs(first - second).max())
-
-
-def _vectors(columns: Array) -> Array:
-    """A live (N, k, 3) view of (N, 3 k) columns."""
-    rows, stride = columns.strides
-    shape = (len(columns), columns.shape[1] // 3, 3)
-    return np.lib.stride_tricks.as_strided(columns, shape, (rows, 3 * stride, stride), writeable=False)

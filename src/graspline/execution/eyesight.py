@@ -7,7 +7,7 @@ for the `truth` estimator and for watched objects, a camera for its pictures.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,9 +73,11 @@ class Eyesight:
             case _:
                 pass
 
-    def remember(self) -> None:
-        """Keep this tick for lanes that will see it late."""
+    def remember(self, still: Container[int] = ()) -> None:
+        """Keep this tick for lanes that will see it late; in those that stand still there was none."""
         for lane in self.late:
+            if lane in still:
+                continue
             self._troubles[lane].past.append(self._now(lane))
 
     def truth(self, lane: int) -> Array | None:

@@ -72,6 +72,8 @@ def side_by_side(plannings: Sequence[Planning[T]]) -> list[T]:
         rounds.begin(index, planning)
     while rounds.under_way:
         rounds.go_on()
+        for error in rounds.raised.values():
+            raise error
     return [rounds.found[index] for index in range(len(plannings))]
 
 
@@ -81,19 +83,25 @@ class Rounds(Generic[K, T]):
     def __init__(self) -> None:
         self._plannings: dict[K, Planning[T]] = {}
         self._answers: dict[K, Any] = {}
-        # What those that are done have found.
+        # What those that are done have found, or why they could not.
         self.found: dict[K, T] = {}
+        self.raised: dict[K, Exception] = {}
 
     def begin(self, name: K, planning: Planning[T]) -> None:
         """Let one more planner ask from the next round on."""
         self._plannings[name], self._answers[name] = planning, None
+
+    def drop(self, name: K) -> None:
+        """Forget a planner, whether it is done or not."""
+        for each in (self._plannings, self._answers, self.found, self.raised):
+            each.pop(name, None)
 
     @property
     def under_way(self) -> int:
         return len(self._plannings)
 
     def go_on(self) -> None:
-        """One question of each, all of one kind answered in one call."""
+        """One question of each, all of one kind answered in one call. One that raises ends alone."""
         asked: dict[type[Question], list[tuple[K, Question]]] = {}
         for name, answer in self._answers.items():
             try:
@@ -101,9 +109,29 @@ class Rounds(Generic[K, T]):
             except StopIteration as done:
                 self.found[name] = done.value
                 del self._plannings[name]
+            except Exception as error:
+                self._end(name, error)
             else:
                 asked.setdefault(type(question), []).append((name, question))
         self._answers = {}
+        spoilt: list[tuple[K, Question]] = []
         for kind, questions in asked.items():
-            given = kind.answered([question for _, question in questions])
-            self._answers.update(zip((name for name, _ in questions), given, strict=True))
+            try:
+                given = kind.answered([question for _, question in questions])
+            except Exception:
+                spoilt += questions
+            else:
+                self._answers.update(zip((name for name, _ in questions), given, strict=True))
+        self._answer_each(spoilt)
+
+    def _answer_each(self, questions: Sequence[tuple[K, Question]]) -> None:
+        """Questions of which one spoilt the answers of all: each by itself."""
+        for name, question in questions:
+            try:
+                (self._answers[name],) = type(question).answered([question])
+            except Exception as error:
+                self._end(name, error)
+
+    def _end(self, name: K, error: Exception) -> None:
+        self.raised[name] = error
+        del self._plannings[name]
