@@ -102,6 +102,9 @@ def test_a_bad_setting_says_what_is_allowed(command: str, setting: str, words: l
         ("drop@lift+61", ["a delay of 61 s is above 60 s"]),
         ("drop@lift+" + "9" * 400, ["is above 60 s"]),
         ("drop @lift", ["unknown fault 'drop '", "did you mean 'drop'?"]),
+        ("move-plate@lift", ["the scene has no plate"]),
+        ("belt-jam@lift", ["the scene has no belt"]),
+        ("base-slip@lift", ["the scene has no furniture"]),
     ],
 )
 def test_a_bad_fault_says_what_is_allowed(fault: str, words: list[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from graspline.parameters import build, load_yaml
 from graspline.tasks.catalogue import TASKS, find_task
 
-from .doors import call, spawn
+from .doors import call, refused, spawn
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -146,3 +146,11 @@ def test_a_picture_below_a_file_is_a_problem_of_the_machine(command: str, tmp_pa
     answer = call(command, "lift-cube", "--out", tmp_path / "file" / "x" / "picture.svg")
     assert (answer.code, answer.out) == (3, "")
     assert answer.err == f"graspline: --out: cannot make the folder {tmp_path}/file/x: a file is in the way\n"
+
+
+def test_a_diagram_is_what_its_format_or_its_name_says(tmp_path: Path) -> None:
+    assert call("diagram", "lift-cube", "--format", "mermaid", "--out", tmp_path / "text.svg").code == 0
+    assert not (tmp_path / "text.svg").read_text().startswith("<svg")
+    (problem,) = refused("diagram", "lift-cube", "--out", tmp_path / "x.pdf")
+    assert "expected a name that ends in .svg, .mmd, .md, .txt" in problem
+    assert not (tmp_path / "x.pdf").exists()

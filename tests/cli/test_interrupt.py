@@ -108,7 +108,7 @@ def test_a_demo_interrupted_while_filming_leaves_no_half_film(tmp_path: Path) ->
     assert not list((tmp_path / "demo").glob("*.mp4*"))
 
 
-def test_an_interrupted_run_films_only_what_was_finished(tmp_path: Path) -> None:
+def test_an_interrupted_run_films_nothing_more_and_says_which_films_are_missing(tmp_path: Path) -> None:
     words = ("run", "lift-cube", "--episodes", "9", "--lanes", "3", "--set", "state_limit_s=0.1", "--video", "film.mp4")
     with running(tmp_path, *words, "--json") as command:
         command.wait_until(played)
@@ -117,5 +117,17 @@ def test_an_interrupted_run_films_only_what_was_finished(tmp_path: Path) -> None
     check_interrupted(answer)
     finished = {line["seed"] for line in answer.lines if line["verdict"] != "interrupted"}
     films = {int(path.stem.removeprefix("film-")) for path in tmp_path.glob("film-*.mp4")}
-    assert films == finished
+    dropped = {seed for seed in finished if f"film-{seed}.mp4: not drawn to its end, and dropped" in answer.err}
+    assert films == finished - dropped
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_an_interrupt_while_a_film_is_drawn_does_not_wait_for_its_end(tmp_path: Path) -> None:
+    with running(tmp_path, "run", "oranges", "--video", "film.mp4", "--json") as command:
+        command.wait_until(lambda answer: bool(answer.lines))
+        command.interrupt()
+        answer = command.finish()
+    assert answer.code == 130
+    assert answer.lines[0]["succeeded"]
+    assert "film.mp4: not drawn to its end, and dropped" in answer.err
+    assert not list(tmp_path.glob("film*"))

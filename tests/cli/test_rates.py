@@ -15,7 +15,11 @@ from .doors import call, refused
         (["grab"], "grab has no belt; tasks that have one: sort"),
         (["sort", "--at", "3"], "expected a speed, a colon and densities"),
         (["sort", "--at", "0.05:x"], "expected a speed, a colon and densities"),
-        (["sort", "--at", "9:4"], "belt.speed_m_s"),
+        (["sort", "--at", "9:4"], "--at 9:4: belt.speed_m_s"),
+        (
+            ["sort", "--at", "0.05:inf"],
+            "--at 0.05:inf: belt.density_per_m=inf: 'inf' is not a number (allowed 0.2 to 14, per metre)",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_refused(arguments: list[str], said: str, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, rejected_in, rejected_of
 from graspline.datasets.store import Dataset
 from graspline.datasets.work import Attempts, Drawing, Drawn, do
-from graspline.errors import EnvironmentProblem
+from graspline.errors import InputError
 
 from .conftest import EPISODES, InlinePool, cube_settings
 from .whole import tree
@@ -328,7 +328,7 @@ def test_all_hands_play_when_little_is_wanted(drawn: Drawn, tmp_path: Path) -> N
 
 def test_attempts_that_never_succeed_come_to_an_end(drawn: Drawn, tmp_path: Path) -> None:
     pool = AnyOrderPool(2, 0, scripted(drawn, lambda seed: seed < 2))
-    with pytest.raises(EnvironmentProblem, match="1000 attempts in a row gave no episode, most of them 'dropped'"):
+    with pytest.raises(InputError, match="1000 attempts in a row gave no episode, most of them 'dropped'"):
         generate(tmp_path, SETTINGS, 3, pool)
     assert len(Dataset.open(tmp_path)) == 2
     assert len(pool.attempted) < 1050
@@ -402,7 +402,7 @@ def test_claims_that_the_simulator_contradicts_are_counted_whether_kept_or_not(
 @pytest.mark.parametrize("kind", [AnyOrderPool, PartsPool])
 def test_what_is_never_certified_comes_to_an_end(kind: type[AnyOrderPool], drawn: Drawn, tmp_path: Path) -> None:
     fill = certifying(drawn, lambda seed: True, lambda seed: False)
-    with pytest.raises(EnvironmentProblem, match="1000 attempts in a row"):
+    with pytest.raises(InputError, match="1000 attempts in a row"):
         generate(tmp_path, SETTINGS, 20, kind(2, 0, fill))
 
 

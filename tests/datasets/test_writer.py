@@ -16,12 +16,13 @@ from graspline.datasets.files import SCRATCH, half_file, json_bytes
 from graspline.datasets.index import INFO, IndexFile, info_of
 from graspline.datasets.laying import lay_out
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, video_file
-from graspline.datasets.settings import DatasetSettings
+from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.stats import NAMES
-from graspline.datasets.store import CARD, STATS, TASKS, Dataset
+from graspline.datasets.store import CARD, STATS, TASKS, Dataset, origin_in
 from graspline.datasets.work import Drawn
 from graspline.datasets.writer import Writer, open_writer
 from graspline.errors import DatasetProblem, EnvironmentProblem, InputError
+from graspline.tasks.catalogue import find_task
 
 from .conftest import EPISODES, cube_settings
 from .damage import edit_row, edit_table
@@ -243,9 +244,30 @@ def test_other_settings_are_refused_with_every_difference(dataset: Path) -> None
     assert [line.strip() for line in raised.value.problems] == [
         f"{dataset}: the dataset was made with other settings:",
         "fps: the dataset has 10, asked for 30",
-        "views: the dataset has ['front:64x48'], asked for []",
+        "cameras: the dataset has ['front:64x48'], asked for []",
     ]
     assert tree(dataset) == whole
+
+
+def test_another_task_is_one_difference(dataset: Path) -> None:
+    oranges = settings_of(find_task("oranges"), find_task("oranges").parameters(), views=())
+    with pytest.raises(InputError) as raised, writing(dataset, oranges):
+        pass
+    assert [line.strip() for line in raised.value.problems][1:] == [
+        "task: the dataset has lift-cube, asked for oranges"
+    ]
+
+
+def test_a_dataset_to_which_nothing_was_added_may_begin_anew(tmp_path: Path) -> None:
+    with writing(tmp_path, cube_settings(fps=30, views=())):
+        pass
+    with writing(tmp_path, cube_settings(fps=10)):
+        pass
+    assert origin_in(tmp_path).settings == cube_settings(fps=10)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "something.parquet").write_bytes(b"of somebody")
+    with pytest.raises(InputError, match="made with other settings"), writing(tmp_path, cube_settings(fps=30)):
+        pass
 
 
 def test_two_writers_are_one_too_many(dataset: Path) -> None:

@@ -202,7 +202,9 @@ def test_a_world_that_diverges_ends_the_episode_as_it_was_seen_last() -> None:
     assert not env.step(env.action_space.sample())[4]["diverged"]
 
 
-@pytest.mark.parametrize("action", [np.zeros(5), np.full(6, np.nan), None, "up", [[0.0] * 6]])
+@pytest.mark.parametrize(
+    "action", [np.zeros(5), np.full(6, np.nan), None, "up", [[0.0] * 6], np.ones(6) * 1j, ["1"] * 6]
+)
 def test_what_is_no_action_is_refused_in_words(action: object) -> None:
     env = blind_env()
     env.reset(seed=1)

@@ -58,6 +58,14 @@ def test_a_policy_that_does_nothing_runs_out_of_time() -> None:
     assert not passes(episode.evidence)
 
 
+class Panic(BaseException):
+    pass
+
+
+def panic(observation: object) -> None:
+    raise Panic("of a library in another language")
+
+
 @pytest.mark.parametrize(
     "policy, words",
     [
@@ -66,6 +74,7 @@ def test_a_policy_that_does_nothing_runs_out_of_time() -> None:
         (lambda observation: np.zeros(3), "the shape (3,)"),
         (lambda observation: [np.nan] * 6, "nan"),
         (lambda observation: None, "expected 6 finite numbers"),
+        (panic, "Panic: of a library in another language"),
     ],
 )
 def test_a_policy_that_cannot_go_on_ends_its_own_episode_with_what_it_said(policy: Policy, words: str) -> None:

@@ -250,9 +250,21 @@ def test_an_episode_that_cannot_be_written_is_a_message() -> None:
     with Session(LIFT_CUBE, PARAMETERS, 3, pace=math.inf, on_episode=write) as session:
         session.submit(Record(on=True)).result(PATIENCE_S)
         session.submit(RunTask(5)).result(PATIENCE_S)
-        until(session, lambda each: "could not be recorded: OSError: no space left" in each.message)
+        until(session, lambda each: "was not recorded: OSError: no space left" in each.message)
         # The session goes on.
         assert isinstance(session.submit(RunTask(6)).result(PATIENCE_S), Done)
+
+
+def test_an_episode_that_is_not_wanted_is_a_message_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    def write(episode: Episode) -> None:
+        raise InputError("the set has an episode of seed 5 already; run another seed")
+
+    with Session(LIFT_CUBE, PARAMETERS, 3, pace=math.inf, on_episode=write) as session:
+        session.submit(Record(on=True)).result(PATIENCE_S)
+        session.submit(RunTask(5)).result(PATIENCE_S)
+        until(session, lambda each: "was not recorded: the set has an episode of seed 5 already" in each.message)
+    assert "the set has an episode of seed 5 already" in caplog.text
+    assert "Traceback" not in caplog.text
 
 
 def test_the_operator_is_shown(fast: Session) -> None:

@@ -7,7 +7,7 @@ import av
 import numpy as np
 import pytest
 
-from graspline.errors import InputError
+from graspline.errors import EnvironmentProblem, InputError
 from graspline.rendering.video import VideoWriter, caption, contact_sheet
 
 
@@ -51,6 +51,29 @@ def test_an_unfinished_video_keeps_the_old_file_under_the_final_name(tmp_path: P
     assert path.read_bytes() == b"old"
     video.close()
     assert path.read_bytes() != b"old"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+def test_a_full_disk_is_told_with_the_files_name_and_leaves_nothing(tmp_path: Path):
+    (tmp_path / "front.mp4.part").symlink_to("/dev/full")
+
+    def write() -> None:
+        with VideoWriter(tmp_path / "front.mp4", 64, 48, 30) as video:
+            for level in range(200):
+                video.write(grey(level))
+
+    with pytest.raises(EnvironmentProblem, match=r"front.mp4: cannot be written: No space left"):
+        write()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_film_that_cannot_be_opened_is_told_with_its_name():
+    def write() -> None:
+        with VideoWriter(Path("/proc/x.mp4"), 64, 48, 30) as video:
+            video.write(grey(0))
+
+    with pytest.raises(EnvironmentProblem, match=r"/proc/x.mp4: cannot be written"):
+        write()
 
 
 def test_a_video_without_frames_is_refused_and_leaves_no_file(tmp_path: Path):

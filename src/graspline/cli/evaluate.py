@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.options import Config, Randomize, Settings, TaskName, equipped, task_and_parameters
+from graspline.cli.options import Config, Randomize, Settings, TaskName, struck, task_and_parameters
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.envs.evaluation import FOLLOW, PolicyPilot
@@ -70,9 +70,9 @@ def evaluate(
 
     \b
     Examples:
-      graspline eval lift-cube --policy my_policy:act --episodes 50
+      graspline eval lift-cube --policy my_policy:Policy --episodes 50
       graspline eval oranges --policy my_policy:Policy --cameras front:320x240 --require-success 0.8
-      graspline eval lift-cube --policy my_policy:act --cameras none --fault drop@follow+3 --json
+      graspline eval lift-cube --policy my_policy:Policy --cameras none --fault drop@follow+3 --json
     """
     faults = tuple(fault or ())
     found, parameters = task_and_parameters(
@@ -87,7 +87,7 @@ def evaluate(
         lambda _: video is None or check_name("--video", video, ".mp4"),
         randomize=randomize,
     )
-    parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
+    parameters = struck(found, parameters, faults)
     if video is not None:
         make_folder("--video", video.parent)
     scene, make_policy = found.scene(parameters), load_policy(policy)

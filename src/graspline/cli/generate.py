@@ -19,9 +19,9 @@ from graspline.cli.options import (
     Settings,
     TaskName,
     engine_of,
-    equipped,
     lanes_of,
     machine_as_set,
+    struck,
     task_and_parameters,
 )
 from graspline.cli.progress import Progress, success_text
@@ -111,15 +111,17 @@ def command(
         config,
         settings,
         lambda named: parse_faults(faults, machine_as_set(named, config, settings).paths()),
+        lambda _: cameras.strip() or _nothing("--cameras", "name cameras, or none"),
         lambda named: parse_views(cameras, named.scene(named.parameters()).cameras),
         lambda named: ticks_per_frame(fps, _control_hz(named)),
         lambda _: one_of(keep, ("success", "all"), "--keep"),
         lambda _: one_of(units, CONVENTIONS, "--units"),
+        lambda _: cluster != "" or _nothing("--cluster", "expected local, auto or HOST:PORT"),
         lambda _: cluster is None or engine == "cpu" or _only_one(cluster),
         randomize=randomize,
     )
     kind = engine_of(engine)
-    parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
+    parameters = struck(found, parameters, faults)
     views = parse_views(cameras, found.scene(parameters).cameras)
     chosen = settings_of(
         found,
@@ -159,6 +161,10 @@ def _renderer(engine: EngineKind, scene: Scene, *, smooth: bool) -> RendererKind
             return "warp"
         print(f"pictures are drawn on the CPU: a GPU cannot draw {problem}", file=sys.stderr, flush=True)
     return "rays" if gl_problem() else "gl"
+
+
+def _nothing(option: str, expected: str) -> None:
+    raise InputError(f"{option} '': {expected}")
 
 
 def _only_one(cluster: str) -> None:

@@ -12,9 +12,14 @@ from graspline.cli.options import Config, Settings, TaskName, task_and_parameter
 from graspline.cli.outputs import check_name, make_folder
 from graspline.episodes.region import draw_region, refusals, survey
 from graspline.episodes.statistics import rate_text
+from graspline.errors import InputError
 from graspline.machine.diagram import mermaid, svg_sheet
 from graspline.parameters import describe
+from graspline.parameters.notation import printable
 from graspline.tasks.catalogue import TASKS
+
+# Names that a diagram may end in: a picture, or text.
+_DIAGRAMS = (".svg", ".mmd", ".md", ".txt")
 
 
 def tasks() -> None:
@@ -46,9 +51,9 @@ def config(task: TaskName, config: Config = None, settings: Settings = None) -> 
 def diagram(
     task: TaskName,
     form: Annotated[
-        Literal["mermaid", "svg"],
-        typer.Option("--format", metavar="mermaid|svg", help="Text for Mermaid, or a picture."),
-    ] = "mermaid",
+        Literal["mermaid", "svg"] | None,
+        typer.Option("--format", metavar="mermaid|svg", help="Text for Mermaid (the default), or a picture."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a file; .svg chooses the picture.")] = None,
     config: Config = None,
     settings: Settings = None,
@@ -62,9 +67,17 @@ def diagram(
       graspline diagram lift-cube
       graspline diagram lift-cube --out lift.svg
     """
-    found, parameters = task_and_parameters(task, config, settings, lambda _: out is None or check_name("--out", out))
+
+    def check(_: object) -> None:
+        if out is not None:
+            check_name("--out", out)
+            if form is None and out.suffix not in _DIAGRAMS:
+                raise InputError(f"--out {printable(str(out))}: expected a name that ends in {', '.join(_DIAGRAMS)}")
+
+    found, parameters = task_and_parameters(task, config, settings, check)
     machine = found.machine(parameters)
-    drawn = svg_sheet(machine) if form == "svg" or (out is not None and out.suffix == ".svg") else mermaid(machine)
+    picture = form == "svg" or (form is None and out is not None and out.suffix == ".svg")
+    drawn = svg_sheet(machine) if picture else mermaid(machine)
     if out is None:
         print(drawn, end="")
     else:

@@ -11,7 +11,7 @@ import typer
 
 from graspline.engine.choose import EngineChoice, chosen
 from graspline.engine.protocol import EngineKind
-from graspline.episodes.faults import FAULTS
+from graspline.episodes.faults import FAULTS, missing_in_scene
 from graspline.errors import InputError, nearest, together
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, build, load_yaml
@@ -109,6 +109,17 @@ def machine_as_set(task: Task[Any], config: Path | None, settings: Iterable[str]
 def equipped(task: Task[Any], parameters: Parameters, faults: Iterable[str]) -> Parameters:
     """Parameters of a scene in which these faults find what they need."""
     return task.equipped(parameters) if any(FAULTS[name].needs == "strangers" for name in faults) else parameters
+
+
+def struck(task: Task[Any], parameters: Parameters, faults: Iterable[str]) -> Parameters:
+    """The same for faults with their states, `NAME@STATE`; one that could never strike is refused."""
+    names = {fault: fault.partition("@")[0] for fault in faults}
+    parameters = equipped(task, parameters, names.values())
+    missing = {fault: missing_in_scene(FAULTS[name], task.scene(parameters)) for fault, name in names.items()}
+    problems = [f"--fault {fault}: {why}" for fault, why in missing.items() if why]
+    if problems:
+        raise InputError(problems)
+    return parameters
 
 
 def _feasible(task: Task[Any], parameters: Parameters) -> Parameters:

@@ -13,7 +13,7 @@ from pathlib import Path
 from graspline.cli.interrupts import stopping
 from graspline.cli.progress import RunProgress
 from graspline.cli.streams import unread
-from graspline.episodes.film import film
+from graspline.episodes.film import FilmStopped, film
 from graspline.episodes.run import INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.statistics import rate_text
 from graspline.scenes.scene import Scene
@@ -63,13 +63,21 @@ def play(report: Report, episodes: Callable[[Callable[[], bool]], Iterator[Episo
             if report.as_json:
                 print(json.dumps(episode.as_dict(), allow_nan=False), flush=True)
             if report.video is not None and episode.verdict != INTERRUPTED:
-                film(episode, report.scene, _video_path(report.video, episode, report.episodes))
+                _film(report, report.video, episode, stop)
             played.append(Told(episode))
             if unread() and not report.wanted_unread:
                 return _exit_code(played, interrupted=stop(), require_success=None)
         interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
     _summarise(played, time.monotonic() - began, report)
     return _exit_code(played, interrupted=interrupted, require_success=report.require_success)
+
+
+def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool]) -> None:
+    path = _video_path(video, episode, report.episodes)
+    try:
+        film(episode, report.scene, path, stop=stop)
+    except FilmStopped:
+        print(f"{path}: not drawn to its end, and dropped", file=sys.stderr)
 
 
 def _video_path(path: Path, episode: Episode, episodes: int) -> Path:

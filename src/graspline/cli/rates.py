@@ -58,7 +58,10 @@ def rates(
 
     def parameters(speed: float, density: float) -> Parameters:
         here = [f"belt.speed_m_s={speed}", f"belt.density_per_m={density}"]
-        return task_and_parameters(task, config, [*(settings or ()), *here])[1]
+        try:
+            return task_and_parameters(task, config, [*(settings or ()), *here])[1]
+        except InputError as error:
+            raise InputError(f"--at {speed:g}:{density:g}: {error}".replace("--set ", "")) from None
 
     for speed, density in points:
         parameters(speed, density)
@@ -69,7 +72,15 @@ def rates(
             done[point.speed_m_s, point.density_per_m] = point
             shown.advance(f"{point.right}/{point.sent} at {point.speed_m_s:g} m/s, {point.density_per_m:g} per metre")
         interrupted = stop()
-    findings = {"task": task, "seed": seed, "episodes": episodes, "points": [each.as_dict() for each in done.values()]}
+    findings = {
+        "task": task,
+        "seed": seed,
+        "episodes": episodes,
+        "interrupted": interrupted,
+        "points": [each.as_dict() for each in done.values()],
+    }
+    if interrupted:
+        print("interrupted: only episodes that had ended are counted", file=sys.stderr)
     write_whole(out / "rates.json", json.dumps(findings, indent=1, allow_nan=False) + "\n")
     write_whole(out / "rates.svg", draw_rates([each.as_dict() for each in done.values()]))
     print(f"saved: {out / 'rates.json'}, {out / 'rates.svg'}", file=sys.stderr)
@@ -96,9 +107,9 @@ def _points(texts: list[str]) -> list[tuple[float, float]]:
 
 def _tell(point: Point) -> None:
     missed = ", ".join(f"{cause} {count}" for cause, count in point.missed.most_common())
-    rate = sum(point.picks_per_min) / max(len(point.picks_per_min), 1)
+    rates = point.picks_per_min
+    rate = f", {sum(rates) / len(rates):.1f} picks a minute" if rates else ""
     print(
         f"{point.speed_m_s:g} m/s, {point.density_per_m:g} per metre: sorted right "
-        f"{rate_text(point.right, point.sent)}, wrong {point.wrong}, {rate:.1f} picks a minute"
-        + (f"; missed: {missed}" if missed else "")
+        f"{rate_text(point.right, point.sent)}, wrong {point.wrong}{rate}" + (f"; missed: {missed}" if missed else "")
     )

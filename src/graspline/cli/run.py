@@ -18,9 +18,9 @@ from graspline.cli.options import (
     Settings,
     TaskName,
     engine_of,
-    equipped,
     lanes_of,
     machine_as_set,
+    struck,
     task_and_parameters,
 )
 from graspline.cli.outputs import check_name, make_folder
@@ -106,7 +106,7 @@ def run(
     )
     kind = engine_of(engine)
     lanes = lanes_of(lanes, kind, 16)
-    parameters = equipped(found, parameters, [each.partition("@")[0] for each in faults])
+    parameters = struck(found, parameters, faults)
     if video is not None:
         make_folder("--video", video.parent)
     scenarios = [

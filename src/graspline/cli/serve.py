@@ -93,7 +93,7 @@ def _check_host(host: str, port: int, addresses: list[str] | None) -> None:
         problems.append(f"--port 0: with --host {host} a port has to be named")
     for each in addresses or ():
         name, _, number = each.rpartition(":")
-        if not name or not number.isdecimal() or "/" in name:
+        if not name or not number.isdecimal() or int(number) > 65535 or "/" in name:
             problems.append(f"--address {each!r}: expected NAME:PORT, such as robot.local:8765")
     if problems:
         raise InputError(problems)

@@ -22,7 +22,7 @@ from graspline.datasets.rows import Rejected, Row
 from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.work import Attempts, Drawing, Drawn
 from graspline.datasets.writer import open_writer
-from graspline.errors import EnvironmentProblem
+from graspline.errors import InputError
 from graspline.stopwatch import seconds
 
 # Recordings for each worker that may wait to be drawn before more are taken from who plays them.
@@ -188,7 +188,7 @@ class _Making:
         """Give up if so many attempts since the last episode came to nothing."""
         if len(rejected) >= _MOST_FRUITLESS:
             worst = max(self._tally.rejected, key=lambda name: self._tally.rejected[name])
-            raise EnvironmentProblem(
+            raise InputError(
                 f"{_MOST_FRUITLESS} attempts in a row gave no episode, most of them {worst!r}; what was committed stays"
             )
 

@@ -143,11 +143,18 @@ def settings_of(
     )
 
 
+# Settings whose options have other names.
+_OPTIONS = {"views": "cameras"}
+
+
 def differences(has: DatasetSettings, asked: DatasetSettings) -> list[str]:
     """One line for each setting in which two differ, nested parameters by their dotted names."""
+    if has.task != asked.task:
+        # All others follow from it.
+        return [f"task: the dataset has {has.task}, asked for {asked.task}"]
     old, new = dict(flat(has.as_dict())), dict(flat(asked.as_dict()))
     return [
-        f"{name}: the dataset has {old.get(name, 'nothing')}, asked for {new.get(name, 'nothing')}"
+        f"{_OPTIONS.get(name, name)}: the dataset has {old.get(name, 'nothing')}, asked for {new.get(name, 'nothing')}"
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
     ]

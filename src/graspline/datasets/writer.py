@@ -40,6 +40,9 @@ from graspline.datasets.store import CARD, FORMAT, OURS, STATS, TASKS, Dataset, 
 from graspline.datasets.work import Drawn
 from graspline.errors import EnvironmentProblem, InputError
 
+# All that a dataset has to which nothing was ever added.
+_BEGUN = {OURS, CARD, TASKS, LOCK}
+
 
 class Writer:
     """The one process that adds episodes. What it has committed stays, whatever happens to it."""
@@ -109,9 +112,18 @@ def open_writer(root: Path, settings: DatasetSettings, sentence: str) -> Iterato
     """Begin a dataset, or go on with one that has the same settings; anything else is refused and left as it is."""
     _prepare_folder(root)
     with locked(root):
-        rows = _rows_to_go_on_with(root, settings) if (root / OURS).is_file() else ()
-        _begin(root, settings, sentence)
+        anew = (root / OURS).is_file() and _is_untouched(root, settings)
+        rows = _rows_to_go_on_with(root, settings) if (root / OURS).is_file() and not anew else ()
+        _begin(root, settings, sentence, anew=anew)
         yield Writer(root, settings, sentence, rows)
+
+
+def _is_untouched(root: Path, settings: DatasetSettings) -> bool:
+    """Whether it was begun with other settings and nothing was ever added."""
+    origin = origin_in(root)
+    if origin.merged_from or not differences(origin.settings, settings):
+        return False
+    return not any(path.is_file() for path in root.rglob("*") if path.relative_to(root).as_posix() not in _BEGUN)
 
 
 def _rows_to_go_on_with(root: Path, settings: DatasetSettings) -> tuple[Row, ...]:
@@ -131,7 +143,7 @@ def _rows_to_go_on_with(root: Path, settings: DatasetSettings) -> tuple[Row, ...
     return dataset.rows
 
 
-def _begin(root: Path, settings: DatasetSettings, sentence: str) -> None:
+def _begin(root: Path, settings: DatasetSettings, sentence: str, *, anew: bool) -> None:
     """What does not change from episode to episode, if it is not there yet; first what makes the folder ours."""
     task, parameters = settings.found_task()
     states = list(task.machine(parameters).paths())
@@ -141,7 +153,7 @@ def _begin(root: Path, settings: DatasetSettings, sentence: str) -> None:
         TASKS: parquet_bytes(tasks_table([sentence])),
     }
     for name, data in files.items():
-        if not (root / name).is_file():
+        if anew or not (root / name).is_file():
             write(root, name, data)
 
 

@@ -89,8 +89,10 @@ class _Trial:
             if self._policy is None:
                 self._policy = self._pilot.make_policy(instant.scenario)
             action = self._policy(interface.observation(joints_rad(instant.engine, instant.lane), pictures))
-        except (Exception, SystemExit):
-            # A script that is used as a policy may well leave by `sys.exit`.
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException:
+            # A script that is used as a policy may well leave by `sys.exit`; libraries in other languages panic.
             self._verdict, self._error = POLICY_ERROR, traceback.format_exc()
             return None
         try:

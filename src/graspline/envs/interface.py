@@ -48,11 +48,17 @@ class Interface:
         names = joint_names(self.robot)
         expected = f"expected {len(names)} finite numbers, a target for each of {', '.join(names)}"
         try:
-            values = np.asarray(action, np.float64)
-        except (Exception, SystemExit) as error:
+            given = np.asarray(action)
+            # Numbers could be made of what is complex, text or a date, but it is none.
+            values = given if given.dtype.kind in "cSUmM" else given.astype(np.float64)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             # Arrays of other libraries refuse with errors of their own.
             kind = type(action).__name__
             raise InputError(f"the action, of type {kind}, is no array: {error}; {expected}") from None
+        if values.dtype != np.float64:
+            raise InputError(f"the action is an array of {values.dtype}; {expected}")
         if values.shape != (len(names),):
             raise InputError(f"the action has the shape {values.shape}; {expected}")
         if not np.isfinite(values).all():

@@ -67,7 +67,9 @@ def _imported(name: str, where: str) -> ModuleType:
             hint = "; leave .py out" if name.endswith(".py") else ""
             raise InputError(f"{where}: no such module in {here} nor among what is installed{hint}") from None
         raise InputError(f"{where}: {_told(error)}") from None
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise InputError(f"{where}: {_told(error)}") from None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,10 +36,15 @@ class Moment:
     words: str
 
 
-def film(episode: Episode, scene: Scene, path: Path, *, fps: int = 30) -> str:
+class FilmStopped(Exception):
+    """Nobody wants a film any more that is not whole yet; no file is left of it."""
+
+
+def film(episode: Episode, scene: Scene, path: Path, *, fps: int = 30, stop: Callable[[], bool] = lambda: False) -> str:
     """Write an mp4 of one episode, the state drawn on it, the wrist camera in a corner; returns the renderer's name.
 
-    Without OpenGL the picture is smaller and has fewer frames, so that it does not take minutes.
+    Without OpenGL the picture is smaller and has fewer frames, so that it does not take minutes. When `stop` turns true
+    it raises `FilmStopped`.
     """
     kind = "rays" if gl_problem() else "gl"
     width, height, fps = (640, 480, fps) if kind == "gl" else (320, 240, min(fps, 5))
@@ -49,6 +54,8 @@ def film(episode: Episode, scene: Scene, path: Path, *, fps: int = 30) -> str:
     frames = (_frames if annotator is None else _side_by_side)(episode, scene, moments, width, height)
     with VideoWriter(path, width if annotator is None else 2 * width, height, fps) as video:
         for frame in frames:
+            if stop():
+                raise FilmStopped
             video.write(frame)
     return kind
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import INTERRUPTED, Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
 from graspline.parameters import Parameters
@@ -25,6 +25,7 @@ class Point:
 
     speed_m_s: float
     density_per_m: float
+    episodes: int = 0
     sent: int = 0
     right: int = 0
     wrong: int = 0
@@ -38,6 +39,7 @@ class Point:
         return self.right / self.sent if self.sent else 0.0
 
     def add(self, episode: Episode) -> None:
+        self.episodes += 1
         told = {each.name: each.value for each in episode.evidence}
         blocks = episode.truth["blocks"]
         bins = [each for each in blocks if str(each["where"]).startswith("bin_")]
@@ -57,6 +59,7 @@ class Point:
         return {
             "speed_m_s": self.speed_m_s,
             "density_per_m": self.density_per_m,
+            "episodes": self.episodes,
             "sent": self.sent,
             "sorted_right": self.right,
             "sorted_wrong": self.wrong,
@@ -85,8 +88,10 @@ def measure(
         settings = parameters(speed, density)
         scenarios = [Scenario(task=task, parameters=settings, seed=seed + index) for index in range(episodes)]
         for episode in run_scenarios(scenarios, lanes=lanes, stop=stop):
-            point.add(episode)
-            yield point, episode
+            # What became of blocks that were still on the belt, nobody knows.
+            if episode.verdict != INTERRUPTED:
+                point.add(episode)
+                yield point, episode
         if stop():
             return
 

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
 
 from graspline.episodes.run import Episode
+from graspline.errors import GrasplineError
 from graspline.live.commands import Command, Ticket, refused
 from graspline.live.conductor import STOPPED, Conductor
 from graspline.live.desk import Desk
@@ -233,8 +234,10 @@ class Session:
     def _handed_over(self, written: Future[None]) -> None:
         error = written.exception()
         if error is not None:
-            _LOG.error("an episode could not be recorded", exc_info=error)
-            self._notes.append(f"an episode could not be recorded: {type(error).__name__}: {error}")
+            expected = isinstance(error, GrasplineError)
+            why = str(error) if expected else f"{type(error).__name__}: {error}"
+            _LOG.error("an episode was not recorded: %s", why, exc_info=None if expected else error)
+            self._notes.append(f"an episode was not recorded: {why}")
 
 
 class _Labour:

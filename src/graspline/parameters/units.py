@@ -23,6 +23,7 @@ _WORDS = {
     "nm_rad": "newton metres per radian",
     "nm_s_rad": "newton metre seconds per radian",
     "pa": "pascals",
+    "per_m": "per metre",
     "px": "pixels",
     "rad": "radians",
     "rad_s": "radians per second",

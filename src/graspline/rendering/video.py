@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Self
@@ -12,7 +13,7 @@ import av
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from graspline.errors import InputError
+from graspline.errors import EnvironmentProblem, InputError
 from graspline.rendering.picture import Pixels
 
 # Outlines stay sharp to the eye; a moving arm takes 40 kB per second at 640×480 and 30 fps.
@@ -38,9 +39,10 @@ class VideoWriter:
         self.path = path
         self._shape = (height, width, 3)
         self._part = path.with_name(path.name + ".part")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # The index goes to the front when the file closes, so that a browser can start before it has it all.
-        self._file = av.open(self._part, "w", format="mp4", options={"movflags": "faststart"})
+        with _written(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # The index goes to the front when the file closes, so that a browser can start before it has it all.
+            self._file = av.open(self._part, "w", format="mp4", options={"movflags": "faststart"})
         self._stream = self._file.add_stream("libx264", rate=fps, options=_QUALITY)
         self._stream.width, self._stream.height = width, height
         self._stream.pix_fmt = "yuv420p"
@@ -56,7 +58,8 @@ class VideoWriter:
         frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(rgb), format="rgb24")
         frame.pts, frame.time_base = self._frames, self._time_base
         self._frames += 1
-        self._file.mux(self._stream.encode(frame))
+        with _written(self.path):
+            self._file.mux(self._stream.encode(frame))
 
     def close(self) -> None:
         """Finish the file and give it its name."""
@@ -65,18 +68,24 @@ class VideoWriter:
         if not self._frames:
             self.abort()
             raise InputError(f"{self.path} would be a video without frames")
-        self._closed = True
-        self._file.mux(self._stream.encode())
-        self._file.close()
-        with self._part.open("rb") as file:
-            os.fsync(file.fileno())
-        self._part.replace(self.path)
+        try:
+            with _written(self.path):
+                self._file.mux(self._stream.encode())
+                self._file.close()
+                with self._part.open("rb") as file:
+                    os.fsync(file.fileno())
+                self._part.replace(self.path)
+                self._closed = True
+        finally:
+            self.abort()
 
     def abort(self) -> None:
         """Drop what was written; nothing appears under the final name."""
         if not self._closed:
             self._closed = True
-            self._file.close()
+            # What is dropped need not be written.
+            with contextlib.suppress(OSError):
+                self._file.close()
             # The file is created with the first frame.
             self._part.unlink(missing_ok=True)
 
@@ -88,6 +97,15 @@ class VideoWriter:
             self.close()
         else:
             self.abort()
+
+
+@contextlib.contextmanager
+def _written(path: Path) -> Iterator[None]:
+    """What the disk refuses is told with the file's name."""
+    try:
+        yield
+    except OSError as error:
+        raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def _check_size(path: Path, width: int, height: int) -> None:

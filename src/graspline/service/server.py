@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import threading
 from dataclasses import dataclass
@@ -95,9 +96,9 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(128)
     except OSError as error:
         listener.close()
-        raise EnvironmentProblem(
-            f"cannot listen on {address(host, port)}: {error.strerror}; another port may be free (0 takes any)"
-        ) from None
+        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
+        advice = "another port may be free" if taken else "--host takes a name or an address of this machine"
+        raise EnvironmentProblem(f"cannot listen on {address(host, port)}: {error.strerror}; {advice}") from None
     return listener
 
 
