@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -257,3 +258,60 @@ def test_what_was_finished_before_a_process_died_is_told() -> None:
     with seated(hub, die), pytest.raises(EnvironmentProblem, match="died"):
         told.extend(conduct([hub]))
     assert told == [0, 10, 1, 11, 2, 12]
+
+
+def test_what_happens_to_a_lane_that_stands_still_happens_when_it_moves() -> None:
+    def play(shard: Shard) -> None:
+        shard.apply(1, PUSH)
+        step(shard, [0])
+        shard.apply(0, PUSH)
+        step(shard, [0])
+        step(shard, [0, 1])
+
+    hub = Hub(engine := Notebook(LANES))
+    with seated(hub, play):
+        list(conduct([hub]))
+    assert engine.notes == [
+        ("step", 0),
+        ("apply", 0, PUSH),
+        ("step", 0),
+        ("apply", 1, PUSH),
+        ("step", 0, 1),
+    ]
+
+
+class Patient(Notebook):
+    """One whose tick lasts until somebody says so."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.over = threading.Event()
+
+    @property
+    def stepped(self) -> bool:
+        return self.over.is_set()
+
+
+@pytest.mark.parametrize("says_why", [True, False])
+def test_a_process_that_ends_during_a_tick_is_heard(says_why: bool) -> None:
+    hub, told = Hub(engine := Patient(LANES)), list[object]()
+
+    def fail(on_its_way: Callable[[], bool]) -> None:
+        raise ZeroDivisionError
+
+    def play(shard: Shard) -> None:
+        shard.meanwhile = fail
+        shard.finish("before")
+        with contextlib.suppress(ZeroDivisionError):
+            step(shard)
+        if says_why:
+            shard.finish("why")
+            shard.close()
+        shard._connection.close()
+        engine.over.set()
+        raise EOFError
+
+    died = contextlib.nullcontext() if says_why else pytest.raises(EnvironmentProblem, match="died")
+    with seated(hub, play), died:
+        told.extend(conduct([hub]))
+    assert told == (["before", "why"] if says_why else ["before"])

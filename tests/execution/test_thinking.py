@@ -144,6 +144,33 @@ def test_what_raises_ends_the_lane_that_asked_and_no_other() -> None:
     assert returned(done, 2)[0] == 6
 
 
+@together
+def refused(first: int) -> Planning[int]:
+    if first < 0:
+        raise ValueError("refused before anything is asked")
+    return counted.steps(first, 1)
+
+
+def test_what_raises_before_it_asks_anything_ends_only_its_lane_too() -> None:
+    def drive(first: int) -> Callable[[Reply], Script]:
+        def asking(reply: Reply) -> Script:
+            return (yield Solve(refused, (first,))).value
+
+        return asking
+
+    done = play(drive(-1), drive(1), thinking=Thinking())
+    assert "refused before anything is asked" in done[0][0].error
+    assert returned(done, 1) == 2
+
+
+def test_a_computation_that_asks_nothing_does_not_wait_for_those_that_do() -> None:
+    thinking = Thinking()
+    thinking.begin(0, Solve(counted, (20, 50)))
+    thinking.begin(1, Solve(abs, (-3,)))
+    thinking.go_on()
+    assert thinking.take() == {1: 3}
+
+
 def test_a_lane_is_stopped_while_it_stands_still() -> None:
     unwound: list[bool] = []
 

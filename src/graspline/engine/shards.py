@@ -7,6 +7,7 @@ can take turns: while the processes of one plan, the engine of another has the d
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import select
 import selectors
@@ -162,15 +163,18 @@ class Shard:
 
     def _turn(self, lanes: NDArray[np.intp]) -> Turn:
         changed = tuple(self._changed)
+        # Where a lane stands still nothing happens.
+        moving = set(lanes.tolist()) if self._events else set[int]()
         turn = Turn(
             lanes=lanes,
             fresh=tuple(self._fresh),
             changed=changed,
             models=self._models.rows[list(changed)],
-            events=tuple(self._events),
+            events=tuple(each for each in self._events if each[0] in moving),
             finished=tuple(self._finished),
         )
-        self._fresh, self._changed, self._events, self._finished = set(), set(), [], []
+        self._events = [each for each in self._events if each[0] not in moving]
+        self._fresh, self._changed, self._finished = set(), set(), []
         return turn
 
     def half_extents_m(self, lane: int, name: str) -> Array:
@@ -308,7 +312,9 @@ class Hub:
         spent.worked_s.append(self.engine.worked_s)
         packed = pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
         for peer, _ in self._turns:
-            peer.connection.send_bytes(packed)
+            # One that has ended meanwhile may have said why.
+            with contextlib.suppress(OSError):
+                peer.connection.send_bytes(packed)
             self.silent[peer.connection] = peer
         self._turns, self.stepping = [], False
 

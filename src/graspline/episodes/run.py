@@ -466,7 +466,9 @@ def run_scenarios(
                 draw_ahead()
             finished = executor.tick()
             for lane in playing if limit_s < float("inf") else ():
-                if lane not in finished and lane not in hung and executor.time_s(lane) >= limit_s:
+                if lane in finished or lane in hung or executor.stands(lane):
+                    continue
+                if executor.time_s(lane) >= limit_s:
                     hung.add(lane)
                     executor.preempt(lane)
             if after_tick is not None:

@@ -241,6 +241,10 @@ class Executor:
         """How many ticks of an episode there have been."""
         return (self._now if mine.standing is None else mine.standing.since) - mine.began
 
+    def stands(self, lane: int) -> bool:
+        """Whether no time passes in a lane, for something is computed that it has asked for."""
+        return lane in self._standing
+
     def doing(self, lane: int) -> str:
         """The name of the motion that a lane plays."""
         return self._playing(lane).motion.name

@@ -69,8 +69,9 @@ class GuardTable:
     def evaluate(self, rows: Rows, fresh: Flags | None) -> Flags | None:
         """Which lanes' guards fire now. With `fresh`, only those lanes have something new to judge."""
         true, measured = self._kind.evaluate(rows, self._parameters)
-        if fresh is not None and self._measured:
+        if fresh is not None:
             # What a lane without a new sight measured last stays, whoever else is judged now.
+            self._measured = self._measured or tuple(np.full(column.shape, np.nan) for column in measured)
             for new, old in zip(measured, self._measured, strict=True):
                 np.copyto(old, new, where=fresh)
         else:

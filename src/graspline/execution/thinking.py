@@ -25,10 +25,13 @@ class Thinking:
 
     def begin(self, lane: int, solve: Solve[Any]) -> None:
         """Work at this from now on."""
-        if isinstance(solve.function, Together):
-            self._rounds.begin(lane, solve.function.steps(*solve.arguments))
-        else:
+        if not isinstance(solve.function, Together):
             self._whole[lane] = solve
+            return
+        try:
+            self._rounds.begin(lane, solve.function.steps(*solve.arguments))
+        except Exception:
+            self._found[lane] = Crash(traceback.format_exc())
 
     def drop(self, lane: int) -> None:
         """Nobody wants to know any more what this lane asked."""
@@ -41,10 +44,10 @@ class Thinking:
         return bool(self._rounds.under_way or self._whole)
 
     def go_on(self) -> None:
-        """One question of each planner; if there is none, one whole computation."""
+        """One question of each planner, and one computation that asks none."""
         if self._rounds.under_way:
             self._rounds.go_on()
-        elif self._whole:
+        if self._whole:
             lane, solve = next(iter(self._whole.items()))
             del self._whole[lane]
             (self._found[lane],) = solve_all([solve])
