@@ -81,25 +81,40 @@ class Synced:
 
     def __init__(self, controls: Controls, handle: Any, changed: Callable[[Any], Ticket | None]) -> None:
         self._handle, self._changed = controls.hold(handle), changed
-        self._shown = handle.value
+        self._shown = self._newest = handle.value
+        # Changes of a person that the session has not answered.
+        self._open = 0
+        handle.on_update(self._note)
         handle.on_update(by_person(self._give))
 
     @property
     def value(self) -> Any:
-        return self._handle.value
+        return self._newest if self._open else self._handle.value
 
     def show(self, value: Any) -> None:
         if value != self._shown:
             self._shown = value
-            self._handle.value = value
+            if not self._open:
+                self._handle.value = value
+
+    async def _note(self, event: Any) -> None:
+        """At once, where messages arrive: what answers may come later, and older values of the session before it."""
+        if event.client is not None:
+            self._newest, self._open = self._handle.value, self._open + 1
 
     def _give(self) -> None:
-        ticket = self._changed(self._handle.value)
+        ticket = None
+        try:
+            ticket = self._changed(self._newest)
+        finally:
+            if ticket is None:
+                self._open -= 1
         if ticket is not None:
             ticket.then(self._answered)
 
     def _answered(self, result: Result) -> None:
-        if isinstance(result, Refused):
+        self._open -= 1
+        if isinstance(result, Refused) and not self._open:
             self._handle.value = self._shown
 
 
