@@ -243,28 +243,27 @@ def test_recorded_episodes_are_handed_over_elsewhere_and_slowness_there_slows_no
     assert all(name.startswith("graspline-scribe") for _, name in handed)
 
 
-def test_an_episode_that_cannot_be_written_is_a_message() -> None:
+@pytest.mark.parametrize(
+    "error, words, traced",
+    [
+        (OSError("no space left"), "OSError: no space left", True),
+        (InputError("the set has an episode of seed 5 already"), "the set has an episode of seed 5 already", False),
+    ],
+)
+def test_an_episode_that_is_not_recorded_is_a_message(
+    error: Exception, words: str, traced: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     def write(episode: Episode) -> None:
-        raise OSError("no space left")
+        raise error
 
     with Session(LIFT_CUBE, PARAMETERS, 3, pace=math.inf, on_episode=write) as session:
         session.submit(Record(on=True)).result(PATIENCE_S)
         session.submit(RunTask(5)).result(PATIENCE_S)
-        until(session, lambda each: "was not recorded: OSError: no space left" in each.message)
+        until(session, lambda each: f"an episode was not recorded: {words}" in each.message)
         # The session goes on.
         assert isinstance(session.submit(RunTask(6)).result(PATIENCE_S), Done)
-
-
-def test_an_episode_that_is_not_wanted_is_a_message_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
-    def write(episode: Episode) -> None:
-        raise InputError("the set has an episode of seed 5 already; run another seed")
-
-    with Session(LIFT_CUBE, PARAMETERS, 3, pace=math.inf, on_episode=write) as session:
-        session.submit(Record(on=True)).result(PATIENCE_S)
-        session.submit(RunTask(5)).result(PATIENCE_S)
-        until(session, lambda each: "was not recorded: the set has an episode of seed 5 already" in each.message)
-    assert "the set has an episode of seed 5 already" in caplog.text
-    assert "Traceback" not in caplog.text
+    assert words in caplog.text
+    assert ("Traceback" in caplog.text) == traced
 
 
 def test_the_operator_is_shown(fast: Session) -> None:

@@ -403,14 +403,14 @@ def run_scenarios(
         if each.faults
     }
     engine = make_engine(scene, min(lanes, len(scenarios)), threads or cores())
-    thinking = Thinking() if isinstance(engine, Elsewhere) else None
+    elsewhere, thinking = isinstance(engine, Elsewhere), Thinking()
     studio = Studio(
         engine,
         allow_truth=uses_truth,
         smooth=pilot is None or pilot.smooth,
         observers=observers,
         record_states=record_states,
-        thinking=thinking,
+        thinking=thinking if elsewhere else None,
     )
     executor = studio.executor
     waiting, playing, stopped = Draws(scenarios, ahead=engine.count // _LANES_AHEAD), {}, False
@@ -433,12 +433,8 @@ def run_scenarios(
 
     def think(on_its_way: Callable[[], bool]) -> None:
         # At least a little, or lanes that wait would wait for ever.
-        while thinking is not None:
-            thinks = thinking.under_way
-            if thinks:
-                thinking.go_on()
-            if not (draw_ahead() or thinks) or not on_its_way():
-                return
+        while any([thinking.go_on(), draw_ahead()]) and on_its_way():
+            pass
 
     if onlookers or witness is not None:
         executor.observers.append(tell_onlookers)
@@ -462,7 +458,7 @@ def run_scenarios(
                 stopped = True
                 for lane in playing:
                     executor.preempt(lane)
-            if thinking is None:
+            if not elsewhere:
                 draw_ahead()
             finished = executor.tick()
             for lane in playing if limit_s < float("inf") else ():

@@ -43,14 +43,16 @@ class Thinking:
     def under_way(self) -> bool:
         return bool(self._rounds.under_way or self._whole)
 
-    def go_on(self) -> None:
-        """One question of each planner, and one computation that asks none."""
+    def go_on(self) -> bool:
+        """One question of each planner, and one computation that asks none; whether there was any."""
+        works = self.under_way
         if self._rounds.under_way:
             self._rounds.go_on()
         if self._whole:
             lane, solve = next(iter(self._whole.items()))
             del self._whole[lane]
             (self._found[lane],) = solve_all([solve])
+        return works
 
     def take(self) -> dict[int, Any]:
         """What has been found since, by lane; of one that raised, its `Crash`."""

@@ -103,13 +103,10 @@ class Synced:
             self._newest, self._open = self._handle.value, self._open + 1
 
     def _give(self) -> None:
-        ticket = None
-        try:
-            ticket = self._changed(self._newest)
-        finally:
-            if ticket is None:
-                self._open -= 1
-        if ticket is not None:
+        ticket = self._changed(self._newest)
+        if ticket is None:
+            self._open -= 1
+        else:
             ticket.then(self._answered)
 
     def _answered(self, result: Result) -> None:
