@@ -20,16 +20,22 @@ from graspline.datasets.generate import generate
 from graspline.datasets.index import INFO, info_of
 from graspline.datasets.merge import merge
 from graspline.datasets.pool import Filled
+from graspline.datasets.retelling import _found
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, stats_in, video_file
+from graspline.datasets.sentences import TASKS, tasks_bytes
 from graspline.datasets.stats import NAMES, all_merged
-from graspline.datasets.store import DELETED, OURS, STATS, TASKS, Dataset
+from graspline.datasets.store import DELETED, OURS, STATS, Dataset
 from graspline.datasets.work import Attempts, do, judged
 from graspline.episodes.run import run_scenarios
 from graspline.errors import InputError
+from graspline.tasks import catalogue
+from graspline.tasks.lift_cube import LIFT_CUBE
+from graspline.tasks.task import Instruction
 
 from .conftest import EPISODES, InlinePool, cube_settings
 from .damage import FRONT, edit_frames, edit_json, edit_log, edit_row, edit_table, film, with_column
 
+SENTENCE = "Lift the cube and hold it still."
 DATA, ROW, LOG, VIDEO = data_file(Slot(0, 1)), row_file(Slot(0, 1)), log_file(1), video_file(FRONT, Slot(0, 1))
 
 
@@ -185,6 +191,7 @@ def test_other_splits_of_the_same_episodes_are_fine(dataset: Path) -> None:
         ({"length": 3}, "is 3 frames long from "),
         ({"length": 0}, "row 0: length is 0"),
         ({"tasks": ["Dance."]}, "its task ['Dance.'] is not in meta/tasks.parquet"),
+        ({"tasks": []}, "row 0: tasks is [], expected one sentence"),
         ({"meta__episodes__file_index": 7}, "its row says that it is in meta/episodes/chunk-000/file-007.parquet"),
         ({"seed": None}, "row 0: seed is None"),
         ({"seed": 9}, "its scenario has another seed than the dataset"),
@@ -210,6 +217,35 @@ def test_a_row_that_does_not_fit_is_told(dataset: Path, values: dict[str, Any], 
     edit_row(dataset, 1, **values)
     found = problems(dataset)
     assert any(each.startswith(f"{ROW}: ") and told in each for each in found), found
+
+
+def test_a_sentence_that_does_not_say_what_was_asked_is_told(dataset: Path) -> None:
+    other = "Put every orange on the plate."
+    (dataset / TASKS).write_bytes(tasks_bytes([SENTENCE, other]))
+    edit_row(dataset, 1, tasks=[other])
+    edit_frames(dataset, 1, "task_index", lambda numbers: [1] * len(numbers))
+    assert f"{LOG}: episode 1: tasks is {[other]} in the row and {[SENTENCE]} in the log" in problems(dataset)
+
+
+def test_a_success_without_the_object_that_was_asked_for_is_told(
+    dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Instruction(sentence=SENTENCE, objects=("cube", "distractor_1"))
+    task = dataclasses.replace(LIFT_CUBE, instruction=lambda parameters, draw, outcomes: asked)
+    monkeypatch.setitem(catalogue.TASKS, "lift-cube", task)
+    _found.cache_clear()
+    try:
+        found = problems(dataset)
+    finally:
+        _found.cache_clear()
+    told = f"{SENTENCE!r} is about distractor_1, and no outcome of this success is"
+    assert len([each for each in found if told in each]) == EPISODES
+
+
+@pytest.mark.parametrize("sentences", [[SENTENCE, "Dance."], ["Dance.", SENTENCE], ["Dance."], [SENTENCE, SENTENCE]])
+def test_sentences_that_are_not_those_of_the_episodes_are_told(dataset: Path, sentences: list[str]) -> None:
+    (dataset / TASKS).write_bytes(tasks_bytes(sentences))
+    assert any("tasks.parquet" in each for each in problems(dataset))
 
 
 @pytest.mark.parametrize("column", ["seed", "episode_id", "state_hash"])
@@ -479,7 +515,7 @@ def test_what_a_killed_writer_leaves_is_only_noted(made: Path, tmp_path: Path, s
     for name in written[stage:]:
         (root / name).unlink()
     frames = before[-1]["dataset_to_index"]
-    (root / INFO).write_bytes(json_bytes(info_of(dataset.settings, dataset.scene, len(before), frames)))
+    (root / INFO).write_bytes(json_bytes(info_of(dataset.settings, dataset.scene, len(before), frames, 1)))
     if stage < len(STAGES):
         stats = all_merged(stats_in(row) for row in before)
         (root / STATS).write_bytes(json_bytes({name: each.as_lists() for name, each in stats.items()}))

@@ -149,7 +149,7 @@ def test_object_poses_are_those_of_the_simulator(played: Recording) -> None:
 
 def test_every_column_is_declared_and_typed(played: Recording) -> None:
     values = values_of(played, cube_settings())
-    table = table_of(values, SCENE, 4, 100)
+    table = table_of(values, SCENE, 4, 100, 2)
     assert table.column_names == [column.name for column in columns_of(SCENE)]
     features = features_of(cube_settings(), SCENE, {"video.codec": "h264"})
     for column in columns_of(SCENE):
@@ -168,12 +168,12 @@ def test_every_column_is_declared_and_typed(played: Recording) -> None:
 
 
 def test_counters_place_an_episode_in_the_whole(played: Recording) -> None:
-    table = table_of(values_of(played, cube_settings()), SCENE, 4, 100)
+    table = table_of(values_of(played, cube_settings()), SCENE, 4, 100, 2)
     count = len(table)
     assert table.column("episode_index").to_pylist() == [4] * count
     assert table.column("index").to_pylist() == list(range(100, 100 + count))
     assert table.column("frame_index").to_pylist() == list(range(count))
-    assert table.column("task_index").to_pylist() == [0] * count
+    assert table.column("task_index").to_pylist() == [2] * count
 
 
 def test_policies_are_shown_nothing_of_ours() -> None:

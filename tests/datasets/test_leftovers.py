@@ -42,7 +42,7 @@ def count_only(root: Path, episodes: int) -> None:
     """An index that was right when there were so many."""
     dataset = Dataset.open(root)
     frames = dataset.rows[episodes - 1]["dataset_to_index"]
-    (root / INFO).write_bytes(json_bytes(info_of(dataset.settings, dataset.scene, episodes, frames)))
+    (root / INFO).write_bytes(json_bytes(info_of(dataset.settings, dataset.scene, episodes, frames, 1)))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -48,7 +48,6 @@ def made_row(recording: Recording, **other: object) -> Row:
     given: dict[str, object] = {
         "index": 1,
         "episode_id": 5,
-        "task": "lift it",
         "length": 4,
         "first_row": 10,
         "fps": 10,

@@ -75,4 +75,4 @@ def test_differences_are_named_one_by_one_parameters_by_their_dotted_names() -> 
 def test_a_robot_may_be_called_as_older_loaders_call_it() -> None:
     assert cube_settings().robot_type == "so_follower"
     older = settings_of(LIFT_CUBE, LiftCube(), robot_type="so101_follower")
-    assert info_of(older, LIFT_CUBE.scene(LiftCube()), 1, 1)["robot_type"] == "so101_follower"
+    assert info_of(older, LIFT_CUBE.scene(LiftCube()), 1, 1, 1)["robot_type"] == "so101_follower"

@@ -41,7 +41,7 @@ def test_frames_may_come_as_often_as_this_robot_is_controlled() -> None:
 
 
 def test_the_card_says_what_the_demonstrator_saw_with() -> None:
-    card = card_of(settings_of(SORT, TINY), SORT.sentence)
+    card = card_of(settings_of(SORT, TINY))
     assert "| perception of the demonstrator | camera wrist |" in card
     assert "| robot | ur5e, body joints in degrees, gripper 0 shut to 100 open |" in card
 

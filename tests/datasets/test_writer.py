@@ -9,20 +9,23 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import graspline.datasets.files
 from graspline.datasets.files import SCRATCH, half_file, json_bytes
 from graspline.datasets.index import INFO, IndexFile, info_of
-from graspline.datasets.laying import lay_out
+from graspline.datasets.laying import Ahead, lay_out
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, video_file
+from graspline.datasets.sentences import TASKS, tasks_bytes
 from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.stats import NAMES
-from graspline.datasets.store import CARD, STATS, TASKS, Dataset, origin_in
+from graspline.datasets.store import CARD, STATS, Dataset, origin_in
 from graspline.datasets.work import Drawn
 from graspline.datasets.writer import Writer, open_writer
 from graspline.errors import DatasetProblem, EnvironmentProblem, InputError
 from graspline.tasks.catalogue import find_task
+from graspline.tasks.task import Instruction
 
 from .conftest import EPISODES, cube_settings
 from .damage import edit_row, edit_table
@@ -30,6 +33,7 @@ from .whole import check_whole, tree
 
 SETTINGS = cube_settings()
 KEY = SETTINGS.views[0].key
+SENTENCE = "Lift the cube and hold it still."
 
 
 class Killed(BaseException):
@@ -37,8 +41,7 @@ class Killed(BaseException):
 
 
 def writing(root: Path, settings: DatasetSettings = SETTINGS) -> AbstractContextManager[Writer]:
-    task, _ = settings.found_task()
-    return open_writer(root, settings, task.sentence)
+    return open_writer(root, settings)
 
 
 def commit(writer: Writer, drawn: Drawn) -> None:
@@ -157,15 +160,15 @@ def test_a_writer_clears_up_after_one_that_was_killed(dataset: Path) -> None:
     assert tree(dataset) == whole
 
 
-@pytest.mark.parametrize("before", [[], [7], [7, 8]])
+@pytest.mark.parametrize("before", [[], [Ahead(7, "Lift it.")], [Ahead(7, "Lift it."), Ahead(8, "Drop it.")]])
 def test_an_episode_is_the_same_whoever_laid_it_out_and_for_whatever_place(
-    before: list[int], tmp_path: Path, drawn: Drawn
+    before: list[Ahead], tmp_path: Path, drawn: Drawn
 ) -> None:
     commits(tmp_path / "here", drawn, 2)
     with writing(tmp_path / "there") as writer:
         writer.commit(drawn)
         task, parameters = SETTINGS.found_task()
-        place, scene = writer.place(before), task.scene(parameters)
+        place, scene = writer.place(SENTENCE, before), task.scene(parameters)
         laid_out = lay_out(drawn.recording, drawn.values, drawn.films, SETTINGS, scene, place)
         writer.commit(dataclasses.replace(drawn, laid_out=laid_out))
     assert tree(tmp_path / "there") == tree(tmp_path / "here")
@@ -173,15 +176,43 @@ def test_an_episode_is_the_same_whoever_laid_it_out_and_for_whatever_place(
 
 def test_places_follow_each_other(tmp_path: Path, drawn: Drawn) -> None:
     with writing(tmp_path) as writer:
-        foreseen = writer.place([len(drawn.values["timestamp"])])
+        foreseen = writer.place(SENTENCE, [Ahead(len(drawn.values["timestamp"]), SENTENCE)])
         writer.commit(drawn)
-        assert writer.place() == foreseen
+        assert writer.place(SENTENCE) == foreseen
+
+
+def told(drawn: Drawn, sentence: str) -> Drawn:
+    """The same episode with another sentence."""
+    recording = dataclasses.replace(drawn.recording, instruction=Instruction(sentence=sentence))
+    return dataclasses.replace(drawn, recording=recording)
+
+
+def test_each_sentence_has_one_row_in_the_order_of_first_use(tmp_path: Path, drawn: Drawn) -> None:
+    with writing(tmp_path) as writer:
+        assert not (tmp_path / TASKS).exists()
+        for sentence in ("B.", "A.", "B.", "C."):
+            writer.commit(told(drawn, sentence))
+        assert writer.place("A.").task_index == 1
+        assert writer.place("E.", [Ahead(3, "D."), Ahead(3, "A.")]).task_index == 4
+    dataset = Dataset.open(tmp_path)
+    assert pq.read_table(tmp_path / TASKS).column("task").to_pylist() == ["B.", "A.", "C."]
+    assert dataset.info["total_tasks"] == 3
+    assert [dataset.frames(row).column("task_index")[0].as_py() for row in dataset.rows] == [0, 1, 0, 2]
+
+
+def test_the_sentence_of_an_episode_that_was_not_committed_goes_with_it(tmp_path: Path, drawn: Drawn) -> None:
+    commits(tmp_path, drawn, 1)
+    whole = tree(tmp_path)
+    (tmp_path / TASKS).write_bytes(tasks_bytes([SENTENCE, "Drop it."]))
+    with writing(tmp_path):
+        pass
+    assert tree(tmp_path) == whole
 
 
 def test_the_index_of_a_growing_dataset_is_written_as_any_other() -> None:
     task, parameters = SETTINGS.found_task()
     scene = task.scene(parameters)
-    assert IndexFile(SETTINGS, scene).of(12, 345) == json_bytes(info_of(SETTINGS, scene, 12, 345))
+    assert IndexFile(SETTINGS, scene).of(12, 345, 6) == json_bytes(info_of(SETTINGS, scene, 12, 345, 6))
 
 
 def test_going_on_continues_every_count(dataset: Path, drawn: Drawn) -> None:
@@ -196,7 +227,7 @@ def test_going_on_continues_every_count(dataset: Path, drawn: Drawn) -> None:
 def test_the_next_files_come_after_the_last_of_any_kind(dataset: Path, drawn: Drawn) -> None:
     rows = Dataset.open(dataset).rows
     row = {**rows[-1], f"videos/{KEY}/file_index": 7}
-    writer = Writer(dataset, SETTINGS, "lift it", (*rows[:-1], row))
+    writer = Writer(dataset, SETTINGS, (*rows[:-1], row))
     found = writer.commit(drawn)
     assert (found["data/file_index"], found["meta/episodes/file_index"], found[f"videos/{KEY}/file_index"]) == (8, 8, 8)
 

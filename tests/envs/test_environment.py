@@ -35,6 +35,14 @@ def test_every_environment_is_registered() -> None:
         env.close()
 
 
+def test_an_environment_says_what_is_to_be_done_in_its_scene() -> None:
+    env = TaskEnv("oranges", cameras="none", parameters={"targets.choose": "nearest:1"})
+    assert env.task_description == ""
+    env.reset(seed=SEED)
+    assert env.task_description == "Put the nearest orange on the plate."
+    env.close()
+
+
 def test_an_environment_is_made_by_name_alone_in_a_fresh_process() -> None:
     program = (
         "import gymnasium\n"

@@ -120,6 +120,7 @@ def test_a_policy_is_asked_once_a_frame_and_sees_what_an_environment_shows() -> 
     for each in seen:
         np.testing.assert_array_equal(each["agent_pos"], observation["agent_pos"])
         np.testing.assert_array_equal(each["pixels"]["front"], observation["pixels"]["front"])
+        assert each["task"] == env.task_description == "Lift the cube and hold it still."
         action = each["agent_pos"] + np.array([2, -1, 1, 0, 1, 3], np.float32)
         observation, _, _, truncated, _ = env.step(action)
     assert truncated

@@ -97,5 +97,5 @@ def open_archive(task: Task[Any], parameters: Parameters, seed: int, folder: Pat
     settings = settings_of(
         task, parameters, seed=seed, views=views, keep="all", renderer="rays" if gl_problem() else "gl"
     )
-    with open_writer(folder, settings, task.sentence) as writer:
+    with open_writer(folder, settings) as writer:
         yield Archive(writer)

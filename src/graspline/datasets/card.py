@@ -8,9 +8,10 @@ from typing import Any
 from graspline.datasets.settings import DatasetSettings
 
 
-def card_of(settings: DatasetSettings, sentence: str, merged: Sequence[DatasetSettings] = ()) -> str:
+def card_of(settings: DatasetSettings, merged: Sequence[DatasetSettings] = ()) -> str:
     """`merged` are the settings of the datasets it was merged from; where they differ, all that was so is said."""
     made = merged or (settings,)
+    task, _ = settings.found_task()
     views = ", ".join(str(view) for view in settings.views) or "none"
     angles = "degrees" if settings.units == "degrees" else "-100 to 100 over the joint's range"
     versions = _each(f"graspline {each.graspline} on MuJoCo {each.mujoco}" for each in made)
@@ -25,7 +26,7 @@ configs:
 
 # {settings.task}
 
-{sentence}
+{task.summary}. What each episode was told to do is in its row of `meta/episodes`.
 
 Simulated demonstrations in LeRobot's format v3.0, made by {versions}.
 Every label was checked against the simulator, and every episode can be played again from its log:

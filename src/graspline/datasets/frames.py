@@ -166,14 +166,16 @@ def frame_values(
     }
 
 
-def table_of(values: Mapping[str, NDArray[Any]], scene: Scene, episode: int, first_row: int) -> pa.Table:
+def table_of(
+    values: Mapping[str, NDArray[Any]], scene: Scene, episode: int, first_row: int, task_index: int
+) -> pa.Table:
     """The rows as a data file holds them; the episode's number and its place in the whole set come in here."""
     count = len(values["timestamp"])
     counters = {
         "frame_index": np.arange(count),
         "episode_index": np.full(count, episode),
         "index": np.arange(first_row, first_row + count),
-        "task_index": np.zeros(count, np.int64),
+        "task_index": np.full(count, task_index),
     }
     columns, arrays = columns_of(scene), []
     for column in columns:

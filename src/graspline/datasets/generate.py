@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from graspline.datasets.frames import timeline_of
-from graspline.datasets.laying import Place
+from graspline.datasets.laying import Ahead, Place
 from graspline.datasets.pool import Pool
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, Row
@@ -62,8 +62,8 @@ class Keeper(Protocol):
 
     def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row: ...
 
-    def place(self, before: Sequence[int] = (), rejected: Sequence[Rejected] = ()) -> Place | None:
-        """Where an episode goes that comes after others of so many frames, for whoever lays out its files."""
+    def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> Place | None:
+        """Where an episode goes that comes after these, for the worker that lays out its files."""
         ...
 
 
@@ -76,8 +76,7 @@ def generate(
     on_commit: Callable[[Tally, Row], object] = lambda tally, row: None,
 ) -> Tally:
     """Bring the dataset to `wanted` episodes, from wherever it stands. Any exception leaves what is committed whole."""
-    task, _ = settings.found_task()
-    with open_writer(root, settings, task.sentence) as writer:
+    with open_writer(root, settings) as writer:
         return fill(writer, settings, wanted, pool, on_commit=on_commit)
 
 
@@ -123,7 +122,7 @@ class _Making:
         self._drawing: deque[int] = deque()
         self._rejected_before: dict[int, list[Rejected]] = {}
         self._drawn: dict[int, Drawn | Rejected] = {}
-        self._frames: dict[int, int] = {}
+        self._ahead: dict[int, Ahead] = {}
         # Those whose episodes are failures that are kept.
         self._failed: set[int] = set()
 
@@ -145,10 +144,12 @@ class _Making:
         while self._pool.free and self._kept and len(self._drawing) < min(_MOST_DRAWN * self._pool.size, self._left):
             recording, rejected = self._kept.popleft()
             ticket = next(self._tickets)
-            place = self._keeper.place([self._frames[each] for each in self._drawing], rejected)
+            sentence = recording.instruction.sentence
+            place = self._keeper.place(sentence, [self._ahead[each] for each in self._drawing], rejected)
             self._drawing.append(ticket)
             self._rejected_before[ticket] = rejected
-            self._frames[ticket] = len(timeline_of(recording.log.ticks, self._control_hz, self._settings.fps))
+            frames = len(timeline_of(recording.log.ticks, self._control_hz, self._settings.fps))
+            self._ahead[ticket] = Ahead(frames, sentence)
             if not recording.succeeded:
                 self._failed.add(ticket)
             self._pool.submit(ticket, Drawing(settings=self._settings, recording=recording, place=place))
@@ -199,7 +200,7 @@ class _Making:
         while self._drawing and self._drawing[0] in self._drawn:
             ticket = self._drawing.popleft()
             drawn, before = self._drawn.pop(ticket), self._rejected_before.pop(ticket)
-            del self._frames[ticket]
+            del self._ahead[ticket]
             if isinstance(drawn, Rejected):
                 self._tally.failures_kept -= ticket in self._failed
                 self._not_certified(drawn, before)

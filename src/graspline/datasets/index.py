@@ -19,13 +19,12 @@ INFO = "meta/info.json"
 _COUNTS = ("total_episodes", "total_frames", "fps", "data_files_size_in_mb", "video_files_size_in_mb")
 
 
-def info_of(settings: DatasetSettings, scene: Scene, episodes: int, frames: int) -> dict[str, Any]:
-    """The index of so many episodes and frames."""
+def info_of(settings: DatasetSettings, scene: Scene, episodes: int, frames: int, sentences: int) -> dict[str, Any]:
+    """The index of so many episodes and frames, with so many sentences."""
     return {
         "codebase_version": "v3.0",
         "robot_type": settings.robot_type,
-        **_counts(episodes, frames),
-        "total_tasks": 1,
+        **_counts(episodes, frames, sentences),
         "chunks_size": CHUNK,
         "data_files_size_in_mb": 100,
         "video_files_size_in_mb": 200,
@@ -38,22 +37,27 @@ def info_of(settings: DatasetSettings, scene: Scene, episodes: int, frames: int)
     }
 
 
-def _counts(episodes: int, frames: int) -> dict[str, Any]:
+def _counts(episodes: int, frames: int, sentences: int) -> dict[str, Any]:
     """What each commit changes."""
-    return {"total_episodes": episodes, "total_frames": frames, "splits": {"train": f"0:{episodes}"}}
+    return {
+        "total_episodes": episodes,
+        "total_frames": frames,
+        "splits": {"train": f"0:{episodes}"},
+        "total_tasks": sentences,
+    }
 
 
 class IndexFile:
     """The file that holds the index of a growing dataset; its features, most of it, are written out once."""
 
     def __init__(self, settings: DatasetSettings, scene: Scene) -> None:
-        self._plain = info_of(settings, scene, 1, 1)
+        self._plain = info_of(settings, scene, 1, 1, 1)
         features = json_bytes({"features": self._plain.pop("features")})
         self._end = b"," + features[1:]
 
-    def of(self, episodes: int, frames: int) -> bytes:
+    def of(self, episodes: int, frames: int, sentences: int) -> bytes:
         """`json_bytes` of the whole."""
-        begin = json_bytes({**self._plain, **_counts(episodes, frames)})
+        begin = json_bytes({**self._plain, **_counts(episodes, frames, sentences)})
         return begin.removesuffix(b"\n}\n") + self._end
 
 

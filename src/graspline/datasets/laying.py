@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -33,6 +33,13 @@ from graspline.datasets.tables import numbers_in
 from graspline.scenes.scene import Scene
 
 
+class Ahead(NamedTuple):
+    """What the place of an episode depends on of one before it that is not committed yet."""
+
+    frames: int
+    sentence: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where an episode goes and what came before it: all that its files depend on besides itself."""
@@ -42,8 +49,8 @@ class Place:
     episode_id: int
     first_row: int
     slot: Slot
-    # What it is called to do.
-    sentence: str
+    # The number of its sentence.
+    task_index: int
     rejected: tuple[Rejected, ...] = ()
 
 
@@ -67,7 +74,7 @@ def lay_out(
     place: Place,
 ) -> LaidOut:
     """Everything of an episode that lies in files of its own."""
-    table = table_of(values, scene, place.index, place.first_row)
+    table = table_of(values, scene, place.index, place.first_row, place.task_index)
     stats = {
         column.name: stats_of(numbers_in(table, column.name))
         for column in columns_of(scene)
@@ -78,7 +85,6 @@ def lay_out(
         recording,
         index=place.index,
         episode_id=place.episode_id,
-        task=place.sentence,
         length=len(table),
         first_row=place.first_row,
         fps=settings.fps,

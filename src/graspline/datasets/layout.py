@@ -34,6 +34,7 @@ from graspline.datasets.rows import (
     stats_in,
     video_file,
 )
+from graspline.datasets.sentences import TASKS, sentences_of, tasks_bytes
 from graspline.datasets.stats import all_merged, stats_bytes, stats_of
 from graspline.datasets.store import STATS, Dataset
 from graspline.datasets.tables import frames_in
@@ -41,7 +42,7 @@ from graspline.errors import DatasetProblem
 from graspline.scenes.scene import Scene
 
 # What `build` writes besides the files of episodes.
-_BUILT = (INFO, STATS, LOCK)
+_BUILT = (INFO, STATS, TASKS, LOCK)
 _MB = 1_000_000
 
 Carry = Callable[[Path, Path], object]
@@ -147,6 +148,7 @@ def build(
     _write_rows(folder, parts, rows)
     stats = all_merged(stats_in(row) for row in rows)
     _write(folder / STATS, stats_bytes(stats))
+    _write(folder / TASKS, tasks_bytes(sentences_of(rows)))
     _write(folder / INFO, json_bytes({**info, **_totals(info, rows)}))
 
 
@@ -154,18 +156,20 @@ def _totals(info: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
     count = len(rows)
     # Splits are ranges of episodes: where those change, ranges that somebody chose mean nothing any more.
     splits = info["splits"] if count == info["total_episodes"] else {"train": f"0:{count}"}
-    return {"total_episodes": count, "total_frames": rows[-1]["dataset_to_index"], "splits": splits}
+    frames, sentences = rows[-1]["dataset_to_index"], len(sentences_of(rows))
+    return {"total_episodes": count, "total_frames": frames, "total_tasks": sentences, "splits": splits}
 
 
 def _write_data(folder: Path, parts: Sequence[Part], limit_bytes: int, done: Done) -> list[Row]:
     """Data files, a row group for each episode; gives the rows with their new numbers and places."""
     rows: list[Row] = []
+    sentences = sentences_of(part.row for part in parts)
     slot, first = Slot(0, -1), 0
     writer: pq.ParquetWriter | None = None
     path = folder
     try:
         for part in parts:
-            table = _numbered(part.frames(), len(rows), first)
+            table = _numbered(part.frames(), len(rows), first, sentences.index(part.row["tasks"][0]))
             if writer is None or path.stat().st_size >= limit_bytes or not writer.schema.equals(table.schema):
                 if writer is not None:
                     writer.close()
@@ -183,8 +187,12 @@ def _write_data(folder: Path, parts: Sequence[Part], limit_bytes: int, done: Don
     return rows
 
 
-def _numbered(table: pa.Table, episode: int, first: int) -> pa.Table:
-    counters = {"episode_index": np.full(len(table), episode), "index": np.arange(first, first + len(table))}
+def _numbered(table: pa.Table, episode: int, first: int, sentence: int) -> pa.Table:
+    counters = {
+        "episode_index": np.full(len(table), episode),
+        "index": np.arange(first, first + len(table)),
+        "task_index": np.full(len(table), sentence),
+    }
     for name, values in counters.items():
         at = table.schema.get_field_index(name)
         table = table.set_column(at, table.schema.field(at), pa.array(values.astype(np.int64)))
@@ -202,7 +210,7 @@ def _renumbered(part: Part, table: pa.Table, episode: int, slot: Slot) -> Row:
         "data/chunk_index": slot.chunk,
         "data/file_index": slot.file,
     }
-    for name in ("episode_index", "index"):
+    for name in ("episode_index", "index", "task_index"):
         lists = stats_of(table.column(name).to_numpy()).as_lists()
         row |= {f"stats/{name}/{which}": value for which, value in lists.items()}
     return row

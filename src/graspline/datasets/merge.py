@@ -15,8 +15,7 @@ from graspline.datasets.exchange import replaced
 from graspline.datasets.files import LOCK, SCRATCH, json_bytes, json_in, make_folder, read_locked
 from graspline.datasets.layout import Part, Progress, build, parts_of, silent, steps_of
 from graspline.datasets.settings import flat
-from graspline.datasets.store import CARD, MERGED, OURS, TASKS, Dataset, origin_in
-from graspline.datasets.tables import table_in
+from graspline.datasets.store import CARD, MERGED, OURS, Dataset, origin_in
 from graspline.errors import EnvironmentProblem, InputError, together
 from graspline.parameters.notation import printable
 
@@ -86,11 +85,11 @@ def _describe(folder: Path, datasets: Sequence[Dataset]) -> None:
     first, origins = datasets[0], [origin_in(dataset.root) for dataset in datasets]
     keep = "all" if any(dataset.settings.keep == "all" for dataset in datasets) else "success"
     settings = dataclasses.replace(first.settings, keep=keep)
-    _copy(first.root / TASKS, folder / TASKS)
     sources = [_source(dataset) for dataset in datasets]
     ours = {**json_in(first.root, OURS), "settings": settings.as_dict(), MERGED: sources}
+    (folder / OURS).parent.mkdir(parents=True, exist_ok=True)
     (folder / OURS).write_bytes(json_bytes(ours))
-    card = card_of(settings, first.rows[0]["tasks"][0], [each for origin in origins for each in origin.made_with])
+    card = card_of(settings, [each for origin in origins for each in origin.made_with])
     lines = [f"- {each['name']}: {each['episodes']} episodes" for each in sources]
     (folder / CARD).write_text("\n".join([card, "Merged from:", "", *lines, ""]), encoding="utf-8")
 
@@ -120,7 +119,6 @@ def _common(dataset: Dataset) -> Iterator[tuple[str, Any]]:
     settings = dataset.settings
     yield from {"task": settings.task, "units": settings.units, "robot_type": settings.robot_type}.items()
     yield "fps", dataset.info["fps"]
-    yield "tasks", table_in(dataset.root, TASKS).to_pylist()
     # What `graspline.state_index` counts.
     yield "states", list(origin_in(dataset.root).states)
     for name, feature in dataset.info["features"].items():

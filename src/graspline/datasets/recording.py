@@ -21,6 +21,7 @@ from graspline.episodes.run import Episode, Transition
 from graspline.evidence import Evidence, Measurement, failures, passes
 from graspline.machine.machine import Machine
 from graspline.scenes.variation import Edit, Variation
+from graspline.tasks.task import Instruction
 
 # What a log file tells besides its arrays.
 _FACTS = (
@@ -79,6 +80,8 @@ class Recording:
     # Faults that struck, or found nothing to strike.
     strikes: tuple[Strike, ...]
     scenario: dict[str, Any]
+    # What it was told to do.
+    instruction: Instruction
     log: EpisodeLog
 
     def without_states(self) -> Recording:
@@ -117,6 +120,7 @@ def recording_of(episode: Episode, machine: Machine) -> Recording:
         truth=dict(episode.truth),
         strikes=episode.strikes,
         scenario=_scenario(episode),
+        instruction=episode.instruction,
         log=episode.log,
     )
 

@@ -20,7 +20,7 @@ from graspline.errors import InputError
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, load
 from graspline.tasks.catalogue import find_task
-from graspline.tasks.task import Task
+from graspline.tasks.task import Draw, Task
 
 # What a log raises that is one, but not of this task or scene.
 UNTOLD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -62,6 +62,7 @@ def retold(row: Row, kept: KeptLog) -> Recording:
     """
     played, facts = played_by(row), kept.facts
     scene, transitions = played.task.scene(played.parameters), kept.transitions
+    draw = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
     mentioned = (played.task.target, *(each.about for each in transitions))
     return Recording(
         seed=facts["seed"],
@@ -80,6 +81,9 @@ def retold(row: Row, kept: KeptLog) -> Recording:
         truth=facts["truth"],
         strikes=tuple(Strike(**each) for each in facts["strikes"]),
         scenario=facts["scenario"],
+        instruction=played.task.instruction(
+            played.parameters, draw, {each.state: each.outcome for each in transitions}
+        ),
         log=kept.log,
     )
 
@@ -92,6 +96,10 @@ def label_differences(row: Row, recording: Recording) -> Iterator[str]:
                 yield f"column {name} of the row is not what the log says"
         elif row[name] != told:
             yield f"{name} is {row[name]} in the row and {told} in the log"
+    if recording.succeeded:
+        for name in recording.instruction.objects:
+            if name not in recording.targets:
+                yield f"{recording.instruction.sentence!r} is about {name}, and no outcome of this success is"
 
 
 def _retries(transitions: tuple[Transition, ...], verdict: str, machine: Machine) -> int:

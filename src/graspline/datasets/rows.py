@@ -147,7 +147,6 @@ def episode_row(
     *,
     index: int,
     episode_id: int,
-    task: str,
     length: int,
     first_row: int,
     fps: int,
@@ -156,9 +155,10 @@ def episode_row(
     stats: Mapping[str, Stats],
     rejected: Sequence[Rejected],
 ) -> Row:
+    labels = labels_of(recording)
     row: Row = {
         "episode_index": index,
-        "tasks": [task],
+        "tasks": labels.pop("tasks"),
         "length": length,
         "dataset_from_index": first_row,
         "dataset_to_index": first_row + length,
@@ -169,7 +169,7 @@ def episode_row(
         row[f"videos/{view.key}/from_timestamp"], row[f"videos/{view.key}/to_timestamp"] = 0.0, length / fps
     row |= {
         "episode_id": episode_id,
-        **labels_of(recording),
+        **labels,
         "rejected_before": json.dumps([each.as_dict() for each in rejected]),
     }
     for feature, found in stats.items():
@@ -180,6 +180,7 @@ def episode_row(
 def labels_of(recording: Recording) -> Row:
     """What a row says of the episode itself, wherever it lies."""
     return {
+        "tasks": [recording.instruction.sentence],
         "seed": recording.seed,
         "verdict": recording.verdict,
         "success": recording.succeeded,
@@ -210,6 +211,8 @@ def row_problems(row: Mapping[str, Any], views: Sequence[View]) -> list[str]:
             problems.append(f"{name} is {row[name]!r}")
         elif name in JSON_COLUMNS and not isinstance(_json_or_none(row[name]), JSON_COLUMNS[name]):
             problems.append(f"{name} is not JSON of the right kind: {row[name][:40]!r}")
+        elif name == "tasks" and len(row[name]) != 1:
+            problems.append(f"tasks is {row[name]!r}, expected one sentence")
         elif name == "length" and row[name] < 1:
             problems.append(f"length is {row[name]}")
     return problems

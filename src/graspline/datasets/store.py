@@ -35,7 +35,7 @@ from graspline.episodes.views import ticks_per_frame
 from graspline.errors import DatasetProblem, InputError
 from graspline.scenes.scene import Scene
 
-STATS, TASKS, OURS, CARD = "meta/stats.json", "meta/tasks.parquet", "meta/graspline.json", "README.md"
+STATS, OURS, CARD = "meta/stats.json", "meta/graspline.json", "README.md"
 # Notes of episodes that were taken out again; their numbers and seeds are not given a second time.
 DELETED = "graspline/deleted"
 # In our own file: of which datasets this one was merged. Their seeds were counted apart, so none can be the next one.

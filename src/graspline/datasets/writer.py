@@ -6,12 +6,9 @@ The order of an episode's files makes the commit: videos, log, data, its row, st
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-import pyarrow as pa
 
 from graspline.datasets.card import card_of
 from graspline.datasets.files import (
@@ -21,40 +18,41 @@ from graspline.datasets.files import (
     json_bytes,
     locked,
     make_folder,
-    parquet_bytes,
     remove,
     write,
     write_all,
 )
 from graspline.datasets.index import INFO, IndexFile
-from graspline.datasets.laying import Place, lay_out
+from graspline.datasets.laying import Ahead, Place, lay_out
 from graspline.datasets.leftovers import Next, leftovers_in, next_after
 from graspline.datasets.rows import (
     Rejected,
     Row,
     stats_in,
 )
+from graspline.datasets.sentences import TASKS, sentences_of, tasks_bytes
 from graspline.datasets.settings import DatasetSettings, differences
 from graspline.datasets.stats import all_merged, stats_bytes
-from graspline.datasets.store import CARD, FORMAT, OURS, STATS, TASKS, Dataset, deleted_in, origin_in, rows_in
+from graspline.datasets.store import CARD, FORMAT, OURS, STATS, Dataset, deleted_in, origin_in, rows_in
 from graspline.datasets.work import Drawn
 from graspline.errors import EnvironmentProblem, InputError
 
 # All that a dataset has to which nothing was ever added.
-_BEGUN = {OURS, CARD, TASKS, LOCK}
+_BEGUN = {OURS, CARD, LOCK}
 
 
 class Writer:
     """The one process that adds episodes. What it has committed stays, whatever happens to it."""
 
-    def __init__(self, root: Path, settings: DatasetSettings, sentence: str, rows: Sequence[Row]) -> None:
-        self.root, self.settings, self._sentence = root, settings, sentence
+    def __init__(self, root: Path, settings: DatasetSettings, rows: Sequence[Row]) -> None:
+        self.root, self.settings = root, settings
         task, parameters = settings.found_task()
         self._scene = task.scene(parameters)
         self.committed, self.frames = len(rows), rows[-1]["dataset_to_index"] if rows else 0
         self._index = IndexFile(settings, self._scene)
         self._next = next_after(rows, deleted_in(root), settings)
         self._stats = all_merged(stats_in(row) for row in rows)
+        self._sentences = sentences_of(rows)
         self._drop_leftovers()
         self.disk_bytes = folder_bytes(root)
 
@@ -65,31 +63,34 @@ class Writer:
 
     def commit(self, drawn: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
         """Add one episode: after this returns it is in the dataset, and before it nothing of it is."""
-        place = self.place(rejected=rejected)
+        place = self.place(drawn.recording.instruction.sentence, rejected=rejected)
         laid = drawn.laid_out
         if laid is None or laid.place != place:
             laid = lay_out(drawn.recording, drawn.values, drawn.films, self.settings, self._scene, place)
         frames = laid.row["dataset_to_index"]
         total = all_merged([self._stats, laid.stats] if self._stats else [laid.stats])
-        index = self._index.of(self.committed + 1, frames)
+        sentences = sentences_of([{"tasks": self._sentences}, laid.row])
+        index = self._index.of(self.committed + 1, frames, len(sentences))
+        tasks = {TASKS: tasks_bytes(sentences)} if sentences != self._sentences else {}
         # The index last: it counts the episode when everything else is there.
-        write_all(self.root, {**laid.files, STATS: stats_bytes(total), INFO: index})
+        write_all(self.root, {**laid.files, STATS: stats_bytes(total), **tasks, INFO: index})
         self.disk_bytes += sum(map(len, laid.files.values()))
-        self._stats, self.committed, self.frames = total, self.committed + 1, frames
+        self._stats, self._sentences, self.committed, self.frames = total, sentences, self.committed + 1, frames
         self._next = Next(episode_id=place.episode_id + 1, seed=drawn.recording.seed + 1, slot=place.slot.next())
         return laid.row
 
-    def place(self, before: Sequence[int] = (), rejected: Sequence[Rejected] = ()) -> Place:
-        """That of an episode which comes after these, given by how many frames they have."""
+    def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> Place:
+        """That of an episode with this sentence which comes after these."""
+        known = [*self._sentences, *(each.sentence for each in before), sentence]
         slot = self._next.slot
         for _ in before:
             slot = slot.next()
         return Place(
             index=self.committed + len(before),
             episode_id=self._next.episode_id + len(before),
-            first_row=self.frames + sum(before),
+            first_row=self.frames + sum(each.frames for each in before),
             slot=slot,
-            sentence=self._sentence,
+            task_index=list(dict.fromkeys(known)).index(sentence),
             rejected=tuple(rejected),
         )
 
@@ -105,17 +106,22 @@ class Writer:
             remove(self.root, STATS)
         elif not stats.is_file() or stats.read_bytes() != stats_bytes(self._stats):
             write(self.root, STATS, stats_bytes(self._stats))
+        tasks, expected = self.root / TASKS, tasks_bytes(self._sentences)
+        if not self.committed:
+            remove(self.root, TASKS)
+        elif not tasks.is_file() or tasks.read_bytes() != expected:
+            write(self.root, TASKS, expected)
 
 
 @contextmanager
-def open_writer(root: Path, settings: DatasetSettings, sentence: str) -> Iterator[Writer]:
+def open_writer(root: Path, settings: DatasetSettings) -> Iterator[Writer]:
     """Begin a dataset, or go on with one that has the same settings; anything else is refused and left as it is."""
     _prepare_folder(root)
     with locked(root):
         anew = (root / OURS).is_file() and _is_untouched(root, settings)
         rows = _rows_to_go_on_with(root, settings) if (root / OURS).is_file() and not anew else ()
-        _begin(root, settings, sentence, anew=anew)
-        yield Writer(root, settings, sentence, rows)
+        _begin(root, settings, anew=anew)
+        yield Writer(root, settings, rows)
 
 
 def _is_untouched(root: Path, settings: DatasetSettings) -> bool:
@@ -143,14 +149,13 @@ def _rows_to_go_on_with(root: Path, settings: DatasetSettings) -> tuple[Row, ...
     return dataset.rows
 
 
-def _begin(root: Path, settings: DatasetSettings, sentence: str, *, anew: bool) -> None:
+def _begin(root: Path, settings: DatasetSettings, *, anew: bool) -> None:
     """What does not change from episode to episode, if it is not there yet; first what makes the folder ours."""
     task, parameters = settings.found_task()
     states = list(task.machine(parameters).paths())
     files = {
         OURS: json_bytes({"format": FORMAT, "settings": settings.as_dict(), "states": states}),
-        CARD: card_of(settings, sentence).encode(),
-        TASKS: parquet_bytes(tasks_table([sentence])),
+        CARD: card_of(settings).encode(),
     }
     for name, data in files.items():
         if anew or not (root / name).is_file():
@@ -173,28 +178,3 @@ def _holds_other_files(root: Path) -> bool:
     """Whether there is anything that a writer killed before it had begun would not have left."""
     ours = {root / LOCK, half_file(root, OURS)}
     return any(path not in ours and (path.is_symlink() or not path.is_dir()) for path in root.rglob("*"))
-
-
-def tasks_table(sentences: Sequence[str]) -> pa.Table:
-    """Sentences as LeRobot reads them: a frame of pandas whose index they are."""
-    table = pa.table({"task_index": pa.array(range(len(sentences)), pa.int64()), "task": pa.array(list(sentences))})
-    columns = [
-        {"name": name, "field_name": name, "pandas_type": kind, "numpy_type": plain, "metadata": None}
-        for name, kind, plain in (("task_index", "int64", "int64"), ("task", "unicode", "object"))
-    ]
-    pandas = {
-        "index_columns": ["task"],
-        "column_indexes": [
-            {
-                "name": None,
-                "field_name": None,
-                "pandas_type": "unicode",
-                "numpy_type": "object",
-                "metadata": {"encoding": "UTF-8"},
-            }
-        ],
-        "columns": columns,
-        "creator": {"library": "pyarrow", "version": pa.__version__},
-        "pandas_version": "2.2.0",
-    }
-    return table.replace_schema_metadata({"pandas": json.dumps(pandas)})

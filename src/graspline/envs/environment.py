@@ -97,8 +97,8 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
             render_mode=render_mode,
         )
         self._task, self._parameters, self._interface = terms.task, terms.parameters, terms.interface
-        # What `lerobot-eval` looks for.
-        self.task, self.task_description = terms.task.name, terms.task.sentence
+        # What `lerobot-eval` looks for; the description is of the scene, and so empty before the first `reset`.
+        self.task, self.task_description = terms.task.name, ""
         self._max_episode_steps = max(1, round(terms.max_seconds * fps))
         self.metadata = {**TaskEnv.metadata, "render_fps": fps}
         self.render_mode = render_mode
@@ -117,6 +117,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
             seed = int(self.np_random.integers(2**31))
         scenario = Scenario(task=self._task, parameters=self._parameters, seed=seed)
         draw = scenario.draw()
+        self.task_description = self._task.instruction(self._parameters, draw, {}).sentence
         actor = self._task.actor(self._parameters, draw, scenario.random().world)
         executor, referee = Executor(self._engine, observers=[self._show]), Referee(scenario, draw)
         self._episode = _Episode(

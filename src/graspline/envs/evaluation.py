@@ -55,6 +55,8 @@ class _Trial:
     def __init__(self, pilot: PolicyPilot, instant: Instant) -> None:
         self._pilot, self._instant = pilot, instant
         self._referee = Referee(instant.scenario, instant.draw)
+        scenario = instant.scenario
+        self._sentence = scenario.task.instruction(scenario.parameters, instant.draw, {}).sentence
         self._policy: Policy | None = None
         self._nearest = ""
         self._verdict, self._error = "", ""
@@ -88,7 +90,8 @@ class _Trial:
         try:
             if self._policy is None:
                 self._policy = self._pilot.make_policy(instant.scenario)
-            action = self._policy(interface.observation(joints_rad(instant.engine, instant.lane), pictures))
+            seen = interface.observation(joints_rad(instant.engine, instant.lane), pictures)
+            action = self._policy({**seen, "task": self._sentence})
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException:

@@ -21,7 +21,8 @@ from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 
 Array = NDArray[np.float64]
-# {"pixels": {camera: (H, W, 3) uint8}, "agent_pos": (nu,) float32}; no `pixels` where there are no cameras.
+# {"pixels": {camera: (H, W, 3) uint8}, "agent_pos": (nu,) float32}; no `pixels` where there are no cameras. A policy of
+# `graspline eval` also gets "task", what it is told to do.
 Observation = dict[str, Any]
 
 

@@ -34,7 +34,7 @@ from graspline.parameters import Parameters
 from graspline.rendering.picture import Picture
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
-from graspline.tasks.task import Draw, Snapshot
+from graspline.tasks.task import Draw, Instruction, Snapshot
 
 Array = NDArray[np.float64]
 
@@ -100,6 +100,12 @@ class Episode:
         """Claimed, but not so by the simulator: the worst thing that can happen."""
         return self.succeeded and not passes(self.goal_by_truth)
 
+    @property
+    def instruction(self) -> Instruction:
+        """What it was told to do, by its scene and by what a person answered on the way."""
+        outcomes = {each.state: each.outcome for each in self.transitions}
+        return self.scenario.task.instruction(self.scenario.parameters, self.draw, outcomes)
+
     def _variation(self) -> dict[str, Any]:
         """What was drawn, if anything is randomised on top of the task's own scene."""
         settings = self.scenario.task.randomization(self.scenario.parameters)
@@ -110,6 +116,7 @@ class Episode:
         return {
             "task": self.scenario.task.name,
             "seed": self.scenario.seed,
+            "instruction": self.instruction.sentence,
             "verdict": self.verdict,
             "succeeded": self.succeeded,
             "retries": self.retries,

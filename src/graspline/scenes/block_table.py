@@ -12,12 +12,23 @@ import numpy as np
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
 from graspline.scenes.distractors import parked_m
 from graspline.scenes.furniture import SURFACE_SOLREF, add_front_camera, add_light, add_table
-from graspline.scenes.scene import Array, Lying, ObjectShape, Scene, SceneObject, add_truth_sensors, new_spec
-from graspline.scenes.variation import Variation, ball_of, box_of, cylinder_of, friction_of
+from graspline.scenes.scene import (
+    VISUAL_CONTYPE,
+    Array,
+    Lying,
+    ObjectShape,
+    Scene,
+    SceneObject,
+    add_truth_sensors,
+    new_spec,
+)
+from graspline.scenes.variation import Edit, Variation, ball_of, box_of, cylinder_of, friction_of
 
 # Toy blocks are built from studs of this pitch, and this high.
 STUD_M = 0.016
 BLOCK_HEIGHT_M = 0.024
+# A dark disc on the table, as thick as paper, that shows where a thing is to be put; below the table if it is not used.
+MARK, MARK_RADIUS_M, _MARK_HALF_M = "mark", 0.012, 0.0001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +45,12 @@ class Kind:
     def half_extents_m(self) -> tuple[float, float, float]:
         x, y, z = self.size_m
         return x / 2, y / 2, z / 2
+
+    @property
+    def spoken(self) -> str:
+        """What a person calls it: no two of the pool share a colour and a shape."""
+        colour, _, _ = self.name.partition("_")
+        return "orange" if self.shape == "ball" else f"{colour} {'can' if self.shape == 'cylinder' else 'block'}"
 
     def mass_kg(self, scale: float) -> float:
         """What it weighs when it is scaled so much."""
@@ -78,6 +95,7 @@ def block_table() -> Scene:
     SO101.add_to(spec)
     for kind in KINDS:
         _add(spec, kind)
+    _add_mark(spec)
     add_truth_sensors(spec, tuple(each.name for each in KINDS))
     objects = tuple(SceneObject(name=each.name, half_extents_m=each.half_extents_m, shape=each.shape) for each in KINDS)
     return Scene(name="block_table", robot=SO101, model=spec.compile(), objects=objects)
@@ -98,6 +116,23 @@ def _add(spec: mujoco.MjSpec, kind: Kind) -> None:
         condim=6 if kind.shape == "ball" else 4,
         solref=SURFACE_SOLREF,
     )
+
+
+def _add_mark(spec: mujoco.MjSpec) -> None:
+    body = spec.worldbody.add_body(name=MARK, pos=(0, 0, -1))
+    body.add_geom(
+        name=MARK,
+        type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+        size=(MARK_RADIUS_M, _MARK_HALF_M, 0),
+        rgba=(0.15, 0.15, 0.15, 1),
+        contype=VISUAL_CONTYPE,
+        conaffinity=0,
+    )
+
+
+def marked_at(x_m: float, y_m: float) -> tuple[Edit, ...]:
+    """The mark on the table at this point."""
+    return (Edit(field="body_pos", element=MARK, values=(x_m, y_m, _MARK_HALF_M)),)
 
 
 def blocks_variation(things: Mapping[str, Lying], pad_friction: float, described: Mapping[str, float]) -> Variation:

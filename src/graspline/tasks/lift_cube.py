@@ -41,7 +41,7 @@ from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
 from graspline.tasks.stages.sight import Eye, TruthEye, look
-from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task, Witness
+from graspline.tasks.task import Claim, Draw, Instruction, Probe, Snapshot, Task, Witness
 
 Array = NDArray[np.float64]
 
@@ -382,10 +382,12 @@ def _scene(parameters: LiftCube) -> Scene:
     return cube_table(parameters.randomize.distractors.pool)
 
 
+LIFT_IT = Instruction(sentence="Lift the cube and hold it still.", objects=(CUBE,))
+
 LIFT_CUBE = Task(
     name="lift-cube",
     summary="SO-101 takes a cube of 20 to 40 mm from above, raises it 60 mm and holds it still",
-    sentence="Lift the cube and hold it still.",
+    instruction=lambda parameters, draw, outcomes: LIFT_IT,
     parameters=LiftCube,
     scene=_scene,
     sample=sample,

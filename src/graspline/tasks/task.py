@@ -115,13 +115,23 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Instruction:
+    """What a person would tell the robot to do in one scene, for the policies that are trained on it."""
+
+    sentence: str
+    # The objects that it asks for, as far as the scene decides which these are.
+    objects: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Generic[P]):
     """One task. `given` makes the machine's inputs; nothing in it may know the truth."""
 
     name: str
     summary: str
-    # What a person would tell the robot, for the policies that are trained on it.
-    sentence: str
+    # From parameters and scene; and, of an episode that was played, the last outcome of each state by its path, which
+    # is where a person's answers are found.
+    instruction: Callable[[P, Draw, Mapping[str, str]], Instruction]
     parameters: type[P]
     scene: Callable[[P], Scene]
     sample: Callable[[P, np.random.Generator], Draw]

@@ -14,7 +14,8 @@ from graspline.datasets.checks.findings import Findings
 from graspline.datasets.files import json_in
 from graspline.datasets.index import INFO
 from graspline.datasets.rows import Row, row_file, row_problems, row_slot
-from graspline.datasets.store import OURS, STATS, TASKS, Dataset, origin_in
+from graspline.datasets.sentences import TASKS
+from graspline.datasets.store import OURS, STATS, Dataset, origin_in
 from graspline.datasets.tables import table_in
 from graspline.episodes.views import View
 from graspline.errors import DatasetProblem, InputError

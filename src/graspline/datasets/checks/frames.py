@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from graspline.datasets.checks.motion import check_motion
 from graspline.datasets.checks.statistics import check_episode_stats
 from graspline.datasets.frames import OURS, columns_of, schema_problems
 from graspline.datasets.rows import Row, data_file, data_slot
+from graspline.datasets.sentences import sentences_of
 from graspline.datasets.tables import numbers_in, table_in
 from graspline.errors import DatasetProblem
 
@@ -24,13 +25,16 @@ def check_frames(contents: Contents, found: Findings, done: Callable[[], object]
     files: dict[str, list[Row]] = {}
     for row in contents.rows:
         files.setdefault(data_file(data_slot(row)), []).append(row)
+    numbers = {each: number for number, each in enumerate(contents.sentences or sentences_of(contents.rows))}
     for name, rows in files.items():
-        _check_file(contents, name, rows, found)
+        _check_file(contents, name, rows, numbers, found)
         for _ in rows:
             done()
 
 
-def _check_file(contents: Contents, name: str, rows: Sequence[Row], found: Findings) -> None:
+def _check_file(
+    contents: Contents, name: str, rows: Sequence[Row], numbers: Mapping[str, int], found: Findings
+) -> None:
     root, scene = contents.dataset.root, contents.dataset.scene
     only = rows[0]["episode_index"] if len(rows) == 1 else None
     try:
@@ -51,11 +55,13 @@ def _check_file(contents: Contents, name: str, rows: Sequence[Row], found: Findi
         return
     at = 0
     for row in rows:
-        _check_episode(contents, name, row, table.slice(at, row["length"]), found)
+        _check_episode(contents, name, row, table.slice(at, row["length"]), numbers, found)
         at += row["length"]
 
 
-def _check_episode(contents: Contents, name: str, row: Row, table: pa.Table, found: Findings) -> None:
+def _check_episode(
+    contents: Contents, name: str, row: Row, table: pa.Table, numbers: Mapping[str, int], found: Findings
+) -> None:
     episode, length = row["episode_index"], row["length"]
     values = {
         column.name: numbers_in(table, column.name)
@@ -68,7 +74,7 @@ def _check_episode(contents: Contents, name: str, row: Row, table: pa.Table, fou
         "index": row["dataset_from_index"] + frames,
         "frame_index": frames,
         "episode_index": np.full(length, episode),
-        "task_index": np.zeros(length, np.int64),
+        "task_index": np.full(length, numbers.get(row["tasks"][0], 0)),
         "timestamp": (frames / contents.dataset.settings.fps).astype(np.float32),
         "next.done": last,
         "next.success": last & row["success"],

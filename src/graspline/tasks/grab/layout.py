@@ -12,7 +12,9 @@ from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101
-from graspline.scenes.block_table import KINDS, Kind, block_table, blocks_start, blocks_variation, kind_of
+from graspline.scenes.block_table import KINDS, Kind, block_table, blocks_start, blocks_variation, kind_of, marked_at
+from graspline.scenes.scene import Array
+from graspline.scenes.variation import Variation
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring
 from graspline.tasks.task import Draw, Probe
@@ -74,6 +76,8 @@ def sample(parameters: Grab, random: np.random.Generator) -> Draw:
             **as_numbers(variables),
         }
         variation = blocks_variation(lying, float(random.uniform(*things.pad_friction)), described)
+        if not is_back(target.position_m, spot):
+            variation += Variation(edits=marked_at(*spot))
         return Draw(start=blocks_start(lying), variation=variation, refused=refused)
     raise InputError(
         f"no table could be laid in {MAX_DRAWS} draws within things.radius_m and things.azimuth_rad; fewer or smaller "
@@ -136,6 +140,11 @@ def _spot(parameters: Grab, placed: list[Estimate], random: np.random.Generator)
         if lies_free(there, placed[1:], parameters.things.apart_m) and certified(parameters, there):
             return x, y
     return None
+
+
+def is_back(lay_m: Array, spot_m: tuple[float, float]) -> bool:
+    """Whether a thing that lay there is put back, rather than onto a mark."""
+    return bool(lay_m[0] == spot_m[0] and lay_m[1] == spot_m[1])
 
 
 def drawn(random: np.random.Generator, target: Estimate) -> GrabVariables:

@@ -19,14 +19,14 @@ from graspline.robots.so101 import SO101
 from graspline.scenes.block_table import KINDS, block_table, kind_of
 from graspline.spatial.rotations import matrix_from_quaternion
 from graspline.tasks.claims import in_hand
-from graspline.tasks.grab.layout import collision_world, ordered, probe, sample
+from graspline.tasks.grab.layout import collision_world, is_back, ordered, probe, sample
 from graspline.tasks.grab.parameters import Grab, GrabGoal
 from graspline.tasks.grab.sight import make_eye
 from graspline.tasks.grab.states import Spot, at_home, check, confirm, goal_limits, leave, look, move, put_down
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, back_off, close, seat
 from graspline.tasks.stages.sight import Eye
-from graspline.tasks.task import Claim, Draw, Snapshot, Task
+from graspline.tasks.task import Claim, Draw, Instruction, Snapshot, Task
 
 HELD_CLAIMS = {
     ("close", "closed"): Claim(name="held", asserted=True),
@@ -155,10 +155,24 @@ def problems(parameters: Grab) -> list[str]:
     return []
 
 
+def instruction(parameters: Grab, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
+    """Which thing, how it is taken if not as usual, and where it goes."""
+    target, spot, variables = ordered(parameters, draw)
+    at = block_table().joint_address(target)
+    across = " across its long side" if variables.cross_axis and _is_long(target) else ""
+    where = "put it back where it was" if is_back(draw.start[at:], spot) else "put it on the mark"
+    return Instruction(sentence=f"Pick up the {kind_of(target).spoken}{across} and {where}.", objects=(target,))
+
+
+def _is_long(name: str) -> bool:
+    x, y, _ = kind_of(name).size_m
+    return kind_of(name).shape == "box" and x != y
+
+
 GRAB = Task(
     name="grab",
     summary="SO-101 takes a chosen block, can or fruit straight from above as it is told to, and puts it down again",
-    sentence="Pick up the chosen object and put it down at its spot.",
+    instruction=instruction,
     parameters=Grab,
     scene=lambda parameters: block_table(),
     sample=sample,

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from graspline.errors import nearest
+from graspline.kinematics.so101 import PAN_X_M
 from graspline.scenes.fruit_table import orange_name
-from graspline.tasks.oranges.layout import nearest_first
+from graspline.tasks.oranges.layout import nearest_first, scene_of
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import Survey
+from graspline.tasks.task import Draw, Instruction
+
+_NUMBERS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_RANKS = ("", "", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 def target_problems(settings: Oranges) -> list[str]:
@@ -55,3 +64,42 @@ def chosen(settings: Oranges, survey: Survey) -> tuple[str, ...]:
         balls = nearest_first([each for each in survey.things.values() if each.name.startswith("orange")])
         return tuple(each.name for each in balls[: int(text.partition(":")[2] or "1")])
     return named_targets(settings)
+
+
+def targets_in(settings: Oranges, draw: Draw) -> tuple[str, ...]:
+    """The names asked for in one scene, of which the nearest are those that lie so at the start."""
+    return named_targets(settings) or _nearest(settings, draw)
+
+
+def _nearest(settings: Oranges, draw: Draw) -> tuple[str, ...]:
+    scene, apart_m = scene_of(settings), dict[str, float]()
+    for index in range(settings.oranges.count):
+        at = scene.joint_address(orange_name(index))
+        apart_m[orange_name(index)] = float(np.hypot(draw.start[at] - PAN_X_M, draw.start[at + 1]))
+    order = sorted(apart_m, key=lambda name: (apart_m[name], name))
+    return tuple(order[: int(settings.targets.choose.partition(":")[2] or "1")])
+
+
+def instruction(settings: Oranges, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
+    """Which oranges, in words that a picture explains, and where to."""
+    names, count = targets_in(settings, draw), settings.oranges.count
+    place = "on the plate" if settings.plate.present else "where the plate would be"
+    if len(names) == count:
+        which = "the orange" if count == 1 else "every orange"
+    elif settings.targets.choose.strip().startswith("nearest"):
+        which = "the nearest orange" if len(names) == 1 else f"the {_NUMBERS[len(names)]} nearest oranges"
+    else:
+        # They are named from left to right, but may be asked for in any order.
+        places = sorted(int(name.rpartition("_")[2]) for name in names)
+        *most, last = (f"the {_from_left(each, count)}" for each in places)
+        which = f"{', '.join(most)} and {last}" if most else last
+    return Instruction(sentence=f"Put {which} {place}.", objects=names)
+
+
+def _from_left(place: int, count: int) -> str:
+    """What a person calls one of several oranges in a row, counted from 1."""
+    if place == 1:
+        return "leftmost orange"
+    if place == count:
+        return "rightmost orange"
+    return "middle orange" if count == 3 else f"{_RANKS[place]} orange from the left"

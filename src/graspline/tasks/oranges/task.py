@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from graspline.evidence import Evidence, at_most, passes
-from graspline.kinematics.so101 import PAN_X_M
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
 from graspline.placement.carry import Grip
@@ -34,7 +33,7 @@ from graspline.tasks.oranges.recovery import (
     step_aside,
 )
 from graspline.tasks.oranges.sight import FruitEye, make_eye, plate_shape, virtual_plate
-from graspline.tasks.oranges.targets import named_targets
+from graspline.tasks.oranges.targets import instruction, named_targets, targets_in
 from graspline.tasks.task import Claim, Draw, Snapshot, Task
 
 # Fruit that fills any plate of the usual size.
@@ -184,7 +183,7 @@ def equipped(settings: Oranges) -> Oranges:
 
 def judge(settings: Oranges, draw: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: the oranges asked for rest on the plate, and the hand has let go of them."""
-    names = named_targets(settings) or _nearest(settings, truth)
+    names = targets_in(settings, draw)
     placed = all_placed(
         {name: (_sighting(settings, truth, name),) for name in names},
         {name: float(truth.objects[name].half_extents_m[0]) for name in names},
@@ -192,13 +191,6 @@ def judge(settings: Oranges, draw: Draw, truth: Snapshot) -> Evidence:
         settings,
     )
     return (*placed, at_most("oranges_in_hand", sum(passes(in_hand(truth, name)) for name in names), 0))
-
-
-def _nearest(settings: Oranges, truth: Snapshot) -> tuple[str, ...]:
-    """Which were the nearest when the episode began."""
-    starts = {name: thing.start_position_m for name, thing in truth.objects.items() if name.startswith("orange")}
-    order = sorted(starts, key=lambda name: (float(np.hypot(starts[name][0] - PAN_X_M, starts[name][1])), name))
-    return tuple(order[: int(settings.targets.choose.partition(":")[2] or "1")])
 
 
 def _sighting(settings: Oranges, truth: Snapshot, name: str) -> Sighting:
@@ -242,7 +234,7 @@ CLAIMS = {
 ORANGES = Task(
     name="oranges",
     summary="SO-101 puts oranges of 50 to 70 mm on a plate, each in a free spot of its own",
-    sentence="Put every orange on the plate.",
+    instruction=instruction,
     parameters=Oranges,
     scene=scene_of,
     sample=sample,

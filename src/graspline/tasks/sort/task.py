@@ -28,7 +28,7 @@ from graspline.tasks.sort.line import Line
 from graspline.tasks.sort.parameters import ACCEPTED, SIZES, Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
 from graspline.tasks.sort.states import choose, retreat, travel, watch
-from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task
+from graspline.tasks.task import Claim, Draw, Instruction, Probe, Snapshot, Task
 
 # Blocks this far up and down the belt are asked about when the region is drawn.
 _BESIDE_M = 0.6
@@ -162,10 +162,26 @@ def probe(parameters: Sort, random: np.random.Generator) -> Probe:
     return Probe(x_m=x, y_m=y, refusal="" if isinstance(found, Catch) else found)
 
 
+def instruction(parameters: Sort, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
+    """Which colour goes where."""
+    rules = parameters.rules
+    if all(rules.bin_for(colour) == f"bin_{colour}" for colour in ACCEPTED):
+        sentence = "Sort the blocks by colour"
+    else:
+        *most, last = (f"{colour} blocks on the {_belt(rules.bin_for(colour))} belt" for colour in ACCEPTED)
+        sentence = f"Put {', '.join(most)} and {last}"
+    rest = ", and put blocks of any other colour on the reject belt" if rules.unknown == "reject" else ""
+    return Instruction(sentence=f"{sentence}{rest}.")
+
+
+def _belt(bin_name: str | None) -> str:
+    return (bin_name or "").removeprefix("bin_")
+
+
 SORT = Task(
     name="sort",
     summary="UR5e catches blocks off a moving belt by camera and puts each on the belt for its colour",
-    sentence="Sort the blocks by colour.",
+    instruction=instruction,
     parameters=Sort,
     scene=scene_of,
     sample=sample,

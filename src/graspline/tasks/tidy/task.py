@@ -33,6 +33,7 @@ from graspline.tasks.tidy.goal import board_of, is_held, judge, stands_on
 from graspline.tasks.tidy.grasp_plans import first_reach
 from graspline.tasks.tidy.handing import DEFAULT_THRESH_N, LEAST_THRESH_N
 from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.instruction import instruction
 from graspline.tasks.tidy.layout import sample
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, around, looking
 from graspline.tasks.tidy.parameters import Tidy
@@ -230,7 +231,7 @@ def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
 TIDY = Task(
     name="tidy",
     summary="mobile manipulator finds things on a table, takes them, and puts them on a shelf or into a hand",
-    sentence="Tidy up the table.",
+    instruction=instruction,
     parameters=Tidy,
     scene=scene_of,
     sample=draw_room,
