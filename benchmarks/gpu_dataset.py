@@ -30,6 +30,7 @@ from graspline import find_task
 from graspline.datasets.films import Pixels
 from graspline.datasets.generate import Tally, fill, generate
 from graspline.datasets.gpu_pool import GpuPool
+from graspline.datasets.laying import Ahead
 from graspline.datasets.rows import Rejected, Row
 from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.work import Drawn, do
@@ -64,7 +65,7 @@ class Counter:
         self.committed += 1
         return {"length": len(drawn.values["timestamp"])}
 
-    def place(self, before: Sequence[int] = (), rejected: Sequence[Rejected] = ()) -> None:
+    def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> None:
         """Nowhere."""
 
 

@@ -39,7 +39,8 @@ import av
 
 from graspline.datasets.files import LOCK, SCRATCH
 from graspline.datasets.rows import Row, data_file, data_slot, log_file, row_file, row_slot, video_file
-from graspline.datasets.store import CARD, INFO, OURS, STATS, TASKS, Dataset
+from graspline.datasets.sentences import TASKS
+from graspline.datasets.store import CARD, INFO, OURS, STATS, Dataset
 
 VIEW = "observation.images.front"
 WORKERS = 2
