@@ -73,6 +73,13 @@ def test_something_in_the_way_is_said() -> None:
     assert outcome.evidence[0].name == "tracking_error"
 
 
+def test_a_base_that_has_turned_around_once_faces_the_table_as_well() -> None:
+    start = HSR.home.copy()
+    start[2] += 2 * np.pi
+    _, outcome = drive(face_table(answer(start), HSR, collision_world(), HOUSE))
+    assert outcome.name == "facing"
+
+
 def test_a_hand_that_did_not_open_is_not_set_up() -> None:
     _, outcome = drive(face_table(answer(HSR.home), HSR, collision_world(), HOUSE), played(jaw_rad=0.0))
     assert outcome.name == "blocked"

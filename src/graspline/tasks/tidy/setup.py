@@ -15,6 +15,7 @@ from graspline.motion.joint_moves import jaw_move
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS, WHOLE_BODY_JOINTS
 from graspline.robots.robot import Robot
+from graspline.spatial.rotations import wrap
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, Stopped, around, looking, travel
 from graspline.tasks.tidy.parameters import Tidy
@@ -46,7 +47,10 @@ def face_table(last: Reply, robot: Robot, world: WholeBodyWorld, house: House) -
     reply = yield from travel(last, robot, world, around(house, ()), goal[None])
     if isinstance(reply, Stopped):
         return Outcome("blocked", reply.evidence)
-    off = np.abs(reply.readings.joints - goal)
+    off = reply.readings.joints - goal
+    # The base was turned the short way, which may end whole turns from the goal.
+    off[2] = wrap(off[2])
+    off = np.abs(off)
     evidence = (
         at_most("base_off", float(np.hypot(off[0], off[1])), _OFF_M, "m"),
         at_most("heading_off", float(off[2]), _OFF_RAD, "rad"),
