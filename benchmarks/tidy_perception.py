@@ -30,14 +30,15 @@ from graspline.rendering.choose import Renderer, open_renderer
 from graspline.rendering.depth_errors import LOST_SHARE, DepthErrors, measured_depth
 from graspline.rendering.picture import Picture
 from graspline.robots.hsr import hsr
-from graspline.scenes.fittings import SHELF, TABLE, Fitting
+from graspline.scenes.fittings import BOARDS, SHELF, TABLE, Fitting
 from graspline.scenes.household import item_of
 from graspline.scenes.household_bodies import is_parked, parked_m
 from graspline.scenes.room import room
 from graspline.scenes.variation import Variation
 from graspline.spatial.rotations import matrix_from_vector, yaw_of
+from graspline.tasks.tidy.board_views import view_without
 from graspline.tasks.tidy.layout import sample
-from graspline.tasks.tidy.moving import SHELF_AWAY_M, TABLE_AWAY_M, looking
+from graspline.tasks.tidy.moving import TABLE_AWAY_M, looking
 from graspline.tasks.tidy.parameters import TableParameters
 from graspline.tasks.tidy.sight import MODELS, bounds
 
@@ -98,7 +99,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rooms", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--level", choices=("table", "board_low", "board_middle"), default="table")
+    parser.add_argument("--level", choices=("table", *BOARDS), default="table")
     parser.add_argument("--count", type=int, default=0, help="things on the table; 0: one to five")
     parser.add_argument("--gap-mm", type=float, default=10.0)
     parser.add_argument("--sigma-factor", type=float, default=1.0)
@@ -136,8 +137,12 @@ def take(renderer: Renderer, asked: argparse.Namespace, seed: int) -> View:
     count = Range(asked.count, asked.count) if asked.count else Range(1, 5)
     parameters = TableParameters(count=count, gap_m=asked.gap_mm / 1e3, shelved=Range(0, 3), reach_m=0.5)
     draw = sample(parameters, SCENE, random)
-    believed, away_m = (TABLE, TABLE_AWAY_M) if asked.level == "table" else (SHELF, SHELF_AWAY_M)
-    joints = looking(ROBOT, believed, away_m, believed.level(asked.level).position_m[2])
+    believed = TABLE if asked.level == "table" else SHELF
+    level = believed.level(asked.level)
+    if believed is TABLE:
+        joints = looking(ROBOT, TABLE, TABLE_AWAY_M, level.position_m[2])
+    else:
+        joints = view_without(ROBOT, float(ROBOT.home[ROBOT.jaw]), SHELF, level)
     joints[:3] += random.normal(0.0, _OFF)
     qpos = draw.start.copy()
     for name, value in zip(ROBOT.joints, joints, strict=True):

@@ -229,7 +229,7 @@ def test_a_full_board_has_no_place_and_all_of_it_stands(target: str) -> None:
     assert all(np.linalg.norm(context.position_m(name) - at) < 0.002 for name, at in before.items())
     things = tuple(believed(context, name) for name in (*put, "apple"))
     seen = BoardSeen(name="board_middle", house=House(table=TABLE, shelf=SHELF), things=things)
-    assert not seen.free(item_of(target).half_extents_m[0], 0.02)
+    assert not seen.free(SHELF.level("board_middle"), item_of(target).half_extents_m[0], 0.02)
 
 
 def believed(context: Context, name: str) -> Solid:

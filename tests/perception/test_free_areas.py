@@ -54,6 +54,15 @@ def test_on_an_empty_board_the_first_place_is_as_far_back_as_the_margin_allows()
     assert areas[0].yaw_rad == YAW_RAD
 
 
+def test_inside_of_a_rectangle_all_of_the_footprint_is() -> None:
+    middle, half = (-0.05, 0.2), (0.08, 0.1)
+    areas = free_areas(BOARD, (), HALF_M, margin_m=MARGIN_M, most=50, inside=(middle, half))
+    off = np.abs(places(areas) - middle)
+    assert len(areas) >= 2
+    assert (off <= np.array(half) - HALF_M + 1e-6).all()
+    assert not free_areas(BOARD, (), HALF_M, margin_m=MARGIN_M, inside=(middle, (0.02, 0.1)))
+
+
 def test_places_keep_away_from_things_and_from_the_sides() -> None:
     areas = free_areas(BOARD, (solid(0.05, 0.1),), HALF_M, margin_m=MARGIN_M, most=50)
     assert areas

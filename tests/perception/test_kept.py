@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graspline.perception.clouds import view_of
-from graspline.perception.kept import Sight, hidden_share, is_new, moved_m
+from graspline.perception.kept import Sight, empty_share, hidden_share, is_new, moved_m
 from graspline.perception.solids import UNKNOWN, Solid
 from graspline.spatial.rotations import multiply, quaternion_from_matrix, rotation_z
 
@@ -174,6 +174,26 @@ class TestHiddenShare:
         assert self.share(BOX, look(lost=BOX)) > 0.5
         assert self.share(box(1.1, 2.0), look(BOX)) == 1.0
         assert self.share(box(-1.0, 0.0), look(BOX)) == 1.0
+
+
+class TestEmptyShare:
+    THING = box(1.1, 0.0)
+
+    def share(self, sight: Sight) -> float:
+        assert sight.view is not None
+        return empty_share(self.THING, sight.view)
+
+    def test_where_a_thing_stands_nothing_is_seen_behind_it(self) -> None:
+        assert self.share(look(self.THING)) == 0.0
+        assert self.share(look(self.THING, box(1.1, 0.12), box(1.3, 0.0))) == 0.0
+
+    def test_where_it_stood_all_that_shows_is_behind_it(self) -> None:
+        assert self.share(look()) > 0.95
+        assert self.share(look(box(1.1, 0.15))) > 0.95
+
+    def test_of_a_place_that_is_hidden_or_not_measured_nothing_is_known(self) -> None:
+        assert self.share(look(box(0.95, 0.0, half_m=(0.01, 0.1, 0.15)))) == 0.0
+        assert self.share(look(lost=self.THING)) == 0.0
 
 
 @given(st.floats(-0.05, 0.05), st.floats(-0.05, 0.05), st.floats(-0.05, 0.05))

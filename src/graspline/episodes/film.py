@@ -117,7 +117,8 @@ def _side_by_side(
                 view = dataclasses.replace(view, depth_m=seen.depth(state, variation, annotate.camera))
             if shown is None:
                 view = dataclasses.replace(view, rgb=np.zeros_like(view.rgb))
-            drawn = annotate(view, (moment.tick + 1) * scene.robot.dt_s)
+            joints = state[[scene.joint_address(name) for name in scene.robot.joints]]
+            drawn = annotate(view, (moment.tick + 1) * scene.robot.dt_s, joints)
             beside = np.asarray(Image.fromarray(drawn).resize((width, height), Image.Resampling.BILINEAR))
             yield np.concatenate([caption(picture, [moment.words]), beside], axis=1)
 

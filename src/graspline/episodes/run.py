@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -89,6 +89,8 @@ class Episode:
     certified: bool | None = None
     # What a witness noted on the way.
     notes: tuple[Any, ...] = ()
+    # What the task hands on, by name, as plain values.
+    outputs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def declined(self) -> bool:
@@ -128,6 +130,7 @@ class Episode:
                 {"t_s": round(each.t_s, 6), "state": each.state, "outcome": each.outcome} for each in self.transitions
             ],
             "evidence": [measurement.as_dict() for measurement in self.evidence],
+            **({"outputs": dict(self.outputs)} if self.outputs else {}),
             "truth": self.truth,
             **self._variation(),
             **({"error": self.error} if self.error else {}),
@@ -352,6 +355,7 @@ class Studio:
             strikes=tuple(self.faults.strikes[lane]),
             error=how.value.error if isinstance(how.value, Ruling) else how.error,
             engine=engine.kind,
+            outputs=_outputs(how, scenario, machine),
         )
 
     def targets(self, lane: int) -> tuple[str, ...]:
@@ -515,6 +519,12 @@ def _shared(scenarios: Sequence[Scenario]) -> tuple[Scene, bool]:
     if len(shared) > 1:
         raise WiringError("scenarios played together must share their scene and their estimator")
     return shared.pop()
+
+
+def _outputs(how: Finished, scenario: Scenario, machine: Machine) -> Mapping[str, Any]:
+    if not isinstance(how.value, Result) or how.value.outcome not in machine.successes:
+        return {}
+    return scenario.task.outputs(scenario.parameters, how.value.memory)
 
 
 def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) -> tuple[str, Evidence, int]:

@@ -12,13 +12,16 @@ from graspline.perception.solids import UNKNOWN, Solid
 from graspline.rendering.picture import Pixels
 from graspline.spatial.rotations import rotate
 
-_KNOWN_RGB, _UNKNOWN_RGB, _SHADE_RGB = (40, 230, 90), (255, 190, 40), (0, 0, 0)
+_KNOWN_RGB, _UNKNOWN_RGB, _TEXT_RGB = (40, 230, 90), (255, 190, 40), (0, 0, 0)
 _TURN = np.arange(32) * (2 * np.pi / 32)
 _CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
 _SQUARE = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 # Nothing nearer to the camera is drawn.
 _NEAREST_M = 0.05
-_TEXT_SCALE, _TEXT_LIFT_PX = 0.45, 5
+# Names stand on a plate of the thing's colour, this far above it, with so much around them.
+_TEXT_SCALE, _TEXT_WEIGHT, _TEXT_LIFT_PX, _PLATE_PX = 0.6, 1, 6, 4
+# Left, top, right and bottom of a plate.
+Plate = tuple[int, int, int, int]
 
 
 def draw_solids(rgb: Pixels, position_m: Array, rotation: Array, fovy_rad: float, solids: Sequence[Solid]) -> Pixels:
@@ -32,11 +35,13 @@ def draw_solids(rgb: Pixels, position_m: Array, rotation: Array, fovy_rad: float
         height=height,
     )
     drawn = np.ascontiguousarray(rgb).copy()
-    for solid in solids:
-        colour = _UNKNOWN_RGB if solid.name == UNKNOWN else _KNOWN_RGB
+    colours = [_UNKNOWN_RGB if solid.name == UNKNOWN else _KNOWN_RGB for solid in solids]
+    for solid, colour in zip(solids, colours, strict=True):
         for line in _lines_m(solid):
             _draw_line(drawn, lens, line, colour)
-        _write_name(drawn, lens, solid, colour)
+    plates = list[Plate]()
+    for solid, colour in zip(solids, colours, strict=True):
+        _write_name(drawn, lens, solid, colour, plates)
     return drawn
 
 
@@ -66,12 +71,22 @@ def _draw_line(drawn: Pixels, lens: Lens, line: Array, colour: tuple[int, int, i
     cv2.polylines(drawn, [points], False, colour, 1, cv2.LINE_AA, 4)
 
 
-def _write_name(drawn: Pixels, lens: Lens, solid: Solid, colour: tuple[int, int, int]) -> None:
+def _write_name(drawn: Pixels, lens: Lens, solid: Solid, colour: tuple[int, int, int], plates: list[Plate]) -> None:
+    """A thing's name above it, clear of the names there are; none of what is out of the picture."""
     top = np.array([*solid.position_m[:2], solid.top_m])
     if -((top - lens.position_m) @ lens.rotation)[2] < _NEAREST_M:
         return
-    (wide, _), _ = cv2.getTextSize(solid.name, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, 1)
     x, y = lens.pixels(top)
-    at = round(float(x)) - wide // 2, round(float(y)) - _TEXT_LIFT_PX
-    for rgb, thick in ((_SHADE_RGB, 3), (colour, 1)):
-        cv2.putText(drawn, solid.name, at, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, rgb, thick, cv2.LINE_AA)
+    if not (0 <= x < lens.width and 0 <= y < lens.height):
+        return
+    (wide, high), below = cv2.getTextSize(solid.name, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, _TEXT_WEIGHT)
+    across, down = wide + 2 * _PLATE_PX, high + below + 2 * _PLATE_PX
+    left = min(max(round(float(x)) - across // 2, 0), max(lens.width - across, 0))
+    bottom = max(round(float(y)) - _TEXT_LIFT_PX, down)
+    for other in sorted(plates, key=lambda plate: -plate[3]):
+        if left < other[2] and other[0] < left + across and bottom - down < other[3] and other[1] < bottom:
+            bottom = max(other[1] - 1, down)
+    plates.append((left, bottom - down, left + across, bottom))
+    cv2.rectangle(drawn, (left, bottom - down), (left + across, bottom), colour, cv2.FILLED)
+    at = left + _PLATE_PX, bottom - below - _PLATE_PX
+    cv2.putText(drawn, solid.name, at, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, _TEXT_RGB, _TEXT_WEIGHT, cv2.LINE_AA)

@@ -16,6 +16,7 @@ from graspline.perception.surfaces import ON_SIGMAS, Surface
 
 # Places are tried on a grid of this pitch.
 _CELL_M = 0.005
+_ROUNDING_M = 1e-9
 # Of the ground under a thing so much must have been seen bare; holes in a picture are closed over so many pixels.
 _LEAST_SEEN, _HOLE_PX = 0.8, 7
 # Where a thing may be off by more than its sigma times this, it is not.
@@ -48,10 +49,12 @@ def free_areas(
     margin_m: float,
     view: View | None = None,
     most: int = 12,
+    inside: tuple[tuple[float, float], tuple[float, float]] | None = None,
 ) -> tuple[FreeArea, ...]:
     """Places for a footprint of this half depth and half width, with a margin to everything and to the surface's sides.
 
-    With a `view` the ground must have been seen bare there: what is behind something is not known to be free.
+    With a `view` the ground must have been seen bare there: what is behind something is not known to be free. With a
+    rectangle `inside`, its middle and half extents along the surface's axes, the whole footprint is in there.
     """
     x, y = (np.arange(_CELL_M / 2 - half, half, _CELL_M) for half in surface.half_m)
     cells = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1)
@@ -61,6 +64,9 @@ def free_areas(
     room = _room(taken, half_m, margin_m)
     if view is not None:
         room[_window_mean(_is_bare(view, surface, cells), half_m) < _LEAST_SEEN] = -1
+    if inside is not None:
+        middle, half = np.array(inside)
+        room[(np.abs(cells - middle) > half - np.array(half_m) + _ROUNDING_M).any(axis=-1)] = -1
     return tuple(
         FreeArea(
             position_m=_on_surface(surface, cells[row, column]),

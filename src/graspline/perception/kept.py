@@ -23,6 +23,8 @@ _UNMOVED_M, _PUSHED_SHARE = 0.005, 0.08
 _NEAR_M, _ABOVE_M = 0.01, 0.01
 # Points of a thing that are looked at: so far across and so far up of half its size.
 _ACROSS, _UP = np.linspace(-0.8, 0.8, 7), np.linspace(-0.8, 0.8, 7)
+# The same within a ball of that size, and how many of them must show for a place to be known.
+_WITHIN, _SHOWN_SHARE = np.linspace(-0.6, 0.6, 7), 0.5
 # Of what is new, this much stands where nothing was; less of it may have been hidden.
 _NEW_SHARE = 0.5
 
@@ -82,6 +84,18 @@ def hidden_share(thing: Solid, view: View) -> float:
     toward = (view.lens.position_m - thing.position_m) / np.linalg.norm(view.lens.position_m - thing.position_m)
     nearer, _ = _compared(view, points + reach * toward)
     return float(nearer.mean())
+
+
+def empty_share(thing: Solid, view: View) -> float:
+    """Of what nothing nearer hides of a thing's place, the share in which something behind it is seen; else 0.
+
+    Points are within any shape of this size, half way through: where it stands, none of them is seen through.
+    """
+    across, up = np.meshgrid(_WITHIN * float(thing.half_extents_m[:2].min()), _WITHIN * float(thing.half_extents_m[2]))
+    aside = view.lens.rotation[:, 0]
+    points = thing.position_m + across.reshape(-1, 1) * aside + up.reshape(-1, 1) * np.array([0.0, 0.0, 1.0])
+    nearer, farther = _compared(view, points)
+    return float(farther[~nearer].mean()) if (~nearer).mean() >= _SHOWN_SHARE else 0.0
 
 
 def is_alike(one: Solid, other: Solid) -> bool:

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graspline.evidence import Evidence, at_least
 from graspline.perception.clouds import Flags, Image, View, ray_parts, rays_of
 from graspline.rendering.picture import Array
 from graspline.spatial.rotations import matrix_from_vector
 
 # Every so many pixels are tried, so many triples of them, the same ones for the same picture; every so many decide.
 _STRIDE_PX, _TRIPLES, _SEED, _SCOUTS = 4, 300, 7, 3
+# Where fewer than this share of them agree on the best plane, as on one that is seen very flat, more triples are tried.
+_FEW, _MORE_TRIPLES = 0.3, 3000
 # In the end a plane is fitted to every other pixel.
 _LAST_STRIDE_PX = 2
 # A plane is level if its normal is no farther from the vertical than this; cameras are off by a degree or two.
@@ -66,6 +69,10 @@ class NoPlane:
     agreed: int
     least: int = _LEAST_TRIED
 
+    @property
+    def told(self) -> Evidence:
+        return (at_least("pixels_on_a_level_plane", self.agreed, self.least),)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Within:
@@ -88,7 +95,9 @@ def find_plane(view: View, within: Within) -> Plane | NoPlane:
     if len(rays) < _LEAST_TRIED:
         return NoPlane(agreed=len(rays))
     far = _AGREE_SIGMAS * view.sigma
-    best = _try_triples(rays, inverse, far)
+    best = _try_triples(rays, inverse, far, _TRIPLES)
+    if (np.abs(rays @ best - inverse) < far).mean() < _FEW:
+        best = _try_triples(rays, inverse, far, _MORE_TRIPLES)
     for again in range(_ROUNDS):
         if again == _ROUNDS - 1:
             rays, inverse = _tried(view, within, _LAST_STRIDE_PX)
@@ -111,9 +120,9 @@ def _tried(view: View, within: Within, stride_px: int) -> tuple[Array, Array]:
     return rays_of(view.lens, rows, columns), view.inverse[rows, columns].astype(float)
 
 
-def _try_triples(rays: Array, inverse: Array, far: float) -> Array:
+def _try_triples(rays: Array, inverse: Array, far: float, count: int) -> Array:
     """(3,): m of the best level plane, where m · ray is 1 / depth and m · (p - camera) is 1; zeros if there is none."""
-    triples = np.random.default_rng(_SEED).integers(len(rays), size=(_TRIPLES, 3))
+    triples = np.random.default_rng(_SEED).integers(len(rays), size=(count, 3))
     corners, values = rays[triples], inverse[triples]
     sound = np.abs(np.linalg.det(corners)) > 1e-6
     planes = np.linalg.solve(corners[sound], values[sound][..., None])[..., 0]

@@ -102,7 +102,9 @@ class Annotator(Protocol):
         """Whether it wants pictures with depth."""
         ...
 
-    def __call__(self, picture: Picture, time_s: float) -> Pixels: ...
+    def __call__(self, picture: Picture, time_s: float, joints: Array) -> Pixels:
+        """A copy of a picture with what is seen in it; `joints` (nu,) are the robot's own, as it was taken."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +161,8 @@ class Task(Generic[P]):
     actor: Callable[[P, Draw, np.random.Generator], Actor | None] = lambda parameters, draw, random: None
     # The bay an object belongs in, by their names; empty where things belong in no bay.
     bay_of: Callable[[P, str], str] = lambda parameters, name: ""
+    # What a machine that ended with success hands on, by name, from its memory: plain values for the JSON of a run.
+    outputs: Callable[[P, Mapping[str, object]], Mapping[str, Any]] = lambda parameters, memory: {}
     # The same parameters with everything in the scene that faults may need.
     equipped: Callable[[P], P] = lambda parameters: parameters
     # Settings, as `--set` reads them, of an order with as little to do as a trial needs.

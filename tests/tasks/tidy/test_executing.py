@@ -15,11 +15,14 @@ from graspline.grasping.reaching import UP, Reach, order, straight_path, tool_of
 from graspline.kinematics import hsr
 from graspline.machine.table import End, Retry
 from graspline.motion.guards import BothPadsTouch, ForceAbove, HoldLost, TrackingError
+from graspline.perception.clouds import view_of
+from graspline.perception.planes import NoPlane
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.scenes.fittings import TABLE
 from graspline.scenes.household import item_of
+from graspline.tasks.tidy import correcting
 from graspline.tasks.tidy.executing import back_off, close, execute_grasp, leave, lift
 from graspline.tasks.tidy.grasp_plans import first_reach, plan_grasp, sort_poses
 from graspline.tasks.tidy.moving import around
@@ -29,6 +32,7 @@ from graspline.tasks.tidy.slips import Slip
 from graspline.tasks.tidy.task import collision_world
 
 from .stagecraft import (
+    BLACK,
     HAND_KG,
     HOUSE,
     READY,
@@ -80,7 +84,7 @@ def width_rad(more_m: float = 0.0) -> float:
 
 class TestSortPoses:
     def todo(self, thing: Solid) -> list[HandPose]:
-        stage = sort_poses(answer(READY), HSR, HOUSE, SETTINGS, poses_of(thing), thing, thing.name)
+        stage = sort_poses(answer(READY), HSR, SETTINGS, poses_of(thing), thing, thing.name)
         return [pose for pose, postures in drive(stage)[1].data.todo if len(postures)]
 
     def test_those_from_the_top_are_last(self) -> None:
@@ -98,7 +102,7 @@ class TestSortPoses:
 
     def test_what_nothing_reaches_is_said_before_anything_moves(self) -> None:
         far = solid("soup_can", (1.15, 0.0, 1.9))
-        asked, outcome = drive(sort_poses(answer(READY), HSR, HOUSE, SETTINGS, poses_of(far), far, far.name))
+        asked, outcome = drive(sort_poses(answer(READY), HSR, SETTINGS, poses_of(far), far, far.name))
         assert outcome.name == "unreachable"
         assert not motions(asked)
 
@@ -190,6 +194,10 @@ class TestReachIn:
         assert outcome.name == "blocked"
 
 
+# A picture that shows nothing.
+DARK = view_of(BLACK, np.zeros(3), np.eye(3))
+
+
 class TestLookAgain:
     TODO = tuple(order(HSR, poses_of(CAN), READY))[1:3]
 
@@ -235,21 +243,39 @@ class TestLookAgain:
     @pytest.mark.parametrize(
         "look",
         [
-            None,
+            NoPlane(agreed=3),
             SightFailed("ValueError: no points"),
-            TableSeen(things=(), house=HOUSE),
-            TableSeen(things=(solid("apple", (1.3, -0.2, TABLE_M)),), house=HOUSE),
+            TableSeen(things=(), house=HOUSE, view=DARK),
+            TableSeen(things=(solid("apple", (1.3, -0.2, TABLE_M)),), house=HOUSE, view=DARK),
         ],
         ids=["no_table", "failed", "nothing", "another"],
     )
     def test_where_nothing_of_before_is_seen_again_nothing_is_corrected(self, look: Any) -> None:
         outcome = self.outcome(look)
         assert (outcome.name, outcome.about) == ("unseen", "soup_can")
+        assert not passes(outcome.evidence)
+        assert outcome.evidence
 
-    def test_a_thing_that_is_not_seen_again_is_where_another_says(self) -> None:
+    @pytest.mark.parametrize("left", [(), (NEIGHBOUR,), (solid("apple", (1.45, -0.25, TABLE_M)), NEIGHBOUR)])
+    def test_a_thing_whose_place_is_seen_empty_is_gone_and_nothing_is_grasped_there(
+        self, left: tuple[Solid, ...]
+    ) -> None:
+        outcome = self.outcome(TableSeen(things=left, house=HOUSE))
+        assert (outcome.name, outcome.about) == ("gone", "soup_can")
+        assert [each.name for each in outcome.evidence] == ["place_seen_empty", "things_near_its_place"]
+        assert passes(outcome.evidence)
+        assert execute_grasp(SETTINGS).table["look_again"]["gone"] == End("failed_to_grasp")
+
+    def test_what_is_near_to_its_place_and_was_not_there_may_be_the_thing(self) -> None:
+        fallen = replace(solid(half_m=(0.034, 0.05, 0.034)), position_m=CAN.position_m + np.array([0.06, 0.03, -0.01]))
+        assert self.outcome(TableSeen(things=(fallen, NEIGHBOUR), house=HOUSE)).name != "gone"
+
+    def test_a_thing_that_is_not_seen_again_is_where_another_says(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        # Nothing hides it, and yet nothing is seen behind it.
+        monkeypatch.setattr(correcting, "hidden_share", lambda thing, view: 0.0)
         shift = np.array([0.02, -0.01, 0.0])
         beside = replace(NEIGHBOUR, position_m=NEIGHBOUR.position_m + shift)
-        outcome = self.outcome(TableSeen(things=(beside,), house=HOUSE))
+        outcome = self.outcome(TableSeen(things=(beside,), house=HOUSE, view=DARK))
         assert (outcome.name, outcome.about) == ("seen", "soup_can")
         np.testing.assert_allclose(outcome.data.grasp_object_bb.position_m, CAN.position_m + shift, atol=1e-9)
         assert outcome.data.reach.at[2] == reached().at[2]
@@ -294,7 +320,7 @@ class TestLookAgain:
         assert np.linalg.norm(palm.position_m - tool) < 0.2
 
     def test_nothing_moves(self) -> None:
-        for look in (None, self.seen(), self.seen(self.post())):
+        for look in (NoPlane(agreed=3), self.seen(), self.seen(self.post())):
             assert not motions(self.asked(sees(look))[0])
 
 
@@ -373,10 +399,17 @@ class TestLift:
 
 
 class TestLeave:
-    def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
+    def asked(self, by: dict[str, type] | None = None, pads_n: tuple[float, float] = HOLDING) -> tuple[list[Any], Any]:
         up = straight_path(HSR, reached().at, SETTINGS.grasp.lift_m * UP).end
         stage = leave(answer(up), HSR, collision_world(), HOUSE, SETTINGS, (CAN, NEIGHBOUR), CAN, reached(), held())
-        return drive(stage, played(by=by, pads_n=HOLDING))
+        return drive(stage, played(by=by, pads_n=pads_n, jaw_rad=width_rad()))
+
+    def test_it_says_what_proves_that_the_thing_is_still_held(self) -> None:
+        for pads_n, name in ((HOLDING, "away"), ((20.0, 0.1), "lost")):
+            _, outcome = self.asked(pads_n=pads_n)
+            assert outcome.name == name
+            assert [each.name for each in outcome.evidence] == ["weaker_pad_force", "jaw_angle"]
+            assert passes(outcome.evidence) == (name == "away")
 
     def test_it_ends_before_the_table_with_the_thing_upright(self) -> None:
         asked, outcome = self.asked()
@@ -477,5 +510,10 @@ class TestGoRound:
             np.testing.assert_allclose(found.position_m, SLIP.point(meant.position_m), atol=1e-9)
 
     def test_if_nothing_is_seen_again_what_was_believed_stays(self) -> None:
-        _, outcome = drive(look_round(answer(READY), sees(None), HOUSE, (CAN,), CAN, ()))
+        _, outcome = drive(look_round(answer(READY), sees(NoPlane(agreed=3)), HOUSE, (CAN,), CAN, ()))
         assert outcome.name == "unseen"
+
+    def test_if_its_place_is_seen_empty_from_there_it_is_gone(self) -> None:
+        look = TableSeen(things=(NEIGHBOUR,), house=HOUSE)
+        _, outcome = drive(look_round(answer(READY), sees(look), HOUSE, (CAN, NEIGHBOUR), CAN, ()))
+        assert outcome.name == "gone"

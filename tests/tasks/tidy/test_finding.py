@@ -11,6 +11,7 @@ from graspline.evidence import passes
 from graspline.execution.requests import Motion
 from graspline.kinematics import hsr
 from graspline.motion.guards import TrackingError
+from graspline.perception.planes import NoPlane
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import TABLE
@@ -98,9 +99,13 @@ class TestLookFromAside:
         np.testing.assert_allclose(apple.position_m, slip.solid(FAR).position_m, atol=1e-9)
         assert outcome.data.house is house
 
-    @pytest.mark.parametrize(("look", "name"), [(None, "no_table"), (sight.SightFailed("no points"), "failed")])
+    @pytest.mark.parametrize(
+        ("look", "name"), [(NoPlane(agreed=3), "no_table"), (sight.SightFailed("no points"), "failed")]
+    )
     def test_a_table_that_is_not_seen_is_told(self, look: Any, name: str) -> None:
-        assert self.outcome(look).name == name
+        outcome = self.outcome(look)
+        assert outcome.name == name
+        assert [each.name for each in outcome.evidence if not each.passed] == ["pixels_on_a_level_plane"]
 
 
 class TestChoose:
@@ -144,13 +149,11 @@ class TestFindPoses:
         assert {round(each.width_m, 3) for each in outcome.data.grasp_poses} == {0.06, 0.08}
         assert any(each.top for each in outcome.data.grasp_poses)
 
-    def test_evidence_tells_box_and_first_pose(self) -> None:
-        can = solid("soup_can")
-        outcome = found_poses(can)
-        told = {each.name: each.value for each in outcome.evidence}
-        assert told["grasp_poses"] == len(outcome.data.grasp_poses)
-        np.testing.assert_allclose([told[f"grasp_object_bb.{axis}"] for axis in "xyz"], can.position_m)
-        assert told["grasp_pose.width"] == pytest.approx(0.067)
+    def test_evidence_tells_how_many_there_are(self) -> None:
+        outcome = found_poses(solid("soup_can"))
+        assert [(each.name, each.value) for each in outcome.evidence] == [
+            ("grasp_poses", len(outcome.data.grasp_poses))
+        ]
         assert passes(outcome.evidence)
 
     @pytest.mark.parametrize(

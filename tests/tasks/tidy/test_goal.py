@@ -276,5 +276,14 @@ class TestClaims:
 
 def test_a_shelf_that_stands_off_is_looked_at_where_it_is() -> None:
     real = SHELF.moved((0.0, 0.0, 0.03), 0.0)
-    assert not stands_on(real, placed(), "soup_can", "board_middle")
-    assert stands_on(SHELF, placed(), "soup_can", "board_middle")
+    level = SHELF.level("board_middle")
+    assert not stands_on(real, placed(), "soup_can", level)
+    assert stands_on(SHELF, placed(), "soup_can", level)
+
+
+def test_what_stands_beside_its_area_is_not_where_it_belongs() -> None:
+    level, thing = SHELF.level("board_middle"), placed()
+    x, y = SHELF.in_own_frame(thing.position_m)
+    for aside, stands in ((0.0, True), (0.1, False)):
+        part = replace(level, position_m=(x, y + aside, level.position_m[2]), half_extents_m=(0.05, 0.05))
+        assert stands_on(SHELF, thing, "soup_can", part) == stands

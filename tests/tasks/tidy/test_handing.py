@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from graspline.evidence import at_least, passes
 from graspline.grasping.reaching import UP
 from graspline.kinematics import hsr
 from graspline.motion.guards import HoldLost, TrackingError, Tugged
@@ -111,6 +112,9 @@ class TestOffer:
         assert np.ptp(motion.path.positions, axis=0).max() == 0.0
 
 
+PULLED = (at_least("tug", 6.0, 3.5, "N"),)
+
+
 @pytest.mark.parametrize(("pads_n", "name"), [((0.0, 0.0), "given"), ((3.0, 0.0), "stuck")])
 def test_an_open_hand_must_feel_nothing(pads_n: tuple[float, float], name: str) -> None:
     asked, outcome = drive(let_go(answer(stretched()), HSR, SETTINGS, GRIP), played(pads_n=pads_n))
@@ -121,11 +125,26 @@ def test_an_open_hand_must_feel_nothing(pads_n: tuple[float, float], name: str) 
 def test_the_hand_draws_back_from_the_person_and_never_down() -> None:
     for down in (0, 50):
         joints = offering(grip_of(solid("soup_can"), float(np.radians(down))), READY)[0]
-        asked, outcome = drive(draw_back(answer(joints), HSR))
+        joints[HSR.jaw] = HSR.limits.upper[HSR.jaw]
+        asked, outcome = drive(draw_back(answer(joints), HSR, SETTINGS, GRIP, PULLED))
         assert outcome.name == "back"
         tools, _ = hsr.forward(asked[0].path.positions)
         assert tools[-1][1] - tools[0][1] > 0.08
         assert tools[-1][2] >= tools[0][2] - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("gap_m", "pads_n", "name"), [(0.1, (0.0, 0.0), "back"), (0.1, (2.0, 0.0), "stuck"), (0.05, (0.0, 0.0), "stuck")]
+)
+def test_a_handover_is_proved_by_the_pull_and_by_an_open_hand_that_feels_nothing(
+    gap_m: float, pads_n: tuple[float, float], name: str
+) -> None:
+    joints = stretched().copy()
+    joints[HSR.jaw] = HSR.jaw_law.angle_rad(gap_m)
+    _, outcome = drive(draw_back(answer(joints), HSR, SETTINGS, GRIP, PULLED), played(pads_n=pads_n))
+    assert (outcome.name, outcome.about) == (name, "soup_can")
+    assert [each.name for each in outcome.evidence] == ["tug", "stronger_pad_force", "hand_gap"]
+    assert passes(outcome.evidence) == (name == "back")
 
 
 def test_the_component_ends_by_the_names_it_is_known_by() -> None:

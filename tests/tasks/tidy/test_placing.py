@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,21 @@ from graspline.evidence import passes
 from graspline.grasping.reaching import UP, straight_path
 from graspline.kinematics import hsr
 from graspline.motion.guards import HoldLost, TrackingError, Tugged
+from graspline.perception.planes import NoPlane
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF
+from graspline.tasks.tidy.areas import Area
 from graspline.tasks.tidy.house import before
 from graspline.tasks.tidy.moving import SHELF_AWAY_M, Grip, carrying
+from graspline.tasks.tidy.placed import check_place, placed_evidence, placed_solid
 from graspline.tasks.tidy.placing import (
     Aimed,
     approach_board,
     bring_in,
-    check_place,
     face_shelf,
     height_needed_m,
     look_up,
-    placed_evidence,
-    placed_solid,
     placement,
     plan_place,
     poses_at,
@@ -57,6 +58,11 @@ from .stagecraft import (
 
 BOARD = "board_middle"
 LEVEL = SHELF.level(BOARD)
+AREA = Area(name=BOARD, level=LEVEL)
+# To the left of the middle, at the front.
+CORNER = Area(
+    name="corner", level=replace(LEVEL, position_m=(-0.09, 0.25, LEVEL.position_m[2]), half_extents_m=(0.06, 0.1))
+)
 HOLDING = (20.0, 20.0)
 DOWN_RAD = float(np.radians(90))
 FITS = float(np.radians(30))
@@ -87,7 +93,7 @@ def before_shelf() -> np.ndarray:
 def aimed() -> Aimed:
     """A plan for the can onto a board with one thing at its back."""
     was = seen(on_board("mug", 0.08, 0.2))
-    spots = was.free(0.034, SETTINGS.placing.margin_m)
+    spots = was.free(LEVEL, 0.034, SETTINGS.placing.margin_m)
     stage = plan_place(answer(before_shelf()), HSR, collision_world(), HOUSE, SETTINGS, held(), was, spots)
     _, outcome = drive(stage)
     assert outcome.name == "planned"
@@ -96,18 +102,19 @@ def aimed() -> Aimed:
 
 class TestLookUp:
     def outcome(self, grip: Grip) -> Any:
-        return look_up(SETTINGS, HOUSE, grip, grip.name, grip.X_TB)
+        return look_up(SETTINGS, grip, grip.name, grip.X_TB)
 
     @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "water_bottle", "mug", "unknown"])
     def test_taken_from_the_side_everything_fits(self, name: str) -> None:
         outcome = self.outcome(held(name))
         assert outcome.name == "assigned"
-        assert outcome.data.board == ("board_low" if name == "cracker_box" else BOARD)
+        assert outcome.data.area.board == ("board_low" if name == "cracker_box" else BOARD)
 
     def test_tall_things_taken_from_the_top_do_not_and_the_clearance_is_told(self) -> None:
         outcome = self.outcome(held("cracker_box", DOWN_RAD))
         assert (outcome.name, outcome.about) == ("too_high", "cracker_box")
-        (needed,) = outcome.evidence
+        needed, wide = outcome.evidence
+        assert wide.passed
         assert needed.value > needed.limit == pytest.approx(0.36)
         assert not needed.passed
 
@@ -124,15 +131,26 @@ class TestLookUp:
         more = settings("placing.above_m=0.1")
         assert height_needed_m(held(), more) == pytest.approx(height_needed_m(held(), SETTINGS) + 0.07)
 
+    def test_what_is_wider_than_its_area_is_refused_before_the_robot_drives(self, tmp_path: Path) -> None:
+        (tmp_path / "areas.yaml").write_text(
+            "areas: {strip: {board: board_low, depth_m: [0.0, 0.1]}}\nmine: {unknown: strip}\n"
+        )
+        mine = settings(f"placing.areas_file={tmp_path}/areas.yaml", "placing.area=mine")
+        for name, outcome in (("cracker_box", "too_wide"), ("soup_can", "assigned")):
+            grip = held(name)
+            found = look_up(mine, grip, name, grip.X_TB)
+            assert (found.name, found.evidence[1].passed) == (outcome, outcome == "assigned")
+            assert found.evidence[1].limit == pytest.approx(0.1)
+
     def test_what_was_handed_on_counts_and_not_what_the_grip_says(self) -> None:
         low, high = held(), held("cracker_box", DOWN_RAD)
-        assert look_up(SETTINGS, HOUSE, low, "soup_can", high.X_TB).name == "too_high"
+        assert look_up(SETTINGS, low, "soup_can", high.X_TB).name == "too_high"
 
 
 class TestFaceShelf:
     def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
         start = carrying(held(), READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
-        stage = face_shelf(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), held(), BOARD)
+        stage = face_shelf(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), held(), AREA)
         return drive(stage, played(by=by, pads_n=HOLDING))
 
     def test_it_ends_before_the_shelf_with_the_thing_upright(self) -> None:
@@ -149,8 +167,8 @@ class TestFaceShelf:
 
 
 class TestSeeBoard:
-    def outcome(self, look: BoardSeen | None, name: str = "soup_can") -> Any:
-        stage = see_board(answer(before_shelf()), HSR, sees(look), HOUSE, SETTINGS, held(name), BOARD)
+    def outcome(self, look: BoardSeen | NoPlane, name: str = "soup_can", area: Area = AREA) -> Any:
+        stage = see_board(answer(before_shelf()), HSR, sees(look), HOUSE, SETTINGS, held(name), area)
         return drive(stage)[1]
 
     def test_free_places_are_offered_farthest_first_and_apart_from_what_stands_there(self) -> None:
@@ -164,10 +182,31 @@ class TestSeeBoard:
 
     def test_a_board_full_of_things_has_none(self) -> None:
         crowd = [on_board("unknown", deep, aside) for deep in (-0.1, 0.0, 0.1) for aside in np.arange(-0.36, 0.4, 0.12)]
-        assert self.outcome(seen(*crowd)).name == "full"
+        outcome = self.outcome(seen(*crowd))
+        assert outcome.name == "full"
+        assert [str(each) for each in outcome.evidence] == ["free_places 0 (limit >= 1)"]
+
+    def test_places_are_inside_of_the_area_with_all_of_the_thing(self) -> None:
+        spots = np.array(self.outcome(seen(), area=CORNER).data.spots)
+        deep, aside = np.array([SHELF.in_own_frame(spot) for spot in spots]).T
+        assert len(spots) >= 2
+        assert (np.abs(deep + 0.09) <= 0.06 - 0.0335 + 1e-6).all()
+        assert (np.abs(aside - 0.25) <= 0.1 - 0.0335 + 1e-6).all()
+
+    def test_an_area_full_of_things_has_no_place_whatever_is_free_beside_it(self) -> None:
+        crowd = [on_board("unknown", -0.09 + 0.006, aside) for aside in (0.19, 0.25, 0.31)]
+        assert self.outcome(seen(*crowd), area=CORNER).name == "full"
+
+    def test_after_the_farthest_places_come_some_as_near_as_there_are(self) -> None:
+        spots = np.array(self.outcome(seen()).data.spots)
+        deep = np.array([SHELF.in_own_frame(spot)[0] for spot in spots])
+        assert (np.diff(deep) <= 1e-9).all()
+        assert deep[0] - deep[-1] > 0.15
 
     def test_a_board_that_is_not_seen_is_told(self) -> None:
-        assert self.outcome(None).name == "unseen"
+        outcome = self.outcome(NoPlane(agreed=12))
+        assert (outcome.name, outcome.about) == ("unseen", BOARD)
+        assert [str(each) for each in outcome.evidence] == ["pixels_on_a_level_plane 12 (limit >= 60)"]
 
 
 class TestPosesAt:
@@ -296,7 +335,7 @@ class TestHandling:
 
 
 class TestCheckPlace:
-    def outcome(self, *looks: BoardSeen | None, by: dict[str, type] | None = None) -> Any:
+    def outcome(self, *looks: BoardSeen | NoPlane, by: dict[str, type] | None = None) -> Any:
         found, was = aimed(), seen(on_board("mug", 0.08, 0.2))
         out = straight_path(HSR, found.reach.at, -found.inwards_m).end
         stage = check_place(
@@ -307,7 +346,7 @@ class TestCheckPlace:
             HOUSE,
             SETTINGS,
             held(),
-            BOARD,
+            AREA,
             was,
             found.reach,
             found.spot_m,
@@ -327,7 +366,9 @@ class TestCheckPlace:
         assert self.outcome(seen()).name == "not_placed"
 
     def test_what_cannot_be_looked_at_is_not_seen(self) -> None:
-        assert self.outcome(None).name == "unseen"
+        outcome = self.outcome(NoPlane(agreed=12))
+        assert outcome.name == "unseen"
+        assert outcome.evidence
         assert self.outcome(seen(self.can()), by={"travel": TrackingError}).name == "unseen"
 
 
@@ -338,7 +379,7 @@ class TestPlacedEvidence:
 
     def outcome(self, *things: Solid) -> bool:
         spot = self.CAN.position_m - 0.051 * UP
-        return passes(placed_evidence(SETTINGS, spot, self.CAN.top_m, seen(self.MUG, self.JUICE), seen(*things)))
+        return passes(placed_evidence(SETTINGS, LEVEL, spot, self.CAN.top_m, seen(self.MUG, self.JUICE), seen(*things)))
 
     def shifted(self, thing: Solid, by_m: float) -> Solid:
         return replace(thing, position_m=thing.position_m + np.array([by_m, 0.0, 0.0]))
@@ -349,6 +390,18 @@ class TestPlacedEvidence:
 
     def test_off_its_place(self) -> None:
         assert not self.outcome(self.shifted(self.CAN, SETTINGS.placing.off_m + 0.01), self.MUG, self.JUICE)
+
+    def test_outside_of_its_area(self) -> None:
+        spot = self.CAN.position_m - 0.051 * UP
+        x, y = SHELF.in_own_frame(spot)
+        for aside, inside in ((0.0, True), (0.07, False)):
+            level = replace(LEVEL, position_m=(x, y + aside, LEVEL.position_m[2]), half_extents_m=(0.06, 0.06))
+            (found,) = [
+                each
+                for each in placed_evidence(SETTINGS, level, spot, self.CAN.top_m, seen(), seen(self.CAN))
+                if each.name == "inside_its_area"
+            ]
+            assert found.passed == inside
 
     def test_on_its_side(self) -> None:
         lying = replace(

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from graspline.errors import WiringError
+from graspline.evidence import passes
 from graspline.execution.requests import Ask
 from graspline.grasping.reaching import straight_path
 from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
-from graspline.machine.table import End
+from graspline.machine.table import End, Retry
+from graspline.perception.planes import NoPlane
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.tasks.tidy.correcting import Slip
@@ -24,6 +26,7 @@ from graspline.tasks.tidy.programs import (
     check_others,
     check_table,
     clear_table,
+    feel_hand,
     kept_evidence,
     machine_of,
     note_table,
@@ -163,7 +166,7 @@ class TestRoute:
         (TableSeen(things=(), house=HOUSE), "clear"),
         (TableSeen(things=(solid("mug"),), house=HOUSE), "not_clear"),
         (SightFailed("ValueError: no points"), "unseen"),
-        (None, "unseen"),
+        (NoPlane(agreed=3), "unseen"),
     ],
 )
 def test_a_table_is_clear_when_it_is_seen_to_be(look: Any, name: str) -> None:
@@ -173,6 +176,31 @@ def test_a_table_is_clear_when_it_is_seen_to_be(look: Any, name: str) -> None:
 def test_a_table_that_is_empty_is_not_cleared_if_less_was_delivered_than_stood_there() -> None:
     _, outcome = drive(check_table(answer(READY), sees(TableSeen(things=(), house=HOUSE)), HOUSE, 1, 2))
     assert outcome.name == "lost_some"
+
+
+@pytest.mark.parametrize(
+    ("pads_n", "jaw_m", "name"),
+    [((20.0, 20.0), 0.067, "holding"), ((0.0, 20.0), 0.067, "empty"), ((5.0, 5.0), 0.0, "empty")],
+)
+def test_a_hand_that_feels_nothing_or_has_closed_has_lost_its_thing(
+    pads_n: tuple[float, float], jaw_m: float, name: str
+) -> None:
+    felt = answer(READY, pads_n=pads_n, jaw_rad=float(HSR.jaw_law.angle_rad(jaw_m)))
+    outcome = feel_hand(felt, HSR, SETTINGS, grip_of(CAN))
+    assert (outcome.name, outcome.about) == (name, "soup_can")
+    assert passes(outcome.evidence) == (name == "holding")
+
+
+def test_clearing_goes_on_with_the_rest_when_a_thing_is_lost_and_stops_with_one_it_cannot_put_down() -> None:
+    table = clear_table(SETTINGS).table
+    on = Retry(to="face_table", budget="rounds", otherwise=End("table_not_cleared"))
+    assert table["handover"]["aborted"] == "feel_after_handover"
+    assert table["feel_after_handover"] == {"empty": on, "holding": End("aborted")}
+    assert table["placement"]["failed_to_place"] == "feel_after_placement"
+    assert table["feel_after_placement"] == {"empty": on, "holding": End("failed_to_place")}
+    # It was counted, and is missing at the end.
+    assert table["check_table"]["lost_some"] == End("objects_lost")
+    assert "objects_lost" not in tidy(SETTINGS).successes
 
 
 CAN, JUICE = solid("soup_can", (1.15, 0.0, TABLE_M)), solid("juice_can", (1.2, 0.25, TABLE_M))
@@ -220,9 +248,12 @@ class TestCheckOthers:
         assert outcome.name == "disturbed"
         assert [each.name for each in outcome.evidence if not each.passed] == [measured]
 
-    @pytest.mark.parametrize("look", [None, SightFailed("ValueError: no points")])
+    @pytest.mark.parametrize("look", [NoPlane(agreed=3), SightFailed("ValueError: no points")])
     def test_a_table_that_is_not_seen_proves_nothing(self, look: Any) -> None:
-        assert self.outcome(look).name == "unseen"
+        outcome = self.outcome(look)
+        assert outcome.name == "unseen"
+        assert not passes(outcome.evidence)
+        assert outcome.evidence
 
     def test_wheels_that_slipped_have_moved_nothing(self) -> None:
         slip = Slip(about_m=np.array([0.3, 0.1]), shift_m=np.array([0.03, -0.02]), turn_rad=0.02)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from graspline.evidence import passes
 from graspline.kinematics import hsr
 from graspline.motion.guards import TrackingError
 from graspline.perception.outlines import Lens
@@ -25,12 +26,15 @@ def test_the_hand_is_as_open_as_at_home() -> None:
     shut[HSR.jaw] = 0.0
     asked, outcome = drive(open_hand(answer(shut), HSR))
     assert outcome.name == "open"
+    assert [str(each) for each in outcome.evidence] == ["hand_gap 0.06 m (limit >= 0.048 m)"]
     assert asked[0].path.end[HSR.jaw] == pytest.approx(HSR.home[HSR.jaw])
 
 
 def test_it_ends_before_the_table_and_looks_at_it() -> None:
     asked, outcome = drive(face_table(answer(HSR.home), HSR, collision_world(), HOUSE))
     assert outcome.name == "facing"
+    assert [each.name for each in outcome.evidence] == ["base_off", "heading_off", "head_off", "arm_off", "hand_gap"]
+    assert passes(outcome.evidence)
     end = motions(asked)["travel"].path.end
     assert end[:2] == pytest.approx([0.25, 0.0])
     camera, rotation = hsr.head_camera(end)
@@ -67,6 +71,19 @@ def test_something_in_the_way_is_said() -> None:
     )
     assert outcome.name == "blocked"
     assert outcome.evidence[0].name == "tracking_error"
+
+
+def test_a_base_that_has_turned_around_once_faces_the_table_as_well() -> None:
+    start = HSR.home.copy()
+    start[2] += 2 * np.pi
+    _, outcome = drive(face_table(answer(start), HSR, collision_world(), HOUSE))
+    assert outcome.name == "facing"
+
+
+def test_a_hand_that_did_not_open_is_not_set_up() -> None:
+    _, outcome = drive(face_table(answer(HSR.home), HSR, collision_world(), HOUSE), played(jaw_rad=0.0))
+    assert outcome.name == "blocked"
+    assert [each.name for each in outcome.evidence if not each.passed] == ["hand_gap"]
 
 
 def test_the_component_ends_by_the_names_it_is_known_by() -> None:

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from graspline.perception.belt_blocks import BlockSeen, see_blocks
-from graspline.perception.outlines import Lens
+from graspline.perception.outlines import Array, Lens
 from graspline.perception.silhouettes import silhouette_px
 from graspline.perception.tracks import Track
 from graspline.rendering.picture import Picture, Pixels
@@ -31,7 +31,7 @@ class Annotator:
     def camera(self) -> str:
         return self._eye.camera
 
-    def __call__(self, picture: Picture, time_s: float) -> Pixels:
+    def __call__(self, picture: Picture, time_s: float, joints: Array) -> Pixels:
         """A copy with the outlines of blocks and the tracks behind them."""
         self._tracks = self._eye.follow(self._tracks, picture, time_s)
         lens, drawn = Lens.of(picture), np.ascontiguousarray(picture.rgb)

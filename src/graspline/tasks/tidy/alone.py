@@ -83,6 +83,33 @@ def given_alone(parameters: Tidy, robot: Robot) -> Mapping[str, Any]:
             return {}
 
 
+def handed_on(parameters: Tidy, memory: Mapping[str, object]) -> Mapping[str, Any]:
+    """What a part that ran alone hands on, in the numbers that `alone` takes."""
+    match parameters.program:
+        case "find_grasp":
+            target, poses = memory["grasp_object_bb"], memory["grasp_poses"]
+            assert isinstance(target, Solid)
+            assert isinstance(poses, tuple)
+            return {
+                "grasp_object_name": memory["grasp_object_name"],
+                "grasp_object_bb": [*target.position_m.tolist(), target.yaw_rad, *target.half_extents_m.tolist()],
+                "grasp_poses": [_numbers(pose) for pose in poses],
+            }
+        case "execute_grasp":
+            X_TB = memory["placement_surface_to_wrist"]
+            assert isinstance(X_TB, np.ndarray)
+            return {
+                "placement_surface_to_wrist": [*X_TB[:3, 3].tolist(), *quaternion_from_matrix(X_TB[:3, :3]).tolist()],
+                "top_grasp": memory["top_grasp"],
+            }
+        case _:
+            return {}
+
+
+def _numbers(pose: HandPose) -> list[float]:
+    return [*pose.position_m.tolist(), *quaternion_from_matrix(pose.rotation).tolist(), pose.width_m]
+
+
 def grip_of(parameters: Tidy, robot: Robot) -> Grip:
     """What is in the hand from the start."""
     alone, item = parameters.alone, item_of(parameters.alone.object)

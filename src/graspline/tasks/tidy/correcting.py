@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.kept import hidden_share, is_alike
+from graspline.evidence import Evidence, at_least, at_most
+from graspline.perception.kept import empty_share, hidden_share, is_alike
 from graspline.perception.solids import Solid
 from graspline.tasks.tidy.sight import TableSeen
 from graspline.tasks.tidy.slips import MOST_M, MOST_RAD, Slip
@@ -22,6 +23,8 @@ _SURE_M, _SAME_SLIP_M = 0.005, 0.025
 _HIDDEN = 0.35
 # Things this far from their middle tell how far they turned.
 _APART_M = 0.08
+# Where something stood, this much of what shows is behind it once it is gone.
+_EMPTY = 0.7
 # Two whose middles are nearer than this share of how far both reach out from theirs are one.
 _OVERLAP = 0.5
 
@@ -111,6 +114,16 @@ def unknown_before(things: Sequence[Solid], now: Sequence[Solid]) -> tuple[Solid
         return float(np.linalg.norm((one.position_m - other.position_m)[:2])) - _OVERLAP * reaches
 
     return tuple(each for each in now if all(apart(each, other) > 0 for other in things))
+
+
+def gone_evidence(target: Solid, others: Sequence[Solid], now: TableSeen) -> Evidence:
+    """What proves that a thing is not there any more: its place is seen and empty, and nothing is near that may be it.
+
+    The thing and the others are given where they must be now.
+    """
+    near = [each for each in unknown_before(others, now.things) if _away(each, target) <= MOST_M]
+    share = 1.0 if now.view is None else empty_share(target, now.view)
+    return (at_least("place_seen_empty", share, _EMPTY), at_most("things_near_its_place", len(near), 0))
 
 
 def _away(one: Solid, other: Solid) -> float:

@@ -155,6 +155,12 @@ def leave(
     reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.7)
     if isinstance(reply, Stopped):
         return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
+    evidence = (
+        at_least("weaker_pad_force", min(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),
+        at_least("jaw_angle", float(reply.readings.joints[robot.jaw]), grip.least_jaw_rad, "rad"),
+    )
+    if not passes(evidence):
+        return Outcome("lost", evidence, about=grip.name)
     left = tuple(each for each in things if each is not grasp_object_bb)
     up = reach.at.copy()
     up[_LIFT] += settings.grasp.lift_m
@@ -162,7 +168,7 @@ def leave(
     taken = Taken(
         grip=grip, placement_surface_to_wrist=grip.X_TB, top_grasp=grip.top, things=left, house=house, swept=swept
     )
-    return Gives("away", taken, about=grip.name)
+    return Gives("away", taken, evidence, about=grip.name)
 
 
 def set_down(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["down"]]:
@@ -211,9 +217,14 @@ def execute_grasp(settings: Tidy) -> Machine:
                 "none_left": End("failed_to_grasp"),
             },
             "go_round": {"there": "look_round", "blocked": "sort_poses"},
-            "look_round": {"seen": "sort_poses", "unseen": "sort_poses"},
+            "look_round": {"seen": "sort_poses", "unseen": "sort_poses", "gone": End("failed_to_grasp")},
             "approach": {"there": "look_again", "blocked": again},
-            "look_again": {"seen": "reach_in", "unseen": "reach_in", "in_the_way": again},
+            "look_again": {
+                "seen": "reach_in",
+                "unseen": "reach_in",
+                "in_the_way": again,
+                "gone": End("failed_to_grasp"),
+            },
             "reach_in": {"around": "close", "blocked": "back_off"},
             "close": {"closed": "lift", "missed": "back_off"},
             "lift": {"lifted": "leave", "lost": "back_off", "blocked": "set_down"},

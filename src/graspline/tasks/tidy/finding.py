@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from graspline.evidence import Evidence, at_least, at_most
+from graspline.evidence import at_least, at_most
 from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.hand_poses import HandPose, hand_poses
@@ -15,12 +15,13 @@ from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
+from graspline.perception.planes import NoPlane
 from graspline.perception.solids import UNKNOWN, Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
-from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
+from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.correcting import unknown_before
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, Stopped, around, travel
@@ -69,9 +70,9 @@ def look(
     """The newest picture of the table, and what stands on it."""
     seen = yield from eye.table(last, house)
     if isinstance(seen, SightFailed):
-        return Outcome("failed", about=seen.why)
-    if seen is None:
-        return Outcome("no_table")
+        return Outcome("failed", seen.told, about=seen.why)
+    if isinstance(seen, NoPlane):
+        return Outcome("no_table", seen.told)
     return Gives("seen", Sighted(things=seen.things, house=seen.house, table_seen=seen))
 
 
@@ -94,9 +95,9 @@ def look_from_aside(
     """Another picture of the table; what was seen before and is hidden now is still there."""
     seen = yield from eye.table(last, house)
     if isinstance(seen, SightFailed):
-        return Outcome("failed", about=seen.why)
-    if seen is None:
-        return Outcome("no_table")
+        return Outcome("failed", seen.told, about=seen.why)
+    if isinstance(seen, NoPlane):
+        return Outcome("no_table", seen.told)
     slip = slip_between(house.table, seen.house.table)
     hidden = unknown_before(seen.things, [slip.solid(each) for each in things])
     return Gives("seen", SeenAside(things=(*seen.things, *hidden), house=seen.house))
@@ -136,21 +137,8 @@ def find_poses(
     if not fitting:
         narrow = min((pose.width_m for pose in poses), default=2 * float(min(grasp_object_bb.half_extents_m[:2])))
         return Outcome("too_wide", (at_most("width", narrow, widest, "m"),), about=grasp_object_bb.name)
-    return Gives("found", Graspable(grasp_poses=fitting), _told(grasp_object_bb, fitting), about=grasp_object_bb.name)
-
-
-def _told(solid: Solid, poses: tuple[HandPose, ...]) -> Evidence:
-    """What is handed on, for those who read evidence: the box, how many poses, and the first of them."""
-    quaternion = quaternion_from_matrix(poses[0].rotation)
-    box = (*solid.position_m, solid.yaw_rad, *solid.half_extents_m)
-    pose = (*poses[0].position_m, *quaternion, poses[0].width_m)
-    names = [f"grasp_object_bb.{name}" for name in ("x", "y", "z", "yaw", "half_x", "half_y", "half_z")]
-    names += [f"grasp_pose.{name}" for name in ("x", "y", "z", "qw", "qx", "qy", "qz", "width")]
-    numbers = zip(names, (*box, *pose), strict=True)
-    return (
-        at_least("grasp_poses", len(poses), 1),
-        *(at_least(name, float(value), float(value)) for name, value in numbers),
-    )
+    evidence = (at_least("grasp_poses", len(fitting), 1),)
+    return Gives("found", Graspable(grasp_poses=fitting), evidence, about=grasp_object_bb.name)
 
 
 def find_grasp(settings: Tidy) -> Machine:

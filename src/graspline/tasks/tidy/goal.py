@@ -56,9 +56,9 @@ def judge(parameters: Tidy, draw: Draw, truth: Snapshot) -> Evidence:
 
 
 def _delivered(parameters: Tidy, draw: Draw, truth: Snapshot, name: str) -> bool:
-    """In a person's hands, or upright on the board it belongs on."""
+    """In a person's hands, or upright in the area it belongs in."""
     thing = truth.objects[name]
-    return _given(truth, name) or stands_on(SHELF.in_variation(draw.variation), thing, name, board_of(parameters, name))
+    return _given(truth, name) or stands_on(SHELF.in_variation(draw.variation), thing, name, level_of(parameters, name))
 
 
 def _given(truth: Snapshot, name: str) -> bool:
@@ -68,12 +68,16 @@ def _given(truth: Snapshot, name: str) -> bool:
 
 
 def board_of(parameters: Tidy, name: str) -> str:
-    return area_of(parameters.placing, name if name in _KNOWN else UNKNOWN)
+    return level_of(parameters, name).name
 
 
-def stands_on(shelf: Fitting, thing: Thing, name: str, board: str) -> bool:
-    """Whether a thing rests upright on a board of the shelf."""
-    level = shelf.level(board)
+def level_of(parameters: Tidy, name: str) -> Level:
+    """The board of the shelf that a thing belongs on, or the part of it."""
+    return area_of(parameters.placing, name if name in _KNOWN else UNKNOWN).level
+
+
+def stands_on(shelf: Fitting, thing: Thing, name: str, level: Level) -> bool:
+    """Whether a thing rests upright on a board of the shelf, its middle within a part of it."""
     half = _KNOWN[name].half_extents_m[2] if name in _KNOWN else float(thing.half_extents_m[2])
     height = float(thing.position_m[2]) - half - float(shelf.in_world(level.position_m)[2])
     upright = name in _BALLS or float(matrix_from_quaternion(thing.quaternion)[2, 2]) > np.cos(_TILT_RAD)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.evidence import at_least
 from graspline.execution.requests import Reply, solved
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import (
@@ -72,14 +73,13 @@ class Reaching:
 def sort_poses(
     last: Reply,
     robot: Robot,
-    house: House,
     settings: Tidy,
     grasp_poses: tuple[HandPose, ...],
     grasp_object_bb: Solid,
     grasp_object_name: str,
 ) -> Producing[Gives[Literal["sorted"], Ordered] | Outcome[Literal["unreachable"]]]:
     """Closest first, those from the top last; after all of them, those with which it would not fit where it belongs."""
-    room = house.shelf.level(area_of(settings.placing, grasp_object_name)).clear_m - settings.placing.above_m - SPARE_M
+    room = area_of(settings.placing, grasp_object_name).level.clear_m - settings.placing.above_m - SPARE_M
     fits = [tool_of(robot, pose)[2] - grasp_object_bb.bottom_m + hand_above_m(pose.rotation) for pose in grasp_poses]
     # As if it faced the thing: it has turned its arm aside to look.
     start = last.command.position.copy()
@@ -90,8 +90,8 @@ def sort_poses(
         poses = [pose for pose, needed in zip(grasp_poses, fits, strict=True) if (needed > room) == high]
         todo += yield from solved(order, robot, poses, start)
     if not any(len(postures) for _, postures in todo):
-        return Outcome("unreachable")
-    return Gives("sorted", Ordered(todo=tuple(todo), refused=()))
+        return Outcome("unreachable", (at_least("poses_in_reach", 0, 1),), about=grasp_object_name)
+    return Gives("sorted", Ordered(todo=tuple(todo), refused=()), about=grasp_object_name)
 
 
 def plan_grasp(
@@ -114,7 +114,7 @@ def plan_grasp(
         return Outcome("none_left", told((*refused, *why)), about=grasp_object_bb.name)
     found = Reaching(todo=left, refused=(*refused, *why), reach=reach, hand_kg=felt_kg(last))
     far = float(np.linalg.norm((reach.at - last.command.position)[:2])) > _FAR_M
-    return Gives("far" if far else "planned", found)
+    return Gives("far" if far else "planned", found, about=grasp_object_bb.name)
 
 
 def first_reach(

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from graspline.evidence import at_most, passes
+from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
@@ -43,6 +43,13 @@ _FACING = (0.0, -0.1)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tared:
     pull: Tugged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pulled:
+    """What was felt of the pull."""
+
+    pulled: Evidence
 
 
 def stretch(
@@ -89,12 +96,12 @@ def tare(
 
 def offer(
     last: Reply, robot: Robot, settings: Tidy, grip: Grip, pull: Tugged
-) -> Stage[Literal["pulled", "not_taken", "lost"]]:
+) -> Producing[Gives[Literal["pulled"], Pulled] | Outcome[Literal["not_taken", "lost"]]]:
     """Wait for a pull."""
     guards = (pull, grip.guard(settings.grasp))
     reply = yield Motion("offer", still(robot, last.command, settings.handover.wait_s), guards=guards)
     if reply.by is pull:
-        return Outcome("pulled", reply.evidence, about=grip.name)
+        return Gives("pulled", Pulled(pulled=reply.evidence), reply.evidence, about=grip.name)
     return Outcome("not_taken" if reply.by == "completed" else "lost", reply.evidence, about=grip.name)
 
 
@@ -107,12 +114,21 @@ def let_go(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Liter
     return Outcome("given" if passes(evidence) else "stuck", evidence, about=grip.name)
 
 
-def draw_back(last: Reply, robot: Robot) -> Stage[Literal["back"]]:
-    """Away from the person's hand."""
+def draw_back(
+    last: Reply, robot: Robot, settings: Tidy, grip: Grip, pulled: Evidence
+) -> Stage[Literal["back", "stuck"]]:
+    """Away from the person's hand; what was pulled out of the fingers is not felt between them any more."""
     way = -_BACK_M * last.readings.tool_rotation[:, 0]
     way[2] = max(way[2], 0.0)
-    yield from straight(last, robot, way, name="draw_back", speed=0.6)
-    return Outcome("back")
+    reply = yield from straight(last, robot, way, name="draw_back", speed=0.6)
+    felt = (last if isinstance(reply, Stopped) else reply).readings
+    gap = float(robot.jaw_law.gap_m(float(felt.joints[robot.jaw])))
+    evidence = (
+        *pulled,
+        at_most("stronger_pad_force", max(felt.pad_forces_n()), settings.grasp.lost_n, "N"),
+        at_least("hand_gap", gap, grip.gap_m, "m"),
+    )
+    return Outcome("back" if passes(evidence) else "stuck", evidence, about=grip.name)
 
 
 def handover(settings: Tidy) -> Machine:
@@ -132,7 +148,7 @@ def handover(settings: Tidy) -> Machine:
             "tare": {"tared": "offer", "lost": End("aborted")},
             "offer": {"pulled": "let_go", "not_taken": End("aborted"), "lost": End("aborted")},
             "let_go": {"given": "draw_back", "stuck": End("aborted")},
-            "draw_back": {"back": End("succeeded")},
+            "draw_back": {"back": End("succeeded"), "stuck": End("aborted")},
         },
         inputs={
             "world": WholeBodyWorld,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence
+from graspline.evidence import Evidence, at_least
 from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.grasping.reaching import Surroundings, Touching, go, straight_path
 from graspline.kinematics import hsr
@@ -123,7 +123,7 @@ def travel(
     goals[:, 2] = start[2] + (goals[:, 2] - start[2] + np.pi) % (2 * np.pi) - np.pi
     path = yield from solved(go, robot, world, around, start, goals, _seed(last), speed, touching)
     if isinstance(path, str):
-        return Stopped(why=path)
+        return Stopped(why=path, evidence=(at_least("ways_found", 0, 1),))
     return (yield from play(robot, Motion("travel", path, guards=(BLOCKED, *guards))))
 
 

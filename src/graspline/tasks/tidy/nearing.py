@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.evidence import Evidence, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import (
@@ -20,7 +21,7 @@ from graspline.motion.waypoints import through
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
-from graspline.tasks.tidy.correcting import shown_since, slip_of, slip_since
+from graspline.tasks.tidy.correcting import gone_evidence, shown_since, slip_of, slip_since
 from graspline.tasks.tidy.grasp_plans import grasp_query, inwards_m
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.moving import (
@@ -34,6 +35,7 @@ from graspline.tasks.tidy.moving import (
 )
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye, TableSeen
+from graspline.tasks.tidy.slips import Slip, slip_between
 
 Array = NDArray[np.float64]
 
@@ -78,12 +80,17 @@ def look_round(
     things: tuple[Solid, ...],
     grasp_object_bb: Solid,
     grasp_poses: tuple[HandPose, ...],
-) -> Producing[Gives[Literal["seen"], SeenRound] | Outcome[Literal["unseen"]]]:
-    """The same things from there, and others that were hidden."""
+) -> Producing[Gives[Literal["seen"], SeenRound] | Outcome[Literal["unseen", "gone"]]]:
+    """The same things from there, and others that were hidden; or that the thing is gone."""
     seen = yield from eye.table(last, house)
-    slip = slip_since(things, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
-    if slip is None or not isinstance(seen, TableSeen):
-        return Outcome("unseen", about=grasp_object_bb.name)
+    if not isinstance(seen, TableSeen):
+        return Outcome("unseen", seen.told, about=grasp_object_bb.name)
+    slip = slip_since(things, grasp_object_bb, seen)
+    gone = _gone(slip, house, things, grasp_object_bb, seen)
+    if passes(gone):
+        return Outcome("gone", gone, about=grasp_object_bb.name)
+    if slip is None:
+        return Outcome("unseen", gone, about=grasp_object_bb.name)
     slips = {each: slip_of(slip, each, seen) for each in things}
     moved = {each: own.solid(each) for each, own in slips.items()}
     found = SeenRound(
@@ -112,17 +119,22 @@ def look_again(
     grasp_object_bb: Solid,
     todo: tuple[tuple[HandPose, Array], ...],
     reach: Reach,
-) -> Producing[Gives[Literal["seen", "in_the_way"], Corrected] | Outcome[Literal["unseen"]]]:
+) -> Producing[Gives[Literal["seen", "in_the_way"], Corrected] | Outcome[Literal["unseen", "gone"]]]:
     """From close by: wheels have slipped on the way, and what was believed then is off by as much.
 
     Things that were half hidden before may be off by more, each its own way: a plan for one of them may lead into
-    another now.
+    another now. Where a thing was that is gone nothing is grasped.
     """
     own = yield from solved(world.own_solids, last.readings.joints)
     seen = yield from eye.table(last, house, own)
-    slip = slip_since(things, grasp_object_bb, seen) if isinstance(seen, TableSeen) else None
-    if slip is None or not isinstance(seen, TableSeen):
-        return Outcome("unseen", about=grasp_object_bb.name)
+    if not isinstance(seen, TableSeen):
+        return Outcome("unseen", seen.told, about=grasp_object_bb.name)
+    slip = slip_since(things, grasp_object_bb, seen)
+    gone = _gone(slip, house, things, grasp_object_bb, seen)
+    if passes(gone):
+        return Outcome("gone", gone, about=grasp_object_bb.name)
+    if slip is None:
+        return Outcome("unseen", gone, about=grasp_object_bb.name)
     slips = {each: slip_of(slip, each, seen) for each in things}
     one, moved = slips[grasp_object_bb], {each: own.solid(each) for each, own in slips.items()}
     more = shown_since(tuple(moved.values()), seen)
@@ -139,6 +151,13 @@ def look_again(
     if (yield from solved(in_the_way, world, query, corrected.reach)):
         return Gives("in_the_way", corrected, slip.told, about=grasp_object_bb.name)
     return Gives("seen", corrected, slip.told, about=grasp_object_bb.name)
+
+
+def _gone(slip: Slip | None, house: House, things: tuple[Solid, ...], target: Solid, seen: TableSeen) -> Evidence:
+    """Whether a thing has been taken away, by a look; if no thing tells how far wheels have slipped, the table does."""
+    by = slip or slip_between(house.table, seen.house.table)
+    own = slip_of(by, target, seen)
+    return gone_evidence(own.solid(target), [by.solid(each) for each in things if each is not target], seen)
 
 
 def reach_in(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[Literal["around", "blocked"]]:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence, at_most, passes
+from graspline.evidence import at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import (
@@ -24,38 +24,34 @@ from graspline.grasping.reaching import (
     plan_reach,
     told,
 )
-from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
-from graspline.perception.kept import moved_m
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
-from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
-from graspline.tasks.tidy.areas import area_of
-from graspline.tasks.tidy.house import House, before
+from graspline.spatial.rotations import rotation_z
+from graspline.tasks.tidy.areas import Area, area_of
+from graspline.tasks.tidy.board_views import views_with
+from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.moving import (
     BLOCKED,
-    SHELF_AWAY_M,
     SPARE_M,
     Grip,
     Stopped,
     around,
-    carrying,
     hand_above_m,
     parts_of,
     play,
-    shifted,
     straight,
     travel,
     tug,
 )
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.placed import check_place, placed_solid
 from graspline.tasks.tidy.sight import BoardSeen, Eye
-from graspline.tasks.tidy.slips import slip_between
 
 Array = NDArray[np.float64]
 
@@ -69,16 +65,15 @@ _GAP_M = 0.003
 _BELOW_M = 0.012
 _TOUCH_N = 2.5
 _RELEASE_M = 0.024
-# The top of what stands upright is this near to where it must be.
-_TOP_M = 0.02
-# So many plans are tried for one look at a board.
-_PLANS = 60
+# So many plans are tried for one look at a board, for so many places that are as deep as each other within this much:
+# where the arm does not come in as far, it does not beside it, either.
+_PLANS, _AS_DEEP, _AS_DEEP_M = 100, 3, 0.02
 _OPEN_RAD_S = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    board: str
+    area: Area
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,16 +95,16 @@ class Aimed:
 
 
 def look_up(
-    settings: Tidy, house: House, grip: Grip, grasp_object_name: str, placement_surface_to_wrist: Array
-) -> Gives[Literal["assigned"], Assigned] | Outcome[Literal["too_high"]]:
-    """The board it belongs on, and whether hand and thing fit in there at all."""
-    board = area_of(settings.placing, grasp_object_name)
+    settings: Tidy, grip: Grip, grasp_object_name: str, placement_surface_to_wrist: Array
+) -> Gives[Literal["assigned"], Assigned] | Outcome[Literal["too_high", "too_wide"]]:
+    """The area it belongs in, and whether hand and thing fit in there at all."""
+    area = area_of(settings.placing, grasp_object_name)
     grip = replace(grip, X_TB=placement_surface_to_wrist)
-    needed, room = height_needed_m(grip, settings), house.shelf.level(board).clear_m
-    evidence = (at_most("height_needed", needed, room, "m"),)
-    if needed > room:
-        return Outcome("too_high", evidence, about=grip.name)
-    return Gives("assigned", Assigned(board=board), evidence, about=grip.name)
+    high = at_most("height_needed", height_needed_m(grip, settings), area.level.clear_m, "m")
+    wide = at_most("width_needed", 2 * _radius_m(grip), area.least_side_m, "m")
+    if not (high.passed and wide.passed):
+        return Outcome("too_wide" if high.passed else "too_high", (high, wide), about=grip.name)
+    return Gives("assigned", Assigned(area=area), (high, wide), about=grip.name)
 
 
 def height_needed_m(grip: Grip, settings: Tidy) -> float:
@@ -126,12 +121,10 @@ def face_shelf(
     settings: Tidy,
     things: tuple[Solid, ...],
     grip: Grip,
-    board: str,
+    area: Area,
 ) -> Stage[Literal["facing", "lost", "blocked"]]:
     """Drive to the shelf, the thing carried low, and look at the board."""
-    middle = house.shelf.in_world(house.shelf.level(board).position_m)
-    base, start = before(house.shelf, SHELF_AWAY_M), last.command.position
-    goals = np.concatenate([hsr.gazing(shifted(start, base), middle)[None], carrying(grip, start, base, middle)])
+    goals = views_with(grip, last.command.position, house.shelf, house.shelf.level(area.board))
     among = around(house, things, grip.held)
     reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.8)
     if isinstance(reply, Stopped):
@@ -140,16 +133,17 @@ def face_shelf(
 
 
 def see_board(
-    last: Reply, robot: Robot, eye: Eye, house: House, settings: Tidy, grip: Grip, board: str
+    last: Reply, robot: Robot, eye: Eye, house: House, settings: Tidy, grip: Grip, area: Area
 ) -> Producing[Gives[Literal["free"], Offered] | Outcome[Literal["full", "unseen"]]]:
-    """Which places on the board are free."""
-    seen = yield from eye.board(last, house, board)
-    if seen is None:
-        return Outcome("unseen")
-    spots = seen.free(_radius_m(grip), settings.placing.margin_m)
+    """Which places in the area are free."""
+    seen = yield from eye.board(last, house, area.board)
+    if not isinstance(seen, BoardSeen):
+        return Outcome("unseen", seen.told, about=area.name)
+    spots = seen.free(area.level, _radius_m(grip), settings.placing.margin_m)
+    evidence = (at_least("free_places", len(spots), 1),)
     if not spots:
-        return Outcome("full", about=board)
-    return Gives("free", Offered(seen=seen, spots=spots, house=seen.house), about=board)
+        return Outcome("full", evidence, about=area.name)
+    return Gives("free", Offered(seen=seen, spots=spots, house=seen.house), evidence, about=area.name)
 
 
 def _radius_m(grip: Grip) -> float:
@@ -187,11 +181,16 @@ def _first(
 ) -> Aimed | tuple[Refused, ...]:
     """The first place with a whole plan, or why there is none; with as much kept clear as there can be."""
     refused = list[Refused]()
+    depths = [house.shelf.in_own_frame(spot)[0] for spot in spots]
     for clearance in STRAIGHT_CLEARANCES_M:
         refused.clear()
+        tried = list[float]()
         for index, spot in enumerate(spots):
             if len(refused) >= _PLANS:
                 break
+            if sum(abs(depths[index] - each) < _AS_DEEP_M for each in tried) >= _AS_DEEP:
+                continue
+            tried.append(depths[index])
             poses = poses_at(robot, house.shelf.yaw_rad, grip, spot + (settings.placing.above_m + _GAP_M) * UP)
             for pose, postures in order(robot, poses, start):
                 query = _query(robot, house, settings, grip, seen, start, spot, pose)
@@ -237,19 +236,6 @@ def _query(
             Step(way_m=-inwards, around=left, jaw_rad=released_rad(robot, grip), leaving=parts),
         ),
         seed=0,
-    )
-
-
-def placed_solid(grip: Grip, pose: HandPose, spot_m: Array) -> Solid:
-    """The thing as it will stand."""
-    return Solid(
-        name=grip.name,
-        shape=grip.held.shape,
-        position_m=spot_m + pose.rotation @ (grip.held.p_TO_m - grip.p_TB_m),
-        quaternion=quaternion_from_matrix(pose.rotation @ grip.held.R_TO),
-        half_extents_m=grip.held.half_extents_m,
-        position_sigma_m=0.0,
-        yaw_sigma_rad=0.0,
     )
 
 
@@ -304,51 +290,6 @@ def withdraw(last: Reply, robot: Robot, inwards_m: Array) -> Stage[Literal["out"
     return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("out")
 
 
-def check_place(
-    last: Reply,
-    robot: Robot,
-    world: WholeBodyWorld,
-    eye: Eye,
-    house: House,
-    settings: Tidy,
-    grip: Grip,
-    board: str,
-    seen: BoardSeen,
-    reach: Reach,
-    spot_m: Array,
-) -> Stage[Literal["placed", "not_placed", "unseen"]]:
-    """Look again: the thing stands upright where it was put, and things beside it where they were."""
-    middle = house.shelf.in_world(house.shelf.level(board).position_m)
-    goal = robot.home.copy()
-    goal[:3], goal[robot.jaw] = before(house.shelf, SHELF_AWAY_M), last.command.position[robot.jaw]
-    placed = placed_solid(grip, reach.pose, spot_m)
-    reply = yield from travel(last, robot, world, around(house, (*seen.things, placed)), hsr.gazing(goal, middle)[None])
-    if isinstance(reply, Stopped):
-        return Outcome("unseen", reply.evidence, about=grip.name)
-    now = yield from eye.board(reply, house, board)
-    if now is None:
-        return Outcome("unseen", about=grip.name)
-    evidence = placed_evidence(settings, spot_m, placed.top_m, seen, now)
-    return Outcome("placed" if passes(evidence) else "not_placed", evidence, about=grip.name)
-
-
-def placed_evidence(settings: Tidy, spot_m: Array, top_m: float, was: BoardSeen, now: BoardSeen) -> Evidence:
-    """Where the thing and its neighbours are, against where they must be."""
-    wanted, left = settings.placing, list(now.things)
-    # Where that is by the shelf as it is seen now: wheels may have slipped since.
-    spot_m = slip_between(was.house.shelf, now.house.shelf).point(spot_m)
-    off, top = np.inf, np.nan
-    if left:
-        found = min(left, key=lambda each: float(np.linalg.norm(each.position_m[:2] - spot_m[:2])))
-        off, top = float(np.linalg.norm(found.position_m[:2] - spot_m[:2])), found.top_m
-    moved = max((moved_m(each, was.sight, now.sight) for each in was.things), default=0.0)
-    return (
-        at_most("off_its_place", off, wanted.off_m, "m"),
-        at_most("top_off_its_height", abs(top - top_m), _TOP_M, "m"),
-        at_most("neighbours_moved", moved, wanted.beside_m, "m"),
-    )
-
-
 def placement(settings: Tidy) -> Machine:
     """The component, with the seed's names at its edges."""
     failed = End("failed_to_place")
@@ -369,7 +310,7 @@ def placement(settings: Tidy) -> Machine:
             "check_place": check_place,
         },
         table={
-            "look_up": {"assigned": "face_shelf", "too_high": failed},
+            "look_up": {"assigned": "face_shelf", "too_high": failed, "too_wide": failed},
             "face_shelf": {
                 "facing": "see_board",
                 "lost": failed,

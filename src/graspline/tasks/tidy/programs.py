@@ -16,6 +16,7 @@ from graspline.machine.table import End, Retry
 from graspline.perception.kept import is_alike, is_new, moved_m
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.robot import Robot
 from graspline.tasks.tidy.correcting import unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
@@ -112,7 +113,7 @@ def check_others(
     own = yield from solved(world.own_solids, last.readings.joints)
     now = yield from eye.table(last, house, (*own, grip.solid(last)))
     if not isinstance(now, TableSeen):
-        return Outcome("unseen")
+        return Outcome("unseen", now.told, about=grip.name)
     evidence = yield from solved(kept_evidence, world, settings, at_first[0], now, grasp_object_bb, swept)
     if not passes(evidence):
         return Outcome("disturbed", evidence, about=grip.name)
@@ -186,9 +187,12 @@ def route(settings: Tidy, grasp_object_name: str) -> Outcome[Literal["shelf", "p
     return Outcome("shelf" if grasp_object_name in settings.rules.shelf else "person", about=grasp_object_name)
 
 
-def give_up(given_up: tuple[Solid, ...], grasp_object_bb: Solid) -> Gives[Literal["noted"], GivenUp]:
+def give_up(
+    given_up: tuple[Solid, ...], grasp_object_bb: Solid, delivered: int, most: int
+) -> Gives[Literal["noted"], GivenUp]:
     """Another thing is gone for first next time."""
-    return Gives("noted", GivenUp(given_up=(*given_up, grasp_object_bb)), about=grasp_object_bb.name)
+    evidence = (at_least("delivered", delivered, most),)
+    return Gives("noted", GivenUp(given_up=(*given_up, grasp_object_bb)), evidence, about=grasp_object_bb.name)
 
 
 def count_things(things: tuple[Solid, ...], delivered: int, most: int) -> Gives[Literal["counted"], Counted]:
@@ -196,8 +200,16 @@ def count_things(things: tuple[Solid, ...], delivered: int, most: int) -> Gives[
     return Gives("counted", Counted(most=max(most, delivered + len(things))))
 
 
-def count_delivered(delivered: int) -> Gives[Literal["counted"], Delivered]:
-    return Gives("counted", Delivered(delivered=delivered + 1))
+def count_delivered(delivered: int, most: int, grasp_object_name: str) -> Gives[Literal["counted"], Delivered]:
+    evidence = (at_least("delivered", delivered + 1, most),)
+    return Gives("counted", Delivered(delivered=delivered + 1), evidence, about=grasp_object_name)
+
+
+def feel_hand(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Outcome[Literal["empty", "holding"]]:
+    """Whether a thing that was not delivered is still in the hand; if it is lost, the others are gone for."""
+    weaker = at_least("weaker_pad_force", min(last.readings.pad_forces_n()), settings.grasp.lost_n, "N")
+    jaw = at_least("jaw_angle", float(last.readings.joints[robot.jaw]), grip.least_jaw_rad, "rad")
+    return Outcome("holding" if weaker.passed and jaw.passed else "empty", (weaker, jaw), about=grip.name)
 
 
 def check_table(
@@ -206,7 +218,7 @@ def check_table(
     """Whether nothing stands on the table any more, and all that ever stood there was delivered."""
     seen = yield from eye.table(last, house)
     if not isinstance(seen, TableSeen):
-        return Outcome("unseen")
+        return Outcome("unseen", seen.told)
     evidence = (at_most("things", len(seen.things), 0), at_least("delivered", delivered, most))
     if seen.things:
         return Outcome("not_clear", evidence)
@@ -214,7 +226,7 @@ def check_table(
 
 
 def clear_table(settings: Tidy) -> Machine:
-    """Take one object after the other and give it away, until the table is empty."""
+    """Give away one object after the other until the table is empty; if one is lost, go on with the rest."""
     next_round = Retry(to="face_table", budget="rounds", otherwise=End("table_not_cleared"))
     return Machine(
         name="clear_table",
@@ -227,6 +239,8 @@ def clear_table(settings: Tidy) -> Machine:
             "route": route,
             "placement": placement(settings),
             "handover": handover(settings),
+            "feel_after_placement": feel_hand,
+            "feel_after_handover": feel_hand,
             "count_delivered": count_delivered,
             "face_table": robot_setup(settings),
             "check_table": check_table,
@@ -237,8 +251,11 @@ def clear_table(settings: Tidy) -> Machine:
             "execute_grasp": {"execute_grasp_success": "route", "failed_to_grasp": "give_up"},
             "give_up": {"noted": next_round},
             "route": {"shelf": "placement", "person": "handover"},
-            "placement": {"end_placement": "count_delivered", "failed_to_place": End("failed_to_place")},
-            "handover": {"succeeded": "count_delivered", "aborted": End("aborted")},
+            "placement": {"end_placement": "count_delivered", "failed_to_place": "feel_after_placement"},
+            "handover": {"succeeded": "count_delivered", "aborted": "feel_after_handover"},
+            # What is still held cannot be put anywhere else, and with it in the hand nothing else can be taken.
+            "feel_after_placement": {"empty": next_round, "holding": End("failed_to_place")},
+            "feel_after_handover": {"empty": next_round, "holding": End("aborted")},
             "count_delivered": {"counted": next_round},
             "face_table": {"setup_succeeded": "find_grasp", "setup_failed": End("setup_failed")},
             "check_table": {

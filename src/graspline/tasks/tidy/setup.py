@@ -4,24 +4,40 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+
+from graspline.evidence import Measurement, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import jaw_move
 from graspline.planning.whole_body import WholeBodyWorld
+from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS, WHOLE_BODY_JOINTS
 from graspline.robots.robot import Robot
+from graspline.spatial.rotations import wrap
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, Stopped, around, looking, travel
 from graspline.tasks.tidy.parameters import Tidy
 
 _OPEN_RAD_S = 0.9
+# Where the robot must be for the table to be seen: by its odometry, and by its joints.
+_OFF_M, _OFF_RAD = 0.02, 0.05
+_HEAD, _ARM = ([JOINTS.index(name) for name in names] for names in (HEAD_JOINTS, WHOLE_BODY_JOINTS[4:]))
+# The hand is open if it is this much of how wide it is at home.
+_OPEN_SHARE = 0.8
 
 
 def open_hand(last: Reply, robot: Robot) -> Stage[Literal["open"]]:
     wide = float(robot.home[robot.jaw])
-    yield Motion("open", jaw_move(robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
-    return Outcome("open")
+    reply = yield Motion("open", jaw_move(robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
+    return Outcome("open", (_gap(robot, reply),))
+
+
+def _gap(robot: Robot, reply: Reply) -> Measurement:
+    """How wide the hand is, against how wide it must be."""
+    gap, wide = (float(robot.jaw_law.gap_m(float(row[robot.jaw]))) for row in (reply.readings.joints, robot.home))
+    return at_least("hand_gap", gap, _OPEN_SHARE * wide, "m")
 
 
 def face_table(last: Reply, robot: Robot, world: WholeBodyWorld, house: House) -> Stage[Literal["facing", "blocked"]]:
@@ -31,7 +47,18 @@ def face_table(last: Reply, robot: Robot, world: WholeBodyWorld, house: House) -
     reply = yield from travel(last, robot, world, around(house, ()), goal[None])
     if isinstance(reply, Stopped):
         return Outcome("blocked", reply.evidence)
-    return Outcome("facing")
+    off = reply.readings.joints - goal
+    # The base was turned the short way, which may end whole turns from the goal.
+    off[2] = wrap(off[2])
+    off = np.abs(off)
+    evidence = (
+        at_most("base_off", float(np.hypot(off[0], off[1])), _OFF_M, "m"),
+        at_most("heading_off", float(off[2]), _OFF_RAD, "rad"),
+        at_most("head_off", float(off[_HEAD].max()), _OFF_RAD, "rad"),
+        at_most("arm_off", float(off[_ARM].max()), _OFF_RAD, "rad"),
+        _gap(robot, reply),
+    )
+    return Outcome("facing" if passes(evidence) else "blocked", evidence)
 
 
 def robot_setup(settings: Tidy) -> Machine:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.evidence import Evidence
 from graspline.execution.requests import Motion, Reply, Request, pictured, solved
 from graspline.kinematics import hsr
 from graspline.motion.joint_moves import hold
@@ -39,8 +40,8 @@ _HEADROOM_M = 0.03
 _MOST_SHIFT_M, _MOST_TURN_RAD = 0.10, 0.12
 # What opposite sides of a surface say of where it is differs by less; else something that stands before one hides it.
 _AGREEING_M = 0.02
-# So many places on a board are told.
-_MOST_PLACES = 24
+# So many places on a board are told, the farthest; then so many in each row, as deep as this at least.
+_MOST_PLACES, _MOST_IN_ROW, _ROW_M = 24, 3, 0.03
 # How often a surface that is not seen is looked for, and how long after the time before.
 _LOOKS, _WAIT_S = 3, 0.6
 # Nothing on a table is higher.
@@ -90,11 +91,47 @@ class BoardSeen:
     # What was seen of it; without one all of it was.
     view: View | None = None
 
-    def free(self, radius_m: float, margin_m: float) -> tuple[Array, ...]:
-        """Places, (3,) each in O, where something of this radius fits and bare board shows, the farthest first."""
-        half = (radius_m, radius_m)
-        found = free_areas(self._surface, self.things, half, margin_m=margin_m, view=self.view, most=_MOST_PLACES)
+    def free(self, part: Level, radius_m: float, margin_m: float) -> tuple[Array, ...]:
+        """Places, (3,) each in O, on a part of the board where something of this radius fits and bare board shows.
+
+        The farthest come first; after so many of them, a few of every row nearer to the front.
+        """
+        board = self.house.shelf.level(self.name)
+        found = list(self._free(part if part != board else None, radius_m, margin_m, _MOST_PLACES))
+        while found and (nearer := self._before(part, found[-1], radius_m)) is not None:
+            row = self._free(nearer, radius_m, margin_m, _MOST_IN_ROW)
+            if not row:
+                break
+            found += row
+        return tuple(found)
+
+    def _free(self, part: Level | None, radius_m: float, margin_m: float, most: int) -> tuple[Array, ...]:
+        inside = None
+        if part is not None:
+            board = self.house.shelf.level(self.name)
+            x, y = (one - other for one, other in zip(part.position_m[:2], board.position_m[:2], strict=True))
+            inside = ((x, y), part.half_extents_m)
+        found = free_areas(
+            self._surface,
+            self.things,
+            (radius_m, radius_m),
+            margin_m=margin_m,
+            view=self.view,
+            most=most,
+            inside=inside,
+        )
         return tuple(each.position_m for each in found)
+
+    def _before(self, part: Level, place_m: Array, radius_m: float) -> Level | None:
+        """What of a part of the board is so much nearer to the front than a place that a row of its own fits."""
+        x, y, z = part.position_m
+        front = x - part.half_extents_m[0]
+        deep = self.house.shelf.in_own_frame(place_m)[0] + radius_m - max(radius_m, _ROW_M)
+        if deep - front < 2 * radius_m:
+            return None
+        return replace(
+            part, position_m=((front + deep) / 2, y, z), half_extents_m=((deep - front) / 2, part.half_extents_m[1])
+        )
 
     @property
     def sight(self) -> Sight:
@@ -123,6 +160,10 @@ class SightFailed:
 
     why: str
 
+    @property
+    def told(self) -> Evidence:
+        return NoPlane(agreed=0).told
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Eye:
@@ -130,7 +171,7 @@ class Eye:
 
     def table(
         self, last: Reply, house: House, own: Sequence[Solid] = ()
-    ) -> Generator[Request, Reply, TableSeen | SightFailed | None]:
+    ) -> Generator[Request, Reply, TableSeen | SightFailed | NoPlane]:
         """What stands on the table, besides what the robot sees of its `own`."""
         found = yield from self._look(last, house.table, house.table.levels[0], HIGHEST_M, own)
         if not isinstance(found, Tabletop):
@@ -141,12 +182,14 @@ class Eye:
         shelf = slip_between(house.table, table).fitting(house.shelf)
         return TableSeen(things=things, house=replace(house, table=table, shelf=shelf), view=found.view)
 
-    def board(self, last: Reply, house: House, board: str) -> Generator[Request, Reply, BoardSeen | None]:
+    def board(
+        self, last: Reply, house: House, board: str
+    ) -> Generator[Request, Reply, BoardSeen | SightFailed | NoPlane]:
         """What stands on a board of the shelf."""
         level = house.shelf.level(board)
         found = yield from self._look(last, house.shelf, level, level.clear_m - _HEADROOM_M)
         if not isinstance(found, Tabletop):
-            return None
+            return found
         shelf = _as_seen(house.shelf, board, found.surface)
         return BoardSeen(
             name=board,
@@ -157,7 +200,8 @@ class Eye:
 
     def _look(
         self, last: Reply, fitting: Fitting, level: Level, highest_m: float, own: Sequence[Solid] = ()
-    ) -> Generator[Request, Reply, Tabletop | SightFailed | None]:
+    ) -> Generator[Request, Reply, Tabletop | SightFailed | NoPlane]:
+        found: Tabletop | SightFailed | NoPlane = NoPlane(agreed=0)
         for number in range(_LOOKS):
             if number:
                 # Eyes may be better in a moment; the same picture again would not.
@@ -166,8 +210,8 @@ class Eye:
             camera, rotation = hsr.head_camera(last.readings.joints)
             found = yield from solved(see, picture, camera, rotation, bounds(fitting, level), highest_m, own)
             if not isinstance(found, NoPlane):
-                return found
-        return None
+                break
+        return found
 
 
 def see(

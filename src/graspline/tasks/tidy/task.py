@@ -26,10 +26,10 @@ from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
 from graspline.spatial.rotations import matrix_from_quaternion, matrix_from_vector, quaternion_from_matrix
 from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task, Thing
-from graspline.tasks.tidy.alone import given_alone, problems_alone, start_holding
+from graspline.tasks.tidy.alone import given_alone, handed_on, problems_alone, start_holding
 from graspline.tasks.tidy.annotation import Annotator
 from graspline.tasks.tidy.areas import areas_of
-from graspline.tasks.tidy.goal import board_of, is_held, judge, stands_on
+from graspline.tasks.tidy.goal import board_of, is_held, judge, level_of, stands_on
 from graspline.tasks.tidy.grasp_plans import first_reach
 from graspline.tasks.tidy.handing import DEFAULT_THRESH_N, LEAST_THRESH_N
 from graspline.tasks.tidy.house import House
@@ -127,7 +127,7 @@ def check_claim(parameters: Tidy, claim: str, about: str, truth: Snapshot) -> Ev
             return (at_least("given", sum(not is_held(truth, name) for name in taken), 1),)
         case _:
             # Where the shelf is configured to be; it may really stand millimetres off.
-            there = [name for name in names if stands_on(SHELF, truth.objects[name], name, board_of(parameters, name))]
+            there = [name for name in names if stands_on(SHELF, truth.objects[name], name, level_of(parameters, name))]
             return (at_least("placed", sum(_carried(truth.objects[name]) for name in there), 1),)
 
 
@@ -137,7 +137,7 @@ def _carried(thing: Thing) -> bool:
 
 
 def problems(parameters: Tidy) -> list[str]:
-    """Names nobody knows, areas that are no boards, and pulls that nobody makes."""
+    """Names nobody knows, areas that are not on the shelf, and pulls that nobody makes."""
     known = [item.name for item in KNOWN]
     wrong = [
         f"{key}: unknown object {name!r}; {nearest(name, known)}"
@@ -153,7 +153,7 @@ def problems(parameters: Tidy) -> list[str]:
     try:
         areas_of(parameters.placing.areas_file, parameters.placing.area)
     except InputError as error:
-        wrong.append(str(error))
+        wrong += error.problems
     thresh = parameters.handover.force_thresh
     if 0 <= thresh < LEAST_THRESH_N:
         wrong.append(
@@ -248,4 +248,5 @@ TIDY = Task(
     annotator=Annotator,
     brief=("table.count=[2,2]", "table.shelved=[1,1]"),
     bay_of=board_of,
+    outputs=handed_on,
 )
