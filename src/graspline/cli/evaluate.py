@@ -47,7 +47,7 @@ def evaluate(
     ] = 60.0,
     policy_timeout: Annotated[
         float,
-        typer.Option(min=0.1, max=86_400, metavar="S", help="Seconds the policy may take to start, or for one answer."),
+        typer.Option(min=0.1, max=86_400, metavar="S", help="Seconds the policy may take for one answer."),
     ] = TIMEOUT_S,
     config: Config = None,
     settings: Settings = None,

@@ -26,6 +26,7 @@ from graspline.episodes.units import joint_names
 from graspline.errors import InputError
 from graspline.execution.requests import Preempted
 
+# How long an answer may take, and importing a policy at least.
 TIMEOUT_S = 60.0
 # Observations in one message; pictures of so many are held in shared memory.
 SLOTS = 64
@@ -43,7 +44,7 @@ class PolicyProcess:
     """One process with a policy in it."""
 
     def __init__(self, named: str, timeout_s: float = TIMEOUT_S) -> None:
-        """Imports the policy there; an InputError says what was not found. It may take `timeout_s` for that, too."""
+        """Imports the policy there; an InputError says what was not found. Answers may take `timeout_s` each."""
         parse_policy(named)
         self.named, self.timeout_s = named, timeout_s
         # Why it is gone, if it is.
@@ -62,7 +63,7 @@ class PolicyProcess:
         )
         try:
             self.send({"policy": named, "version": policy_server.VERSION})
-            answer = self.receive(lambda: False)
+            answer = self.receive(lambda: False, max(TIMEOUT_S, timeout_s))
         except PolicyGone as gone:
             raise unusable(named, f"cannot be imported: {gone}", ()) from None
         except BaseException:
@@ -100,7 +101,7 @@ class PolicyProcess:
         except OSError:
             self._give_up(self._how_it_ended())
 
-    def receive(self, stop: Callable[[], bool]) -> dict[str, Any]:
+    def receive(self, stop: Callable[[], bool], timeout_s: float) -> dict[str, Any]:
         """The next message. Raises PolicyGone where none comes, and Preempted when `stop` turns true."""
         assert self._process.stdout is not None
         silent_s = 0.0
@@ -120,8 +121,8 @@ class PolicyProcess:
                 self._give_up(self._how_it_ended())
             # Counted, not read from a clock: while this process does not run, nobody waits.
             silent_s += _SLICE_S
-            if silent_s >= self.timeout_s:
-                self._give_up(f"no answer within {self.timeout_s:g} s")
+            if silent_s >= timeout_s:
+                self._give_up(f"no answer within {timeout_s:g} s")
         line, _, self._received = self._received.partition(b"\n")
         try:
             message = json.loads(line)
@@ -247,7 +248,7 @@ class ServedPolicies:
         ended, self._ended = self._ended, []
         process = self._process
         process.send({"ask": [each.episode for each in asked], "ended": ended})
-        while "errors" not in (answer := process.receive(self._stop)):
+        while "errors" not in (answer := process.receive(self._stop, process.timeout_s)):
             process.has_answered = True
         actions = self._memory.actions[: len(asked)].copy()
         return {
