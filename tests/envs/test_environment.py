@@ -118,7 +118,7 @@ def test_the_reference_reaches_a_target_at_the_end_of_the_frame() -> None:
     target = SO101.home + 0.1
     observation, *_ = env.step(units_of(SO101, "degrees").outward(target).astype(np.float32))
     assert env._episode is not None
-    np.testing.assert_allclose(env._episode.executor._reel.command(0, 6).position, target, atol=1e-6)
+    np.testing.assert_allclose(env._episode.frames.command_rad, target, atol=1e-6)
     # The joints trail by little.
     reached = units_of(SO101, "degrees").inward(observation["agent_pos"].astype(float))
     np.testing.assert_allclose(reached, target, atol=0.03)
@@ -142,7 +142,7 @@ def test_targets_out_of_range_are_taken_as_the_end_of_the_range() -> None:
     target[5] = 99.0
     env.step(units_of(SO101, "degrees").outward(target).astype(np.float32))
     assert env._episode is not None
-    assert env._episode.executor._reel.command(0, 60).position[5] == LIMITS.upper[5]
+    assert env._episode.frames.command_rad[5] == LIMITS.upper[5]
 
 
 @pytest.mark.parametrize("fps", [60, 30, 20])
@@ -193,7 +193,7 @@ def test_a_world_that_diverges_ends_the_episode_as_it_was_seen_last() -> None:
     env.reset(seed=1)
     before, *_ = env.step(env.action_space.sample())
     assert env._episode is not None
-    env._episode.executor.apply(0, CorruptControl(joint="elbow_flex"))
+    env._episode.frames.apply(CorruptControl(joint="elbow_flex"))
     after, reward, terminated, truncated, info = env.step(env.action_space.sample())
     np.testing.assert_array_equal(after["agent_pos"], before["agent_pos"])
     assert (reward, terminated, truncated) == (0.0, True, False)

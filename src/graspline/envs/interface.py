@@ -5,6 +5,7 @@ The same as in a dataset: `agent_pos` is its `observation.state`, `pixels` are i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -79,4 +80,9 @@ def _views(given: object, cameras: tuple[str, ...], where: str) -> tuple[View, .
 
 def joints_rad(engine: Engine, lane: int) -> Array:
     """Where the robot's joints are, (nu,)."""
-    return engine.qpos[lane, [engine.scene.joint_address(name) for name in engine.scene.robot.joints]]
+    return engine.qpos[lane].take(_addresses(engine.scene))
+
+
+@functools.cache
+def _addresses(scene: Scene) -> NDArray[np.intp]:
+    return np.array([scene.joint_address(name) for name in scene.robot.joints], np.intp)

@@ -71,7 +71,6 @@ def find_policy(module_name: str, name: str) -> Any:
 
 def action_of(action: object, joints: tuple[str, ...]) -> Any:
     """An action as an array of float64, (joints,); what is none is refused in words."""
-    expected = f"expected {len(joints)} finite numbers, a target for each of {', '.join(joints)}"
     try:
         given = np.asarray(action)
         # Numbers could be made of what is complex, text or a date, but it is none.
@@ -80,14 +79,19 @@ def action_of(action: object, joints: tuple[str, ...]) -> Any:
         raise
     except BaseException as error:
         # Arrays of other libraries refuse with errors of their own.
-        raise NoAction(f"the action, of type {type(action).__name__}, is no array: {error}; {expected}") from None
+        kind = type(action).__name__
+        raise NoAction(f"the action, of type {kind}, is no array: {error}; {_expected(joints)}") from None
     if values.dtype != np.float64:
-        raise NoAction(f"the action is an array of {values.dtype}; {expected}")
+        raise NoAction(f"the action is an array of {values.dtype}; {_expected(joints)}")
     if values.shape != (len(joints),):
-        raise NoAction(f"the action has the shape {values.shape}; {expected}")
+        raise NoAction(f"the action has the shape {values.shape}; {_expected(joints)}")
     if not np.isfinite(values).all():
-        raise NoAction(f"the action is {values.tolist()}; {expected}")
+        raise NoAction(f"the action is {values.tolist()}; {_expected(joints)}")
     return values
+
+
+def _expected(joints: tuple[str, ...]) -> str:
+    return f"expected {len(joints)} finite numbers, a target for each of {', '.join(joints)}"
 
 
 def _check_takes(called: Any, count: int, expected: str) -> None:
