@@ -13,7 +13,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
-import graspline.envs
+import graspline.registration
 from graspline.engine.events import CorruptControl
 from graspline.envs.environment import TaskEnv
 from graspline.episodes.units import units_of
@@ -29,7 +29,7 @@ LIMITS = SO101.limits
 
 
 def test_every_environment_is_registered() -> None:
-    for name, task in graspline.envs.ENVIRONMENTS.items():
+    for name, task in graspline.registration.ENVIRONMENTS.items():
         env = gymnasium.make(name, cameras="none")
         assert env.get_wrapper_attr("task") == task
         env.close()
@@ -38,11 +38,32 @@ def test_every_environment_is_registered() -> None:
 def test_an_environment_is_made_by_name_alone_in_a_fresh_process() -> None:
     program = (
         "import gymnasium\n"
-        "env = gymnasium.make('graspline.envs:graspline/LiftCube-v0', cameras='none')\n"
+        "env = gymnasium.make('graspline:graspline/LiftCube-v0', cameras='none')\n"
         "print(env.reset(seed=1)[0]['agent_pos'].shape)\n"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert result.stdout == "(6,)\n", result.stderr
+    assert printed(program) == "(6,)\n"
+
+
+@pytest.mark.parametrize("first, second", [("graspline", "gymnasium"), ("gymnasium", "graspline")])
+def test_environments_are_registered_once_both_packages_are_imported(first: str, second: str) -> None:
+    program = (
+        f"import {first}\nimport {second}\n"
+        "import sys\n"
+        "print(gymnasium.spec('graspline/LiftCube-v0').kwargs, gymnasium.__spec__.name, 'mujoco' in sys.modules)\n"
+        "print(gymnasium.make('graspline/LiftCube-v0', cameras='none').unwrapped.task)\n"
+    )
+    assert printed(program) == "{'task': 'lift-cube'} gymnasium False\nlift-cube\n"
+
+
+def test_importing_the_package_imports_neither_gymnasium_nor_numpy() -> None:
+    program = "import sys, graspline\nprint([each for each in ('gymnasium', 'numpy', 'mujoco') if each in sys.modules])"
+    assert printed(program) == "[]\n"
+
+
+def printed(program: str) -> str:
+    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def test_the_checker_of_gymnasium_has_nothing_to_say() -> None:

@@ -1,7 +1,7 @@
 """One lane played frame by frame, towards targets from outside.
 
-It does what an executor does for a driver that follows targets, to the same bits. Drivers, guards, looks and logs, which
-an executor has besides, an environment of one lane does not use, and they would cost it half as much as its physics.
+It does what an executor does for a driver that follows targets, to the same bits. Drivers, guards, looks and logs are
+of no use to an environment of one lane, and would cost it half as much as its physics.
 """
 
 from __future__ import annotations
