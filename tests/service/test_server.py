@@ -55,7 +55,7 @@ def test_a_closed_server_is_gone_with_its_threads_and_its_port(session: StandIn)
         time.sleep(0.01)
     began = time.monotonic()
     served.close()
-    assert time.monotonic() - began < 6.0
+    assert time.monotonic() - began < 4.0
     waiting.join(5)
     watcher.close()
     for ticket in session.open:
