@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from graspline.registration import register_environments
 from graspline.version import VERSION as __version__
 
 if TYPE_CHECKING:
@@ -31,3 +32,6 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'graspline' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+register_environments()

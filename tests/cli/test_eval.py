@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +16,14 @@ from hypothesis import HealthCheck, example, given, settings
 import graspline.cli.evaluate
 from graspline.episodes.run import Episode
 
-from .doors import Answer, call, refused, spawn, watch
+from .doors import Answer, call, refused, running, spawn, watch
 from .test_any_text import check, words
 from .test_main import examples
 
 PROGRAM = """
+import os
 import sys
+import time
 
 import numpy as np
 
@@ -32,6 +35,17 @@ def fail(observation):
 
 def leave(observation):
     sys.exit(0)
+
+def vanish(observation):
+    os._exit(0)
+
+def talk(observation):
+    print("a word")
+    return observation["agent_pos"]
+
+def sleep(observation):
+    print("asleep")
+    time.sleep(600)
 
 def look(observation):
     assert observation["pixels"]["wrist"].shape == (24, 32, 3)
@@ -103,6 +117,37 @@ def test_a_policy_that_leaves_is_an_error_of_the_policy_too() -> None:
     assert answer.code == 2
     assert {line["verdict"] for line in answer.lines} == {"policy_error"}
     assert answer.err.count("SystemExit: 0") == 1
+
+
+def test_a_policy_that_ends_its_process_does_not_end_the_command() -> None:
+    answer = evaluate("vanish", *BLIND, "--episodes", "2", "--json", "--require-success", "0.9")
+    assert answer.code == 2
+    assert {line["verdict"] for line in answer.lines} == {"policy_error"}
+    assert answer.err.count("its process left with 0") == 1
+
+
+def test_what_a_policy_prints_is_kept_apart_from_the_results(tmp_path: Path) -> None:
+    words = "eval lift-cube --policy my_policy:talk --cameras none --max-seconds 0.1 --episodes 1 --json"
+    answer = spawn(*words.split(), cwd=tmp_path)
+    assert len(answer.lines) == 1
+    assert answer.err.count("a word") == 3
+
+
+def test_the_time_of_an_answer_is_limited() -> None:
+    answer = evaluate("sleep", *BLIND, "--episodes", "2", "--policy-timeout", "0.3", "--json")
+    assert answer.code == 2
+    assert all("no answer within 0.3 s" in line["error"] for line in answer.lines)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_one_signal_ends_the_command_though_the_policy_sleeps(tmp_path: Path, stop: signal.Signals) -> None:
+    words = "eval lift-cube --policy my_policy:sleep --cameras none --episodes 2 --json"
+    with running(tmp_path, *words.split()) as command:
+        command.wait_until(lambda so_far: "asleep" in so_far.err)
+        command.interrupt(stop)
+        answer = command.finish()
+    assert answer.code == 130
+    assert {line["verdict"] for line in answer.lines} == {"interrupted"}
 
 
 def test_a_class_is_made_anew_for_every_episode() -> None:

@@ -114,8 +114,8 @@ def test_attributes_say_what_is_known_of_an_episode(filmed: Path, tmp_path: Path
 
 def test_env_args_make_the_environment(filmed_once: Path, tmp_path: Path) -> None:
     pytest.importorskip("gymnasium")
-    from graspline.envs import ENVIRONMENTS
     from graspline.envs.environment import TaskEnv
+    from graspline.registration import ENVIRONMENTS
 
     export_hdf5(filmed_once, tmp_path / "out.hdf5")
     with h5py.File(tmp_path / "out.hdf5") as file:

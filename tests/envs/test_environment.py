@@ -13,7 +13,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
-import graspline.envs
+import graspline.registration
 from graspline.engine.events import CorruptControl
 from graspline.envs.environment import TaskEnv
 from graspline.episodes.units import units_of
@@ -29,7 +29,7 @@ LIMITS = SO101.limits
 
 
 def test_every_environment_is_registered() -> None:
-    for name, task in graspline.envs.ENVIRONMENTS.items():
+    for name, task in graspline.registration.ENVIRONMENTS.items():
         env = gymnasium.make(name, cameras="none")
         assert env.get_wrapper_attr("task") == task
         env.close()
@@ -46,11 +46,32 @@ def test_an_environment_says_what_is_to_be_done_in_its_scene() -> None:
 def test_an_environment_is_made_by_name_alone_in_a_fresh_process() -> None:
     program = (
         "import gymnasium\n"
-        "env = gymnasium.make('graspline.envs:graspline/LiftCube-v0', cameras='none')\n"
+        "env = gymnasium.make('graspline:graspline/LiftCube-v0', cameras='none')\n"
         "print(env.reset(seed=1)[0]['agent_pos'].shape)\n"
     )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert result.stdout == "(6,)\n", result.stderr
+    assert printed(program) == "(6,)\n"
+
+
+@pytest.mark.parametrize("first, second", [("graspline", "gymnasium"), ("gymnasium", "graspline")])
+def test_environments_are_registered_once_both_packages_are_imported(first: str, second: str) -> None:
+    program = (
+        f"import {first}\nimport {second}\n"
+        "import sys\n"
+        "print(gymnasium.spec('graspline/LiftCube-v0').kwargs, gymnasium.__spec__.name, 'mujoco' in sys.modules)\n"
+        "print(gymnasium.make('graspline/LiftCube-v0', cameras='none').unwrapped.task)\n"
+    )
+    assert printed(program) == "{'task': 'lift-cube'} gymnasium False\nlift-cube\n"
+
+
+def test_importing_the_package_imports_neither_gymnasium_nor_numpy() -> None:
+    program = "import sys, graspline\nprint([each for each in ('gymnasium', 'numpy', 'mujoco') if each in sys.modules])"
+    assert printed(program) == "[]\n"
+
+
+def printed(program: str) -> str:
+    result = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def test_the_checker_of_gymnasium_has_nothing_to_say() -> None:
@@ -126,7 +147,7 @@ def test_the_reference_reaches_a_target_at_the_end_of_the_frame() -> None:
     target = SO101.home + 0.1
     observation, *_ = env.step(units_of(SO101, "degrees").outward(target).astype(np.float32))
     assert env._episode is not None
-    np.testing.assert_allclose(env._episode.executor._reel.command(0, 6).position, target, atol=1e-6)
+    np.testing.assert_allclose(env._episode.frames.command_rad, target, atol=1e-6)
     # The joints trail by little.
     reached = units_of(SO101, "degrees").inward(observation["agent_pos"].astype(float))
     np.testing.assert_allclose(reached, target, atol=0.03)
@@ -150,7 +171,7 @@ def test_targets_out_of_range_are_taken_as_the_end_of_the_range() -> None:
     target[5] = 99.0
     env.step(units_of(SO101, "degrees").outward(target).astype(np.float32))
     assert env._episode is not None
-    assert env._episode.executor._reel.command(0, 60).position[5] == LIMITS.upper[5]
+    assert env._episode.frames.command_rad[5] == LIMITS.upper[5]
 
 
 @pytest.mark.parametrize("fps", [60, 30, 20])
@@ -201,7 +222,7 @@ def test_a_world_that_diverges_ends_the_episode_as_it_was_seen_last() -> None:
     env.reset(seed=1)
     before, *_ = env.step(env.action_space.sample())
     assert env._episode is not None
-    env._episode.executor.apply(0, CorruptControl(joint="elbow_flex"))
+    env._episode.frames.apply(CorruptControl(joint="elbow_flex"))
     after, reward, terminated, truncated, info = env.step(env.action_space.sample())
     np.testing.assert_array_equal(after["agent_pos"], before["agent_pos"])
     assert (reward, terminated, truncated) == (0.0, True, False)

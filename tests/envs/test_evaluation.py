@@ -12,7 +12,7 @@ import pytest
 from graspline.envs.environment import TaskEnv
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Observation
-from graspline.envs.policies import Policy
+from graspline.envs.policies import LocalPolicies, Policy
 from graspline.envs.reproduction import recited
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
@@ -35,7 +35,8 @@ def evaluate(
     **options: Any,
 ) -> dict[int, Episode]:
     """Episodes by seed."""
-    pilot = PolicyPilot(interface=interface(fps, cameras), make_policy=make_policy, max_seconds=max_seconds)
+    seen = interface(fps, cameras)
+    pilot = PolicyPilot(interface=seen, policies=LocalPolicies(seen, make_policy), max_seconds=max_seconds)
     played = run_scenarios(scenarios or [scenario()], pilot=pilot, **options)
     return {episode.scenario.seed: episode for episode in played}
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
-from graspline.envs.referee import STEADY_S, Referee
+from graspline.envs.referee import STEADY_S, Referee, SparseReferee
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import at_least
 from graspline.scenes.variation import Variation
@@ -34,6 +36,30 @@ def at(time_s: float, gap_m: float) -> Snapshot:
 def rulings(gaps: dict[float, float]) -> list[bool]:
     referee = Referee(Scenario(task=OPEN, parameters=LiftCube(), seed=0), DRAW)
     return [referee.succeeded(at(time_s, gap_m)) for time_s, gap_m in gaps.items()]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([1, 1, 1, 7, 40]), st.booleans()), max_size=60), st.sampled_from([10, 30, 60])
+)
+def test_a_referee_that_judges_few_frames_rules_as_one_that_judges_all(runs: list[tuple[int, bool]], fps: int) -> None:
+    met = [each for length, each in runs for _ in range(length)]
+    judged: list[float] = []
+
+    def look(frame: float, time_s: float) -> bool:
+        judged.append(time_s)
+        return frame >= 0.01
+
+    sparse = SparseReferee(look)
+    gaps = {index / fps: 0.02 if each else 0.0 for index, each in enumerate(met)}
+    assert [sparse.succeeded(gap_m, time_s) for time_s, gap_m in gaps.items()] == rulings(gaps)
+    assert len(judged) == len(set(judged))
+
+
+def test_frames_in_which_nothing_is_achieved_are_hardly_judged() -> None:
+    judged: list[float] = []
+    sparse = SparseReferee(lambda frame, time_s: bool(judged.append(time_s)))
+    assert not any(sparse.succeeded(index, index / 30) for index in range(300))
+    assert len(judged) <= 300 / (30 * STEADY_S)
 
 
 def test_a_goal_that_is_met_for_long_enough_is_a_success() -> None:

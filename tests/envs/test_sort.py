@@ -36,8 +36,8 @@ def fed(**arguments: Any) -> TaskEnv:
 def accounts(env: TaskEnv) -> tuple[Account, ...]:
     episode = env._episode
     assert episode is not None
-    time_s = episode.executor.time_s(0)
-    return snapshot_of(env._engine, 0, episode.draw, time_s, episode.actor).accounts
+    time_s = episode.frames.time_s
+    return snapshot_of(env._engine, 0, episode.draw, time_s, episode.frames.actor).accounts
 
 
 def stand_still(env: TaskEnv, seconds: float) -> None:

@@ -10,6 +10,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Place
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import interface_of
+from graspline.envs.policies import LocalPolicies
 from graspline.episodes.accounts import actor_after
 from graspline.episodes.log import replay_logs
 from graspline.episodes.run import Episode, run_scenarios
@@ -31,7 +32,8 @@ def episode() -> Episode:
     """Nobody moves while blocks ride by, and somebody takes one of them away."""
     interface = interface_of(SORT.scene(QUICK), fps=10, cameras="none", units="degrees")
     home = interface.units.outward(HOME)
-    pilot = PolicyPilot(interface=interface, make_policy=lambda _: lambda observation: home, max_seconds=5.0)
+    policies = LocalPolicies(interface, lambda _: lambda observation: home)
+    pilot = PolicyPilot(interface=interface, policies=policies, max_seconds=5.0)
     scenario = Scenario(task=SORT, parameters=QUICK, seed=3, faults=("remove@follow+1.5",))
     (episode,) = run_scenarios([scenario], pilot=pilot)
     return episode

@@ -7,6 +7,7 @@ import pytest
 
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import interface_of
+from graspline.envs.policies import LocalPolicies
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.live.commands import Home, MoveTool, ReplayEpisode
@@ -52,7 +53,8 @@ def test_a_person_moves_the_tool_of_the_ur5e_and_sends_it_home() -> None:
 def test_a_log_is_replayed_to_the_same_bits_for_nobody_feeds_the_belt_again() -> None:
     interface = interface_of(SORT.scene(QUICK), fps=10, cameras="none", units="degrees")
     home = interface.units.outward(HOME)
-    pilot = PolicyPilot(interface=interface, make_policy=lambda _: lambda observation: home, max_seconds=2.0)
+    policies = LocalPolicies(interface, lambda _: lambda observation: home)
+    pilot = PolicyPilot(interface=interface, policies=policies, max_seconds=2.0)
     (episode,) = run_scenarios([Scenario(task=SORT, parameters=QUICK, seed=5)], pilot=pilot)
     assert len(episode.log.events) >= 4
     # In the scene of another seed.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -12,9 +14,9 @@ from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.envs.evaluation import FOLLOW, PolicyPilot
 from graspline.envs.interface import interface_of
-from graspline.envs.policies import load_policy
+from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies
 from graspline.episodes.faults import FAULTS, parse_faults
-from graspline.episodes.run import run_scenarios
+from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.views import DEFAULT_VIEWS
 
@@ -27,7 +29,8 @@ def evaluate(
     episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 10,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
     lanes: Annotated[
-        int, typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; the policy is asked for one at a time.")
+        int,
+        typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; the policy answers for each of them in turn."),
     ] = 16,
     fps: Annotated[int, typer.Option(metavar="HZ", help="Actions a second; must divide the control rate, 60.")] = 30,
     cameras: Annotated[
@@ -42,6 +45,10 @@ def evaluate(
     max_seconds: Annotated[
         float, typer.Option(min=0.1, max=3600, metavar="S", help="Simulated time after which an episode is over.")
     ] = 60.0,
+    policy_timeout: Annotated[
+        float,
+        typer.Option(min=0.1, max=86_400, metavar="S", help="Seconds the policy may take for one answer."),
+    ] = TIMEOUT_S,
     config: Config = None,
     settings: Settings = None,
     randomize: Randomize = None,
@@ -66,7 +73,7 @@ def evaluate(
 
     A policy is any function from an observation, {"pixels": {camera: uint8 (H, W, 3)}, "agent_pos": float32 (6,)}, to
     six joint targets in the same units, as datasets hold them. A class is made anew for every episode. Episodes end as
-    success, out_of_time or policy_error; with the last one the exit code is 2.
+    success, out_of_time or policy_error; with the last one the exit code is 2. A policy runs in a process of its own.
 
     \b
     Examples:
@@ -75,41 +82,42 @@ def evaluate(
       graspline eval lift-cube --policy my_policy:Policy --cameras none --fault drop@follow+3 --json
     """
     faults = tuple(fault or ())
-    found, parameters = task_and_parameters(
-        task,
-        config,
-        settings,
-        lambda _: load_policy(policy),
-        lambda named: interface_of(
-            named.scene(named.parameters()), fps=fps, cameras=cameras, units=units, named=lambda name: f"--{name}"
-        ),
-        lambda _: parse_faults(faults, (FOLLOW,)),
-        lambda _: video is None or check_name("--video", video, ".mp4"),
-        randomize=randomize,
-    )
-    parameters = struck(found, parameters, faults)
-    if video is not None:
-        make_folder("--video", video.parent)
-    scene, make_policy = found.scene(parameters), load_policy(policy)
-    pilot = PolicyPilot(
-        interface=interface_of(scene, fps=fps, cameras=cameras, units=units),
-        make_policy=lambda scenario: make_policy(),
-        max_seconds=max_seconds,
-        smooth=smooth,
-    )
-    scenarios = [
-        Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults) for index in range(episodes)
-    ]
-    report = Report(
-        episodes=episodes,
-        scene=scene,
-        as_json=as_json,
-        video=video,
-        require_success=require_success,
-        by_machine=False,
-    )
-    code = play(
-        report,
-        lambda stop: run_scenarios(scenarios, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot),
-    )
+    with ExitStack() as stack:
+        processes: list[PolicyProcess] = []
+        found, parameters = task_and_parameters(
+            task,
+            config,
+            settings,
+            lambda _: processes.append(stack.enter_context(PolicyProcess(policy, policy_timeout))),
+            lambda named: interface_of(
+                named.scene(named.parameters()), fps=fps, cameras=cameras, units=units, named=lambda name: f"--{name}"
+            ),
+            lambda _: parse_faults(faults, (FOLLOW,)),
+            lambda _: video is None or check_name("--video", video, ".mp4"),
+            randomize=randomize,
+        )
+        parameters = struck(found, parameters, faults)
+        if video is not None:
+            make_folder("--video", video.parent)
+        scene = found.scene(parameters)
+        interface = interface_of(scene, fps=fps, cameras=cameras, units=units)
+        scenarios = [
+            Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults) for index in range(episodes)
+        ]
+        report = Report(
+            episodes=episodes,
+            scene=scene,
+            as_json=as_json,
+            video=video,
+            require_success=require_success,
+            by_machine=False,
+        )
+
+        def played(stop: Callable[[], bool]) -> Iterator[Episode]:
+            policies = ServedPolicies(processes[0], interface, stop)
+            stack.callback(policies.close)
+            pilot = PolicyPilot(interface=interface, policies=policies, max_seconds=max_seconds, smooth=smooth)
+            return run_scenarios(scenarios, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot)
+
+        code = play(report, played)
     raise typer.Exit(code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,19 +13,18 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import Actor
 from graspline.engine.cpu import CpuEngine
+from graspline.envs.frames import Frames
 from graspline.envs.interface import Array, Interface, Observation, joints_rad
-from graspline.envs.referee import Referee
+from graspline.envs.referee import Referee, SparseReferee
 from graspline.envs.terms import RENDER_MODES, terms_of
 from graspline.episodes.camera import Camera
-from graspline.episodes.run import let_act
+from graspline.episodes.context import has_room
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of
 from graspline.episodes.views import DEFAULT_VIEWS
-from graspline.execution.drivers import follow
-from graspline.execution.executor import Executor
+from graspline.evidence import passes
 from graspline.execution.eyesight import Eyesight
-from graspline.execution.happenings import Applied, Happening
-from graspline.execution.requests import Look, Reply
+from graspline.execution.requests import Look
 from graspline.rendering.picture import Pixels
 from graspline.tasks.task import Draw
 
@@ -41,19 +40,12 @@ class _Episode:
 
     seed: int
     draw: Draw
-    # Who acts in its world besides the robot, if anybody does.
-    actor: Actor | None
-    executor: Executor
-    referee: Referee
-    target_rad: Array
+    frames: Frames
+    # Whether, at the end of a frame, the goal has been met for long enough.
+    judge: Callable[[], bool]
     steps: int = 0
     succeeded: bool = False
     diverged: bool = False
-
-    def policy(self, reply: Reply) -> Generator[Any, Reply, Array]:
-        """Names the target that `step` was last given."""
-        yield from ()
-        return self.target_rad
 
 
 class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
@@ -119,39 +111,24 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         draw = scenario.draw()
         self.task_description = self._task.instruction(self._parameters, draw, {}).sentence
         actor = self._task.actor(self._parameters, draw, scenario.random().world)
-        executor, referee = Executor(self._engine, observers=[self._show]), Referee(scenario, draw)
-        self._episode = _Episode(
-            seed=seed, draw=draw, actor=actor, executor=executor, referee=referee, target_rad=executor.robot.home
-        )
-        policy, rate_hz = self._episode.policy, self._interface.fps
-        executor.start(
-            0,
-            lambda first: follow(executor.robot, first, policy, rate_hz=rate_hz),
-            draw.start,
-            draw.variation,
-            still_ticks=0,
-        )
         self._camera.begin(0, draw.variation)
-        if actor is not None:
-            let_act(executor, 0, actor)
-        self._judge(self._episode)
+        frames = Frames(self._engine, draw, actor, lambda event: self._camera.apply(0, event))
+        self._episode = _Episode(seed=seed, draw=draw, frames=frames, judge=_judge(scenario, draw, frames, actor))
+        self._episode.succeeded = self._episode.judge()
         return self._observation(), self._info(self._episode)
 
     def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         episode = self._playing()
-        episode.target_rad = self._interface.target_rad(action)
+        target_rad = self._interface.target_rad(action)
         before, had_succeeded = self._engine.save(0), episode.succeeded
-        episode.executor.resume()
-        while not episode.executor.advance():
-            pass
+        episode.diverged = episode.frames.play(target_rad, self._interface.ticks_per_frame)
         episode.steps += 1
-        episode.diverged = bool(self._engine.diverged[0])
         if episode.diverged:
             # There is nothing to see in numbers that are none: the world is shown as it was a frame ago.
             self._engine.restore(0, before)
             episode.succeeded = False
         else:
-            self._judge(episode)
+            episode.succeeded = episode.judge()
         return (
             self._observation(),
             1.0 if episode.succeeded and not had_succeeded else 0.0,
@@ -173,14 +150,6 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
             raise gymnasium.error.ResetNeeded("call reset() before step() or render()")
         return self._episode
 
-    def _judge(self, episode: _Episode) -> None:
-        snapshot = snapshot_of(self._engine, 0, episode.draw, episode.executor.time_s(0), episode.actor)
-        episode.succeeded = episode.referee.succeeded(snapshot)
-
-    def _show(self, lane: int, time_s: float, happening: Happening) -> None:
-        if isinstance(happening, Applied):
-            self._camera.apply(lane, happening.event)
-
     def _observation(self) -> Observation:
         views = self._interface.views
         pictures = {each.camera: self._camera(0, Look(each.camera, each.width, each.height)).rgb for each in views}
@@ -189,6 +158,21 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
     @staticmethod
     def _info(episode: _Episode) -> dict[str, Any]:
         return {"is_success": episode.succeeded, "seed": episode.seed, "diverged": episode.diverged}
+
+
+def _judge(scenario: Scenario, draw: Draw, frames: Frames, actor: Actor | None) -> Callable[[], bool]:
+    """What rules at the end of every frame whether the goal has been met for long enough."""
+    engine = frames.engine
+    if actor is not None or has_room(engine.scene):
+        every = Referee(scenario, draw)
+        return lambda: every.succeeded(snapshot_of(engine, 0, draw, frames.time_s, actor))
+
+    def met(rows: tuple[Array, Array], time_s: float) -> bool:
+        snapshot = snapshot_of(engine, 0, draw, time_s, rows=rows)
+        return passes(scenario.task.judge(scenario.parameters, draw, snapshot))
+
+    sparse = SparseReferee(met)
+    return lambda: sparse.succeeded((engine.truth[0].copy(), engine.readings[0].copy()), frames.time_s)
 
 
 def _observation_space(interface: Interface) -> spaces.Dict:

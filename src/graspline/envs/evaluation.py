@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Generator
+import itertools
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from graspline.envs.interface import Array, Interface, joints_rad
-from graspline.envs.policies import Policy
+from graspline.envs.policies import Answered, Asked, Policies, PolicyFailed
 from graspline.envs.referee import Referee
 from graspline.episodes.run import POLICY_ERROR, Instant, Ruling
-from graspline.episodes.scenario import Scenario
-from graspline.errors import InputError
 from graspline.execution.drivers import follow
 from graspline.execution.happenings import Ended, Entered, Targeted
-from graspline.execution.requests import Announce, Look, Reply
+from graspline.execution.requests import Announce, Look, Reply, Solve
 from graspline.rendering.picture import Picture, Pixels
 from graspline.tasks.task import Snapshot
 
 FOLLOW = "follow"
 SUCCESS, OUT_OF_TIME = "success", "out_of_time"
+# Of all episodes that policies ever play in this process.
+_EPISODES = itertools.count()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyPilot:
     """Plays episodes by asking a policy once a frame.
 
-    `make_policy` gives the policy of one episode. An episode ends as `success` once the goal has been met by truth for
-    long enough, as `out_of_time`, or as `policy_error` if the policy raises or returns what is no action.
+    All lanes whose frame ends on one tick are asked about together. An episode ends as `success` once the goal has been
+    met by truth for long enough, as `out_of_time`, or as `policy_error` if there is no action.
     """
 
     interface: Interface
-    make_policy: Callable[[Scenario], Policy]
+    policies: Policies
     max_seconds: float
     smooth: bool = False
 
@@ -43,7 +43,10 @@ class PolicyPilot:
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]:
         trial = _Trial(self, instant)
         yield Announce(Entered(FOLLOW))
-        yield from follow(self.interface.robot, first, trial.choose, rate_hz=self.interface.fps)
+        try:
+            yield from follow(self.interface.robot, first, trial.choose, rate_hz=self.interface.fps)
+        finally:
+            self.policies.forget(trial.episode)
         ruling = trial.ruling()
         yield Announce(Ended(FOLLOW, ruling.verdict, f"end: {ruling.verdict}", ruling.evidence))
         return ruling
@@ -57,7 +60,7 @@ class _Trial:
         self._referee = Referee(instant.scenario, instant.draw)
         scenario = instant.scenario
         self._sentence = scenario.task.instruction(scenario.parameters, instant.draw, {}).sentence
-        self._policy: Policy | None = None
+        self.episode = next(_EPISODES)
         self._nearest = ""
         self._verdict, self._error = "", ""
 
@@ -82,27 +85,15 @@ class _Trial:
         for view in self._pilot.interface.views:
             seen = yield Look(view.camera, view.width, view.height)
             pictures[view.camera] = cast(Picture, seen.value).rgb
-        return self._target(pictures)
-
-    def _target(self, pictures: dict[str, Pixels]) -> Array | None:
-        """What the policy says; none, and a verdict, if it cannot be used."""
-        interface, instant = self._pilot.interface, self._instant
-        try:
-            if self._policy is None:
-                self._policy = self._pilot.make_policy(instant.scenario)
-            seen = interface.observation(joints_rad(instant.engine, instant.lane), pictures)
-            action = self._policy({**seen, "task": self._sentence})
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except BaseException:
-            # A script that is used as a policy may well leave by `sys.exit`; libraries in other languages panic.
-            self._verdict, self._error = POLICY_ERROR, traceback.format_exc()
+        instant = self._instant
+        seen = self._pilot.interface.observation(joints_rad(instant.engine, instant.lane), pictures)
+        observation = {**seen, "task": self._sentence}
+        answered = yield Solve(self._pilot.policies, (Asked(self.episode, instant.scenario, observation),))
+        answer = cast(Answered, answered.value)
+        if isinstance(answer, PolicyFailed):
+            self._verdict, self._error = POLICY_ERROR, answer.error
             return None
-        try:
-            return interface.target_rad(action)
-        except InputError as error:
-            self._verdict, self._error = POLICY_ERROR, str(error)
-            return None
+        return cast(Array, answer)
 
 
 def _nearest_to_hand(snapshot: Snapshot) -> str:

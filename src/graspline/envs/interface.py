@@ -5,6 +5,7 @@ The same as in a dataset: `agent_pos` is its `observation.state`, `pixels` are i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
+from graspline.envs.policy_server import NoAction, action_of
 from graspline.episodes.units import CONVENTIONS, Units, joint_names, units_of
 from graspline.episodes.views import View, parse_views, ticks_per_frame
 from graspline.errors import InputError, one_of, together
@@ -46,24 +48,10 @@ class Interface:
 
     def target_rad(self, action: object) -> Array:
         """The joint target (nu,) that an action means; what is no action is refused in words."""
-        names = joint_names(self.robot)
-        expected = f"expected {len(names)} finite numbers, a target for each of {', '.join(names)}"
         try:
-            given = np.asarray(action)
-            # Numbers could be made of what is complex, text or a date, but it is none.
-            values = given if given.dtype.kind in "cSUmM" else given.astype(np.float64)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            # Arrays of other libraries refuse with errors of their own.
-            kind = type(action).__name__
-            raise InputError(f"the action, of type {kind}, is no array: {error}; {expected}") from None
-        if values.dtype != np.float64:
-            raise InputError(f"the action is an array of {values.dtype}; {expected}")
-        if values.shape != (len(names),):
-            raise InputError(f"the action has the shape {values.shape}; {expected}")
-        if not np.isfinite(values).all():
-            raise InputError(f"the action is {values.tolist()}; {expected}")
+            values = action_of(action, joint_names(self.robot))
+        except NoAction as error:
+            raise InputError(str(error)) from None
         return self.units.inward(values)
 
 
@@ -93,4 +81,9 @@ def _views(given: object, cameras: tuple[str, ...], where: str) -> tuple[View, .
 
 def joints_rad(engine: Engine, lane: int) -> Array:
     """Where the robot's joints are, (nu,)."""
-    return engine.qpos[lane, [engine.scene.joint_address(name) for name in engine.scene.robot.joints]]
+    return engine.qpos[lane].take(_addresses(engine.scene))
+
+
+@functools.cache
+def _addresses(scene: Scene) -> NDArray[np.intp]:
+    return np.array([scene.joint_address(name) for name in scene.robot.joints], np.intp)

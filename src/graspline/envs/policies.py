@@ -1,80 +1,109 @@
-"""Policies: any callable from an observation to an action, found by name."""
+"""Policies: any callable from an observation to an action, found by name, asked here or in a process of their own."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import os
-import sys
 import traceback
 from collections.abc import Callable
-from types import ModuleType
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
 
-from graspline.envs.interface import Observation
+from graspline.envs.interface import Array, Interface, Observation
+from graspline.envs.policy_server import Unusable, find_policy
+from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError, nearest
+from graspline.execution.requests import Preempted
 from graspline.parameters.notation import printable, shortened
 
 Policy = Callable[[Observation], Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a policy is asked: what comes next in this episode."""
+
+    # Which of all episodes that were ever played.
+    episode: int
+    scenario: Scenario
+    observation: Observation
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFailed:
+    """There is no action, and why."""
+
+    error: str
+
+
+# The joint target (nu,) that an action means, why there is none, or that the episode is to be stopped.
+Answered = Array | PolicyFailed | Preempted
+
+
+class Policies(Protocol):
+    """Whatever answers for the policy of every episode: the function of a `Solve`, asked for many lanes at once."""
+
+    def __call__(self, asked: Asked) -> Answered: ...
+
+    def many(self, asked: list[tuple[Asked]]) -> list[Answered]:
+        """One answer for each; it never raises."""
+        ...
+
+    def forget(self, episode: int) -> None:
+        """This episode has ended."""
+        ...
+
+
+class LocalPolicies:
+    """Policies in this process; `make_policy` gives the one of an episode."""
+
+    def __init__(self, interface: Interface, make_policy: Callable[[Scenario], Policy]) -> None:
+        self._interface, self._make_policy = interface, make_policy
+        self._policies: dict[int, Policy] = {}
+
+    def __call__(self, asked: Asked) -> Answered:
+        try:
+            if asked.episode not in self._policies:
+                self._policies[asked.episode] = self._make_policy(asked.scenario)
+            action = self._policies[asked.episode](asked.observation)
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException:
+            # A script that is used as a policy may well leave by `sys.exit`; libraries in other languages panic.
+            return PolicyFailed(traceback.format_exc())
+        try:
+            return self._interface.target_rad(action)
+        except InputError as error:
+            return PolicyFailed(str(error))
+
+    def many(self, asked: list[tuple[Asked]]) -> list[Answered]:
+        return [self(each) for (each,) in asked]
+
+    def forget(self, episode: int) -> None:
+        self._policies.pop(episode, None)
+
+
+def parse_policy(named: str, where: str = "--policy") -> tuple[str, str]:
+    """Module and name of `module:name`."""
+    module_name, colon, name = named.partition(":")
+    if not colon or not module_name or not name:
+        expected = "expected MODULE:NAME, such as my_policy:act for act in my_policy.py"
+        raise InputError(f"{where} {printable(shortened(named))}: {expected}")
+    return module_name, name
+
+
+def unusable(named: str, text: str, known: tuple[str, ...], where: str = "--policy") -> InputError:
+    """What is wrong with a policy that was named, on one line."""
+    hint = f"; {nearest(named.partition(':')[2], known)}" if known else ""
+    return InputError(f"{where} {printable(shortened(named))}: {printable(' '.join((text + hint).split()))}")
+
+
 def load_policy(named: str, where: str = "--policy") -> Callable[[], Policy]:
-    """What `module:name` names, as something that makes the policy of one episode.
+    """What `module:name` names, imported into this process, as something that makes the policy of one episode.
 
     A class is made anew for every episode, so that it may remember; a function serves all of them. Modules are looked
     for in the current directory, too. Raises an InputError that says what was not found.
     """
-    module_name, colon, name = named.partition(":")
-    where = f"{where} {printable(shortened(named))}"
-    if not colon or not module_name or not name:
-        raise InputError(f"{where}: expected MODULE:NAME, such as my_policy:act for act in my_policy.py")
-    module = _imported(module_name, where)
-    if not hasattr(module, name):
-        known = [each for each, value in vars(module).items() if callable(value) and not each.startswith("_")]
-        raise InputError(f"{where}: the module has no such name; {nearest(name, known)}")
-    found = getattr(module, name)
-    if not callable(found):
-        raise InputError(f"{where}: {name} is of type {type(found).__name__}; expected a function or a class")
-    if not inspect.isclass(found):
-        _check_takes(found, 1, f"{where}: expected a function of one observation")
-        return lambda: found
-    _check_takes(found, 0, f"{where}: expected a class that is made without arguments")
-    if not any("__call__" in vars(each) for each in found.__mro__):
-        raise InputError(f"{where}: its objects cannot be called; expected a method __call__(self, observation)")
-    return cast(Callable[[], Policy], found)
-
-
-def _check_takes(called: Callable[..., object], count: int, expected: str) -> None:
-    """Refuse what cannot be called with so many arguments; what does not say what it takes may be tried."""
+    module_name, name = parse_policy(named, where)
     try:
-        signature = inspect.signature(called)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(*[None] * count)
-    except TypeError:
-        raise InputError(f"{expected}; it takes {printable(shortened(str(signature)))}") from None
-
-
-def _imported(name: str, where: str) -> ModuleType:
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
-            hint = "; leave .py out" if name.endswith(".py") else ""
-            raise InputError(f"{where}: no such module in {here} nor among what is installed{hint}") from None
-        raise InputError(f"{where}: {_told(error)}") from None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise InputError(f"{where}: {_told(error)}") from None
-
-
-def _told(error: BaseException) -> str:
-    """What importing a module raised, and where."""
-    at = traceback.extract_tb(error.__traceback__)[-1]
-    what = printable(" ".join(f"{type(error).__name__}: {error}".split()))
-    return f"cannot be imported: {what} ({at.filename}:{at.lineno})"
+        return cast(Callable[[], Policy], find_policy(module_name, name))
+    except Unusable as error:
+        raise unusable(named, str(error), error.known, where) from None

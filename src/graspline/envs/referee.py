@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence, passes
 from graspline.tasks.task import Draw, Snapshot
+
+T = TypeVar("T")
 
 # The goal must have been met in every frame for this long: as an orange must have lain still to count as placed, and
 # longer than a cube that swings past the right place is slow.
@@ -28,5 +33,40 @@ class Referee:
             return False
         if self._met_since_s is None:
             self._met_since_s = snapshot.time_s
-        # Times are sums of ticks, which round.
-        return snapshot.time_s - self._met_since_s >= STEADY_S - 1e-9
+        return _is_steady(self._met_since_s, snapshot.time_s)
+
+
+class SparseReferee(Generic[T]):
+    """Rules as a `Referee` does, frame by frame, but has few frames judged.
+
+    A frame in which the goal is not met rules out success for `STEADY_S`. The frames of that time are kept, and judged
+    only if the goal is met at its end: the newest first, until one is found in which it was not.
+    """
+
+    def __init__(self, met: Callable[[T, float], bool]) -> None:
+        """`met` is given what was kept of a frame, and its time, at any time later."""
+        self._met = met
+        # Time and frame since the last that is known to have failed; no frame where it is known to have passed.
+        self._kept: list[tuple[float, T | None]] = []
+
+    def succeeded(self, frame: T, time_s: float) -> bool:
+        """Whether by this instant the goal has been met for long enough."""
+        kept = self._kept
+        kept.append((time_s, frame))
+        if not _is_steady(kept[0][0], time_s):
+            return False
+        for index in range(len(kept) - 1, -1, -1):
+            at_s, unjudged = kept[index]
+            if unjudged is None:
+                continue
+            if not self._met(unjudged, at_s):
+                del kept[: index + 1]
+                return bool(kept) and _is_steady(kept[0][0], time_s)
+            kept[index] = at_s, None
+        del kept[1:]
+        return True
+
+
+def _is_steady(since_s: float, time_s: float) -> bool:
+    # Times are sums of ticks, which round.
+    return time_s - since_s >= STEADY_S - 1e-9

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface, Observation
-from graspline.envs.policies import Policy
+from graspline.envs.policies import LocalPolicies, Policy
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 
@@ -65,5 +65,7 @@ def reproduce(
         return recited(actions[scenario.seed])
 
     longest_s = max((len(each.actions) for each in recordings), default=0) / interface.fps
-    pilot = PolicyPilot(interface=interface, make_policy=make_policy, max_seconds=longest_s + _AFTER_S)
+    pilot = PolicyPilot(
+        interface=interface, policies=LocalPolicies(interface, make_policy), max_seconds=longest_s + _AFTER_S
+    )
     return run_scenarios([each.scenario for each in recordings], lanes=lanes, pilot=pilot)

@@ -27,9 +27,14 @@ def snapshot_of(
     time_s: float,
     actor: Actor | None = None,
     events: Sequence[tuple[int, Event]] = (),
+    rows: tuple[Array, Array] | None = None,
 ) -> Snapshot:
-    """What the simulator, and who acts in it, know at this instant, and what events have done to objects."""
-    scene, truth, columns = engine.scene, engine.truth[lane], engine.layout.truth
+    """What the simulator, and who acts in it, know at this instant, and what events have done to objects.
+
+    The `rows` of truth and readings may be those of an earlier instant, where nobody acts and there is no room.
+    """
+    truth, readings = (engine.truth[lane], engine.readings[lane]) if rows is None else rows
+    scene, columns = engine.scene, engine.layout.truth
 
     def thing(name: str, half_extents_m: Array) -> Thing:
         at = scene.joint_address(name)
@@ -41,7 +46,7 @@ def snapshot_of(
             half_extents_m=half_extents_m,
         )
 
-    readings, parts = engine.readings[lane], engine.layout.readings
+    parts = engine.layout.readings
     rotation = readings[parts["tool_axes"]].reshape(3, 3).T
     tool = readings[parts["tool_position"]].copy()
     if has_room(scene):

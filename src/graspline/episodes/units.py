@@ -5,6 +5,7 @@ Only dataset columns and the environment speak these units; everything else is i
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,7 @@ Convention = Literal["degrees", "normalized"]
 CONVENTIONS: tuple[Convention, ...] = ("degrees", "normalized")
 
 
+@functools.cache
 def joint_names(robot: Robot) -> tuple[str, ...]:
     """The names of `observation.state` and `action`."""
     return tuple(f"{joint}.pos" for joint in robot.joints)

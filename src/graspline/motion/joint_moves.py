@@ -172,12 +172,20 @@ def ramp(robot: Robot, start: Array, target: Array, ticks: int) -> Path:
     """
     limits, duration_s = robot.limits, ticks * robot.dt_s
     reach = limits.velocity * duration_s
-    end = np.clip(np.clip(target, limits.lower, limits.upper), start - reach, start + reach)
-    positions = start + (end - start) * (np.arange(ticks + 1) / ticks)[:, None]
+    end = target.clip(limits.lower, limits.upper).clip(start - reach, start + reach)
+    step = end - start
+    positions = start + step * _shares(ticks)
     positions[-1] = end
-    velocities = np.repeat((end - start)[None] / duration_s, ticks + 1, axis=0)
+    velocities = np.empty(positions.shape)
+    velocities[:] = step / duration_s
     velocities[-1] = 0.0
     return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
+
+
+@functools.cache
+def _shares(ticks: int) -> Array:
+    """(ticks + 1, 1): which share of a way is done after each tick."""
+    return (np.arange(ticks + 1) / ticks)[:, None]
 
 
 def join(first: Path, second: Path) -> Path:

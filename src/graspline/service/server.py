@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
 import threading
@@ -9,7 +10,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from graspline.errors import EnvironmentProblem
@@ -17,10 +20,15 @@ from graspline.service.door import address
 from graspline.service.guard import Application
 
 START_S = 10.0
-# How long answers that are under way may take once the server closes.
-LEAVE_S = 3
+# How long answers that are under way may take once the server closes; the arm has been told to stop before, so that
+# nothing waits for it any more but clients that do not read.
+LEAVE_S = 1
 MESSAGE_BYTES = 65_536
 CONNECTIONS = 400
+# Within this time of its first byte, or of its connection, a request's head must be here.
+HEAD_S = 5.0
+# Connections that have not said yet what they want; for one more the oldest of them is closed.
+SILENT_CONNECTIONS = 64
 
 
 class Sockets(WebSocketsSansIOProtocol):
@@ -30,6 +38,54 @@ class Sockets(WebSocketsSansIOProtocol):
         await super().run_asgi()
         if not self.writable.is_set():
             self.transport.abort()
+
+
+class Requests(H11Protocol):
+    """HTTP that does not wait for ever for the head of a request, which uvicorn does.
+
+    A connection is silent until the head of its first request is complete: nobody can have shown a token before. A
+    client that means it needs a moment for that, so when there are too many, the one that was silent longest goes.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+    _is_silent = True
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().connection_made(transport)
+        silent = [each for each in self.connections if isinstance(each, Requests) and each._is_silent]
+        if len(silent) > SILENT_CONNECTIONS:
+            # Those with the nearest deadline have been here longest.
+            oldest = min((each for each in silent if each._deadline is not None), key=_due, default=self)
+            oldest._give_up()
+        self._deadline = self.loop.call_later(HEAD_S, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        waiting = self.conn.their_state is h11.IDLE
+        if not waiting:
+            self._is_silent = False
+            self._forget_deadline()
+        elif self._deadline is None and self.conn.trailing_data[0]:
+            self._deadline = self.loop.call_later(HEAD_S, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_deadline()
+        super().connection_lost(exc)
+
+    def _forget_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._forget_deadline()
+        # Of one that has become a WebSocket the transport is another protocol's.
+        if self.transport.get_protocol() is self:
+            self.transport.abort()
+
+
+def _due(connection: Requests) -> float:
+    return 0.0 if connection._deadline is None else connection._deadline.when()
 
 
 @dataclass(slots=True)
@@ -47,7 +103,7 @@ class Served:
 
     def close(self) -> None:
         self._server.should_exit = True
-        self._thread.join(LEAVE_S + 2.0)
+        self._thread.join(LEAVE_S + 1.0)
         self._server.force_exit = True
         self._thread.join(LEAVE_S)
 
@@ -63,6 +119,7 @@ def serve(app: Application, host: str = "127.0.0.1", port: int = 0) -> Served:
     listener = bind(host, port)
     config = uvicorn.Config(
         app,
+        http=Requests,
         ws=Sockets,
         ws_max_size=MESSAGE_BYTES,
         # Snapshots change every time; deflating each for each of fifty sockets would cost more than it saves here.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,19 +69,35 @@ def matrix_from_quaternion(quaternion: Array) -> Array:
 def quaternion_from_matrix(matrix: Array) -> Array:
     """Matrices to unit quaternions with w ≥ 0, from the largest of the four components for accuracy everywhere."""
     m = np.asarray(matrix, float)
+    if m.ndim == 2:
+        return _one_quaternion(*m.ravel().tolist())
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     squares = (1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz)
     a, b, c = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
     d, e, f = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
     rows = ((squares[0], a, b, c), (a, squares[1], d, e), (b, d, squares[2], f), (c, e, f, squares[3]))
-    if m.ndim == 2:
-        quaternion = np.array(rows[int(np.argmax(squares))])
-    else:
-        best = np.argmax(np.stack(squares, axis=-1), axis=-1)
-        stacked = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-        quaternion = np.take_along_axis(stacked, best[..., None, None], axis=-2)[..., 0, :]
+    best = np.argmax(np.stack(squares, axis=-1), axis=-1)
+    stacked = np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    quaternion = np.take_along_axis(stacked, best[..., None, None], axis=-2)[..., 0, :]
     quaternion = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
     return np.where(quaternion[..., :1] < 0, -quaternion, quaternion)
+
+
+def _one_quaternion(
+    xx: float, xy: float, xz: float, yx: float, yy: float, yz: float, zx: float, zy: float, zz: float
+) -> Array:
+    """Of one matrix, in plain numbers: the same bits at a fraction of the time."""
+    squares = (1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz)
+    a, b, c, d, e, f = zy - yz, xz - zx, yx - xy, yx + xy, xz + zx, zy + yz
+    rows = ((squares[0], a, b, c), (a, squares[1], d, e), (b, d, squares[2], f), (c, e, f, squares[3]))
+    # The first that is no number, if there is one, as numpy's `argmax` takes it.
+    best = next((i for i, each in enumerate(squares) if each != each), squares.index(max(squares)))
+    w, x, y, z = rows[best]
+    norm = math.sqrt(w * w + x * x + y * y + z * z)
+    if not norm > 0.0:
+        return np.full(4, np.nan)
+    w, x, y, z = w / norm, x / norm, y / norm, z / norm
+    return np.array((-w, -x, -y, -z) if w < 0 else (w, x, y, z))
 
 
 def rotation_vector(matrix: Array) -> Array:
