@@ -186,8 +186,12 @@ def build_machine(parameters: LiftCube) -> Machine:
     table: dict[str, dict[str, Transition]] = {
         "look": {"seen": "plan", "lost": End("target_not_found")},
         "plan": {"planned": "approach", "rejected": Retry(to="look", budget="looks", otherwise=End("unreachable"))},
-        "approach": {"reached": "descend", "blocked": again("blocked")},
-        "descend": {"straddled": "seat", "blocked": again("blocked")},
+        "approach": {
+            "reached": "descend",
+            "blocked": again("blocked"),
+            "moved": Retry(to="look", budget="grasps", otherwise=End("target_moved")),
+        },
+        "descend": {"straddled": "seat", "blocked": again("blocked"), "moved": again("target_moved")},
         "seat": {"seated": "close"},
         "close": {"closed": "lift", "missed": again("missed")},
         "lift": {"lifted": "hold", **lost, "blocked": again("blocked")},

@@ -67,10 +67,16 @@ class FruitPerception(Noise):
     width: int = Field(default=640, ge=160, le=1280, description="width of the pictures looked at")
     height: int = Field(default=480, ge=120, le=960, description="height of the pictures looked at")
     watch_hz: float = Field(
-        default=10.0, gt=0, le=60, description="how often a held fruit is looked at with the truth estimator"
+        default=10.0,
+        gt=0,
+        le=60,
+        description="how often fruit and plate are looked at while the arm moves, with the truth estimator",
     )
     camera_watch_hz: float = Field(
-        default=4.0, gt=0, le=30, description="how often a held fruit is looked at with the camera"
+        default=4.0,
+        gt=0,
+        le=30,
+        description="how often fruit and plate are looked at while the arm moves, with the camera",
     )
 
 

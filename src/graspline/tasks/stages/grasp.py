@@ -23,13 +23,15 @@ from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.tasks.stages.sight import Eye
+from graspline.tasks.stages.sight import Eye, moved_guard
 
 Array = NDArray[np.float64]
 
 # How far, and how often, the fixed jaw is brought up to something that only the other one touches.
 _FOLLOW_M = 0.006
 _FOLLOW_TIMES = 4
+# What lies this far from where it was seen is no longer between the open jaws when they come.
+STRAYED_M = 0.02
 
 
 class CloseParameters(Parameters):
@@ -91,18 +93,33 @@ def plan(
     return Gives("planned", Planned(plan=found, tried=(*tried, found.grasp.label)))
 
 
-def approach(plan: GraspPlan, close: CloseParameters) -> Stage[Literal["reached", "blocked"]]:
-    """Travel to above the object while the jaws open."""
-    ended = yield Motion("approach", plan.approach, guards=(TrackingError(error_rad=close.blocked_rad),))
+def approach(
+    robot: Robot, eye: Eye, estimate: Estimate, plan: GraspPlan, close: CloseParameters
+) -> Stage[Literal["reached", "blocked", "moved"]]:
+    """Travel to above the object while the jaws open; stop if it is no longer there."""
+    watch = eye.watch_lying(estimate)
+    moved = moved_guard(estimate, STRAYED_M, watch)
+    guards = (TrackingError(error_rad=close.blocked_rad), moved)
+    ended = yield Motion("approach", plan.approach, guards=guards, watch=watch)
+    if ended.by is moved:
+        if ended.command.moving:
+            yield Motion("brake", brake(robot, ended.command))
+        return Outcome("moved", ended.evidence, about=estimate.name)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence)
     return Outcome("reached")
 
 
-def descend(plan: GraspPlan, close: CloseParameters) -> Stage[Literal["straddled", "blocked"]]:
-    """Come down with the object between the open jaws."""
-    guards = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad))
-    ended = yield Motion("descend", plan.descend, guards=guards)
+def descend(
+    eye: Eye, estimate: Estimate, plan: GraspPlan, close: CloseParameters
+) -> Stage[Literal["straddled", "blocked", "moved"]]:
+    """Come down with the object between the open jaws, as long as it is there."""
+    watch = eye.watch_lying(estimate)
+    moved = moved_guard(estimate, STRAYED_M, watch)
+    guards = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad), moved)
+    ended = yield Motion("descend", plan.descend, guards=guards, watch=watch)
+    if ended.by is moved:
+        return Outcome("moved", ended.evidence, about=estimate.name)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence)
     return Outcome("straddled")
