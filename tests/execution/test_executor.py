@@ -393,9 +393,10 @@ def test_object_and_place_are_watched_each_at_its_own_rate(what: str) -> None:
     moved = ObjectMoved(lay_at_m=lay, limit_m=0.03), PlaceMoved(was_at_m=lay, limit_m=0.03)
 
     def drive(first: Reply) -> Script:
-        watches = {"watch": Watch(target=CUBE, rate_hz=20.0), "place": Watch(target=CUBE, rate_hz=10.0)}
+        watches = [Watch(target=CUBE, rate_hz=rate_hz) for rate_hz in (20.0, 10.0)]
         guards = {"object": moved[:1], "place": moved[1:], "both": moved}[what]
-        return (yield Motion("hold", hold(SO101, first.command, 1.0), guards=guards, **watches))
+        path = hold(SO101, first.command, 1.0)
+        return (yield Motion("hold", path, guards=guards, watch=watches[0], place=watches[1]))
 
     executor = start(executor_of(1, allow_truth=True), drive)
     executor.tick()

@@ -119,7 +119,7 @@ def inputs(parameters: Grab, eye: Eye, target: str, spot: Spot, variables: GrabV
         "target": target,
         "spot": spot,
         "variables": variables,
-        "reach": parameters.reach,
+        "reach": parameters.reach.whole(),
         "close": parameters.close,
         "keep": parameters.hold,
         "put": parameters.put,

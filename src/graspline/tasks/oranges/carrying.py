@@ -58,7 +58,7 @@ def _raise(
     """Raise the orange to carrying height, the hold checked on every tick."""
     centre = forward(last.command.position[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
     raised = settings.carry.clear_height_m + job.gripped.radius_m - float(centre[2])
-    path = yield from solved(plan_lift, robot, job.pick, last.command, max(raised, 0.005), settings.reach)
+    path = yield from solved(plan_lift, robot, job.pick, last.command, max(raised, 0.005), settings.reach.whole())
     if isinstance(path, GraspRejected):
         return Outcome("blocked", path.evidence, about=job.target)
     ended = yield _holding("lift", path, eye, settings, job)

@@ -161,7 +161,7 @@ def _come_down(
         if tip_height_m(ended, robot) - settings.posture.creep_m < settings.posture.floor_m:
             return Outcome("not_green", evidence, about=job.target)
         down_m = -settings.posture.creep_m
-        path = yield from solved(plan_shift, robot, job.pick, ended.command, 0.0, settings.reach, down_m)
+        path = yield from solved(plan_shift, robot, job.pick, ended.command, 0.0, settings.reach.whole(), down_m)
         if isinstance(path, GraspRejected):
             return Outcome("not_green", evidence, about=job.target)
         ended = yield _towards("descend", path, eye, settings, job, bump)
@@ -212,14 +212,14 @@ def _close(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Lite
         # The hand crept on after its planned way down: the same way aside from where it is.
         ends, _ = forward(seat.positions[[0, -1]], np.array(job.pick.grasp.tool_m))
         along_m = float(np.linalg.norm(ends[1] - ends[0]))
-        seat = yield from solved(plan_shift, robot, job.pick, last.command, along_m, settings.reach)
+        seat = yield from solved(plan_shift, robot, job.pick, last.command, along_m, settings.reach.whole())
         if isinstance(seat, GraspRejected):
             return Outcome("missed", seat.evidence, about=job.target)
     ended = yield Motion("seat", seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
     if ended.command.moving:
         ended = yield Motion("brake", brake(robot, ended.command))
     shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
-    touched = yield from touch_both(ended, robot, job.pick, close, settings.reach, shut)
+    touched = yield from touch_both(ended, robot, job.pick, close, settings.reach.whole(), shut)
     if isinstance(touched, Reply):
         return Outcome("closed", touched.evidence)
     return Outcome("missed", touched, about=job.target)

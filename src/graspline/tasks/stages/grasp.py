@@ -34,8 +34,8 @@ _FOLLOW_TIMES = 4
 STRAYED_M = 0.02
 
 
-class CloseParameters(Parameters):
-    """How the jaws close and when a hold counts as one."""
+class TouchParameters(Parameters):
+    """How the jaws close, and what is felt then."""
 
     speed_rad_s: float = Field(default=1.2, ge=0.05, le=3, description="jaw speed while closing")
     touch_n: float = Field(default=0.3, gt=0, le=5, description="force at which a pad counts as touching")
@@ -43,14 +43,19 @@ class CloseParameters(Parameters):
         default=0.06, ge=0, le=0.3, description="how far past the measured touch the jaw is commanded"
     )
     settle_s: float = Field(default=0.15, ge=0, le=2, description="time for the hold to settle before lifting")
-    width_tolerance_m: float = Field(
-        default=0.012, gt=0, le=0.05, description="how far the jaw gap of a hold may differ from the object's width"
-    )
     lost_n: float = Field(default=0.15, gt=0, le=5, description="pad force below which nothing is held")
     bump_n: float = Field(
         default=12.0, gt=0, le=100, description="pad force on the way down that means a finger stands on something"
     )
     blocked_rad: float = Field(default=0.08, gt=0, le=0.5, description="tracking error that means the arm is blocked")
+
+
+class CloseParameters(TouchParameters):
+    """How the jaws close and when a hold counts as one."""
+
+    width_tolerance_m: float = Field(
+        default=0.012, gt=0, le=0.05, description="how far the jaw gap of a hold may differ from the object's width"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +139,7 @@ def seat(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters) -> 
 
 
 def touch_both(
-    last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters, reach: ReachParameters, shut_rad: float
+    last: Reply, robot: Robot, plan: GraspPlan, close: TouchParameters, reach: ReachParameters, shut_rad: float
 ) -> Generator[Request, Reply, Reply | Evidence]:
     """Close gradually until both pads touch, and squeeze a little more; or what was felt when that came to nothing."""
     both, moving = BothPadsTouch(force_n=close.touch_n), OnePadTouches(pad="moving", force_n=close.touch_n, for_s=0.1)
