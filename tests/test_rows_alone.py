@@ -26,7 +26,9 @@ from graspline.motion.guards import (
     GuardKind,
     HoldLost,
     LeftBehind,
+    ObjectMoved,
     OnePadTouches,
+    PlaceMoved,
     ReachedHeight,
     Rows,
     Slipped,
@@ -203,8 +205,9 @@ def guard_rows(batch: tuple[int, int]) -> Rows:
     tool[:] = random.uniform(-0.3, 0.3, (count, 3))
     axes[:] = random.uniform(-1, 1, (count, 9))
     forces[:] = random.uniform(-5, 5, (count, 6)) * (random.random((count, 1)) < 0.8)
-    watched = random.uniform(-0.3, 0.3, (count, 3))
-    watched[random.random(count) < 0.3] = np.nan
+    watched, place = random.uniform(-0.3, 0.3, (2, count, 3))
+    for seen in (watched, place):
+        seen[random.random(count) < 0.3] = np.nan
     return Rows(
         joint_position=position,
         tool_position=tool,
@@ -213,6 +216,7 @@ def guard_rows(batch: tuple[int, int]) -> Rows:
         command=position + random.uniform(-0.1, 0.1, (count, 6)),
         watched=watched,
         spread=random.uniform(0, 1e-5, count),
+        place=place,
         jaw=5,
         wrist_force=random.uniform(-20, 20, (count, 3)),
         wrist_acceleration=random.uniform(-10, 10, (count, 3)),
@@ -230,6 +234,8 @@ WIDTHS: dict[GuardKind, int] = {
     LeftBehind: 8,
     Apart: 2,
     Unsteady: 1,
+    ObjectMoved: 4,
+    PlaceMoved: 4,
     Tugged: 9,
 }
 
@@ -246,6 +252,8 @@ def test_every_kind_of_guard_is_tried() -> None:
         LeftBehind(hand_start_m=(0, 0, 0), object_start_m=(0, 0, 0)),
         Apart(sideways_m=1, height_m=1),
         Unsteady(variance_m2=1),
+        ObjectMoved(lay_at_m=(0, 0, 0), limit_m=1),
+        PlaceMoved(was_at_m=(0, 0, 0), limit_m=1),
         Tugged(force_n=1, toward=(1, 0, 0), within_rad=1, mass_kg=1),
     ]
     assert {type(guard): len(guard.parameters()) for guard in made} == WIDTHS

@@ -17,7 +17,7 @@ from graspline.datasets.merge import merge
 from graspline.datasets.store import Dataset, origin_in
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.parameters import dump
-from graspline.tasks.lift_cube import HoldParameters, LiftCube
+from graspline.tasks.lift_cube import LiftCube, StillHold
 from graspline.version import VERSION
 
 from .conftest import InlinePool, filmed_settings
@@ -150,7 +150,7 @@ def test_a_merged_dataset_can_be_merged_again(filmed_once: Path, filmed_elsewher
 
 @pytest.mark.parametrize("first_keeps", ["success", "all"])
 def test_what_is_so_of_one_only_is_not_said_of_all(filmed_once: Path, tmp_path: Path, first_keeps: str) -> None:
-    parameters = LiftCube(hold=HoldParameters(still_s=0.9))
+    parameters = LiftCube(hold=StillHold(still_s=0.9))
     plain = filmed_settings(seed=200, keep="all")
     other = dataclasses.replace(plain, parameters=dict(dump(parameters)))
     generate(tmp_path / "other", other, 1, InlinePool())
@@ -169,7 +169,7 @@ def test_what_is_so_of_one_only_is_not_said_of_all(filmed_once: Path, tmp_path: 
     assert Dataset.open(tmp_path / "again").settings.keep == "all"
     assert {each.parameters["hold"]["still_s"] for each in origin_in(tmp_path / "again").made_with} == {
         0.9,
-        HoldParameters().still_s,
+        StillHold().still_s,
     }
 
 

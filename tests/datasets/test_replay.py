@@ -16,7 +16,7 @@ from graspline.datasets.rows import log_file
 from graspline.datasets.settings import settings_of
 from graspline.datasets.store import Dataset
 from graspline.evidence import passes
-from graspline.tasks.lift_cube import LIFT_CUBE, HoldParameters, LiftCube
+from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube, StillHold
 
 from .conftest import InlinePool, cube_settings
 from .damage import edit_frames, edit_log, edit_row
@@ -65,7 +65,7 @@ def test_faults_and_units_do_not_keep_an_episode_from_replaying(settings: Any, t
 
 
 def test_merged_episodes_are_played_with_their_own_parameters(made: Path, tmp_path: Path) -> None:
-    longer = LiftCube(hold=HoldParameters(still_s=0.9))
+    longer = LiftCube(hold=StillHold(still_s=0.9))
     like = cube_settings()
     settings = settings_of(LIFT_CUBE, longer, fps=like.fps, views=like.views, renderer=like.renderer)
     generate(tmp_path / "longer", settings, 1, InlinePool())

@@ -56,3 +56,10 @@ def test_more_than_there_are_left_cannot_be_taken() -> None:
     assert not draws
     assert draws.take(1) == []
     draws.go_on()
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_somebody_who_asks_to_stop_does_not_wait_for_a_scene(ahead: int) -> None:
+    asked = iter([False, True])
+    draws = Draws(_scenarios("oranges"), ahead=ahead)
+    assert draws.take(1, lambda: next(asked)) == []

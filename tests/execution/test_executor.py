@@ -27,7 +27,7 @@ from graspline.execution.requests import (
     pictured,
     solved,
 )
-from graspline.motion.guards import ForceAbove, LeftBehind, ReachedHeight, Slipped
+from graspline.motion.guards import ForceAbove, LeftBehind, ObjectMoved, PlaceMoved, ReachedHeight, Slipped
 from graspline.motion.joint_moves import brake, hold, joint_move, ramp
 from graspline.motion.path import at_rest
 from graspline.rendering.picture import Picture
@@ -385,6 +385,43 @@ def test_what_one_lane_measured_last_does_not_depend_on_when_others_look() -> No
     for reply in replies.values():
         assert reply.by == alone.by
         assert reply.evidence == alone.evidence
+
+
+@pytest.mark.parametrize("what", ["object", "place", "both"])
+def test_object_and_place_are_watched_each_at_its_own_rate(what: str) -> None:
+    lay = (float(START[-7]), float(START[-6]), float(START[-5]))
+    moved = ObjectMoved(lay_at_m=lay, limit_m=0.03), PlaceMoved(was_at_m=lay, limit_m=0.03)
+
+    def drive(first: Reply) -> Script:
+        watches = [Watch(target=CUBE, rate_hz=rate_hz) for rate_hz in (20.0, 10.0)]
+        guards = {"object": moved[:1], "place": moved[1:], "both": moved}[what]
+        path = hold(SO101, first.command, 1.0)
+        return (yield Motion("hold", path, guards=guards, watch=watches[0], place=watches[1]))
+
+    executor = start(executor_of(1, allow_truth=True), drive)
+    executor.tick()
+    executor.apply(0, Place(body=CUBE, position_m=(0.15, 0.30, 0.015)))
+    reply = returned(finish(executor))
+    assert reply.by is (moved[1] if what == "place" else moved[0])
+    assert round(reply.time_s * SO101.control_hz) == (6 if what == "place" else 3)
+    assert [each.absent for each in reply.evidence] == ([False, True] if what == "both" else [False])
+
+
+def test_one_picture_shows_object_and_place() -> None:
+    taken: list[Look] = []
+
+    def photograph(lane: int, look: Look) -> Any:
+        taken.append(look)
+        return look
+
+    def drive(first: Reply) -> Script:
+        guards = ObjectMoved(lay_at_m=(0, 0, 0), limit_m=0.03), PlaceMoved(was_at_m=(0, 0, 0), limit_m=0.03)
+        watch = Watch(target=CUBE, rate_hz=10.0, look=Look("front"), track=lambda picture, tool, rotation: np.zeros(3))
+        return (yield Motion("hold", hold(SO101, first.command, 0.5), guards=guards, watch=watch, place=watch))
+
+    reply = returned(play(drive, photograph=photograph))
+    assert reply.by == "completed"
+    assert len(taken) == 5
 
 
 def test_watching_truth_without_permission_crashes_the_lane_with_a_clear_error() -> None:

@@ -25,6 +25,7 @@ class Signals:
             command=np.zeros((LANES, 6)),
             watched=np.full((LANES, 3), np.nan),
             spread=np.full(LANES, np.nan),
+            place=np.full((LANES, 3), np.nan),
             jaw=5,
             wrist_force=np.full((LANES, 3), np.nan),
             wrist_acceleration=np.full((LANES, 3), np.nan),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.motion.guards import (
+    FOLLOW_A_PLACE,
     FOLLOW_AN_OBJECT,
     Apart,
     BothPadsTouch,
@@ -19,7 +20,9 @@ from graspline.motion.guards import (
     Guard,
     HoldLost,
     LeftBehind,
+    ObjectMoved,
     OnePadTouches,
+    PlaceMoved,
     ReachedHeight,
     Rows,
     Slipped,
@@ -42,6 +45,8 @@ EXAMPLES: list[Guard] = [
     LeftBehind(hand_start_m=(0.2, 0.0, 0.02), object_start_m=(0.2, 0.0, 0.02)),
     Apart(sideways_m=0.05, height_m=0.04),
     Unsteady(variance_m2=4e-6),
+    ObjectMoved(lay_at_m=(0.2, 0.0, 0.02), limit_m=0.01),
+    PlaceMoved(was_at_m=(0.2, 0.1, 0.0), limit_m=0.02),
     Tugged(force_n=3.5, toward=(1.0, 0.0, 0.0), within_rad=1.2, mass_kg=1.0),
 ]
 
@@ -56,6 +61,7 @@ def rows(
     axes: Array | None = None,
     watched: Triple = (np.nan, np.nan, np.nan),
     spread: float = np.nan,
+    place: Triple = (np.nan, np.nan, np.nan),
     force: Triple = (0.0, 0.0, 0.0),
 ) -> Rows:
     """One lane. Forces push in some direction, as they do."""
@@ -71,6 +77,7 @@ def rows(
         command=command,
         watched=np.array([watched]),
         spread=np.array([spread]),
+        place=np.array([place]),
         jaw=5,
         wrist_force=np.array([force]),
         wrist_acceleration=np.array([(0.0, 0.0, 9.81)]),
@@ -114,6 +121,7 @@ def test_a_guard_does_not_fire_on_signals_that_are_not_there(guard: Guard) -> No
         command=np.full((1, 6), nothing),
         watched=np.full((1, 3), nothing),
         spread=np.full(1, nothing),
+        place=np.full((1, 3), nothing),
         jaw=5,
         wrist_force=np.full((1, 3), nothing),
         wrist_acceleration=np.full((1, 3), nothing),
@@ -288,6 +296,23 @@ def test_what_an_unsteady_distance_measured_is_kept_when_the_signal_moves_on() -
     assert measured[0] == 1e-5
 
 
+@pytest.mark.parametrize("kind", [ObjectMoved, PlaceMoved])
+@pytest.mark.parametrize(("shift_m", "fired"), [(0.0, False), (0.009, False), (0.011, True), (np.inf, True)])
+def test_what_is_no_longer_where_it_was_fires(kind: type, shift_m: float, fired: bool) -> None:
+    at = (0.2 + shift_m, 0.1, 0.0)
+    guard = (
+        ObjectMoved(lay_at_m=(0.2, 0.1, 0.0), limit_m=0.01)
+        if kind is ObjectMoved
+        else PlaceMoved(was_at_m=(0.2, 0.1, 0.0), limit_m=0.01)
+    )
+    found, measured = verdict(guard, rows(watched=at) if kind is ObjectMoved else rows(place=at))
+    assert found == fired
+    (measurement,) = guard.evidence(measured)
+    assert measurement.passed == (not fired)
+    # That it is not there says nothing of where it is.
+    assert measurement.absent == np.isinf(shift_m)
+
+
 class TestTugged:
     # A hand of one kilogram that hangs still feels its weight.
     GUARD = Tugged(force_n=3.5, toward=(1.0, 0.0, 0.0), within_rad=1.2, mass_kg=1.0)
@@ -313,7 +338,7 @@ def test_guards_that_need_to_see_an_object_are_known_as_such() -> None:
     unseen = rows(fixed_n=1.0, moving_n=1.0, tool=(0.2, 0.0, 0.5))
     for guard in EXAMPLES:
         absent = any(measurement.absent for measurement in guard.evidence(verdict(guard, unseen)[1]))
-        assert absent == isinstance(guard, FOLLOW_AN_OBJECT)
+        assert absent == isinstance(guard, (*FOLLOW_AN_OBJECT, *FOLLOW_A_PLACE))
 
 
 def test_each_lane_is_judged_by_its_own_limit() -> None:

@@ -135,6 +135,16 @@ def test_still_time_counts_from_the_last_movement() -> None:
     assert not passes(has_been_still([*rolling, *lying[:2]], REST))
 
 
+def test_a_ball_that_rolled_between_two_sightings_was_not_still_before_the_second() -> None:
+    # 4.6 mm in 0.15 s, 31 mm/s, and then nothing: over both together it came no farther than 20 mm/s would take it.
+    seen = [
+        Sighting(time_s=0.15 * number, position_m=np.array([0.2 + shift, 0.0, 0.034]), plate_m=PLATE_AT_M)
+        for number, shift in enumerate((0.0, 0.0046, 0.0047, 0.0047))
+    ]
+    spans = [at_rest_for_s(seen[: number + 1], REST) for number in range(4)]
+    assert spans == pytest.approx([0.0, 0.0, 0.15, 0.30])
+
+
 def test_a_ball_pushed_at_the_last_moment_is_not_still_now() -> None:
     lying = window()
     end = lying[-1]

@@ -6,7 +6,7 @@ it; done a question at a time, scenes of several scenarios together, it is sprea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from graspline.episodes.scenario import Scenario, draw_all, randomized_draw
 from graspline.planning.together import Rounds, Together
@@ -26,7 +26,7 @@ class Draws:
         self._taken = self._begun = 0
         self._rounds = Rounds[int, Draw]()
         sample = scenarios[0].task.sample
-        self._steps = sample.steps if isinstance(sample, Together) and ahead else None
+        self._steps = sample.steps if isinstance(sample, Together) else None
 
     def __len__(self) -> int:
         """How many nobody has taken yet."""
@@ -40,8 +40,8 @@ class Draws:
         self._rounds.go_on()
         return True
 
-    def take(self, count: int) -> list[tuple[Scenario, Draw]]:
-        """The next so many, or as many as there are left."""
+    def take(self, count: int, stop: Callable[[], bool] = lambda: False) -> list[tuple[Scenario, Draw]]:
+        """The next so many, or as many as there are left; none if somebody asks to stop before they are drawn."""
         first, self._taken = self._taken, min(self._taken + count, len(self._scenarios))
         taken = self._scenarios[first : self._taken]
         if self._steps is None:
@@ -51,6 +51,8 @@ class Draws:
         while any(index not in self._rounds.found for index in wanted):
             for index in self._rounds.raised.keys() & set(wanted):
                 raise self._rounds.raised[index]
+            if stop():
+                return []
             self._rounds.go_on()
         drawn = [self._rounds.found.pop(index) for index in wanted]
         return [(scenario, randomized_draw(scenario, draw)) for scenario, draw in zip(taken, drawn, strict=True)]

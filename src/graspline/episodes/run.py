@@ -460,7 +460,7 @@ def run_scenarios(
         for tick in itertools.count():
             idle = executor.idle_lanes() if waiting and not stopped and executor.on_beat else []
             idle = [lane for lane in idle if lane * spread_ticks <= tick * engine.count]
-            for lane, (scenario, draw) in zip(idle, waiting.take(len(idle)), strict=False):
+            for lane, (scenario, draw) in zip(idle, waiting.take(len(idle), stop), strict=False):
                 studio.begin(lane, scenario, draw, pilot or machines[scenario], faults.get(scenario, ()))
                 playing[lane] = scenario, draw
             if not executor.busy:

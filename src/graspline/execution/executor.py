@@ -44,7 +44,7 @@ from graspline.execution.sights import Sights
 from graspline.execution.solving import Crash, solve_all
 from graspline.execution.thinking import Thinking
 from graspline.execution.track import Track
-from graspline.motion.guards import FOLLOW_AN_OBJECT, Guard, Unsteady
+from graspline.motion.guards import FOLLOW_A_PLACE, FOLLOW_AN_OBJECT, Guard, Unsteady
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import Command, Path
 from graspline.rendering.picture import Picture
@@ -149,8 +149,11 @@ class Executor:
         self._ended: list[int] = []
         self._guards = GuardTables(engine.count, self.robot.control_hz)
         self._eyesight = eyesight or Eyesight(engine)
-        self._sights = Sights(engine, self._eyesight, photograph)
-        self._rows = guard_rows(engine, self._sights)
+        # Pictures taken of what is watched on this tick: object and place may be in the same one.
+        self._pictures: dict[tuple[int, Look], Picture] = {}
+        taken = None if photograph is None else self._photograph_once
+        self._sights, self._places = (Sights(engine, self._eyesight, taken) for _ in range(2))
+        self._rows = guard_rows(engine, self._sights, self._places)
         columns = engine.layout.truth
         # Everything that can be seen, and where in the truth it stands.
         self._seen = [
@@ -335,8 +338,9 @@ class Executor:
         if self._guards.busy:
             if self._guards.reads_command(self._now):
                 self._rows.command[index] = self._reel.references(index, self._now)
-            fresh = self._see() if self._now >= self._sights.next_due else None
-            fired = self._guards.evaluate(self._rows, fresh, self._now)
+            fresh, fresh_places = self._see(self._sights), self._see(self._places)
+            self._pictures.clear()
+            fired = self._guards.evaluate(self._rows, fresh, self._now, fresh_places)
         if fired is None and not diverged and self._now < self._next_stop:
             return False
         done = self._reel.stop <= self._now
@@ -349,12 +353,18 @@ class Executor:
             self._next_stop = int(self._reel.stop.min())
         return bool(self._ended)
 
-    def _see(self) -> NDArray[np.bool_] | None:
-        """Look at what is watched; a lane that is about to be stopped need not see it."""
+    def _see(self, sights: Sights) -> NDArray[np.bool_] | None:
+        """Look at what is watched, if it is due; a lane that is about to be stopped need not see it."""
         try:
-            return self._sights.see(self._now)
+            return sights.see(self._now) if self._now >= sights.next_due else None
         except Preempted:
             return None
+
+    def _photograph_once(self, lane: int, look: Look) -> Picture:
+        assert self._photograph is not None
+        if (lane, look) not in self._pictures:
+            self._pictures[lane, look] = self._photograph(lane, look)
+        return self._pictures[lane, look]
 
     def resume(self) -> dict[int, tuple[Finished, Track]]:
         """The second half: ask drivers whose request has ended what comes next; returns the lanes that are done."""
@@ -428,8 +438,7 @@ class Executor:
         mine = self._lanes[lane]
         mine.standing = _Standing(since=self._now, command=command)
         self._agenda.pause(mine.world, self._now)
-        self._guards.load(lane, (), 0.0, mine.began)
-        self._sights.aim(lane, None, self._now, mine.began)
+        self._watch_nothing(lane, mine)
         self._reel.clear(lane)
         self._standing.add(lane)
         self._active = None
@@ -601,7 +610,15 @@ class Executor:
         follows = watch is not None and any(isinstance(guard, FOLLOW_AN_OBJECT) for guard in motion.guards)
         steadiness = follows and any(isinstance(guard, Unsteady) for guard in motion.guards)
         self._sights.aim(lane, watch if follows else None, self._now, mine.began, steadiness=steadiness)
-        self._guards.load(lane, motion.guards, watch.rate_hz if watch is not None else 0.0, mine.began)
+        place = motion.place if any(isinstance(guard, FOLLOW_A_PLACE) for guard in motion.guards) else None
+        self._places.aim(lane, place, self._now, mine.began)
+        object_hz, place_hz = (0.0 if each is None else each.rate_hz for each in (watch, place))
+        self._guards.load(lane, motion.guards, object_hz, mine.began, place_hz)
+
+    def _watch_nothing(self, lane: int, mine: _Lane) -> None:
+        self._guards.load(lane, (), 0.0, mine.began)
+        self._sights.aim(lane, None, self._now, mine.began)
+        self._places.aim(lane, None, self._now, mine.began)
 
     def _cut(self, lane: int) -> Command:
         """End the motion here: log what was played and say where the reference stands."""
@@ -625,8 +642,7 @@ class Executor:
                 mine.driver.close()
             except Exception:
                 how = Finished("crashed", error=how.error + traceback.format_exc())
-        self._guards.load(lane, (), 0.0, mine.began)
-        self._sights.aim(lane, None, self._now, mine.began)
+        self._watch_nothing(lane, mine)
         self._reel.clear(lane)
         self._tell(lane, how)
         del self._lanes[lane]

@@ -12,7 +12,7 @@ from graspline.motion.guards import Rows
 Array = NDArray[np.float64]
 
 
-def guard_rows(engine: Engine, sights: Sights) -> Rows:
+def guard_rows(engine: Engine, sights: Sights, places: Sights) -> Rows:
     """One row per lane; its `command` is for the executor to write."""
     readings, columns, robot = engine.readings, engine.layout.readings, engine.scene.robot
     return Rows(
@@ -23,6 +23,7 @@ def guard_rows(engine: Engine, sights: Sights) -> Rows:
         command=np.zeros((engine.count, len(robot.joints))),
         watched=sights.watched,
         spread=sights.spread,
+        place=places.watched,
         jaw=robot.jaw,
         wrist_force=_sensed(engine, "wrist_force"),
         wrist_acceleration=_sensed(engine, "wrist_acceleration"),

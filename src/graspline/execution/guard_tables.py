@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.motion.guards import EVERY, FEEL_THE_PADS, FOLLOW_AN_OBJECT, Guard, GuardKind, Rows, TrackingError
+from graspline.motion.guards import (
+    EVERY,
+    FEEL_THE_PADS,
+    FOLLOW_A_PLACE,
+    FOLLOW_AN_OBJECT,
+    Guard,
+    GuardKind,
+    Rows,
+    TrackingError,
+)
 from graspline.spatial.flags import some
 
 Array = NDArray[np.float64]
@@ -20,7 +29,8 @@ class GuardTable:
 
     def __init__(self, kind: GuardKind, width: int, lanes: int) -> None:
         self._kind = kind
-        self.follows = kind in FOLLOW_AN_OBJECT
+        self.follows_object, self.follows_place = kind in FOLLOW_AN_OBJECT, kind in FOLLOW_A_PLACE
+        self.follows = self.follows_object or self.follows_place
         self.feels = kind in FEEL_THE_PADS
         self.reads_command = kind is TrackingError
         # A kind that is not looked at on every tick: which lanes in which phase, counted from when the lane began.
@@ -113,8 +123,11 @@ class GuardTables:
         """Whether a guard that compares joints with the command is looked at on this tick."""
         return any(table.reads_command and table.due(now) for table in self._tables.values())
 
-    def load(self, lane: int, guards: tuple[Guard, ...], watch_hz: float, began: int) -> None:
-        """Replace the guards of a lane that began at this tick by those of its next motion."""
+    def load(self, lane: int, guards: tuple[Guard, ...], watch_hz: float, began: int, place_hz: float = 0.0) -> None:
+        """Replace the guards of a lane that began at this tick by those of its next motion.
+
+        Object and place, if it watches any, are seen at these rates.
+        """
         for table in self._of_lane.pop(lane, ()):
             table.clear(lane)
         if guards:
@@ -128,18 +141,29 @@ class GuardTables:
                 if table is None:
                     table = GuardTable(kind, len(guard.parameters()), self._lanes)
                     self._tables[kind, index] = table
-                table.put(lane, guard, watch_hz if table.follows else self._control_hz, began)
+                seen_hz = place_hz if table.follows_place else watch_hz
+                table.put(lane, guard, seen_hz if table.follows else self._control_hz, began)
                 tables.append(table)
             self._of_lane[lane] = tables
 
-    def evaluate(self, rows: Rows, fresh: Flags | None, now: int) -> Flags | None:
-        """Lanes in which a guard fires, or None if there is none."""
-        due = [table for table in self._tables.values() if table.due(now) and (fresh is not None or not table.follows)]
+    def evaluate(self, rows: Rows, fresh: Flags | None, now: int, fresh_places: Flags | None = None) -> Flags | None:
+        """Lanes in which a guard fires, or None if there is none.
+
+        `fresh` says which lanes have a new sight of their object, `fresh_places` which have one of their place.
+        """
+        due = [
+            table
+            for table in self._tables.values()
+            if table.due(now)
+            and (fresh is not None or not table.follows_object)
+            and (fresh_places is not None or not table.follows_place)
+        ]
         if any(table.feels for table in due):
             rows.feel()
         fired = None
         for table in due:
-            hit = table.evaluate(rows, fresh if table.follows else table.in_phase(now))
+            seen = fresh_places if table.follows_place else fresh
+            hit = table.evaluate(rows, seen if table.follows else table.in_phase(now))
             if hit is not None:
                 fired = hit if fired is None else fired | hit
         return fired

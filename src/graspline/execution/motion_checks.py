@@ -31,7 +31,8 @@ def check_motion(motion: Motion, robot: Robot, command: Command, *, allow_truth:
     refused = check_corners(path, robot) if motion.corners else check_path(path, robot)
     if refused is not None:
         raise WiringError(f"motion {motion.name!r} breaks limits: {refused}")
-    if motion.watch is not None and motion.watch.look is None and not allow_truth:
+    by_truth = any(each is not None and each.look is None for each in (motion.watch, motion.place))
+    if by_truth and not allow_truth:
         raise WiringError(f"motion {motion.name!r} watches truth, which this scenario does not name")
 
 

@@ -30,13 +30,12 @@ _ROOM_STEP_M = 0.0005
 _NAMES = ("along", "across", "along_turned", "across_turned")
 
 
-class JawParameters(Parameters):
+class BallJaw(Parameters):
     """Where the jaws meet an object and how much room they leave it before closing."""
 
     tip_below_centre_m: float = Field(
         default=0.0063, ge=0, le=0.02, description="how far the fingertips reach below the object's centre"
     )
-    deeper_m: float = Field(default=0.003, ge=0, le=0.02, description="how much further a deeper second try reaches")
     ground_clearance_m: float = Field(
         default=0.003,
         ge=0.003,
@@ -55,6 +54,16 @@ class JawParameters(Parameters):
     standoff_m: float = Field(
         default=0.03, ge=0.01, le=0.1, description="height of the fingertips above the object before they come down"
     )
+
+    def whole(self) -> JawParameters:
+        """The same for planners; what a task does not offer is at its default."""
+        return JawParameters.model_construct(**dict(self))
+
+
+class JawParameters(BallJaw):
+    """The same for a box, which may be tried a second time."""
+
+    deeper_m: float = Field(default=0.003, ge=0, le=0.02, description="how much further a deeper second try reaches")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

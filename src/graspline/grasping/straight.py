@@ -30,28 +30,9 @@ _STEP_RAD = np.radians(2.0)
 _FEW = 12
 
 
-class ReachParameters(Parameters):
+class ArmReach(Parameters):
     """How the arm gets to an object and raises it."""
 
-    lift_m: float = Field(default=0.06, ge=0.02, le=0.15, description="how far the object is raised")
-    max_tilt_rad: float = Field(
-        default=1.05, ge=0, le=1.2, description="how far the gripper may lean where it cannot point straight down"
-    )
-    max_face_error_rad: float = Field(
-        default=0.26,
-        ge=0,
-        le=0.5,
-        description="largest angle between the jaw axis and the normal of the faces it closes on",
-    )
-    max_contact_offset_m: float = Field(
-        default=0.0065,
-        ge=0,
-        le=0.05,
-        description="how far apart along the fingers leaning jaws may touch a wide object's two sides",
-    )
-    max_ball_lean_rad: float = Field(
-        default=0.35, ge=0, le=1.0, description="how far the jaw axis may lean from horizontal when it takes a ball"
-    )
     joint_margin_rad: float = Field(
         default=0.02, ge=0, le=0.2, description="distance that plans keep from joint limits"
     )
@@ -67,6 +48,53 @@ class ReachParameters(Parameters):
     lift_speed_m_s: float = Field(
         default=0.12, ge=0.005, le=0.5, description="peak speed of the fingertips while lifting"
     )
+
+    def whole(self, **given: float) -> ReachParameters:
+        """The same, or as given, for planners; what a task does not offer is at its default."""
+        return ReachParameters.model_construct(**{**dict(self), **given})
+
+
+class LiftReach(ArmReach):
+    """How the arm gets to an object and raises it straight up."""
+
+    lift_m: float = Field(default=0.06, ge=0.02, le=0.15, description="how far the object is raised")
+
+
+class LeaningReach(ArmReach):
+    """How the arm gets to an object, leaning where it has to."""
+
+    max_tilt_rad: float = Field(
+        default=1.05, ge=0, le=1.2, description="how far the gripper may lean where it cannot point straight down"
+    )
+
+
+class BoxReach(LiftReach, LeaningReach):
+    """How the arm gets to a box and raises it."""
+
+    max_face_error_rad: float = Field(
+        default=0.26,
+        ge=0,
+        le=0.5,
+        description="largest angle between the jaw axis and the normal of the faces it closes on",
+    )
+    max_contact_offset_m: float = Field(
+        default=0.0065,
+        ge=0,
+        le=0.05,
+        description="how far apart along the fingers leaning jaws may touch a wide object's two sides",
+    )
+
+
+class BallReach(LeaningReach):
+    """How the arm gets to a ball and raises it."""
+
+    max_ball_lean_rad: float = Field(
+        default=0.35, ge=0, le=1.0, description="how far the jaw axis may lean from horizontal when it takes a ball"
+    )
+
+
+class ReachParameters(BoxReach, BallReach):
+    """Everything that planners may ask for; a task offers the part of it that its objects need."""
 
 
 @dataclass(frozen=True, slots=True)

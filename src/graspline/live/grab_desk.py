@@ -105,9 +105,12 @@ class GrabDesk:
         found = yield from self._planned(last)
         if isinstance(found, Refused):
             return found
-        ended = yield from move(found, self._parameters.close)
+        target = next(each for each in self._seen if each.name == found.name)
+        ended = yield from move(self._eye, resting(target), found, self._parameters.close)
         if ended.name == "arrived":
             return Done(text=f"at {found.name}", data=_told(found))
+        if ended.name == "moved":
+            return Refused(reason=f"{found.name} is no longer where it was seen", evidence=ended.evidence)
         return Refused(reason=f"{found.name}: something is in the way", evidence=ended.evidence)
 
     def pick(self, last: Reply, place_m: tuple[float, float] | None) -> Play:
@@ -161,7 +164,7 @@ class GrabDesk:
             start=last.command,
             variables=self._variables,
             others=tuple(each for each in self._seen if each.name != target.name),
-            reach=self._parameters.reach,
+            reach=self._parameters.reach.whole(),
         )
         found = yield from solved(plan_grab, query)
         return _refusal(found) if isinstance(found, GrabRejected) else found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ class Rows:
     watched: Array
     # Variance of the watched object's horizontal distance from the tool over the last sightings; nan until enough.
     spread: Array
+    # The same as `watched` for the place that is watched beside the object, such as a plate.
+    place: Array
     jaw: int
     # Force and acceleration at the wrist, (N, 3) in the sensor's frame; nan where the robot has no such sensor.
     wrist_force: Array
@@ -288,6 +290,54 @@ class Unsteady:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectMoved:
+    """The watched object is farther than this from where it lay when the motion was planned.
+
+    A sighting at infinity says that the object is not where it lay, and nothing more.
+    """
+
+    lay_at_m: tuple[float, float, float]
+    limit_m: float
+    for_s: float = 0.0
+
+    def parameters(self) -> tuple[float, ...]:
+        return (*self.lay_at_m, self.limit_m)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        moved = _norm(rows.watched - p[:, :3])
+        return moved > p[:, 3], (moved,)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (at_most("object_moved", _finite(measured[0]), self.limit_m, "m"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceMoved:
+    """The watched place is farther than this from where it was when the motion was planned."""
+
+    MEASURED: ClassVar[str] = "place_moved"
+    was_at_m: tuple[float, float, float]
+    limit_m: float
+    for_s: float = 0.0
+
+    def parameters(self) -> tuple[float, ...]:
+        return (*self.was_at_m, self.limit_m)
+
+    @staticmethod
+    def evaluate(rows: Rows, p: Array) -> tuple[Flags, Measured]:
+        moved = _norm(rows.place - p[:, :3])
+        return moved > p[:, 3], (moved,)
+
+    def evidence(self, measured: Sequence[float]) -> Evidence:
+        return (at_most(self.MEASURED, _finite(measured[0]), self.limit_m, "m"),)
+
+
+def _finite(measured: float) -> float:
+    return measured if np.isfinite(measured) else np.nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tugged:
     """Something tugs at the hand: along `toward`, in the frame of the wrist's sensors, or up to `within_rad` off it.
 
@@ -330,6 +380,8 @@ Guard = (
     | LeftBehind
     | Apart
     | Unsteady
+    | ObjectMoved
+    | PlaceMoved
     | Tugged
 )
 GuardKind = (
@@ -343,9 +395,12 @@ GuardKind = (
     | type[LeftBehind]
     | type[Apart]
     | type[Unsteady]
+    | type[ObjectMoved]
+    | type[PlaceMoved]
     | type[Tugged]
 )
 FEEL_THE_PADS = (BothPadsTouch, OnePadTouches, ForceAbove, HoldLost)
-FOLLOW_AN_OBJECT = (Slipped, LeftBehind, Apart, Unsteady)
+FOLLOW_AN_OBJECT = (Slipped, LeftBehind, Apart, Unsteady, ObjectMoved)
+FOLLOW_A_PLACE = (PlaceMoved,)
 # Kinds that are looked at on every so many ticks of their motion only.
 EVERY: dict[GuardKind, int] = {TrackingError: 3}

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graspline.perception.balls import BallFit, Belief, fit_ball
 from graspline.perception.blocks import BlockFit, find_blocks
 from graspline.perception.colours import BLUE, GREEN, PURPLE, hue_picture, pixels_within
-from graspline.perception.cones import guess_cones
-from graspline.perception.oranges import OrangePixels, find_lying, merits, opaque
+from graspline.perception.cones import Cones, guess_cones
+from graspline.perception.oranges import OrangePixels, find_lying, merits, opaque, scenery_shares
 from graspline.perception.outlines import Array, Lens, find_outline, warmth
-from graspline.perception.plates import fit_plate
-from graspline.rendering.picture import Picture
+from graspline.perception.plates import PlateFit, fit_plate
+from graspline.rendering.picture import Picture, Pixels
 from graspline.scenes.fruit_table import FLOOR_M
 
 # An orange less certain than this is not reported.
@@ -77,20 +78,40 @@ def see_table(picture: Picture, plate_radius_m: float | None, held_m: Array | No
     out, where otherwise it would be taken for a larger one lying farther away.
     """
     lens, hues, field = Lens.of(picture), hue_picture(picture.rgb), warmth(picture.rgb)
-    plate = None
-    if plate_radius_m is not None:
-        plate = fit_plate(lens, hues, find_outline(pixels_within(hues, BLUE), -field, darkens=False), plate_radius_m)
+    plate = None if plate_radius_m is None else _fit_plate(lens, hues, field, plate_radius_m)
     pixels = OrangePixels.of(lens, hues, field, np.zeros(2))
     support = None if plate is None or plate_radius_m is None else (plate.centre_m, plate_radius_m, FLOOR_M)
     balls = [_as_ball(fit) for fit in find_lying(pixels, support, held_m)]
     blocks = [fit for colour in (GREEN, PURPLE) for fit in find_blocks(lens, hues, pixels_within(hues, colour))]
     return Seen(
         oranges=tuple(ball for ball in balls if ball.position_sigma_m <= _MOST_SIGMA_M),
-        plate=None
-        if plate is None
-        else Disc(position_m=plate.centre_m, position_sigma_m=plate.sigma_m, share_seen=plate.share_seen),
+        plate=None if plate is None else _as_disc(plate),
         blocks=tuple(_as_block(fit) for fit in blocks),
     )
+
+
+def see_plate(picture: Picture, radius_m: float) -> Disc | None:
+    """The plate alone."""
+    plate = _fit_plate(Lens.of(picture), hue_picture(picture.rgb), warmth(picture.rgb), radius_m)
+    return None if plate is None else _as_disc(plate)
+
+
+def _fit_plate(lens: Lens, hues: Pixels, field: NDArray[np.float32], radius_m: float) -> PlateFit | None:
+    return fit_plate(lens, hues, find_outline(pixels_within(hues, BLUE), -field, darkens=False), radius_m)
+
+
+def shows_through(picture: Picture, centre_m: Array, radius_m: float) -> float:
+    """The share of a ball's disc in which table or backdrop is seen: about 1 if the ball is not there.
+
+    What hides the ball, such as the hand, is not counted; nor is anything outside the picture.
+    """
+    pixels = _around(picture, centre_m, radius_m)
+    if pixels is None:
+        return 0.0
+    sight = np.asarray(centre_m, float) - pixels.lens.position_m
+    distance = float(np.linalg.norm(sight))
+    cone = Cones(axes=(sight / distance)[None], half_angles_rad=np.array([np.arcsin(radius_m / distance)]))
+    return float(scenery_shares(pixels, cone)[0])
 
 
 def see_ball_near(picture: Picture, expected_m: Array, radius_m: float, within_m: float) -> Ball | None:
@@ -137,6 +158,10 @@ def _around(picture: Picture, middle_m: Array, radius_m: float) -> OrangePixels 
 
 def _as_ball(fit: BallFit) -> Ball:
     return Ball(position_m=fit.centre_m, radius_m=fit.radius_m, position_sigma_m=fit.sigma_m, share_seen=fit.share_seen)
+
+
+def _as_disc(fit: PlateFit) -> Disc:
+    return Disc(position_m=fit.centre_m, position_sigma_m=fit.sigma_m, share_seen=fit.share_seen)
 
 
 def _as_block(fit: BlockFit) -> Block:

@@ -66,9 +66,14 @@ class OrangePixels:
 
 def opaque(pixels: OrangePixels, cones: Cones) -> NDArray[np.bool_]:
     """(H,): whether no scenery shines through a disc where a ball would hide it."""
+    return scenery_shares(pixels, cones) <= _MOST_SCENERY
+
+
+def scenery_shares(pixels: OrangePixels, cones: Cones) -> Array:
+    """(H,): through how much of each disc scenery shines."""
     inside = cones.around(_RINGS, _RING_POINTS)
     scenery = shows_scenery(pixels.hues, pixels.on_piece(inside.reshape(-1, 3)), plate_counts=True)
-    return scenery.reshape(len(cones), inside.shape[1]).mean(axis=1) <= _MOST_SCENERY
+    return scenery.reshape(len(cones), inside.shape[1]).mean(axis=1)
 
 
 class Explained:

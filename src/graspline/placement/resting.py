@@ -86,21 +86,29 @@ def is_still_now(window: Sequence[Sighting], parameters: RestParameters, error_m
 
 
 def at_rest_for_s(window: Sequence[Sighting], parameters: RestParameters, error_m: float = 0.0) -> float:
-    """How long the fruit has been still at the end of the window.
+    """How long the fruit has been still at the end of the window: over consecutive sightings, each slow enough.
 
-    Backward from the last sighting, up to one that is farther from it than the allowed speed and the error of two
-    sightings explain, or in which the fruit is known to have been faster.
+    Backward from the last sighting, up to one from which the fruit has moved farther by the next sighting, or by the
+    last one, than the allowed speed and the error of two sightings explain, or in which it is known to have been
+    faster.
     """
-    still_since_s = last_s = window[-1].time_s if window else 0.0
+    if not window:
+        return 0.0
+    last = following = window[-1]
+    still_since_s = last.time_s
     for sighting in reversed(window):
-        passed_s = last_s - sighting.time_s
-        moved_m = float(np.linalg.norm(window[-1].position_m - sighting.position_m))
-        too_far = moved_m > parameters.speed_m_s * passed_s + 3 * float(np.sqrt(2)) * error_m
-        if too_far or sighting.speed_m_s > parameters.speed_m_s:
+        moved = any(_too_far(sighting, each, parameters, error_m) for each in (following, last))
+        if moved or sighting.speed_m_s > parameters.speed_m_s:
             break
-        still_since_s = sighting.time_s
+        still_since_s, following = sighting.time_s, sighting
     # To the nanosecond: times are sums of ticks.
-    return round(last_s - still_since_s, 9)
+    return round(last.time_s - still_since_s, 9)
+
+
+def _too_far(before: Sighting, after: Sighting, parameters: RestParameters, error_m: float) -> bool:
+    moved_m = float(np.linalg.norm(after.position_m - before.position_m))
+    allowed_m = parameters.speed_m_s * (after.time_s - before.time_s)
+    return moved_m > allowed_m + 3 * float(np.sqrt(2)) * error_m
 
 
 def not_displaced(

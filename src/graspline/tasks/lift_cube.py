@@ -16,7 +16,7 @@ from graspline.errors import InputError
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply
 from graspline.grasping.candidates import GraspRejected, JawParameters
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.straight import BoxReach, ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import PAN_X_M, solve
 from graspline.machine.machine import Machine
@@ -38,7 +38,7 @@ from graspline.scenes.scene import Lying, Scene
 from graspline.spatial.rotations import rotate
 from graspline.tasks.claims import in_hand
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
-from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
+from graspline.tasks.stages.carry import HoldParameters, StillHold, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
 from graspline.tasks.stages.sight import Eye, TruthEye, look
 from graspline.tasks.task import Claim, Draw, Instruction, Probe, Snapshot, Task, Witness
@@ -110,9 +110,9 @@ class LiftCube(Parameters):
     cube: CubeParameters = CubeParameters()
     perception: Perception = Perception()
     jaw: JawParameters = JawParameters()
-    reach: ReachParameters = ReachParameters()
+    reach: BoxReach = BoxReach()
     close: CloseParameters = CloseParameters()
-    hold: HoldParameters = HoldParameters()
+    hold: StillHold = StillHold()
     goal: GoalParameters = GoalParameters()
     retries: RetryParameters = RetryParameters()
     state_limit_s: float = Field(default=10.0, gt=0, le=60, description="time limit of every state")
@@ -186,8 +186,12 @@ def build_machine(parameters: LiftCube) -> Machine:
     table: dict[str, dict[str, Transition]] = {
         "look": {"seen": "plan", "lost": End("target_not_found")},
         "plan": {"planned": "approach", "rejected": Retry(to="look", budget="looks", otherwise=End("unreachable"))},
-        "approach": {"reached": "descend", "blocked": again("blocked")},
-        "descend": {"straddled": "seat", "blocked": again("blocked")},
+        "approach": {
+            "reached": "descend",
+            "blocked": again("blocked"),
+            "moved": Retry(to="look", budget="grasps", otherwise=End("target_moved")),
+        },
+        "descend": {"straddled": "seat", "blocked": again("blocked"), "moved": again("target_moved")},
         "seat": {"seated": "close"},
         "close": {"closed": "lift", "missed": again("missed")},
         "lift": {"lifted": "hold", **lost, "blocked": again("blocked")},
@@ -235,9 +239,9 @@ def given(parameters: LiftCube, draw: Draw, random: np.random.Generator) -> Mapp
         "target": CUBE,
         "tried": (),
         "jaw": parameters.jaw,
-        "reach": parameters.reach,
+        "reach": parameters.reach.whole(),
         "close": parameters.close,
-        "keep": parameters.hold,
+        "keep": parameters.hold.whole(),
         "goal": parameters.goal,
     }
 
@@ -261,7 +265,7 @@ def certify(
         yaw_sigma_rad=parameters.perception.yaw_sigma_rad,
     )
     world = collision_world(CLEARANCE_M + SETTLING_M)
-    reach = parameters.reach.model_copy(update={"joint_margin_rad": parameters.reach.joint_margin_rad + SETTLING_RAD})
+    reach = parameters.reach.whole(joint_margin_rad=parameters.reach.joint_margin_rad + SETTLING_RAD)
     return plan_grasp.steps(SO101, world, estimate, at_rest(SO101.home), parameters.jaw, reach)
 
 

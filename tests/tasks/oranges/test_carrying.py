@@ -16,6 +16,7 @@ from graspline.motion.guards import (
     Apart,
     HoldLost,
     LeftBehind,
+    PlaceMoved,
     Slipped,
     TrackingError,
     Unsteady,
@@ -23,6 +24,7 @@ from graspline.motion.guards import (
 from graspline.motion.path import at_rest
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101
+from graspline.scenes.fruit_table import PLATE
 from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
 from graspline.tasks.oranges.job import Job, Progress
 
@@ -47,10 +49,12 @@ def failed(evidence: Evidence) -> list[str]:
 # Carrying
 
 
-def test_a_held_orange_is_raised_as_high_as_it_is_carried(held_job: Job, table: Table) -> None:
+def test_a_held_orange_is_raised_as_high_as_it_is_carried(
+    held_job: Job, table: Table, world: CollisionWorld, progress: Progress
+) -> None:
     start = np.append(held_job.pick.seat.end[:5], held_job.gripped.jaw_rad)
     act = Act(table, command=at_rest(start), pads_n=(2.0, 2.0), jaw_rad=held_job.pick.grasp.touch_rad)
-    found = act.play(lift(act.reply(), SO101, eye_of(), SETTINGS, held_job))
+    found = act.play(lift(act.reply(), SO101, eye_of(), world, SETTINGS, held_job, progress))
     assert found.name == "lifted"
     top = forward_held(act.paths("lift")[0].end, held_job.gripped.centre_m)
     assert top[2] == pytest.approx(SETTINGS.carry.clear_height_m + BALL_M, abs=1e-3)
@@ -61,7 +65,7 @@ def lower_(act: Act, job: Job, progress: Progress) -> Any:
 
 
 def transport_(act: Act, job: Job, progress: Progress) -> Any:
-    return act.play(transport(act.reply(), eye_of(), SETTINGS, job))
+    return act.play(transport(act.reply(), SO101, eye_of(), SETTINGS, job))
 
 
 ENDINGS = [
@@ -86,9 +90,38 @@ def test_each_sign_that_the_orange_left_the_hand_ends_carrying_by_its_name(
     found = state(holding, held_job, progress)
     assert (found.name, found.about) == (outcome, "orange_1")
     motion = next(each for each in holding.requests if isinstance(each, Motion))
-    assert {type(each) for each in motion.guards} == {kind for kind, _ in ENDINGS}
+    assert {type(each) for each in motion.guards} == {PlaceMoved, *(kind for kind, _ in ENDINGS)}
     assert motion.watch is not None
-    assert motion.watch.target == "orange_1"
+    assert motion.place is not None
+    assert (motion.watch.target, motion.place.target) == ("orange_1", PLATE)
+
+
+@pytest.mark.parametrize("state", [transport_, lower_])
+def test_a_plate_that_is_moved_ends_carrying_once_it_is_at_rest(
+    held_job: Job, holding: Act, progress: Progress, state: Any
+) -> None:
+    name, (x, y) = state.__name__.rstrip("_"), PLATE_XY
+    if state is lower_:
+        holding.command = at_rest(held_job.carry.lower.positions[0])
+
+    def slide(act: Act, motion: Motion) -> None:
+        act.plate = (x + min(0.05, 0.2 * (act.time_s - began_s)), y)
+
+    began_s = holding.time_s
+    holding.endings = {name: [PlaceMoved], "brake": [slide], "wait": [slide] * 12}
+    found = state(holding, held_job, progress)
+    assert (found.name, found.about) == ("plate_moved", "orange_1")
+    assert failed(found.evidence) == ["place_moved"]
+    assert holding.motions[:2] == [name, "brake"]
+    assert set(holding.motions[2:]) == {"wait"}
+    assert holding.plate == pytest.approx((x + 0.05, y))
+
+
+def test_an_orange_lost_while_a_moved_plate_comes_to_rest_is_dropped(
+    held_job: Job, holding: Act, progress: Progress
+) -> None:
+    holding.endings = {"transport": [PlaceMoved], "wait": [HoldLost]}
+    assert transport_(holding, held_job, progress).name == "dropped"
 
 
 def test_transport_tells_from_where_to_where_before_it_moves(held_job: Job, holding: Act, progress: Progress) -> None:
@@ -124,6 +157,19 @@ def test_the_way_is_planned_anew_from_how_the_orange_sits(
     np.testing.assert_allclose(carry.spot_m, held_job.carry.spot_m, atol=1e-6)
     first = carry.retreat or carry.transport
     np.testing.assert_array_equal(first.positions[0], start)
+
+
+def test_an_orange_that_was_being_lowered_is_raised_before_it_is_carried_on(
+    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
+) -> None:
+    lower_path = held_job.carry.lower
+    holding.command = at_rest(lower_path.positions[lower_path.ticks // 2])
+    holding.plate = (PLATE_XY[0] + 0.03, PLATE_XY[1])
+    found = retreating(holding, world, held_job, progress)
+    assert found.name == "clear"
+    assert holding.motions[0] == "raise"
+    top = forward_held(holding.paths("raise")[0].end, held_job.gripped.centre_m)
+    assert top[2] == pytest.approx(SETTINGS.carry.clear_height_m + BALL_M, abs=1e-3)
 
 
 def test_a_plate_that_moved_is_followed_before_the_orange_is_carried(

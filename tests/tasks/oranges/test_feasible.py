@@ -69,3 +69,11 @@ def test_the_more_the_hand_may_lean_the_farther_it_reaches() -> None:
     assert (np.diff(farthest) >= 0).all()
     assert farthest[0] < farthest[-1]
     assert all(0.0 <= near < 0.2 < far < 0.45 for near, far in rings)
+
+
+def test_jaws_that_stand_closer_to_the_fruit_than_plans_allow_are_refused_at_once() -> None:
+    (problem,) = problems(parameters("jaw.fixed_clearance_m=0.001"))
+    assert "jaw.fixed_clearance_m: 0.001 m is less than the 1.2 mm" in problem
+    assert not problems(parameters("jaw.fixed_clearance_m=0.0013"))
+    # Who sees worse opens them wider.
+    assert not problems(parameters("jaw.fixed_clearance_m=0", "perception.source=camera"))

@@ -174,10 +174,11 @@ def test_without_a_plate_there_is_none_in_the_scene() -> None:
 
 
 def test_scenes_that_cannot_be_served_are_given_up_with_the_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graspline.tasks.oranges.layout.MAX_SCENES", 3)
-    monkeypatch.setattr("graspline.tasks.oranges.layout.MAX_PLACES", 20)
+    monkeypatch.setattr("graspline.tasks.oranges.layout.MAX_TRIES", 30)
     behind = parameters("oranges.azimuth_rad=[2.6, 3.0]", "oranges.count=1")
-    with pytest.raises(InputError, match=r"no scene could be served in 3 draws .*refused for reach"):
+    with pytest.raises(
+        InputError, match=r"no scene was found in 30 tries; refused by reach 30; reach depends on oranges.radius_m"
+    ):
         drawn(behind, 0)
 
 

@@ -10,14 +10,16 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.execution.happenings import Targeted
+from graspline.execution.happenings import Noticed, Targeted
 from graspline.execution.requests import Motion
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import (
     BothPadsTouch,
     ForceAbove,
+    ObjectMoved,
     OnePadTouches,
+    PlaceMoved,
     TrackingError,
 )
 from graspline.motion.path import at_rest
@@ -25,6 +27,7 @@ from graspline.placement.book import PlacementBook, PlacementRecord
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101, TIP_M
 from graspline.tasks.oranges.job import Job, Progress
+from graspline.tasks.oranges.layout import collision_world
 from graspline.tasks.oranges.picking import (
     approach,
     closing_end_rad,
@@ -38,6 +41,7 @@ from graspline.tasks.oranges.picking import (
 
 from .stagecraft import (
     BALL_M,
+    PLATE_XY,
     SETTINGS,
     Act,
     at,
@@ -191,19 +195,97 @@ def test_a_plate_out_of_reach_leaves_no_way(table: Table, world: CollisionWorld,
 
 
 @pytest.mark.parametrize("state, good", [(approach, "above"), (posture_adjust, "aligned")])
-def test_an_arm_that_is_held_back_is_blocked(planned_job: Job, table: Table, state: Any, good: str) -> None:
+def test_an_arm_that_is_held_back_is_blocked(
+    planned_job: Job, table: Table, progress: Progress, state: Any, good: str
+) -> None:
     path = planned_job.pick.approach if state is approach else planned_job.pick.posture
     assert path is not None
     for ending, expected in (([], good), ([TrackingError], "blocked")):
         act = Act(table, command=at_rest(path.positions[0]), endings={state.__name__: list(ending)})
-        found = act.play(state(SETTINGS, planned_job))
+        found = act.play(state(eye_of(), SETTINGS, planned_job, progress))
         assert found.name == expected
         assert act.motions == [state.__name__]
 
 
+@pytest.mark.parametrize("state", [approach, posture_adjust])
+def test_an_orange_that_is_no_longer_there_ends_the_way_to_it(
+    planned_job: Job, table: Table, progress: Progress, state: Any
+) -> None:
+    path = planned_job.pick.approach if state is approach else planned_job.pick.posture
+    assert path is not None
+    act = Act(table, command=at_rest(path.positions[0]), endings={state.__name__: [ObjectMoved]})
+    tried = dataclasses.replace(progress, tried=(("orange_1", "across"), ("orange_2", "along")))
+    found = act.play(state(eye_of(), SETTINGS, planned_job, tried))
+    assert (found.name, found.about) == ("moved", "orange_1")
+    # No grasp has been tried where it lies now.
+    assert found.data.progress.tried == (("orange_2", "along"),)
+    (motion,) = (each for each in act.requests if isinstance(each, Motion))
+    assert motion.watch is not None
+    (guard,) = (each for each in motion.guards if isinstance(each, ObjectMoved))
+    np.testing.assert_allclose(guard.lay_at_m, planned_job.where.target.position_m)
+    assert (motion.watch.target, guard.limit_m) == ("orange_1", SETTINGS.posture.off_fruit_m)
+
+
+def picked(act: Act, state: Any, job: Job) -> Any:
+    progress = Progress(wanted=("orange_1", "orange_2"))
+    return act.play(state(act.reply(), SO101, eye_of(), collision_world(SETTINGS), SETTINGS, job, progress))
+
+
 def descending(act: Act, job: Job) -> Any:
     act.command = at_rest(job.pick.descend.positions[0])
-    return act.play(descend(act.reply(), SO101, SETTINGS, job))
+    return picked(act, descend, job)
+
+
+def test_an_orange_that_is_no_longer_there_ends_the_way_down(planned_job: Job, table: Table) -> None:
+    act = Act(table, endings={"descend": [ObjectMoved]})
+    assert descending(act, planned_job).name == "moved"
+    assert act.motions == ["descend"]
+
+
+MOVED_PLATE = (PLATE_XY[0] + 0.03, PLATE_XY[1] - 0.03)
+
+
+def test_a_plate_moved_on_the_way_down_gets_a_new_spot_and_the_hand_goes_on(planned_job: Job, table: Table) -> None:
+    act = Act(table, plate=MOVED_PLATE, endings={"descend": [PlaceMoved]})
+    found = descending(act, planned_job)
+    assert found.name == "green"
+    # The rest of the same way, from where it was cut.
+    first, second = act.paths("descend")
+    np.testing.assert_array_equal(second.end, planned_job.pick.descend.end)
+    np.testing.assert_array_equal(second.positions[0], first.command_at(first.ticks // 2).position)
+    job = found.data.job
+    assert np.hypot(*np.subtract(job.carry.spot_m, MOVED_PLATE)) < 0.1
+    np.testing.assert_allclose(job.survey.plate.position_m[:2], MOVED_PLATE)
+    (told,) = act.told
+    assert isinstance(told, Noticed)
+    assert (told.what, told.facts["new_spot_m"]) == ("plate moved", job.carry.spot_m)
+
+
+def test_a_plate_moved_out_of_reach_on_the_way_down_ends_it(planned_job: Job, table: Table) -> None:
+    act = Act(table, plate=(0.7, 0.3), endings={"descend": [PlaceMoved]})
+    found = descending(act, planned_job)
+    assert (found.name, found.about) == ("plate_moved", "orange_1")
+    assert failed(found.evidence)
+    assert act.motions == ["descend"]
+
+
+@pytest.mark.parametrize("plate", [MOVED_PLATE, (0.7, 0.3)])
+def test_a_plate_moved_while_the_jaws_close_does_not_open_them(
+    planned_job: Job, table: Table, plate: tuple[float, float]
+) -> None:
+    endings: dict[str, Any] = {"close": [PlaceMoved, BothPadsTouch], "squeeze": [feel(1.0, 1.0)]}
+    act = Act(table, plate=plate, command=at_rest(planned_job.pick.seat.positions[0]), endings=endings)
+    found = picked(act, grasp, planned_job)
+    assert found.name == "closed"
+    assert act.motions == ["seat", "close", "close", "squeeze"]
+    # Where there is no new spot, retreating will find that out by itself.
+    moved = found.data.job.carry.spot_m != planned_job.carry.spot_m
+    assert moved == (plate == MOVED_PLATE)
+
+
+def test_nothing_watches_a_virtual_plate(planned_job: Job, table: Table) -> None:
+    settings = parameters("oranges.count=2", "plate.present=false")
+    assert eye_of(settings).watch_plate() is None
 
 
 def test_a_hand_that_comes_down_as_planned_is_green(planned_job: Job, table: Table) -> None:
@@ -259,7 +341,7 @@ def test_a_finger_that_stands_on_something_on_the_way_down_blocks(planned_job: J
 
 def grasping(job: Job, table: Table, **endings: Any) -> tuple[Act, Any]:
     act = Act(table, command=at_rest(job.pick.seat.positions[0]), endings=endings)
-    return act, act.play(grasp(act.reply(), SO101, SETTINGS, job))
+    return act, picked(act, grasp, job)
 
 
 def test_the_jaws_close_until_both_touch_and_squeeze_a_little(planned_job: Job, table: Table) -> None:
@@ -280,7 +362,7 @@ def test_a_hand_that_crept_on_is_brought_up_to_the_fruit_from_where_it_is(planne
     act.off_rad[4] = 0.2
     assert descending(act, planned_job).name == "green"
     act.endings |= {"close": [BothPadsTouch], "squeeze": [feel(1.0, 1.0)]}
-    assert act.play(grasp(act.reply(), SO101, SETTINGS, planned_job)).name == "closed"
+    assert picked(act, grasp, planned_job).name == "closed"
     (seat,), planned = act.paths("seat"), planned_job.pick.seat
     tool = np.array(planned_job.pick.grasp.tool_m)
     (begin, end), (meant_from, meant_to) = (forward(each.positions[[0, -1]], tool)[0] for each in (seat, planned))
@@ -337,7 +419,7 @@ def settling(job: Job, table: Table, jaw_off: float = 0.0, off_m: float = 0.0, p
     act = Act(
         table, command=at_rest(start), pads_n=(pads, pads), jaw_rad=job.pick.grasp.touch_rad + jaw_off, time_s=2.0
     )
-    return act.play(settle(act.reply(), SO101, eye_of(), SETTINGS, job))
+    return picked(act, settle, job)
 
 
 def test_a_hold_of_the_right_width_with_the_fruit_in_its_place_is_one(planned_job: Job, table: Table) -> None:

@@ -14,7 +14,7 @@ from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
-from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
+from graspline.motion.guards import BothPadsTouch, ForceAbove, ObjectMoved, OnePadTouches, TrackingError
 from graspline.motion.path import at_rest, check_path
 from graspline.perception.estimates import Estimate, Perception
 from graspline.planning.collision import CollisionWorld
@@ -66,37 +66,50 @@ class TestPlan:
 
 
 class TestApproach:
-    def test_the_approach_that_was_planned_is_played(self, grasp_plan: GraspPlan) -> None:
-        (motion,), outcome = play(approach(grasp_plan, CLOSE), completed())
+    def test_the_approach_that_was_planned_is_played(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
+        (motion,), outcome = play(approach(SO101, eye(), estimate, grasp_plan, CLOSE), completed())
         assert motion.path is grasp_plan.approach
-        assert motion.guards == (TrackingError(error_rad=CLOSE.blocked_rad),)
+        assert [type(each) for each in motion.guards] == [TrackingError, ObjectMoved]
+        assert motion.watch.target == CUBE
         assert outcome.name == "reached"
 
-    def test_an_arm_that_does_not_follow_is_blocked(self, grasp_plan: GraspPlan) -> None:
-        _, outcome = play(approach(grasp_plan, CLOSE), cut(TrackingError))
+    def test_an_arm_that_does_not_follow_is_blocked(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
+        _, outcome = play(approach(SO101, eye(), estimate, grasp_plan, CLOSE), cut(TrackingError))
         assert outcome.name == "blocked"
         assert outcome.evidence[0].name == "tracking_error"
 
+    def test_an_object_that_is_no_longer_there_stops_the_arm(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
+        motions, outcome = play(approach(SO101, eye(), estimate, grasp_plan, CLOSE), cut(ObjectMoved), completed())
+        assert [each.name for each in motions] == ["approach", "brake"]
+        assert (outcome.name, outcome.about) == ("moved", CUBE)
+
 
 class TestDescend:
-    def test_the_descent_that_was_planned_is_played(self, grasp_plan: GraspPlan) -> None:
-        (motion,), outcome = play(descend(grasp_plan, CLOSE), completed())
+    def test_the_descent_that_was_planned_is_played(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
+        (motion,), outcome = play(descend(eye(), estimate, grasp_plan, CLOSE), completed())
         assert motion.path is grasp_plan.descend
         assert outcome.name == "straddled"
 
-    @pytest.mark.parametrize(("guard", "evidence"), [(ForceAbove, "pad_force"), (TrackingError, "tracking_error")])
-    def test_a_finger_on_something_or_an_arm_that_does_not_follow_is_blocked(
-        self, grasp_plan: GraspPlan, guard: type, evidence: str
+    @pytest.mark.parametrize(
+        ("guard", "evidence", "name"),
+        [
+            (ForceAbove, "pad_force", "blocked"),
+            (TrackingError, "tracking_error", "blocked"),
+            (ObjectMoved, "object_moved", "moved"),
+        ],
+    )
+    def test_a_finger_on_something_an_arm_that_does_not_follow_or_an_object_that_is_gone_ends_it(
+        self, grasp_plan: GraspPlan, estimate: Estimate, guard: type, evidence: str, name: str
     ) -> None:
-        _, outcome = play(descend(grasp_plan, CLOSE), cut(guard))
-        assert outcome.name == "blocked"
+        _, outcome = play(descend(eye(), estimate, grasp_plan, CLOSE), cut(guard))
+        assert outcome.name == name
         assert outcome.evidence[0].name == evidence
 
-    def test_the_force_that_counts_is_the_one_asked_for(self, grasp_plan: GraspPlan) -> None:
-        motion = next(descend(grasp_plan, CloseParameters(bump_n=5.0, blocked_rad=0.1)))
+    def test_the_force_that_counts_is_the_one_asked_for(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
+        motion = next(descend(eye(), estimate, grasp_plan, CloseParameters(bump_n=5.0, blocked_rad=0.1)))
         assert isinstance(motion, Motion)
-        assert [type(guard) for guard in motion.guards] == [ForceAbove, TrackingError]
-        assert [guard.parameters() for guard in motion.guards] == [(5.0,), (0.1,)]
+        assert [type(guard) for guard in motion.guards] == [ForceAbove, TrackingError, ObjectMoved]
+        assert [guard.parameters() for guard in motion.guards[:2]] == [(5.0,), (0.1,)]
 
 
 class TestSeat:

@@ -207,6 +207,7 @@ def counted_n(guard: Tugged, joints: Array, force_n: tuple[float, float, float])
         command=joints[None],
         watched=np.full((1, 3), np.nan),
         spread=np.full(1, np.nan),
+        place=np.full((1, 3), np.nan),
         jaw=HSR.jaw,
         wrist_force=felt[None],
         wrist_acceleration=gravity[None],

@@ -41,7 +41,7 @@ def query_for(parameters: Grab, estimate: Estimate, variables: GrabVariables) ->
         start=at_rest(SO101.home),
         variables=variables,
         others=(),
-        reach=parameters.reach,
+        reach=parameters.reach.whole(),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from graspline.grasping.grab import GrabVariables
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.straight import LiftReach
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Noise
 from graspline.placement.set_down import SetDownParameters
@@ -76,7 +76,7 @@ class Grab(Parameters):
     order: OrderParameters = OrderParameters()
     grasp: GrabVariables = GrabVariables()
     perception: GrabPerception = GrabPerception()
-    reach: ReachParameters = ReachParameters(lift_m=0.05)
+    reach: LiftReach = LiftReach(lift_m=0.05)
     close: CloseParameters = CloseParameters()
     hold: HoldParameters = HoldParameters(still_s=0.5)
     put: SetDownParameters = SetDownParameters()

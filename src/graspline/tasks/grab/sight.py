@@ -16,7 +16,7 @@ from graspline.perception.things import Thing, see_things
 from graspline.rendering.picture import Picture
 from graspline.scenes.block_table import KINDS, Kind, kind_of
 from graspline.tasks.grab.parameters import GrabPerception
-from graspline.tasks.stages.sight import Eye, TruthEye
+from graspline.tasks.stages.sight import NOT_THERE_M, Eye, TruthEye
 
 Array = NDArray[np.float64]
 
@@ -99,6 +99,18 @@ class CameraEye:
 
         return Watch(target=name, rate_hz=self.perception.camera_watch_hz, look=self._look(), track=track)
 
+    def watch_lying(self, estimate: Estimate) -> Watch:
+        kind, lies = kind_of(estimate.name), _pose_of(estimate)
+
+        def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
+            # As long as no table shines through where it lay, it is there, or hidden by the hand.
+            if is_hidden(picture, kind, lies):
+                return None
+            seen = see_near(picture, kind, lies)
+            return NOT_THERE_M if seen is None else seen
+
+        return Watch(target=estimate.name, rate_hz=self.perception.camera_watch_hz, look=self._look(), track=track)
+
     def _look(self) -> Look:
         return Look("front", self.perception.width, self.perception.height)
 
@@ -120,8 +132,11 @@ class CameraEye:
 
     @staticmethod
     def _may_be_at(reply: Reply, thing: Estimate) -> bool:
-        pose = Pose(half_extents_m=thing.half_extents_m, position_m=thing.position_m, rotation=thing.rotation)
-        return is_hidden(cast(Picture, reply.value), kind_of(thing.name), pose)
+        return is_hidden(cast(Picture, reply.value), kind_of(thing.name), _pose_of(thing))
+
+
+def _pose_of(thing: Estimate) -> Pose:
+    return Pose(half_extents_m=thing.half_extents_m, position_m=thing.position_m, rotation=thing.rotation)
 
 
 def _estimate_of(thing: Thing, time_s: float) -> Estimate:

@@ -36,8 +36,8 @@ from graspline.robots.robot import Robot
 from graspline.tasks.grab.parameters import GrabGoal
 from graspline.tasks.grab.pick import plan_pick, told
 from graspline.tasks.stages.carry import HoldParameters, following_guards, hold_guards
-from graspline.tasks.stages.grasp import CloseParameters, Hold
-from graspline.tasks.stages.sight import Eye, resting
+from graspline.tasks.stages.grasp import STRAYED_M, CloseParameters, Hold
+from graspline.tasks.stages.sight import Eye, moved_guard, resting
 
 Array = NDArray[np.float64]
 
@@ -112,14 +112,20 @@ def check(
     return Gives("planned", chosen, about=estimate.name)
 
 
-def move(grab: GrabPlan, close: CloseParameters) -> Stage[Literal["arrived", "blocked"]]:
-    """Open to the object's gap where the arm stands, travel, come down, and stop at the object."""
-    guards = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad))
-    ended = yield Motion("open", grab.opening, guards=guards[1:])
+def move(
+    eye: Eye, estimate: Estimate, grab: GrabPlan, close: CloseParameters
+) -> Stage[Literal["arrived", "blocked", "moved"]]:
+    """Open to the object's gap where the arm stands, travel, come down, and stop at the object, or once it is gone."""
+    watch = eye.watch_lying(estimate)
+    moved = moved_guard(estimate, STRAYED_M, watch)
+    guards = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad), moved)
+    ended = yield Motion("open", grab.opening, guards=guards[1:], watch=watch)
     for stage in grab.stages:
         if ended.by != "completed":
             break
-        ended = yield Motion(stage.name, stage.path, guards=guards)
+        ended = yield Motion(stage.name, stage.path, guards=guards, watch=watch)
+    if ended.by is moved:
+        return Outcome("moved", ended.evidence, about=grab.name)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence, about=grab.name)
     return Outcome("arrived", about=grab.name)

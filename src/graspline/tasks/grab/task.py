@@ -49,7 +49,7 @@ def build_machine(parameters: Grab) -> Machine:
     table: dict[str, dict[str, Transition]] = {
         "look": {"seen": "check", "lost": End("target_not_found")},
         "check": {"planned": "move", "rejected": End("rejected")},
-        "move": {"arrived": "seat", "blocked": again("blocked", "leave")},
+        "move": {"arrived": "seat", "blocked": again("blocked", "leave"), "moved": again("target_moved", "leave")},
         "seat": {"seated": "close"},
         "close": {"closed": "lift", "missed": again("missed")},
         "lift": {"lifted": "hold", **lost, "blocked": again("blocked")},
@@ -119,7 +119,7 @@ def inputs(parameters: Grab, eye: Eye, target: str, spot: Spot, variables: GrabV
         "target": target,
         "spot": spot,
         "variables": variables,
-        "reach": parameters.reach,
+        "reach": parameters.reach.whole(),
         "close": parameters.close,
         "keep": parameters.hold,
         "put": parameters.put,

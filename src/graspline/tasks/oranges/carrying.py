@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Generator
 from typing import Any, Literal
 
 import numpy as np
@@ -10,13 +11,16 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.execution.happenings import Noticed
-from graspline.execution.requests import Announce, Motion, Reply, solved
+from graspline.execution.requests import Announce, Motion, Reply, Request, solved
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_lift
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
-from graspline.motion.guards import HoldLost, TrackingError
-from graspline.placement.carry import CarryPlan, NoSpot
+from graspline.motion.guards import HoldLost, PlaceMoved, TrackingError
+from graspline.motion.joint_moves import brake
+from graspline.motion.joint_moves import hold as still
+from graspline.motion.path import Path
+from graspline.placement.carry import CarryPlan, CarryQuery, NoSpot, plan_raise
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.errand import (
@@ -26,38 +30,87 @@ from graspline.tasks.oranges.errand import (
     plan_way,
 )
 from graspline.tasks.oranges.job import Job, Progress, Working, where_of
+from graspline.tasks.oranges.minding import Minder, held_m, minding_plate, plate_guard
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import FruitEye, Survey
 from graspline.tasks.stages.carry import following_guards, hold_guards
 
 Array = NDArray[np.float64]
 
+# Looks at a plate that was moved, before it is taken to be at rest whatever they say.
+_PLATE_LOOKS = 12
+
 
 def lift(
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
+    """Raise the orange, while the plate is watched."""
+    minder = Minder(robot=robot, eye=eye, world=world, settings=settings, progress=progress)
+    minded = yield from minding_plate(_raise(last, robot, eye, settings, job), last, minder, job, give_up=False)
+    found = minded.result
+    assert found is not None
+    return dataclasses.replace(found, data=Working(job=minded.job)) if isinstance(found, Gives) else found
+
+
+def _raise(
     last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
-) -> Stage[Literal["lifted", "dropped", "slipped", "blocked"]]:
+) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
     """Raise the orange to carrying height, the hold checked on every tick."""
     centre = forward(last.command.position[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
     raised = settings.carry.clear_height_m + job.gripped.radius_m - float(centre[2])
-    path = yield from solved(plan_lift, robot, job.pick, last.command, max(raised, 0.005), settings.reach)
+    path = yield from solved(plan_lift, robot, job.pick, last.command, max(raised, 0.005), settings.reach.whole())
     if isinstance(path, GraspRejected):
         return Outcome("blocked", path.evidence, about=job.target)
     ended = yield _holding("lift", path, eye, settings, job)
+    if ended.by == "completed":
+        return Gives("lifted", Working(job=job), ended.evidence, about=job.target)
     return _outcome("lifted", ended, job)
 
 
-def held_m(reply: Reply, robot: Robot, job: Job) -> Array:
-    """Where what is in the hand must be, by the joints."""
-    return forward(reply.readings.joints[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
-
-
-def _holding(name: str, path: Any, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
+def _holding(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
+    """A motion that ends once the orange is no longer held."""
     watch = eye.watch(job.target, job.held.in_hand_m)
     # One picture may deceive where fruit overlaps; two in a row must say so.
     sure_s = max(settings.hold.sure_s, 1.5 / watch.rate_hz)
     keep = settings.hold.model_copy(update={"sure_s": sure_s})
     guards = (*hold_guards(job.held, settings.close, keep), *following_guards(job.held, keep))
     return Motion(name, path, guards=guards, watch=watch)
+
+
+def _carrying(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
+    """The same for a way to a spot: it ends, too, once the plate is no longer where it was planned for."""
+    motion, place = _holding(name, path, eye, settings, job), eye.watch_plate()
+    if place is None:
+        return motion
+    assert job.survey.plate is not None
+    moved = plate_guard(job.survey.plate, settings, place)
+    return dataclasses.replace(motion, guards=(*motion.guards, moved), place=place)
+
+
+def _carried(
+    good: Any, motion: Motion, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+) -> Generator[Request, Reply, Outcome[Any]]:
+    """Play a way to a spot. Where the plate was moved meanwhile, stop and look until it is at rest."""
+    reply = yield motion
+    if not isinstance(reply.by, PlaceMoved):
+        return _outcome(good, reply, job)
+    evidence = tuple(each for each in reply.evidence if each.name == PlaceMoved.MEASURED)
+    if reply.command.moving:
+        reply = yield _holding("brake", brake(robot, reply.command), eye, settings, job)
+    pause_s, before_m = settings.release.check_s, None
+    for _ in range(_PLATE_LOOKS):
+        if reply.by != "completed" and not isinstance(reply.by, PlaceMoved):
+            return _outcome(good, reply, job)
+        survey = yield from eye.survey_holding(job.target, held_m(reply, robot, job), job.survey)
+        now_m = None if survey.plate is None else survey.plate.position_m
+        if before_m is not None and now_m is not None:
+            crept_m = float(np.linalg.norm(now_m - before_m))
+            assert survey.plate is not None
+            if crept_m <= settings.rest.speed_m_s * pause_s + 6 * survey.plate.position_sigma_m:
+                break
+        before_m = now_m
+        reply = yield _holding("wait", still(robot, reply.command, pause_s), eye, settings, job)
+    return Outcome("plate_moved", evidence, about=job.target)
 
 
 def _outcome(good: Any, ended: Reply, job: Job) -> Outcome[Any]:
@@ -82,9 +135,14 @@ def retreat(
     progress: Progress,
 ) -> Producing[
     Gives[Literal["clear"], Working]
-    | Outcome[Literal["dropped", "slipped", "blocked", "plate_full", "no_way", "plate_lost"]]
+    | Outcome[Literal["dropped", "slipped", "blocked", "plate_full", "no_way", "plate_lost", "plate_moved"]]
 ]:
     """Look where the plate is now, plan the way there from how the orange really sits, and draw back if that helps."""
+    up = yield from _way_up(last, robot, world, settings, job)
+    if up is not None:
+        last = yield _holding("raise", up, eye, settings, job)
+        if last.by != "completed":
+            return _outcome("clear", last, job)
     survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
     if survey.plate is None:
         return Outcome("plate_lost", about=job.target)
@@ -106,9 +164,27 @@ def retreat(
     working = Working(job=dataclasses.replace(job, errand=errand, survey=survey, where=where))
     if carry.retreat is None:
         return Gives("clear", working, about=job.target)
-    ended = yield _holding("retreat", carry.retreat, eye, settings, job)
-    outcome = _outcome("clear", ended, job)
+    motion = _carrying("retreat", carry.retreat, eye, settings, working.job)
+    outcome = yield from _carried("clear", motion, robot, eye, settings, working.job)
     return Gives("clear", working, outcome.evidence, about=job.target) if outcome.name == "clear" else outcome
+
+
+def _way_up(
+    last: Reply, robot: Robot, world: CollisionWorld, settings: Oranges, job: Job
+) -> Generator[Request, Reply, Path | None]:
+    """Up to where oranges are carried, from a spot over which this one was being lowered; None where it is there."""
+    query = CarryQuery(
+        robot=robot,
+        world=world,
+        grip=job.gripped,
+        start=last.command,
+        obstacles=(),
+        floor_m=0.0,
+        carry=settings.carry,
+        margin_rad=settings.reach.joint_margin_rad / 2,
+    )
+    missing_m = settings.carry.clear_height_m + job.gripped.radius_m - float(query.held_m()[2])
+    return None if missing_m < settings.carry.already_there_m else (yield from solved(plan_raise, query))
 
 
 def _shift_m(before: Survey, after: Survey) -> float:
@@ -118,16 +194,16 @@ def _shift_m(before: Survey, after: Survey) -> float:
 
 
 def transport(
-    last: Reply, eye: FruitEye, settings: Oranges, job: Job
-) -> Stage[Literal["arrived", "dropped", "slipped", "blocked"]]:
+    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+) -> Stage[Literal["arrived", "dropped", "slipped", "blocked", "plate_moved"]]:
     """Carry the orange to above its spot; a move that is already done is skipped."""
     start, spot = last.readings.tool_position_m, job.carry.spot_m
     facts = {"start_m": tuple(float(each) for each in start), "target_m": spot, "strategy": job.carry.strategy}
     yield Announce(Noticed(what="transport", about=job.target, facts=facts))
     if job.carry.transport is None:
         return Outcome("arrived", about=job.target)
-    ended = yield _holding("transport", job.carry.transport, eye, settings, job)
-    return _outcome("arrived", ended, job)
+    motion = _carrying("transport", job.carry.transport, eye, settings, job)
+    return (yield from _carried("arrived", motion, robot, eye, settings, job))
 
 
 def lower(
@@ -143,8 +219,8 @@ def lower(
     taken = _taken(job.carry.spot_m, where, settings)
     if taken:
         return Outcome("spot_taken", taken, about=job.target)
-    ended = yield _holding("lower", job.carry.lower, eye, settings, job)
-    return _outcome("lowered", ended, job)
+    motion = _carrying("lower", job.carry.lower, eye, settings, job)
+    return (yield from _carried("lowered", motion, robot, eye, settings, job))
 
 
 def _taken(spot_m: tuple[float, float], where: Where, settings: Oranges) -> Evidence:

@@ -107,9 +107,9 @@ def plan_pick(
 ) -> Planning[GraspPlan | GraspRejected]:
     """The grasp alone, raised as high as oranges are carried."""
     raised = settings.carry.clear_height_m + where.target.radius_m - float(where.target.position_m[2])
-    reach = settings.reach.model_copy(update={"lift_m": max(raised, 0.02)})
+    reach = settings.reach.whole(lift_m=max(raised, 0.02))
     return plan_grasp.steps(
-        robot, world, where.target, start, settings.jaw, reach, tried, others=where.around, posture_apart=True
+        robot, world, where.target, start, settings.jaw.whole(), reach, tried, others=where.around, posture_apart=True
     )
 
 

@@ -7,9 +7,10 @@ import numpy as np
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.parameters import Range
 from graspline.placement.packing import capacity
+from graspline.planning.collision import CLEARANCE_M
 from graspline.robots.so101 import LOWER, UPPER
 from graspline.tasks.oranges.home import home_problems
-from graspline.tasks.oranges.layout import fruit_ring_m
+from graspline.tasks.oranges.layout import SETTLING_M, fruit_ring_m, sighting_sigma_m
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate
 from graspline.tasks.oranges.targets import target_problems
@@ -17,7 +18,24 @@ from graspline.tasks.oranges.targets import target_problems
 
 def problems(settings: Oranges) -> list[str]:
     """One line for each thing that cannot work."""
-    return [*target_problems(settings), *home_problems(settings), *_regions(settings), *_room(settings)]
+    return [
+        *target_problems(settings),
+        *home_problems(settings),
+        *_regions(settings),
+        *_clearances(settings),
+        *_room(settings),
+    ]
+
+
+def _clearances(settings: Oranges) -> list[str]:
+    """Open jaws must stand as far from the fruit as every plan keeps from everything."""
+    jaw, least_m = settings.jaw, CLEARANCE_M + SETTLING_M
+    if jaw.fixed_clearance_m + jaw.error_sigmas * sighting_sigma_m(settings) >= least_m:
+        return []
+    return [
+        f"jaw.fixed_clearance_m: {jaw.fixed_clearance_m:g} m is less than the {1000 * least_m:g} mm that plans keep "
+        "from everything"
+    ]
 
 
 def _regions(settings: Oranges) -> list[str]:

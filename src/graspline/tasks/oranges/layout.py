@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import functools
 from dataclasses import dataclass, replace
 
@@ -32,13 +31,30 @@ from graspline.scenes.scene import Scene
 from graspline.tasks.oranges.errand import Errand, Where, at_spot, plan_errand, plan_pick, with_room
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
+from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring
 from graspline.tasks.task import Draw, Probe
 
 Array = NDArray[np.float64]
 
-# Draws of a whole scene before the parameters are called impossible.
-MAX_SCENES = 200
+# Places and scenes that may be refused before the parameters are called impossible.
+MAX_TRIES = 1000
+# As many tries as a whole scene counts for that the planner refuses.
+_SCENE_TRIES = 5
+# What decides each check.
+_DECIDED_BY = {
+    "shape": "oranges.diameter_m",
+    "jaw_width": "oranges.diameter_m and jaw.moving_clearance_m",
+    "reach": "oranges.radius_m, reach.max_tilt_rad, jaw.standoff_m and carry.clear_height_m",
+    "jaw_alignment": "reach.max_ball_lean_rad and reach.max_tilt_rad",
+    "limits": "the speeds in reach.* and carry.*",
+    "collision": "jaw.fixed_clearance_m, jaw.ground_clearance_m and jaw.standoff_m",
+    "no_room": "oranges.apart_m, oranges.radius_m, oranges.azimuth_rad and plate.radius_m",
+    "no_room_for_blocks": "oranges.distractors and oranges.apart_m",
+    "unreachable": "oranges.apart_m, oranges.count and jaw.moving_clearance_m",
+    "plate_full": "oranges.count, plate.outer_radius_m and spots.*",
+    "plate_unreachable": "plate.radius_m, plate.azimuth_rad, carry.clearance_m, carry.rise_m and carry.max_tilt_rad",
+}
 # A hair more room than the states ask for: things settle by micrometres before they are looked at.
 SETTLING_M = 2e-4
 SETTLING_RAD = 2e-3
@@ -79,42 +95,34 @@ class _Sketch:
 @together
 def sample(settings: Oranges, random: np.random.Generator) -> Planning[Draw]:
     """A random scene that the planner certifies from the first orange to the last, within a bounded number of draws."""
-    refused, reasons = 0, collections.Counter[str]()
+    tally = Tally("scene", MAX_TRIES, _DECIDED_BY)
     distractors = settings.randomize.distractors
     more = distractors.count(random)
-    for _ in range(MAX_SCENES):
-        sketch, turned_down = yield from _draw(settings, random, settings.oranges.distractors + more, reasons)
-        refused += turned_down
+    while True:
+        sketch = yield from _draw(settings, random, settings.oranges.distractors + more, tally)
         if sketch is None:
             continue
         problem = yield from _certify(settings, sketch)
         if problem:
-            reasons[problem] += 1
-            refused += 1
+            tally.refuse(problem, _SCENE_TRIES)
             continue
-        draw = _as_draw(settings, sketch, random, refused)
+        draw = _as_draw(settings, sketch, random, tally.refused)
         return replace(draw, variation=draw.variation + distractors.described(more))
-    why = ", ".join(f"{reason} {count}" for reason, count in reasons.most_common())
-    raise InputError(f"no scene could be served in {MAX_SCENES} draws within oranges.* and plate.*; refused for {why}")
 
 
-def _draw(
-    settings: Oranges, random: np.random.Generator, blocks: int, reasons: collections.Counter[str]
-) -> Planning[tuple[_Sketch | None, int]]:
+def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Tally) -> Planning[_Sketch | None]:
     """Plate, oranges and blocks beside each other, each orange within reach of a grasp."""
     sketch = _Sketch(_draw_plate(settings, random), {})
-    refused = 0
     oranges = settings.oranges
     places: list[Estimate] = []
     balls = [_draw_ball(settings, random) for _ in range(oranges.count)]
     if capacity(empty_plate(settings), [float(ball.max()) for ball in balls], settings.spots) < oranges.count:
-        reasons["plate_full"] += 1
-        return None, refused
+        tally.refuse("plate_full")
+        return None
     for index, ball in enumerate(balls):
-        found, turned_down = yield from _draw_orange(settings, random, ball, sketch, places, reasons)
-        refused += turned_down
+        found = yield from _draw_orange(settings, random, ball, sketch, places, tally)
         if found is None:
-            return None, refused
+            return None
         places.append(replace(found, name=orange_name(index)))
     # Named from left to right as the robot looks, so that a camera can tell who is who.
     left_to_right = sorted(places, key=lambda each: -np.arctan2(each.position_m[1], each.position_m[0] - PAN_X_M))
@@ -124,9 +132,10 @@ def _draw(
     for index in range(blocks):
         block = _draw_block(settings, random, sketch, distractor_name(index))
         if block is None:
-            return None, refused
+            tally.refuse("no_room_for_blocks")
+            return None
         sketch.things[block.name] = block
-    return sketch, refused
+    return sketch
 
 
 def _draw_plate(settings: Oranges, random: np.random.Generator) -> Estimate:
@@ -172,10 +181,10 @@ def _draw_orange(
     ball: Array,
     sketch: _Sketch,
     places: list[Estimate],
-    reasons: collections.Counter[str],
-) -> Planning[tuple[Estimate | None, int]]:
+    tally: Tally,
+) -> Planning[Estimate | None]:
     """One orange that lies free and can be grasped if it lies there alone."""
-    oranges, refused = settings.oranges, 0
+    oranges = settings.oranges
     for _ in range(MAX_PLACES):
         x, y = place_in_ring(_in_reach(settings), oranges.azimuth_rad, random)
         orange = lying_at("orange_1", x, y, ball, "ball")
@@ -183,10 +192,10 @@ def _draw_orange(
             continue
         reason = yield from certify_place.steps(settings, orange, sketch.around())
         if not reason:
-            return orange, refused
-        reasons[reason] += 1
-        refused += 1
-    return None, refused
+            return orange
+        tally.refuse(reason)
+    tally.refuse("no_room")
+    return None
 
 
 def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Estimate | None:
@@ -210,9 +219,13 @@ _NO_PLATE = Plate(x_m=0.0, y_m=0.0, radius_m=0.1)
 
 def _with_error(settings: Oranges, thing: Estimate) -> Estimate:
     """As uncertain as the scenario's eyes will find it."""
+    return replace(thing, position_sigma_m=sighting_sigma_m(settings))
+
+
+def sighting_sigma_m(settings: Oranges) -> float:
+    """The error that the scenario's eyes mostly state."""
     perception = settings.perception
-    sigma = CAMERA_SIGMA_M if perception.source == "camera" else perception.position_sigma_m
-    return replace(thing, position_sigma_m=sigma)
+    return CAMERA_SIGMA_M if perception.source == "camera" else perception.position_sigma_m
 
 
 def nearest_first(things: list[Estimate]) -> list[Estimate]:

@@ -6,16 +6,16 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from graspline.grasping.candidates import JawParameters
-from graspline.grasping.straight import ReachParameters
+from graspline.grasping.candidates import BallJaw
+from graspline.grasping.straight import BallReach
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Noise
 from graspline.placement.carry import CarryParameters
 from graspline.placement.plate import SpotParameters
 from graspline.placement.resting import RestParameters
 from graspline.scenes.randomization import Randomization
-from graspline.tasks.stages.carry import HoldParameters
-from graspline.tasks.stages.grasp import CloseParameters
+from graspline.tasks.stages.carry import FollowedHold
+from graspline.tasks.stages.grasp import TouchParameters
 
 
 class FruitParameters(Parameters):
@@ -67,10 +67,16 @@ class FruitPerception(Noise):
     width: int = Field(default=640, ge=160, le=1280, description="width of the pictures looked at")
     height: int = Field(default=480, ge=120, le=960, description="height of the pictures looked at")
     watch_hz: float = Field(
-        default=10.0, gt=0, le=60, description="how often a held fruit is looked at with the truth estimator"
+        default=10.0,
+        gt=0,
+        le=60,
+        description="how often fruit and plate are looked at while the arm moves, with the truth estimator",
     )
     camera_watch_hz: float = Field(
-        default=4.0, gt=0, le=30, description="how often a held fruit is looked at with the camera"
+        default=4.0,
+        gt=0,
+        le=30,
+        description="how often fruit and plate are looked at while the arm moves, with the camera",
     )
 
 
@@ -151,12 +157,12 @@ class Oranges(Parameters):
     plate: PlateParameters = PlateParameters()
     targets: TargetParameters = TargetParameters()
     perception: FruitPerception = FruitPerception()
-    jaw: JawParameters = JawParameters(standoff_m=0.02)
-    reach: ReachParameters = ReachParameters(seat_speed_m_s=0.015)
+    jaw: BallJaw = BallJaw(standoff_m=0.02)
+    reach: BallReach = BallReach(seat_speed_m_s=0.015)
     posture: PostureParameters = PostureParameters()
-    close: CloseParameters = CloseParameters()
+    close: TouchParameters = TouchParameters()
     closing: ClosingParameters = ClosingParameters()
-    hold: HoldParameters = HoldParameters(still_s=0.15)
+    hold: FollowedHold = FollowedHold()
     carry: CarryParameters = CarryParameters()
     spots: SpotParameters = SpotParameters()
     release: ReleaseParameters = ReleaseParameters()

@@ -15,7 +15,7 @@ from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_shift
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
-from graspline.motion.guards import ForceAbove, OnePadTouches, TrackingError
+from graspline.motion.guards import ForceAbove, Guard, ObjectMoved, OnePadTouches, TrackingError
 from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import CONTINUITY, Path
@@ -27,12 +27,14 @@ from graspline.tasks.oranges.errand import (
     nominal_grip,
     plan_errand,
 )
-from graspline.tasks.oranges.job import Chosen, Gripped, Job, Noted, Progress, on_plate, where_of
+from graspline.tasks.oranges.job import Chosen, Gripped, Job, Noted, Progress, Working, on_plate, where_of
 from graspline.tasks.oranges.layout import nearest_first
+from graspline.tasks.oranges.minding import Minder, minding_plate
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import FruitEye
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.grasp import Hold, touch_both
+from graspline.tasks.stages.sight import moved_guard
 
 Array = NDArray[np.float64]
 
@@ -84,42 +86,85 @@ def plan(
     return Gives("refused", Noted(progress=skipped), found.evidence, about=job.target)
 
 
-def approach(settings: Oranges, job: Job) -> Stage[Literal["above", "blocked"]]:
-    """Travel to above the orange."""
-    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
-    ended = yield Motion("approach", job.pick.approach, guards=guards)
+def approach(
+    eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+) -> Producing[Outcome[Literal["above", "blocked"]] | Gives[Literal["moved"], Noted]]:
+    """Travel to above the orange, as long as it lies where it was seen."""
+    ended = yield _towards("approach", job.pick.approach, eye, settings, job)
+    if isinstance(ended.by, ObjectMoved):
+        return _moved(ended, job, progress)
     return Outcome("above" if ended.by == "completed" else "blocked", ended.evidence)
 
 
-def posture_adjust(settings: Oranges, job: Job) -> Stage[Literal["aligned", "blocked"]]:
+def posture_adjust(
+    eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+) -> Producing[Outcome[Literal["aligned", "blocked"]] | Gives[Literal["moved"], Noted]]:
     """Turn the jaws to where they fit between the fruit and its neighbours, and open them."""
     posture = job.pick.posture
     assert posture is not None
-    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
-    ended = yield Motion("posture_adjust", posture, guards=guards)
+    ended = yield _towards("posture_adjust", posture, eye, settings, job)
+    if isinstance(ended.by, ObjectMoved):
+        return _moved(ended, job, progress)
     return Outcome("aligned" if ended.by == "completed" else "blocked", ended.evidence)
 
 
-def descend(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["green", "not_green", "blocked"]]:
-    """Come down around the fruit; further in small steps while the posture is not green, but never to the table."""
-    guards = (
-        ForceAbove(force_n=settings.close.bump_n, for_s=0.02),
-        TrackingError(error_rad=settings.close.blocked_rad),
-    )
-    ended = yield Motion("descend", job.pick.descend, guards=guards)
+def _towards(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *guards: Guard) -> Motion:
+    """A motion to a fruit that ends once the fruit is no longer where it was seen."""
+    target = job.where.target
+    watch = eye.watch_lying(target)
+    moved = moved_guard(target, settings.posture.off_fruit_m, watch)
+    tracking = TrackingError(error_rad=settings.close.blocked_rad)
+    return Motion(name, path, guards=(*guards, tracking, moved), watch=watch)
+
+
+def _moved(ended: Reply, job: Job, progress: Progress) -> Gives[Literal["moved"], Noted]:
+    """The fruit lies elsewhere, or nowhere: no grasp of it has been tried there."""
+    tried = tuple(each for each in progress.tried if each[0] != job.target)
+    return Gives("moved", Noted(progress=dataclasses.replace(progress, tried=tried)), ended.evidence, about=job.target)
+
+
+def descend(
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+) -> Producing[
+    Gives[Literal["green"], Working]
+    | Gives[Literal["moved"], Noted]
+    | Outcome[Literal["not_green", "blocked", "plate_moved"]]
+]:
+    """Come down around the fruit, while plate and fruit are watched."""
+    minder = Minder(robot=robot, eye=eye, world=world, settings=settings, progress=progress)
+    stage = _come_down(robot, eye, settings, job, progress)
+    minded = yield from minding_plate(stage, last, minder, job, give_up=True)
+    found = minded.result
+    if found is None:
+        return Outcome("plate_moved", minded.evidence, about=job.target)
+    if isinstance(found, Gives) and isinstance(found.data, Working):
+        return Gives("green", Working(job=minded.job), found.evidence, about=job.target)
+    return found
+
+
+def _come_down(
+    robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+) -> Producing[
+    Gives[Literal["green"], Working] | Gives[Literal["moved"], Noted] | Outcome[Literal["not_green", "blocked"]]
+]:
+    """Down; further in small steps while the posture is not green, but never to the table."""
+    bump = ForceAbove(force_n=settings.close.bump_n, for_s=0.02)
+    ended = yield _towards("descend", job.pick.descend, eye, settings, job, bump)
     while True:
+        if isinstance(ended.by, ObjectMoved):
+            return _moved(ended, job, progress)
         if ended.by != "completed":
             return Outcome("blocked", ended.evidence, about=job.target)
         evidence = green(ended, robot, settings, job)
         if passes(evidence):
-            return Outcome("green", evidence, about=job.target)
+            return Gives("green", Working(job=job), evidence, about=job.target)
         if tip_height_m(ended, robot) - settings.posture.creep_m < settings.posture.floor_m:
             return Outcome("not_green", evidence, about=job.target)
         down_m = -settings.posture.creep_m
-        path = yield from solved(plan_shift, robot, job.pick, ended.command, 0.0, settings.reach, down_m)
+        path = yield from solved(plan_shift, robot, job.pick, ended.command, 0.0, settings.reach.whole(), down_m)
         if isinstance(path, GraspRejected):
             return Outcome("not_green", evidence, about=job.target)
-        ended = yield Motion("descend", path, guards=guards)
+        ended = yield _towards("descend", path, eye, settings, job, bump)
 
 
 def green(reply: Reply, robot: Robot, settings: Oranges, job: Job) -> Evidence:
@@ -146,7 +191,20 @@ def tip_height_m(reply: Reply, robot: Robot) -> float:
     return float(point[0, 2])
 
 
-def grasp(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["closed", "missed"]]:
+def grasp(
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+) -> Producing[Gives[Literal["closed"], Working] | Outcome[Literal["missed"]]]:
+    """Close the hand on the fruit, while the plate is watched."""
+    minder = Minder(robot=robot, eye=eye, world=world, settings=settings, progress=progress)
+    stage = _close(last, robot, settings, job)
+    minded = yield from minding_plate(stage, last, minder, job, give_up=False)
+    assert minded.result is not None
+    if minded.result.name == "closed":
+        return Gives("closed", Working(job=minded.job), minded.result.evidence)
+    return Outcome("missed", minded.result.evidence, about=job.target)
+
+
+def _close(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["closed", "missed"]]:
     """Bring the fixed jaw up to the fruit, close the other gradually until both touch, and squeeze a little more."""
     close = settings.close
     seat: Path | GraspRejected = job.pick.seat
@@ -154,14 +212,14 @@ def grasp(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Liter
         # The hand crept on after its planned way down: the same way aside from where it is.
         ends, _ = forward(seat.positions[[0, -1]], np.array(job.pick.grasp.tool_m))
         along_m = float(np.linalg.norm(ends[1] - ends[0]))
-        seat = yield from solved(plan_shift, robot, job.pick, last.command, along_m, settings.reach)
+        seat = yield from solved(plan_shift, robot, job.pick, last.command, along_m, settings.reach.whole())
         if isinstance(seat, GraspRejected):
             return Outcome("missed", seat.evidence, about=job.target)
     ended = yield Motion("seat", seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
     if ended.command.moving:
         ended = yield Motion("brake", brake(robot, ended.command))
     shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
-    touched = yield from touch_both(ended, robot, job.pick, close, settings.reach, shut)
+    touched = yield from touch_both(ended, robot, job.pick, close, settings.reach.whole(), shut)
     if isinstance(touched, Reply):
         return Outcome("closed", touched.evidence)
     return Outcome("missed", touched, about=job.target)
@@ -176,6 +234,21 @@ def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:
 
 
 def settle(
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+) -> Producing[Gives[Literal["held"], Gripped] | Outcome[Literal["missed"]]]:
+    """Let the hold settle and check it, while the plate is watched."""
+    minder = Minder(robot=robot, eye=eye, world=world, settings=settings, progress=progress)
+    minded = yield from minding_plate(_check_hold(last, robot, eye, settings, job), last, minder, job, give_up=False)
+    found = minded.result
+    assert found is not None
+    if not isinstance(found, Gives):
+        return found
+    grip = found.data.grip
+    held = dataclasses.replace(minded.job, grip=grip, hold=found.data.job.hold)
+    return Gives("held", Gripped(job=held, grip=grip), found.evidence, about=job.target)
+
+
+def _check_hold(
     last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
 ) -> Producing[Gives[Literal["held"], Gripped] | Outcome[Literal["missed"]]]:
     """Let the hold settle and check that it is one: pads, jaw opening, and the fruit's place in the hand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, cast
 
@@ -12,17 +12,16 @@ from numpy.typing import NDArray
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.perception.estimates import Estimate, noisy
-from graspline.perception.fruit import Ball, Block, see_ball_near, see_table
+from graspline.perception.fruit import Ball, Block, see_ball_near, see_plate, see_table, shows_through
 from graspline.placement.plate import Plate
 from graspline.rendering.picture import Picture
 from graspline.scenes.distractors import distractor_name
 from graspline.scenes.fruit_table import FLOOR_M, PLATE, orange_name
 from graspline.tasks.oranges.parameters import Oranges, PlateParameters
+from graspline.tasks.stages.sight import NOT_THERE_M, SIGHT_M, lying_blur
 
 Array = NDArray[np.float64]
 
-# What is further away than this has left the table, or was taken away, and is not seen.
-SIGHT_M = 1.0
 VIRTUAL_PLATE = "virtual_plate"
 _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 # A fruit seen this close to where one was is taken for the same one first.
@@ -34,6 +33,10 @@ _IN_HAND_M = 0.04
 # Of a held fruit at least this much of the outline must be seen; it is then seen this well across the line of sight.
 _LEAST_SHARE = 0.3
 _HELD_SIGMA_M = 0.002
+# Where the table shows through more of an orange's disc than this, the orange is not there any more.
+_MOST_BARE = 0.4
+# A plate that is seen worse than this, behind the hand, does not say whether it was moved.
+_PLATE_SIGMA_M = 0.002
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,14 @@ class FruitEye(Protocol):
         """How guards follow a held orange, which sits there in the tool frame."""
         ...
 
+    def watch_lying(self, estimate: Estimate) -> Watch:
+        """How guards see whether an orange still lies where it was seen."""
+        ...
+
+    def watch_plate(self) -> Watch | None:
+        """How guards see whether the plate is where it was; None for a virtual one, which stays."""
+        ...
+
     def knows_all(self) -> bool:
         """Whether every orange of the scene has been seen and named."""
         ...
@@ -113,6 +124,17 @@ class TruthEye:
         sigma_m, random = self.settings.perception.position_sigma_m, self.random
         blur = (lambda exact: exact + random.normal(0.0, sigma_m, 3)) if sigma_m else None
         return Watch(target=name, blur=blur, rate_hz=self.settings.perception.watch_hz)
+
+    def watch_lying(self, estimate: Estimate) -> Watch:
+        perception = self.settings.perception
+        blur = lying_blur(perception, self.random)
+        return Watch(target=estimate.name, blur=blur, rate_hz=perception.watch_hz)
+
+    def watch_plate(self) -> Watch | None:
+        if not self.settings.plate.present:
+            return None
+        perception = self.settings.perception
+        return Watch(target=PLATE, blur=lying_blur(perception, self.random), rate_hz=perception.watch_hz)
 
     def knows_all(self) -> bool:
         return True
@@ -185,6 +207,25 @@ class CameraEye:
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
             return _seen_in_hand(picture, tool_m + rotation @ in_hand_m, radius)
 
+        return self._watch(name, track)
+
+    def watch_lying(self, estimate: Estimate) -> Watch:
+        def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
+            bare = shows_through(picture, estimate.position_m, estimate.radius_m) > _MOST_BARE
+            return NOT_THERE_M if bare else None
+
+        return self._watch(estimate.name, track)
+
+    def watch_plate(self) -> Watch | None:
+        plate = self.settings.plate
+
+        def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
+            disc = see_plate(picture, plate.outer_radius_m)
+            return None if disc is None or disc.position_sigma_m > _PLATE_SIGMA_M else disc.position_m
+
+        return self._watch(PLATE, track) if plate.present else None
+
+    def _watch(self, name: str, track: Callable[[Picture, Array, Array], Array | None]) -> Watch:
         return Watch(target=name, rate_hz=self.settings.perception.camera_watch_hz, look=self._look(), track=track)
 
     def knows_all(self) -> bool:

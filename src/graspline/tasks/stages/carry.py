@@ -18,13 +18,13 @@ from graspline.motion.guards import Apart, Guard, HoldLost, LeftBehind, Slipped,
 from graspline.motion.joint_moves import hold as still
 from graspline.parameters import Parameters
 from graspline.robots.robot import Robot
-from graspline.tasks.stages.grasp import CloseParameters, Hold
+from graspline.tasks.stages.grasp import CloseParameters, Hold, TouchParameters
 from graspline.tasks.stages.sight import Eye
 
 Array = NDArray[np.float64]
 
 
-class HoldParameters(Parameters):
+class SlipParameters(Parameters):
     """When a hold counts as lost."""
 
     slip_m: float = Field(default=0.012, gt=0, le=0.05, description="how far the object may move in the hand")
@@ -33,6 +33,11 @@ class HoldParameters(Parameters):
         default=0.02, gt=0, le=0.2, description="way of the hand below which that share says nothing"
     )
     sure_s: float = Field(default=0.1, ge=0, le=1, description="how long what is seen of the object must say so")
+
+
+class FollowedHold(SlipParameters):
+    """When a hold counts as lost whose object is followed on its way."""
+
     apart_sideways_m: float = Field(
         default=0.05, gt=0, le=0.2, description="farther from the tool sideways than this, nothing is held"
     )
@@ -42,7 +47,20 @@ class HoldParameters(Parameters):
     variance_m2: float = Field(
         default=4e-6, gt=0, le=1e-3, description="how much the distance from the tool may vary over ten sightings"
     )
+
+
+class StillHold(SlipParameters):
+    """When a hold counts as lost, and how long it is kept still."""
+
     still_s: float = Field(default=1.0, ge=0, le=10, description="how long the raised object is held still")
+
+    def whole(self) -> HoldParameters:
+        """The same for stages that tasks share; what a task does not offer is at its default."""
+        return HoldParameters.model_construct(**dict(self))
+
+
+class HoldParameters(StillHold, FollowedHold):
+    """Everything that stages may ask for; a task offers the part of it that it uses."""
 
 
 def lift(
@@ -86,7 +104,7 @@ def _made_sure(ended: Reply, robot: Robot, hold: Hold, close: CloseParameters) -
     return ended
 
 
-def hold_guards(hold: Hold, close: CloseParameters, keep: HoldParameters) -> tuple[Guard, ...]:
+def hold_guards(hold: Hold, close: TouchParameters, keep: SlipParameters) -> tuple[Guard, ...]:
     """What ends a motion with something in the hand: no force, a closing jaw, an object that moves in it or stays."""
     # Two sightings are compared, the one at the start of the hold and the one now.
     error_m = 4 * hold.position_sigma_m
@@ -104,7 +122,7 @@ def hold_guards(hold: Hold, close: CloseParameters, keep: HoldParameters) -> tup
     )
 
 
-def following_guards(hold: Hold, keep: HoldParameters) -> tuple[Guard, ...]:
+def following_guards(hold: Hold, keep: FollowedHold) -> tuple[Guard, ...]:
     """Further signals that an object is still held, for those that see it: absolute distance and steadiness."""
     error_m = 3 * hold.position_sigma_m
     return (

@@ -23,17 +23,19 @@ from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.tasks.stages.sight import Eye
+from graspline.tasks.stages.sight import Eye, moved_guard
 
 Array = NDArray[np.float64]
 
 # How far, and how often, the fixed jaw is brought up to something that only the other one touches.
 _FOLLOW_M = 0.006
 _FOLLOW_TIMES = 4
+# What lies this far from where it was seen is no longer between the open jaws when they come.
+STRAYED_M = 0.02
 
 
-class CloseParameters(Parameters):
-    """How the jaws close and when a hold counts as one."""
+class TouchParameters(Parameters):
+    """How the jaws close, and what is felt then."""
 
     speed_rad_s: float = Field(default=1.2, ge=0.05, le=3, description="jaw speed while closing")
     touch_n: float = Field(default=0.3, gt=0, le=5, description="force at which a pad counts as touching")
@@ -41,14 +43,19 @@ class CloseParameters(Parameters):
         default=0.06, ge=0, le=0.3, description="how far past the measured touch the jaw is commanded"
     )
     settle_s: float = Field(default=0.15, ge=0, le=2, description="time for the hold to settle before lifting")
-    width_tolerance_m: float = Field(
-        default=0.012, gt=0, le=0.05, description="how far the jaw gap of a hold may differ from the object's width"
-    )
     lost_n: float = Field(default=0.15, gt=0, le=5, description="pad force below which nothing is held")
     bump_n: float = Field(
         default=12.0, gt=0, le=100, description="pad force on the way down that means a finger stands on something"
     )
     blocked_rad: float = Field(default=0.08, gt=0, le=0.5, description="tracking error that means the arm is blocked")
+
+
+class CloseParameters(TouchParameters):
+    """How the jaws close and when a hold counts as one."""
+
+    width_tolerance_m: float = Field(
+        default=0.012, gt=0, le=0.05, description="how far the jaw gap of a hold may differ from the object's width"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,18 +98,33 @@ def plan(
     return Gives("planned", Planned(plan=found, tried=(*tried, found.grasp.label)))
 
 
-def approach(plan: GraspPlan, close: CloseParameters) -> Stage[Literal["reached", "blocked"]]:
-    """Travel to above the object while the jaws open."""
-    ended = yield Motion("approach", plan.approach, guards=(TrackingError(error_rad=close.blocked_rad),))
+def approach(
+    robot: Robot, eye: Eye, estimate: Estimate, plan: GraspPlan, close: CloseParameters
+) -> Stage[Literal["reached", "blocked", "moved"]]:
+    """Travel to above the object while the jaws open; stop if it is no longer there."""
+    watch = eye.watch_lying(estimate)
+    moved = moved_guard(estimate, STRAYED_M, watch)
+    guards = (TrackingError(error_rad=close.blocked_rad), moved)
+    ended = yield Motion("approach", plan.approach, guards=guards, watch=watch)
+    if ended.by is moved:
+        if ended.command.moving:
+            yield Motion("brake", brake(robot, ended.command))
+        return Outcome("moved", ended.evidence, about=estimate.name)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence)
     return Outcome("reached")
 
 
-def descend(plan: GraspPlan, close: CloseParameters) -> Stage[Literal["straddled", "blocked"]]:
-    """Come down with the object between the open jaws."""
-    guards = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad))
-    ended = yield Motion("descend", plan.descend, guards=guards)
+def descend(
+    eye: Eye, estimate: Estimate, plan: GraspPlan, close: CloseParameters
+) -> Stage[Literal["straddled", "blocked", "moved"]]:
+    """Come down with the object between the open jaws, as long as it is there."""
+    watch = eye.watch_lying(estimate)
+    moved = moved_guard(estimate, STRAYED_M, watch)
+    guards = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad), moved)
+    ended = yield Motion("descend", plan.descend, guards=guards, watch=watch)
+    if ended.by is moved:
+        return Outcome("moved", ended.evidence, about=estimate.name)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence)
     return Outcome("straddled")
@@ -117,7 +139,7 @@ def seat(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters) -> 
 
 
 def touch_both(
-    last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters, reach: ReachParameters, shut_rad: float
+    last: Reply, robot: Robot, plan: GraspPlan, close: TouchParameters, reach: ReachParameters, shut_rad: float
 ) -> Generator[Request, Reply, Reply | Evidence]:
     """Close gradually until both pads touch, and squeeze a little more; or what was felt when that came to nothing."""
     both, moving = BothPadsTouch(force_n=close.touch_n), OnePadTouches(pad="moving", force_n=close.touch_n, for_s=0.1)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
+from graspline.motion.guards import ObjectMoved
 from graspline.perception.estimates import Estimate, Noise, noisy
 from graspline.scenes.scene import ObjectShape
 
+Array = NDArray[np.float64]
+
 # What is further away than this has left the table, or was taken away, and is not seen.
 SIGHT_M = 1.0
+# How often something that lies on the table is looked at while the hand comes.
+LYING_HZ = 10.0
+# A sighting of what is not where it lay, wherever it may be now.
+NOT_THERE_M = np.full(3, np.inf)
 
 
 class Eye(Protocol):
@@ -34,6 +42,10 @@ class Eye(Protocol):
 
     def watch(self, name: str) -> Watch:
         """How guards follow an object that was gripped."""
+        ...
+
+    def watch_lying(self, estimate: Estimate) -> Watch:
+        """How guards see whether an object still lies where it was seen."""
         ...
 
 
@@ -80,6 +92,32 @@ class TruthEye:
         sigma_m, random = self.perception.position_sigma_m, self.random
         blur = (lambda exact: exact + random.normal(0.0, sigma_m, 3)) if sigma_m else None
         return Watch(target=name, blur=blur)
+
+    def watch_lying(self, estimate: Estimate) -> Watch:
+        return Watch(target=estimate.name, rate_hz=LYING_HZ, blur=lying_blur(self.perception, self.random))
+
+
+def lying_blur(perception: Noise, random: np.random.Generator) -> Callable[[Array], Array]:
+    """What the truth estimator makes of the exact position of a thing on the table.
+
+    Its noise comes from a generator of its own: that somebody keeps looking changes no other sighting.
+    """
+    sigma_m = perception.position_sigma_m
+    noise = random.spawn(1)[0] if sigma_m else None
+
+    def blur(exact: Array) -> Array:
+        if exact.dot(exact) > SIGHT_M * SIGHT_M:
+            return NOT_THERE_M
+        return exact if noise is None else exact + noise.normal(0.0, sigma_m, 3)
+
+    return blur
+
+
+def moved_guard(estimate: Estimate, limit_m: float, watch: Watch) -> ObjectMoved:
+    """Ends a motion once two sightings in a row say that an object is farther than this from where it was seen."""
+    x, y, z = (float(each) for each in estimate.position_m)
+    # Both sightings, the one before and the one now, have an error in each coordinate.
+    return ObjectMoved(lay_at_m=(x, y, z), limit_m=limit_m + 6 * estimate.position_sigma_m, for_s=1.5 / watch.rate_hz)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

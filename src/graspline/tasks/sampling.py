@@ -1,0 +1,52 @@
+"""How the search for a scene goes: what is refused is counted and told, and after so many tries the search ends."""
+
+from __future__ import annotations
+
+import collections
+import logging
+from collections.abc import Mapping
+
+from graspline.errors import InputError
+
+_LOG = logging.getLogger(__name__)
+
+# After every so many refusals the log says how it goes.
+TELL_EVERY = 200
+
+
+class Tally:
+    """Refusals of one search by the name of the check; counted, so that the same search always ends in the same way."""
+
+    def __init__(self, what: str, tries: int, parameters: Mapping[str, str]) -> None:
+        """`what` is being looked for in so many tries; `parameters` says for each check which ones decide it."""
+        self._what, self._tries, self._parameters = what, tries, parameters
+        self._reasons = collections.Counter[str]()
+        self._spent = 0
+
+    @property
+    def refused(self) -> int:
+        return self._reasons.total()
+
+    def refuse(self, check: str, tries: int = 1) -> None:
+        """One more was refused by this check; raises an InputError if that was the last try.
+
+        What takes long to find out counts as several tries.
+        """
+        self._reasons[check] += 1
+        told, self._spent = self._spent // TELL_EVERY, self._spent + tries
+        if self._spent >= self._tries:
+            raise InputError(self._message())
+        if self._spent // TELL_EVERY > told:
+            most, count = self._reasons.most_common(1)[0]
+            _LOG.warning(
+                "sampling scene: %d of %d tries refused, most by %s (%d)", self._spent, self._tries, most, count
+            )
+
+    def _message(self) -> str:
+        reasons = self._reasons.most_common()
+        why = ", ".join(f"{check} {count}" for check, count in reasons)
+        first = reasons[0][0]
+        advice = self._parameters.get(first)
+        return f"no {self._what} was found in {self._tries} tries; refused by {why}" + (
+            f"; {first} depends on {advice}" if advice else ""
+        )

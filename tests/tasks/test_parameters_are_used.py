@@ -1,0 +1,127 @@
+"""Every parameter a task offers is read by something: what is never read can change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from graspline.episodes.run import run_scenarios
+from graspline.episodes.scenario import Scenario
+from graspline.parameters import Parameters, build
+from graspline.tasks.catalogue import find_task
+
+Read = set[tuple[type[Parameters], str]]
+
+ASPECTS = ("lighting", "camera", "colours", "textures", "friction", "masses", "gains", "latency", "distractors")
+VARIED = tuple(f"randomize.{aspect}.on=true" for aspect in ASPECTS)
+# Settings, faults and seed of short episodes that together come past everything.
+Case = tuple[tuple[str, ...], tuple[str, ...], int]
+CASES: dict[str, list[Case]] = {
+    "lift-cube": [(VARIED, (), 1), ((), ("drop@lift",), 1)],
+    "oranges": [
+        (("oranges.count=1", *VARIED), ("drop@lift",), 1),
+        (
+            (
+                "oranges.count=1",
+                "plate.present=false",
+                "carry.strategy=retreat",
+                "closing.by=percent",
+                "posture.tilt_error_rad=0.0001",
+            ),
+            (),
+            1,
+        ),
+        (("oranges.count=1", "perception.source=camera"), ("blackout@release",), 1),
+    ],
+    "grab": [(VARIED, (), 7000), (("perception.source=camera",), (), 7001)],
+    "sort": [(("belt.blocks=3", *VARIED), (), 1), (("belt.blocks=3",), (), 2)],
+    "tidy": [(("table.count=[1,1]", *VARIED), (), 7001)],
+}
+# Only read where something else is asked for than a whole episode plays.
+ELSEWHERE = {
+    "sort": {"rules.unknown", "rules.green", "rules.red", "rules.blue"},
+    "tidy": {"handover.wait_s", "alone.grasp_object_bb"},
+}
+
+
+@contextmanager
+def reads_noted() -> Iterator[Read]:
+    """Notes which field of which model is read."""
+    found: Read = set()
+
+    def noting(self: Parameters, name: str) -> object:
+        if name[0] != "_" and name in type(self).__pydantic_fields__:
+            found.add((type(self), name))
+        return object.__getattribute__(self, name)
+
+    Parameters.__getattribute__ = noting  # pyright: ignore[reportAttributeAccessIssue]
+    try:
+        yield found
+    finally:
+        del Parameters.__getattribute__
+
+
+def leaves(model: type[Parameters], prefix: str = "") -> Iterator[tuple[str, type[Parameters], str]]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, Parameters):
+            yield from leaves(kind, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", model, name
+
+
+def unread(model: type[Parameters], read: Read) -> set[str]:
+    """Parameters that nothing has read, neither from the task's model nor from what planners were given of it."""
+    return {
+        path
+        for path, owner, name in leaves(model)
+        if not any(name == each and (issubclass(kind, owner) or issubclass(owner, kind)) for kind, each in read)
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_every_parameter_that_a_task_offers_is_read(name: str) -> None:
+    task = find_task(name)
+    with reads_noted() as read:
+        for assignments, faults, seed in CASES[name]:
+            parameters = build(task.parameters, assignments=list(assignments))
+            parameters = task.equipped(parameters) if faults else parameters
+            assert task.problems(parameters) == []
+            list(run_scenarios([Scenario(task=task, parameters=parameters, seed=seed, faults=faults)]))
+    assert unread(task.parameters, read) <= ELSEWHERE.get(name, set())
+
+
+@pytest.mark.parametrize(
+    ("name", "gone"),
+    [
+        (
+            "lift-cube",
+            ("hold.apart_sideways_m", "hold.apart_in_height_m", "hold.variance_m2", "reach.max_ball_lean_rad"),
+        ),
+        (
+            "oranges",
+            (
+                "reach.lift_m",
+                "hold.still_s",
+                "close.width_tolerance_m",
+                "reach.max_face_error_rad",
+                "reach.max_contact_offset_m",
+                "jaw.deeper_m",
+            ),
+        ),
+        (
+            "grab",
+            (
+                "reach.max_tilt_rad",
+                "reach.max_face_error_rad",
+                "reach.max_contact_offset_m",
+                "reach.max_ball_lean_rad",
+            ),
+        ),
+    ],
+)
+def test_what_a_task_does_not_use_it_does_not_offer(name: str, gone: tuple[str, ...]) -> None:
+    assert not {path for path, _, _ in leaves(find_task(name).parameters)} & set(gone)
