@@ -511,11 +511,10 @@ def _shared(scenarios: Sequence[Scenario]) -> tuple[Scene, bool]:
 
 
 def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) -> tuple[str, Evidence, int]:
-    retries = sum(1 for _, each in ended if each.state == "back_off")
+    retries = machine.retries_in(each for _, each in ended) if not isinstance(how.value, Ruling) else 0
     if isinstance(how.value, Result):
-        spent = sum(machine.budgets[name] - left for name, left in how.value.left.items())
-        return how.value.outcome, how.value.evidence, spent
+        return how.value.outcome, how.value.evidence, retries
     if isinstance(how.value, Ruling):
-        return how.value.verdict, how.value.evidence, 0
+        return how.value.verdict, how.value.evidence, retries
     names = {"preempted": INTERRUPTED, "physics_diverged": "physics_diverged", "crashed": "crashed"}
     return names[how.how], (), retries

@@ -112,7 +112,7 @@ class Snapshot:
     # Of the state that ended last, or of the last refusal.
     evidence: Evidence = ()
     history: tuple[HistoryEntry, ...] = ()
-    # What is left of each of the machine's budgets.
+    # What is left of each budget of the machine and of those nested in it that play, which are named after their path.
     retries: Mapping[str, int] = field(default_factory=dict)
     # How the last task ended; empty until one has.
     verdict: str = ""

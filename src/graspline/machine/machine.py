@@ -6,9 +6,9 @@ A machine can itself be a state of another one. Budgets belong to one run of a m
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from graspline.errors import WiringError
 from graspline.evidence import Evidence
@@ -30,6 +30,19 @@ class Result:
     evidence: Evidence
     left: Mapping[str, int]
     memory: Mapping[str, object]
+
+
+class HasEnded(Protocol):
+    """A state that has ended: an event, or what a log says of it."""
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def outcome(self) -> str: ...
+
+    @property
+    def then(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +89,25 @@ class Machine:
                 found += [f"{name}.{inner}" for inner in state.paths()]
         return tuple(found)
 
+    def nested(self, path: str) -> Machine:
+        """The machine that a path of states leads to; the empty path leads here."""
+        found = self
+        for name in path.split(".") if path else ():
+            inner = found.states[name]
+            if not isinstance(inner, Machine):
+                raise KeyError(f"{name} of {found.name} is no machine")
+            found = inner
+        return found
+
     def is_retry(self, path: str, outcome: str, then: str) -> bool:
-        """Whether this outcome of a state, named as events name it, spent a budget to go on to `then`."""
-        outer, _, inner = path.partition(".")
-        state = self.states[outer]
-        if inner and isinstance(state, Machine):
-            return state.is_retry(inner, outcome, then)
-        transition = self.table[outer][outcome]
-        return isinstance(transition, Retry) and then == transition.to
+        """Whether this outcome of a state, named as events name it, was a failure that `then` makes good."""
+        nested, _, name = path.rpartition(".")
+        transition = self.nested(nested).table[name][outcome]
+        return isinstance(transition, Retry) and not transition.is_round and then == transition.to
+
+    def retries_in(self, ended: Iterable[HasEnded]) -> int:
+        """How often something was tried again among states that have ended, those of nested machines included."""
+        return sum(self.is_retry(each.state, each.outcome, each.then) for each in ended)
 
     def signature(self, state: str) -> Signature:
         """What a state takes and gives; for a nested machine its own inputs and outcomes."""

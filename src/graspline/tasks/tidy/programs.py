@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
@@ -239,7 +240,7 @@ def clear_table(settings: Tidy) -> Machine:
             "route": {"shelf": "placement", "person": "handover"},
             "placement": {"end_placement": "count_delivered", "failed_to_place": End("failed_to_place")},
             "handover": {"succeeded": "count_delivered", "aborted": End("aborted")},
-            "count_delivered": {"counted": next_round},
+            "count_delivered": {"counted": dataclasses.replace(next_round, is_round=True)},
             "face_table": {"setup_succeeded": "find_grasp", "setup_failed": End("setup_failed")},
             "check_table": {
                 "clear": End("success"),
