@@ -71,7 +71,7 @@ def test_every_json_object_has_the_promised_keys() -> None:
         assert line["sim_time_s"] > 0
         assert re.fullmatch("[0-9a-f]{32}", line["state_hash"])
         for transition in line["transitions"]:
-            assert list(transition) == ["t_s", "state", "outcome"]
+            assert list(transition) == ["t_s", "state", "outcome", "about", "evidence"]
         assert line["transitions"][-1]["t_s"] == line["sim_time_s"]
         for measurement in line["evidence"]:
             assert {"name", "value", "limit", "unit", "passed"} <= set(measurement)

@@ -314,6 +314,9 @@ def test_requests_of_a_state_with_a_limit_must_end_by_it() -> None:
     assert all(isinstance(each, Within) and each.until_s == pytest.approx(3.0) for each in seen.requests)
     assert [unwrapped(each).name for each in seen.requests] == ["hold"] * 4
     assert seen.outcomes == [("wait", "timed_out", "end: late")]
+    assert seen.result is not None
+    (measured,) = seen.result.evidence
+    assert (measured.name, measured.limit, measured.passed) == ("state_time", 1.0, False)
 
 
 def test_requests_of_a_state_without_a_limit_are_passed_on_as_they_are() -> None:

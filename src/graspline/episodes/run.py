@@ -22,7 +22,7 @@ from graspline.episodes.log import EpisodeLog, log_of, state_hash
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of, truth_of
 from graspline.errors import WiringError
-from graspline.evidence import Evidence, passes
+from graspline.evidence import Evidence, at_most, passes
 from graspline.execution.executor import Executor
 from graspline.execution.eyesight import Eyesight
 from graspline.execution.happenings import Applied, Ended, Entered, Finished, Happening, Observer, Targeted
@@ -118,7 +118,14 @@ class Episode:
             "engine": self.engine,
             **({} if self.certified is None else {"certified": self.certified}),
             "transitions": [
-                {"t_s": round(each.t_s, 6), "state": each.state, "outcome": each.outcome} for each in self.transitions
+                {
+                    "t_s": round(each.t_s, 6),
+                    "state": each.state,
+                    "outcome": each.outcome,
+                    "about": each.about,
+                    "evidence": [measurement.as_dict() for measurement in each.evidence],
+                }
+                for each in self.transitions
             ],
             "evidence": [measurement.as_dict() for measurement in self.evidence],
             "truth": self.truth,
@@ -474,7 +481,7 @@ def run_scenarios(
                 episode = studio.episode(lane, scenario, draw, machines[scenario], how, track)
                 if lane in hung:
                     hung.discard(lane)
-                    episode = replace(episode, verdict=HUNG) if episode.verdict == INTERRUPTED else episode
+                    episode = _hung(episode, limit_s) if episode.verdict == INTERRUPTED else episode
                 yield replace(episode, notes=tuple(notes.pop(lane))) if lane in notes else episode
     finally:
         studio.close()
@@ -508,6 +515,10 @@ def _shared(scenarios: Sequence[Scenario]) -> tuple[Scene, bool]:
     if len(shared) > 1:
         raise WiringError("scenarios played together must share their scene and their estimator")
     return shared.pop()
+
+
+def _hung(episode: Episode, limit_s: float) -> Episode:
+    return replace(episode, verdict=HUNG, evidence=(at_most("episode_time", episode.sim_time_s, limit_s, "s"),))
 
 
 def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) -> tuple[str, Evidence, int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from graspline.errors import WiringError
-from graspline.evidence import Evidence
+from graspline.evidence import Evidence, at_most
 from graspline.execution.happenings import Ended, Entered
 from graspline.execution.requests import Announce, Motion, Reply, Within
 from graspline.machine.check import problems_of
@@ -158,12 +158,12 @@ class Machine:
         signature = self.signature(state)
         always = {"last": last, "robot": robot}
         inputs = {name: always[name] if name in always else memory[name] for name in signature.inputs}
-        until_s = last.time_s + self.limits_s[state] if state in self.limits_s else float("inf")
+        limit_s = self.limits_s.get(state, float("inf"))
         found = self.states[state]
         if isinstance(found, Machine):
-            result, last = yield from _drive(found.run(robot, last, memory, prefix=path + "."), last, until_s, robot)
+            result, last = yield from _drive(found.run(robot, last, memory, prefix=path + "."), last, limit_s, robot)
         elif signature.asks:
-            result, last = yield from _drive(found(**inputs), last, until_s, robot)
+            result, last = yield from _drive(found(**inputs), last, limit_s, robot)
         else:
             result = found(**inputs)
         if isinstance(result, Result):
@@ -187,10 +187,11 @@ class Machine:
 
 
 def _drive(
-    stage: Generator[Any, Any, Any], last: Reply, until_s: float, robot: Robot
+    stage: Generator[Any, Any, Any], last: Reply, limit_s: float, robot: Robot
 ) -> Generator[Any, Any, tuple[Any, Reply]]:
     """Pass requests up and replies down, and end the stage when its time is up, braking if it was at speed."""
     answer: Reply | None = None
+    began_s, until_s = last.time_s, last.time_s + limit_s
     while True:
         try:
             request = stage.send(answer)
@@ -216,4 +217,6 @@ def _drive(
             stage.close()
             if reply.command.moving:
                 last = yield Motion("brake", brake(robot, reply.command))
-            return Outcome(TIMED_OUT, reply.evidence), last
+            # It would have needed another tick at least.
+            spent = at_most("state_time", reply.time_s + robot.dt_s - began_s, limit_s, "s")
+            return Outcome(TIMED_OUT, (*reply.evidence, spent)), last

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, cast
 
 import numpy as np
 
+from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.estimates import Estimate, Noise, noisy
@@ -15,6 +16,8 @@ from graspline.scenes.scene import ObjectShape
 
 # What is further away than this has left the table, or was taken away, and is not seen.
 SIGHT_M = 1.0
+# What is measured where something is looked for and not seen.
+UNSEEN = (at_least("sightings", 0, 1),)
 
 
 class Eye(Protocol):
@@ -91,8 +94,8 @@ def look(eye: Eye, target: str) -> Producing[Gives[Literal["seen"], Sighted] | O
     """Find the target. It lies on the table, so its height follows from its size and not from a noisy sighting."""
     estimate = yield from eye.see(target)
     if estimate is None:
-        return Outcome("lost")
-    return Gives("seen", Sighted(estimate=resting(estimate)))
+        return Outcome("lost", UNSEEN, about=target)
+    return Gives("seen", Sighted(estimate=resting(estimate)), about=target)
 
 
 def resting(estimate: Estimate) -> Estimate:
