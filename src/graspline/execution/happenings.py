@@ -58,6 +58,16 @@ class Applied:
     event: Event
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Struck:
+    """A fault struck, at what if at something, and what it does in words; or why there was nothing to strike."""
+
+    fault: str
+    target: str = ""
+    effect: str = ""
+    missed: str = ""
+
+
 HowFinished = Literal["returned", "preempted", "physics_diverged", "crashed"]
 
 
@@ -70,7 +80,7 @@ class Finished:
     error: str = ""
 
 
-Happening = Entered | Ended | Targeted | Noticed | Looked | Applied | Finished
+Happening = Entered | Ended | Targeted | Noticed | Looked | Applied | Struck | Finished
 
 
 class Observer(Protocol):
