@@ -102,6 +102,7 @@ def evaluate(
     ]
     report = Report(
         episodes=episodes,
+        seed=seed,
         scene=scene,
         as_json=as_json,
         video=video,
@@ -110,6 +111,6 @@ def evaluate(
     )
     code = play(
         report,
-        lambda stop: run_scenarios(scenarios, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot),
+        lambda stop, _: run_scenarios(scenarios, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot),
     )
     raise typer.Exit(code)

@@ -9,7 +9,7 @@ from typing import Literal
 from graspline.engine.protocol import Engine
 from graspline.episodes.event_words import words_of
 from graspline.evidence import Evidence, failures
-from graspline.execution.happenings import Applied, Ended, Entered, Finished, Happening, Noticed, Struck
+from graspline.execution.happenings import Answered, Applied, Ended, Entered, Finished, Happening, Noticed, Struck
 
 Level = Literal["info", "debug"]
 
@@ -44,6 +44,8 @@ class Narrator:
                 known = {name: value for name, value in happening.facts.items() if not _is_nan(value)}
                 facts = ", ".join(f"{name} {_told(value)}" for name, value in known.items())
                 self._line(lane, time_s, f"{happening.what} {happening.about}: {facts}{_shown(happening.evidence)}")
+            case Answered():
+                self._line(lane, time_s, f"{happening.question} {happening.answer} (by {happening.by})")
             case Struck():
                 self._line(lane, time_s, f"fault {happening.fault}: {_fate(happening)}")
             case Applied() if self._debug:

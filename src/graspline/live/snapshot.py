@@ -123,6 +123,8 @@ class Snapshot:
     # A question the task waits for an answer to; empty if there is none.
     question: str = ""
     options: tuple[str, ...] = ()
+    # What it is answered by if nobody does.
+    default: str = ""
     selected: str = ""
     objects: tuple[ObjectListed, ...] = ()
     variables: Mapping[str, Plain] = field(default_factory=dict)
@@ -162,6 +164,7 @@ class Snapshot:
             "message": self.message,
             "question": self.question,
             "options": list(self.options),
+            "default": self.default,
             "selected": self.selected,
             "objects": [each.as_dict() for each in self.objects],
             "variables": plain(self.variables),
