@@ -140,7 +140,8 @@ def test_the_next_episode_of_a_lane_tells_its_refusals_from_the_start() -> None:
 
 
 def test_what_the_world_does_is_told_in_words_at_debug_and_not_at_info() -> None:
-    for level, told in (("info", []), ("debug", ["lane 0    1.00 s  the world: cube pushed with 1 N"])):
+    told_at: dict[Level, list[str]] = {"info": [], "debug": ["lane 0    1.00 s  the world: cube pushed with 1 N"]}
+    for level, told in told_at.items():
         telling, lines = narrator(level)
         telling(0, 1.0, Applied(Push(body="cube", force_n=(1.0, 0.0, 0.0))))
         telling(0, 1.0, Targeted("cube"))
