@@ -82,7 +82,9 @@ def test_json_is_what_run_prints() -> None:
     for line in answer.lines:
         assert (line["verdict"], line["succeeded"], line["retries"]) == ("out_of_time", False, 0)
         assert line["sim_time_s"] == pytest.approx(0.2)
-        assert line["transitions"] == [{"t_s": line["sim_time_s"], "state": "follow", "outcome": "out_of_time"}]
+        (ended,) = line["transitions"]
+        assert (ended["t_s"], ended["state"], ended["outcome"]) == (line["sim_time_s"], "follow", "out_of_time")
+        assert ended["evidence"] == line["evidence"]
         assert {each["name"] for each in line["evidence"]} == {"raised", "off_pads", "speed"}
         assert "cube" in line["truth"]["objects"]
 

@@ -35,12 +35,12 @@ def test_what_was_running_is_reported_as_interrupted(stop: signal.Signals, tmp_p
         answer = command.finish()
     check_interrupted(answer)
     cut = [line for line in answer.lines if line["verdict"] == "interrupted"]
-    assert len(cut) == 4, "one per lane"
+    assert 0 < len(cut) <= 4, "one per lane that was not between two episodes"
     assert not any(line["succeeded"] for line in cut)
-    assert {line["seed"] for line in answer.lines} == set(range(len(answer.lines))), "no seed is lost or played twice"
-    finished = len(answer.lines) - 4
+    assert [line["seed"] for line in answer.lines] == list(range(len(answer.lines))), "no seed is lost or played twice"
+    finished = len(answer.lines) - len(cut)
     assert f"succeeded {finished}/{finished}" in answer.err, "what was cut short counts neither way"
-    assert "interrupted: 4 (seeds" in answer.err
+    assert f"interrupted: {len(cut)} (seed" in answer.err
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.01, 0.1])

@@ -20,6 +20,7 @@ import pytest
 import graspline.cli.run
 import graspline.episodes.film
 import graspline.rendering.choose
+from graspline.cli.in_order import InOrder
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.rendering.choose import gl_problem
@@ -71,7 +72,7 @@ def test_every_json_object_has_the_promised_keys() -> None:
         assert line["sim_time_s"] > 0
         assert re.fullmatch("[0-9a-f]{32}", line["state_hash"])
         for transition in line["transitions"]:
-            assert list(transition) == ["t_s", "state", "outcome"]
+            assert list(transition) == ["t_s", "state", "outcome", "about", "evidence"]
         assert line["transitions"][-1]["t_s"] == line["sim_time_s"]
         for measurement in line["evidence"]:
             assert {"name", "value", "limit", "unit", "passed"} <= set(measurement)
@@ -189,7 +190,51 @@ def test_a_claim_that_the_simulator_contradicts_is_counted_and_named(monkeypatch
     lie = dataclasses.replace(episode, goal_by_truth=refuted)
     assert lie.false_success
     monkeypatch.setattr(graspline.cli.run, "run_scenarios", lambda *_, **settings: iter([lie]))
-    assert "claims that the simulator contradicts: 1 (seeds 0)" in call("run", "lift-cube").out
+    assert "the simulator contradicts this claim" in call("run", "lift-cube").out
+    assert "claims that the simulator contradicts: 1 (seeds 0)" in call("run", "lift-cube", "--episodes", "2").out
+
+
+def test_one_episode_is_told_by_its_verdict_its_time_and_its_evidence_and_not_by_rates() -> None:
+    shown = call("run", "lift-cube", "--seed", "1", "--fault", "drop@lift+0.3").out
+    first, *measured = shown.splitlines()
+    assert re.fullmatch(r"success after \d+\.\d s, 1 retry \(seed 1, \d+\.\d s to simulate\)", first)
+    assert measured[0].startswith("  ✓ raised 0.0")
+    assert not re.search("interval|per second|draws|region|1/1", shown)
+
+
+@pytest.mark.parametrize("refused, told", [((0, 0), ""), ((0, 3), "scenes kept: 2 of 5 sampled\n")])
+def test_scenes_that_the_sampler_refused_are_told_if_there_are_any(
+    refused: tuple[int, int], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    episodes = [
+        dataclasses.replace(an_episode(), draw=dataclasses.replace(an_episode().draw, refused=each)) for each in refused
+    ]
+    monkeypatch.setattr(graspline.cli.run, "run_scenarios", lambda *_, **settings: iter(episodes))
+    shown = call("run", "lift-cube", "--episodes", "2").out
+    assert told in shown
+    assert ("scenes kept" in shown) == bool(told)
+
+
+def test_json_lines_come_in_the_order_of_seeds_as_soon_as_those_before_them_are_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines, printed = InOrder(5), []
+    for seed in (6, 5, 8, 7, 10, 11):
+        lines.add(seed, {"seed": seed})
+        printed.append([json.loads(line)["seed"] for line in capsys.readouterr().out.splitlines()])
+    assert printed == [[], [5, 6], [], [7, 8], [], []]
+    lines.close()
+    assert [json.loads(line)["seed"] for line in capsys.readouterr().out.splitlines()] == [10, 11]
+
+    def struck(*_: Any, **settings: Any) -> Iterator[Episode]:
+        for seed in (2, 1):
+            scenario = dataclasses.replace(an_episode().scenario, seed=seed)
+            yield dataclasses.replace(an_episode(), scenario=scenario)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(graspline.cli.run, "run_scenarios", struck)
+    answer = call("run", "lift-cube", "--episodes", "3", "--json")
+    assert (answer.code, [line["seed"] for line in answer.lines]) == (130, [1, 2])
 
 
 def test_viewing_without_a_display_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +352,7 @@ def test_a_bar_on_the_terminal_makes_room_for_the_summary() -> None:
     code, shown = on_a_terminal("run", "lift-cube", "--episodes", "3")
     assert code == 0
     assert "episodes" in shown
-    assert "succeeded 3/3" in shown.splitlines()[-5]
+    assert any("succeeded 3/3" in line for line in shown.splitlines()[-5:])
 
 
 def test_what_happens_is_told_on_standard_error_and_output_stays_json() -> None:
@@ -336,5 +381,5 @@ def test_an_order_that_is_turned_down_says_why_and_is_no_failure() -> None:
     answer = call("run", "grab", "--seed", "3", "--set", "order.target=blue_2x4", "--set", "order.variables=given",
                   "--set", "grasp.cross_axis=true", "--set", "things.count=[1, 1]")  # fmt: skip
     assert answer.code == 0
-    assert "orders accepted 0 of 1\n" in answer.out
-    assert "turned down for grasp.jaw_width.jaw_angle_at_touch" in answer.out
+    assert answer.out.startswith("turned down: rejected after 0.0 s")
+    assert "✗ grasp.jaw_width.jaw_angle_at_touch" in answer.out

@@ -10,15 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graspline.datasets.recording import Recording, pack, recoveries_of, unpack
+from graspline.datasets.recording import Recording, pack, recording_of, recoveries_of, unpack
+from graspline.datasets.retelling import retold
+from graspline.datasets.rows import labels_of
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.episodes.log import replay_log
-from graspline.episodes.run import Transition
+from graspline.episodes.run import Transition, run_scenarios
+from graspline.episodes.scenario import Scenario
 from graspline.evidence import at_least
+from graspline.parameters import build
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.variation import Edit, Variation
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
+from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.task import TIDY
 
 EVENTS: tuple[Event, ...] = (
     Push(body="cube", force_n=(0.1, -2.5, 1 / 3)),
@@ -146,3 +152,15 @@ def test_the_cause_of_a_failure_is_what_was_measured(played: Recording) -> None:
     assert failed.cause == "height 0.01 m (limit >= 0.05 m)"
     assert dataclasses.replace(failed, evidence=(), contradicted=True).cause == "contradicted by the simulator"
     assert played.cause == ""
+
+
+@pytest.mark.slow
+def test_a_grasp_that_is_repeated_inside_a_nested_machine_is_a_retry_in_row_and_log() -> None:
+    parameters = build(Tidy, None, ["table.count=[2,2]"])
+    fault = "drop@single_grasp.execute_grasp.leave"
+    (episode,) = run_scenarios([Scenario(task=TIDY, parameters=parameters, seed=3, faults=(fault,))])
+    assert (episode.verdict, episode.retries) == ("success", 1)
+    recording = recording_of(episode, TIDY.machine(parameters))
+    row = labels_of(recording)
+    assert (row["retries"], row["recovered"]) == (1, True)
+    assert retold(row, unpack(pack(recording))).retries == 1

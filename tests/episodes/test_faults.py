@@ -184,6 +184,8 @@ def test_several_faults_strike_in_one_episode() -> None:
     episode = run_seeds([1], "drop@lift+0.3", "nan-control@back_off")[1]
     assert episode.verdict == "physics_diverged"
     assert isinstance(episode.log.events[-1][1], CorruptControl)
+    # The grasp that was begun again counts, although its way back never ended.
+    assert episode.retries == 1
 
 
 def test_a_shove_is_drawn_from_the_scenarios_own_seed() -> None:

@@ -14,11 +14,12 @@ from graspline.episodes.narrator import Level, Narrator
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import at_least, at_most
-from graspline.execution.happenings import Applied, Ended, Entered, Finished, Noticed, Targeted
+from graspline.execution.happenings import Applied, Ended, Entered, Finished, Noticed, Struck, Targeted
 from graspline.parameters import build
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import cube_start, cube_table
 from graspline.scenes.variation import Variation
+from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.task import ORANGES
 
@@ -138,12 +139,45 @@ def test_the_next_episode_of_a_lane_tells_its_refusals_from_the_start() -> None:
     assert len(lines) == 2
 
 
-def test_what_the_world_does_is_told_and_what_only_machines_need_is_not() -> None:
+def test_what_the_world_does_is_told_in_words_at_debug_and_not_at_info() -> None:
+    told_at: dict[Level, list[str]] = {"info": [], "debug": ["lane 0    1.00 s  the world: cube pushed with 1 N"]}
+    for level, told in told_at.items():
+        telling, lines = narrator(level)
+        telling(0, 1.0, Applied(Push(body="cube", force_n=(1.0, 0.0, 0.0))))
+        telling(0, 1.0, Targeted("cube"))
+        assert lines == told
+
+
+def test_a_fault_is_told_with_what_it_struck_or_why_it_did_not() -> None:
+    telling, lines = narrator()
+    telling(0, 1.0, Struck(fault="drop", target="orange_1", effect="friction of pads 0.01 for 0.3 s"))
+    telling(0, 2.0, Struck(fault="jam", effect="damping of elbow_flex 2e+03"))
+    telling(0, 3.0, Struck(fault="drop", missed="nothing in the hand"))
+    assert [line.partition(" s  ")[2] for line in lines] == [
+        "fault drop: struck orange_1 (friction of pads 0.01 for 0.3 s)",
+        "fault jam: struck (damping of elbow_flex 2e+03)",
+        "fault drop: did not strike, nothing in the hand",
+    ]
+
+
+def test_signals_without_data_are_left_out() -> None:
     telling, lines = narrator("debug")
-    telling(0, 1.0, Applied(Push(body="cube", force_n=(1.0, 0.0, 0.0))))
-    telling(0, 1.0, Targeted("orange_1"))
-    assert len(lines) == 1
-    assert "the world: Push(body='cube'" in lines[0]
+    nan = float("nan")
+    telling(0, 1.0, Ended("lift", "dropped", "idle", (*SLIPPED, at_most("distance_variance", nan, 4e-6, "m²"))))
+    telling(0, 2.0, Noticed(what="check", about="cube", facts={"speed_m_s": nan, "ok": True}, evidence=()))
+    telling(0, 3.0, Noticed(what="check", about="cube", facts={}, evidence=(at_most("speed", nan, 1.0),)))
+    assert not any("absent" in line or "nan" in line for line in lines)
+    assert "slip" in lines[0]
+
+
+@pytest.mark.slow
+def test_a_fault_that_strikes_in_an_episode_is_told_once() -> None:
+    telling, lines = narrator()
+    faulty = Scenario(task=LIFT_CUBE, parameters=LiftCube(), seed=1, faults=("drop@lift+0.3",))
+    list(run_scenarios([faulty], observers=[telling]))
+    (told,) = [line for line in lines if "fault" in line]
+    assert "fault drop: struck cube (friction of fixed_pad_0" in told
+    assert "cube pushed with 2 N for 0.3 s" in told
 
 
 @pytest.fixture(scope="module")

@@ -101,7 +101,7 @@ def test_an_episode_as_plain_values_has_the_documented_keys_and_is_json(episodes
         ]
         assert (plain["task"], plain["seed"]) == ("lift-cube", seed)
         assert list(plain["truth"]) == ["objects", "places", "tool"]
-        assert set(plain["transitions"][0]) == {"t_s", "state", "outcome"}
+        assert set(plain["transitions"][0]) == {"t_s", "state", "outcome", "about", "evidence"}
 
 
 def test_the_whole_reference_keeps_limits(episodes: dict[int, Episode]) -> None:

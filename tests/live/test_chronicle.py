@@ -9,6 +9,8 @@ from graspline.execution.happenings import Applied, Ended, Entered, Finished
 from graspline.live.chronicle import Chronicle
 from graspline.live.snapshot import HISTORY
 from graspline.tasks.lift_cube import LiftCube, build_machine
+from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.programs import machine_of as tidy_machine
 
 EVIDENCE = (at_most("slip", 0.02, 0.01, "m"),)
 QPOS = np.arange(3.0)
@@ -57,6 +59,20 @@ def test_budgets_fall_with_each_retry_and_with_nothing_else(chronicle: Chronicle
     assert chronicle.retries == {"grasps": 1, "looks": 3}
     chronicle(0, 4.0, Ended("close", "missed", "end: missed"))
     assert chronicle.retries == {"grasps": 1, "looks": 3}
+
+
+def test_budgets_of_a_nested_machine_are_told_while_it_plays_and_begin_anew() -> None:
+    chronicle = Chronicle(tidy_machine(Tidy()), lambda: QPOS)
+    chronicle.begin()
+    assert chronicle.retries == {}
+    inner = "single_grasp.execute_grasp"
+    for path in ("single_grasp", inner, f"{inner}.back_off"):
+        chronicle(0, 1.0, Entered(path))
+    grasps, rounds = chronicle.retries[f"{inner}.grasps"], chronicle.retries["single_grasp.rounds"]
+    chronicle(0, 2.0, Ended(f"{inner}.back_off", "ready", "plan_grasp"))
+    assert chronicle.retries[f"{inner}.grasps"] == grasps - 1
+    chronicle(0, 3.0, Ended(inner, "failed_to_grasp", "again"))
+    assert chronicle.retries == {"single_grasp.rounds": rounds - 1}
 
 
 def test_it_knows_what_blind_cameras_show(chronicle: Chronicle) -> None:

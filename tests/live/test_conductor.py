@@ -530,6 +530,29 @@ def test_a_question_nobody_answers_gets_its_default_in_time() -> None:
     assert done.data["sim_time_s"] == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.parametrize("text, by", [("red", "person"), ("", "timeout")])
+def test_what_was_answered_is_part_of_the_scenario_which_played_again_gives_the_same_bits(text: str, by: str) -> None:
+    handed: list[Episode] = []
+    bench = Bench(task_of(asking), hand_over=handed.append, ask_timeout_s=1.0).tick()
+    bench.done(Record(True, "somewhere"))
+    bench.give(RunTask(5))
+    bench.until(lambda each: each.question != "")
+    bench.tick(20)
+    if text:
+        bench.done(Answer(text))
+    bench.until(lambda each: each.mode == "idle")
+    ((t_s, answered),) = handed[0].answers
+    assert (answered.answer, answered.by) == (text or "green", by)
+    assert t_s > 0.3
+    (again,) = run_scenarios([handed[0].scenario])
+    assert again.state_hash == handed[0].state_hash
+    assert [(time_s, each.answer, each.by) for time_s, each in again.answers] == [(t_s, text or "green", "scenario")]
+    assert handed[0].scenario.as_dict()["answers"] == [{"t_s": t_s, "text": text or "green"}]
+    (unattended,) = run_scenarios([dataclasses.replace(handed[0].scenario, answers=())])
+    assert (unattended.answers[0][1].by, unattended.scenario.answers) == ("default", ())
+    ANSWERED.clear()
+
+
 def test_a_question_is_gone_when_its_task_is_stopped() -> None:
     bench = Bench(task_of(asking)).tick()
     bench.give(RunTask(5))

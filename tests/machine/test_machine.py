@@ -314,6 +314,9 @@ def test_requests_of_a_state_with_a_limit_must_end_by_it() -> None:
     assert all(isinstance(each, Within) and each.until_s == pytest.approx(3.0) for each in seen.requests)
     assert [unwrapped(each).name for each in seen.requests] == ["hold"] * 4
     assert seen.outcomes == [("wait", "timed_out", "end: late")]
+    assert seen.result is not None
+    (measured,) = seen.result.evidence
+    assert (measured.name, measured.limit, measured.passed) == ("state_time", 1.0, False)
 
 
 def test_requests_of_a_state_without_a_limit_are_passed_on_as_they_are() -> None:
@@ -404,3 +407,39 @@ def test_a_nested_machine_ends_by_the_limit_of_its_own_state_or_of_the_outer_one
 def test_a_machines_outcomes_come_in_the_order_of_its_table() -> None:
     assert fetching().outcomes == ("not_found", "success", "dropped")
     assert working().outcomes == ("nothing_there", "success", "dropped")
+
+
+# What counts as a retry
+
+
+def nested(*, is_round: bool) -> Machine:
+    """Fetches again and again, as long as rounds last."""
+    again = Retry(to="fetch", budget="rounds", otherwise=End("success"), is_round=is_round)
+    return Machine(
+        name="fetch_all",
+        start="fetch",
+        states={"fetch": fetching()},
+        table={"fetch": {"success": again, "not_found": End("not_found"), "dropped": End("dropped")}},
+        budgets={"rounds": 1},
+    )
+
+
+def ended(seen: Any) -> list[Ended]:
+    return [each for each in seen.happenings if isinstance(each, Ended)]
+
+
+def test_retries_of_nested_machines_count_and_rounds_in_which_nothing_went_wrong_do_not() -> None:
+    answers = (None, "shelf", True, "shelf", False, "shelf", True)
+    for is_round, retries in ((True, 2), (False, 3)):
+        machine = nested(is_round=is_round)
+        seen = drive(machine, values(*answers))
+        assert seen.outcome == "success"
+        assert machine.retries_in(ended(seen)) == retries
+
+
+def test_a_path_leads_to_the_machine_it_names() -> None:
+    machine = nested(is_round=True)
+    assert machine.nested("") is machine
+    assert machine.nested("fetch") is machine.states["fetch"]
+    with pytest.raises(KeyError, match="look of fetch is no machine"):
+        machine.nested("fetch.look")

@@ -106,6 +106,7 @@ def evaluate(
         ]
         report = Report(
             episodes=episodes,
+            seed=seed,
             scene=scene,
             as_json=as_json,
             video=video,
@@ -113,7 +114,7 @@ def evaluate(
             by_machine=False,
         )
 
-        def played(stop: Callable[[], bool]) -> Iterator[Episode]:
+        def played(stop: Callable[[], bool], _: object) -> Iterator[Episode]:
             policies = ServedPolicies(processes[0], interface, stop)
             stack.callback(policies.close)
             pilot = PolicyPilot(interface=interface, policies=policies, max_seconds=max_seconds, smooth=smooth)

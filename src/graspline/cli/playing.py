@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
-import json
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from graspline.cli.in_order import InOrder
 from graspline.cli.interrupts import stopping
 from graspline.cli.progress import RunProgress
 from graspline.cli.streams import unread
@@ -19,6 +20,7 @@ from graspline.episodes.statistics import rate_text
 from graspline.scenes.scene import Scene
 
 _SEEDS_SHOWN = 8
+_NEAREST = "    --log info also tells the nearest order that would pass"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,8 @@ class Report:
     """What is told of the episodes a command plays."""
 
     episodes: int
+    # Of the first; the others count up.
+    seed: int
     scene: Scene
     as_json: bool
     video: Path | None
@@ -45,29 +49,39 @@ class Told:
     def __init__(self, episode: Episode) -> None:
         self.verdict, self.succeeded, self.retries = episode.verdict, episode.succeeded, episode.retries
         self.sim_time_s, self.refused, self.error = episode.sim_time_s, episode.draw.refused, episode.error
+        self.evidence = episode.evidence
+        # A question that nobody was asked.
+        self.unasked = next((each for _, each in episode.answers if each.by == "default"), None)
         # Why an order was turned down: the measurement that failed.
         self.why = episode.evidence[0] if episode.declined and episode.evidence else None
         self.declined, self.false_success, self.seed = episode.declined, episode.false_success, episode.scenario.seed
         self.certified = episode.certified if episode.succeeded else None
 
 
-def play(report: Report, episodes: Callable[[Callable[[], bool]], Iterator[Episode]]) -> int:
+def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], Iterator[Episode]]) -> int:
     """Tell of each episode as it ends and of all in the end; returns the exit code.
 
-    `episodes` gets a function that turns true when somebody asks to stop.
+    `episodes` gets a function that turns true when somebody asks to stop, and the bar that shows how far it is.
     """
-    began, played = time.monotonic(), []
-    with stopping() as stop, RunProgress("episodes", report.episodes, beside_output=report.as_json) as progress:
-        for episode in episodes(stop):
+    began, played, lines = time.monotonic(), list[Told](), InOrder(report.seed)
+    with (
+        stopping() as stop,
+        # One episode has no rate; a line would say nothing that the summary does not.
+        RunProgress("episodes", report.episodes, beside_output=report.as_json, lines=report.episodes > 1) as progress,
+        # Whatever happens: what has ended is told.
+        contextlib.closing(lines),
+    ):
+        for episode in episodes(stop, progress):
             progress.add(episode)
             if report.as_json:
-                print(json.dumps(episode.as_dict(), allow_nan=False), flush=True)
+                lines.add(episode.scenario.seed, episode.as_dict())
             if report.video is not None and episode.verdict != INTERRUPTED:
                 _film(report, report.video, episode, stop)
             played.append(Told(episode))
             if unread() and not report.wanted_unread:
                 return _exit_code(played, interrupted=stop(), require_success=None)
         interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
+    played.sort(key=lambda each: each.seed)
     _summarise(played, time.monotonic() - began, report)
     return _exit_code(played, interrupted=interrupted, require_success=report.require_success)
 
@@ -87,6 +101,31 @@ def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
 def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
     """A few lines on standard error; with --json nothing else may be on standard output."""
     say = (lambda line: print(line, file=sys.stderr)) if report.as_json else print
+    if report.episodes == 1 and played:
+        _summarise_one(played[0], wall_s, report, say)
+    else:
+        _summarise_all(played, wall_s, report, say)
+    _tell_unasked(played)
+    _tell_errors(played)
+
+
+def _summarise_one(told: Told, wall_s: float, report: Report, say: Callable[[str], object]) -> None:
+    """One episode has no rate: how it ended, and what was measured."""
+    retries = "" if told.retries == 0 else f", {_counted(told.retries, 'retry', 'retries')}"
+    how = f"turned down: {told.verdict}" if told.declined else told.verdict
+    say(f"{how} after {told.sim_time_s:.1f} s{retries} (seed {told.seed}, {wall_s:.1f} s to simulate)")
+    for measurement in told.evidence:
+        if not measurement.absent:
+            say(f"  {'✓' if measurement.passed else '✗'} {measurement}")
+    if told.why is not None:
+        say(_NEAREST)
+    if told.false_success and report.by_machine:
+        say("the simulator contradicts this claim")
+    if told.certified is not None:
+        say(f"the CPU {'certifies' if told.certified else 'does not certify'} it")
+
+
+def _summarise_all(played: list[Told], wall_s: float, report: Report, say: Callable[[str], object]) -> None:
     finished = [each for each in played if each.verdict != INTERRUPTED]
     accepted = [each for each in finished if not each.declined]
     if len(accepted) < len(finished):
@@ -108,22 +147,38 @@ def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
             say(
                 f"successes that the CPU certifies {rate_text(sum(bool(each.certified) for each in asked), len(asked))}"
             )
-        draws = len(played) + sum(each.refused for each in played)
-        say(f"certified region: {100 * len(played) / draws:.0f} % of what the arm reaches ({draws} draws)")
+        sampled = len(played) + sum(each.refused for each in played)
+        if sampled > len(played):
+            say(f"scenes kept: {len(played)} of {sampled} sampled")
     if finished:
         simulated = sum(each.sim_time_s for each in played)
         say(f"{simulated:.0f} s simulated in {wall_s:.1f} s, {len(finished) / wall_s:.1f} episodes per second")
-    _tell_errors(played)
 
 
 def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:
     """What orders were turned down for: the measurement of a single one, of many how often each."""
     why = [each.why for each in played if each.why is not None]
     if len(why) == 1:
-        say(f"    turned down for {why[0]}; --log info also tells the nearest order that would pass")
+        say(f"    turned down for {why[0]}")
+        say(_NEAREST)
     elif why:
         counts = collections.Counter(each.name for each in why).most_common()
         say("    turned down for " + ", ".join(f"{name} {number}" for name, number in counts))
+
+
+def _tell_unasked(played: list[Told]) -> None:
+    """Once, that questions got their default."""
+    unasked = next((each.unasked for each in played if each.unasked is not None), None)
+    if unasked is not None:
+        print(
+            f"nobody was asked: {unasked.question} {unasked.answer}, the default; one episode alone asks at a "
+            "terminal, and --answer answers in advance",
+            file=sys.stderr,
+        )
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 def _tell_errors(played: list[Told]) -> None:

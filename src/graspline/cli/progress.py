@@ -73,6 +73,14 @@ class Progress:
         if self.on_terminal:
             self._bar.stop()
 
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Without the bar meanwhile, for whoever writes to the terminal."""
+        self.close()
+        yield
+        if self.on_terminal:
+            self._bar.start()
+
     def __enter__(self) -> Self:
         if self.on_terminal:
             self._bar.start()

@@ -25,6 +25,8 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
+from graspline.cli.progress import RunProgress
+from graspline.cli.questions import TerminalQuestions, keyboard
 from graspline.cli.view import Viewer
 from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
@@ -33,8 +35,9 @@ from graspline.episodes.certify import certified
 from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.narrator import Narrator
 from graspline.episodes.playing import play_scenarios
+from graspline.episodes.questions import ASK_S
 from graspline.episodes.run import Episode, run_scenarios
-from graspline.episodes.scenario import Scenario
+from graspline.episodes.scenario import GivenAnswer, Scenario
 from graspline.errors import one_of
 
 # Episodes that the CPU plays again side by side.
@@ -67,6 +70,14 @@ def run(
             help=f"Let a fault ({', '.join(FAULTS)}) strike, S seconds into a state; repeatable.",
         ),
     ] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION",
+            help="Answer the task's questions in advance, in their order; repeatable. Others are asked at a terminal "
+            f"if one episode is played ({ASK_S:g} s each), or get their default.",
+        ),
+    ] = None,
     require_success: Annotated[
         float | None,
         typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if fewer succeed, such as 0.99."),
@@ -91,6 +102,7 @@ def run(
       graspline run lift-cube --fault drop@lift+0.3 --json
       graspline run lift-cube --set perception.position_sigma_m=0.003
       graspline run oranges --randomize lighting,camera --video out/varied.mp4
+      graspline run tidy --answer single_grasp --answer handover
       graspline run lift-cube --engine auto --episodes 20
       graspline run lift-cube --engine gpu --episodes 100000 --certify
     """
@@ -109,8 +121,10 @@ def run(
     parameters = struck(found, parameters, faults)
     if video is not None:
         make_folder("--video", video.parent)
+    given = tuple(GivenAnswer(text=each) for each in answer or ())
     scenarios = [
-        Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults) for index in range(episodes)
+        Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults, answers=given)
+        for index in range(episodes)
     ]
     scene = found.scene(parameters)
     narrator = None if log is None else Narrator("debug" if log == "debug" else "info", _tell)
@@ -137,11 +151,18 @@ def run(
         )
         return certified(episodes, CpuEngine(scene, _CERTIFIED_AT_ONCE, threads), stop) if certify else episodes
 
-    report = Report(episodes=episodes, scene=scene, as_json=as_json, video=video, require_success=require_success)
+    report = Report(
+        episodes=episodes, seed=seed, scene=scene, as_json=as_json, video=video, require_success=require_success
+    )
+    typing = keyboard() if episodes == 1 else None
+
+    def person(stop: Callable[[], bool], progress: RunProgress) -> TerminalQuestions | None:
+        return None if typing is None else TerminalQuestions(typing, stop=stop, quiet=progress.hidden)
+
     try:
         code = play(
             report,
-            lambda stop: (
+            lambda stop, progress: (
                 played_apart(stop)
                 if kind == "gpu" and viewer is None and narrator is None
                 else run_scenarios(
@@ -153,6 +174,7 @@ def run(
                     after_tick=after_tick if viewer is not None or narrator is not None else None,
                     stop=lambda: stop() or (viewer is not None and viewer.closed),
                     make_engine=functools.partial(open_engine, kind),
+                    ask=person(stop, progress),
                 )
             ),
         )

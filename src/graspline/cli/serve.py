@@ -13,6 +13,7 @@ import typer
 from graspline.cli.archive import open_archive
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Randomize, Settings, TaskName, task_and_parameters
+from graspline.cli.questions import keyboard
 from graspline.errors import EnvironmentProblem, InputError, Interrupted
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def serve(
     )
     try:
         from graspline.cli.hosting import Way, hosted
+        from graspline.cli.served_questions import ServedQuestions
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise
@@ -73,7 +75,9 @@ def serve(
         _tell(running, host, found.name)
         if open_page:
             webbrowser.open(running.address)
+        questions = ServedQuestions(keyboard())
         while not asked():
+            questions.glance(running.house.session)
             time.sleep(0.05)
     raise Interrupted("interrupted; the arm holds, the session is closed")
 

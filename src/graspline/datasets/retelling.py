@@ -15,7 +15,6 @@ from typing import Any
 from graspline.datasets.recording import KeptLog, Recording
 from graspline.datasets.rows import JSON_COLUMNS, Row, labels_of
 from graspline.episodes.faults import Strike
-from graspline.episodes.run import Transition
 from graspline.errors import InputError
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, load
@@ -69,7 +68,7 @@ def retold(row: Row, kept: KeptLog) -> Recording:
         verdict=facts["verdict"],
         succeeded=row["success"],
         contradicted=facts["verdict"] in played.machine.successes and not row["success"],
-        retries=_retries(transitions, facts["verdict"], played.machine),
+        retries=played.machine.retries_in(transitions),
         sim_time_s=kept.log.ticks * scene.robot.dt_s,
         state_hash=facts["state_hash"],
         # An outcome may also be about a colour or a number of things.
@@ -100,11 +99,3 @@ def label_differences(row: Row, recording: Recording) -> Iterator[str]:
         for name in recording.instruction.objects:
             if name not in recording.targets:
                 yield f"{recording.instruction.sentence!r} is about {name}, and no outcome of this success is"
-
-
-def _retries(transitions: tuple[Transition, ...], verdict: str, machine: Machine) -> int:
-    """As they were counted: budgets of the whole machine that were spent, or where it came to no end, its retreats."""
-    if verdict in machine.outcomes:
-        outer = (each for each in transitions if "." not in each.state)
-        return sum(machine.is_retry(each.state, each.outcome, each.then) for each in outer)
-    return sum(each.state == "back_off" for each in transitions)

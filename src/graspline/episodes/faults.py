@@ -12,9 +12,10 @@ from typing import Literal
 
 from graspline.episodes import mishaps, room_mishaps
 from graspline.episodes.context import Context, Deed, Timed, has_belt, has_room
+from graspline.episodes.event_words import effect_of
 from graspline.errors import InputError, nearest
 from graspline.execution.executor import Executor
-from graspline.execution.happenings import Ended, Entered, Happening, Targeted
+from graspline.execution.happenings import Ended, Entered, Happening, Struck, Targeted
 from graspline.parameters.notation import printable
 from graspline.scenes.scene import Scene
 
@@ -109,6 +110,13 @@ def missing_now(kind: FaultKind, context: Context) -> str:
     return kind.hindered(context)
 
 
+def _struck(kind: FaultKind, context: Context) -> str:
+    """What a fault strikes at, if it strikes at one thing."""
+    if kind.needs in _TARGETED:
+        return context.target
+    return context.place().name if kind.needs in ("place", "strangers") else ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """`name@state+delay`: strikes once, this long after the state is first entered."""
@@ -189,7 +197,11 @@ class FaultInjector:
         t_s = self._executor.time_s(lane)
         strike = Strike(t_s=t_s, fault=str(fault), target=context.target, missed=missed)
         self.strikes[lane].append(strike)
-        for after_s, deed in kind.strike(context) if not missed else ():
+        timed = kind.strike(context) if not missed else []
+        effect = "" if missed else effect_of(timed, kind.about.rstrip("."))
+        struck = "" if missed else _struck(kind, context)
+        self._executor.tell(lane, Struck(fault=fault.name, target=struck, effect=effect, missed=missed))
+        for after_s, deed in timed:
             self._then(lane, after_s, deed, context)
         return strike
 

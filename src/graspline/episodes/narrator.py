@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Literal
 
 from graspline.engine.protocol import Engine
+from graspline.episodes.event_words import words_of
 from graspline.evidence import Evidence, failures
-from graspline.execution.happenings import Applied, Ended, Entered, Finished, Happening, Noticed
+from graspline.execution.happenings import Answered, Applied, Ended, Entered, Finished, Happening, Noticed, Struck
 
 Level = Literal["info", "debug"]
 
@@ -39,10 +41,15 @@ class Narrator:
             case Ended():
                 self._ended(lane, time_s, happening)
             case Noticed() if self._debug or not happening.detail:
-                facts = ", ".join(f"{name} {_told(value)}" for name, value in happening.facts.items())
+                known = {name: value for name, value in happening.facts.items() if not _is_nan(value)}
+                facts = ", ".join(f"{name} {_told(value)}" for name, value in known.items())
                 self._line(lane, time_s, f"{happening.what} {happening.about}: {facts}{_shown(happening.evidence)}")
-            case Applied():
-                self._line(lane, time_s, f"the world: {happening.event}")
+            case Answered():
+                self._line(lane, time_s, f"{happening.question} {happening.answer} (by {happening.by})")
+            case Struck():
+                self._line(lane, time_s, f"fault {happening.fault}: {_fate(happening)}")
+            case Applied() if self._debug:
+                self._line(lane, time_s, f"the world: {words_of(happening.event)}")
             case Finished():
                 self._state.pop(lane, None)
                 for key in [key for key in self._refused_s if key[0] == lane]:
@@ -61,7 +68,7 @@ class Narrator:
                 self._line(lane, self._now_s[lane], f"{state}: height {1000 * height:.0f} mm")
 
     def _ended(self, lane: int, time_s: float, ended: Ended) -> None:
-        missed = "; ".join(str(each) for each in failures(ended.evidence))
+        missed = "; ".join(str(each) for each in failures(ended.evidence) if not each.absent)
         line = f"{ended.state}: {ended.outcome}" + (f" {ended.about}" if ended.about else "")
         if missed:
             last = self._refused_s.get((lane, line), -_REPEAT_S)
@@ -82,6 +89,14 @@ def _told(value: object) -> str:
 
 
 def _shown(evidence: Evidence) -> str:
-    if not evidence:
-        return ""
-    return "; " + "; ".join(f"{'✓' if each.passed else '✗'} {each}" for each in evidence)
+    return "".join(f"; {'✓' if each.passed else '✗'} {each}" for each in evidence if not each.absent)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _fate(struck: Struck) -> str:
+    if struck.missed:
+        return f"did not strike, {struck.missed}"
+    return f"struck {struck.target} ({struck.effect})" if struck.target else f"struck ({struck.effect})"

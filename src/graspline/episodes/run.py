@@ -19,13 +19,14 @@ from graspline.episodes.context import Context
 from graspline.episodes.draws import Draws
 from graspline.episodes.faults import Fault, FaultInjector, Strike, parse_faults
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
-from graspline.episodes.scenario import Scenario
+from graspline.episodes.questions import AskPerson, Questions
+from graspline.episodes.scenario import GivenAnswer, Scenario
 from graspline.episodes.snapshots import snapshot_of, truth_of
 from graspline.errors import WiringError
-from graspline.evidence import Evidence, passes
+from graspline.evidence import Evidence, at_most, passes
 from graspline.execution.executor import Executor
 from graspline.execution.eyesight import Eyesight
-from graspline.execution.happenings import Applied, Ended, Entered, Finished, Happening, Observer, Targeted
+from graspline.execution.happenings import Answered, Applied, Ended, Entered, Finished, Happening, Observer, Targeted
 from graspline.execution.requests import Ask, Driver, Reply, Solve
 from graspline.execution.thinking import Thinking
 from graspline.execution.track import Track
@@ -91,6 +92,8 @@ class Episode:
     notes: tuple[Any, ...] = ()
     # What the task hands on, by name, as plain values.
     outputs: Mapping[str, Any] = field(default_factory=dict)
+    # Questions of the task and what each was answered, with the time.
+    answers: tuple[tuple[float, Answered], ...] = ()
 
     @property
     def declined(self) -> bool:
@@ -113,6 +116,14 @@ class Episode:
         settings = self.scenario.task.randomization(self.scenario.parameters)
         return {"variation": dict(self.draw.variation.described)} if settings.any_on else {}
 
+    def _answers(self) -> dict[str, Any]:
+        """What the task's questions were answered, if it asked any."""
+        told = [
+            {"t_s": round(t_s, 6), "question": each.question, "answer": each.answer, "by": each.by}
+            for t_s, each in self.answers
+        ]
+        return {"answers": told} if told else {}
+
     def as_dict(self) -> dict[str, Any]:
         """What `run --json` prints."""
         return {
@@ -127,10 +138,18 @@ class Episode:
             "engine": self.engine,
             **({} if self.certified is None else {"certified": self.certified}),
             "transitions": [
-                {"t_s": round(each.t_s, 6), "state": each.state, "outcome": each.outcome} for each in self.transitions
+                {
+                    "t_s": round(each.t_s, 6),
+                    "state": each.state,
+                    "outcome": each.outcome,
+                    "about": each.about,
+                    "evidence": [measurement.as_dict() for measurement in each.evidence],
+                }
+                for each in self.transitions
             ],
             "evidence": [measurement.as_dict() for measurement in self.evidence],
             **({"outputs": dict(self.outputs)} if self.outputs else {}),
+            **self._answers(),
             "truth": self.truth,
             **self._variation(),
             **({"error": self.error} if self.error else {}),
@@ -201,9 +220,10 @@ class _Diary:
         self.entered: list[list[tuple[float, str]]] = [[] for _ in range(lanes)]
         # In the order of the first mention.
         self.targeted: list[dict[str, None]] = [{} for _ in range(lanes)]
+        self.answered: list[list[tuple[float, Answered]]] = [[] for _ in range(lanes)]
 
     def clear(self, lane: int) -> None:
-        self.ended[lane], self.entered[lane], self.targeted[lane] = [], [], {}
+        self.ended[lane], self.entered[lane], self.targeted[lane], self.answered[lane] = [], [], {}, []
 
     def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
         if isinstance(happening, Ended):
@@ -212,6 +232,8 @@ class _Diary:
             self.entered[lane].append((time_s, happening.state))
         elif isinstance(happening, Targeted):
             self.targeted[lane][happening.name] = None
+        elif isinstance(happening, Answered):
+            self.answered[lane].append((time_s, happening))
 
 
 class Studio:
@@ -225,13 +247,14 @@ class Studio:
         smooth: bool = True,
         observers: Sequence[Observer] = (),
         record_states: bool = False,
-        answer: Callable[[int, Ask], str | None] | None = None,
+        ask: AskPerson | None = None,
         solve: Callable[[list[Solve[Any]]], list[Any]] | None = None,
         thinking: Thinking | None = None,
         take: Callable[[Callable[[], Picture]], Picture] = lambda draw: draw(),
     ) -> None:
-        """Who answers questions, computes and takes pictures can be chosen; see `Executor`."""
+        """Who answers questions, computes and takes pictures can be chosen; see `Questions` and `Executor`."""
         self.engine = engine
+        self.questions = Questions(ask)
         self._diary = _Diary(engine.count)
         self._actors: dict[int, Actor | None] = {}
         eyesight = Eyesight(engine)
@@ -240,7 +263,7 @@ class Studio:
             engine,
             allow_truth=allow_truth,
             photograph=lambda lane, look: take(lambda: self._camera(lane, look)),
-            answer=answer,
+            answer=self._answer,
             solve=solve,
             thinking=thinking,
             eyesight=eyesight,
@@ -305,6 +328,7 @@ class Studio:
         self._diary.clear(lane)
         if "target" in given:
             self._diary.targeted[lane][str(given["target"])] = None
+        self.questions.begin(lane, scenario.answers)
         self._camera.begin(lane, draw.variation, seed=scenario.seed)
         self.faults.arm(lane, faults, context)
         self._actors[lane] = actor
@@ -314,6 +338,13 @@ class Studio:
         actor = self._actors[lane]
         if actor is not None:
             let_act(self.executor, lane, actor)
+
+    def _answer(self, lane: int, ask: Ask) -> str | None:
+        answered = self.questions.answer(lane, ask, self.executor.time_s(lane))
+        if answered is None:
+            return None
+        self.executor.tell(lane, answered)
+        return answered.answer
 
     def actor(self, lane: int) -> Actor | None:
         """Who acts in a lane's world, if anybody does."""
@@ -327,6 +358,10 @@ class Studio:
         verdict, evidence, retries = _verdict(how, machine, diary.ended[lane])
         log = log_of(track)
         snapshot = snapshot_of(engine, lane, draw, sim_time_s, self.actor(lane), log.events)
+        answers = tuple(diary.answered[lane])
+        if answers and self.questions.attended:
+            # Played again, the scenario gets the same answers at the same times.
+            scenario = replace(scenario, answers=tuple(GivenAnswer(text=each.answer, t_s=t_s) for t_s, each in answers))
         return Episode(
             scenario=scenario,
             draw=draw,
@@ -356,6 +391,7 @@ class Studio:
             error=how.value.error if isinstance(how.value, Ruling) else how.error,
             engine=engine.kind,
             outputs=_outputs(how, scenario, machine),
+            answers=answers,
         )
 
     def targets(self, lane: int) -> tuple[str, ...]:
@@ -396,13 +432,15 @@ def run_scenarios(
     pilot: Pilot | None = None,
     spread_ticks: int = 0,
     make_engine: Callable[[Scene, int, int], Engine] = CpuEngine,
+    ask: AskPerson | None = None,
 ) -> Iterator[Episode]:
     """Play scenarios of one task, as many at once as there are lanes, and yield each when it is finished.
 
     A scenario gives the same bits whatever the lanes and threads. When `stop` turns true every lane is preempted: the
     arms brake and hold, and their episodes end `interrupted`. An episode that has not ended after `limit_s` of
     simulated time is preempted alike and ends `hung`. Without a `pilot` the task's machine plays. Lanes that all start
-    at once all plan at once, again and again; their first starts can be spread over so many ticks.
+    at once all plan at once, again and again; their first starts can be spread over so many ticks. Questions of tasks
+    get their default unless the scenario brings answers or `ask` asks a person; no simulated time passes meanwhile.
     """
     if not scenarios:
         return
@@ -421,6 +459,7 @@ def run_scenarios(
         smooth=pilot is None or pilot.smooth,
         observers=observers,
         record_states=record_states,
+        ask=ask,
         thinking=thinking if elsewhere else None,
     )
     executor = studio.executor
@@ -472,6 +511,8 @@ def run_scenarios(
             if not elsewhere:
                 draw_ahead()
             finished = executor.tick()
+            if studio.questions.problem is not None:
+                raise studio.questions.problem
             for lane in playing if limit_s < float("inf") else ():
                 if lane in finished or lane in hung or executor.stands(lane):
                     continue
@@ -485,7 +526,7 @@ def run_scenarios(
                 episode = studio.episode(lane, scenario, draw, machines[scenario], how, track)
                 if lane in hung:
                     hung.discard(lane)
-                    episode = replace(episode, verdict=HUNG) if episode.verdict == INTERRUPTED else episode
+                    episode = _hung(episode, limit_s) if episode.verdict == INTERRUPTED else episode
                 yield replace(episode, notes=tuple(notes.pop(lane))) if lane in notes else episode
     finally:
         studio.close()
@@ -527,12 +568,15 @@ def _outputs(how: Finished, scenario: Scenario, machine: Machine) -> Mapping[str
     return scenario.task.outputs(scenario.parameters, how.value.memory)
 
 
+def _hung(episode: Episode, limit_s: float) -> Episode:
+    return replace(episode, verdict=HUNG, evidence=(at_most("episode_time", episode.sim_time_s, limit_s, "s"),))
+
+
 def _verdict(how: Finished, machine: Machine, ended: list[tuple[float, Ended]]) -> tuple[str, Evidence, int]:
-    retries = sum(1 for _, each in ended if each.state == "back_off")
+    retries = machine.retries_in(each for _, each in ended) if not isinstance(how.value, Ruling) else 0
     if isinstance(how.value, Result):
-        spent = sum(machine.budgets[name] - left for name, left in how.value.left.items())
-        return how.value.outcome, how.value.evidence, spent
+        return how.value.outcome, how.value.evidence, retries
     if isinstance(how.value, Ruling):
-        return how.value.verdict, how.value.evidence, 0
+        return how.value.verdict, how.value.evidence, retries
     names = {"preempted": INTERRUPTED, "physics_diverged": "physics_diverged", "crashed": "crashed"}
     return names[how.how], (), retries

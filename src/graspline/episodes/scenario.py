@@ -29,18 +29,28 @@ class Randomness(NamedTuple):
     world: np.random.Generator
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenAnswer:
+    """An answer to a question of the task, given at this simulated time at the earliest."""
+
+    text: str
+    t_s: float = 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scenario:
-    """One episode before it is played: task, parameters, seed and faults."""
+    """One episode before it is played: task, parameters, seed, faults, and answers if a person gave any."""
 
     task: Task[Any]
     parameters: Parameters
     seed: int
     faults: tuple[str, ...] = ()
+    # To the first questions, in their order; the rest get their default, or are asked.
+    answers: tuple[GivenAnswer, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Tasks are functions, and go to other processes by name."""
-        return _scenario, (self.task.name, self.parameters, self.seed, self.faults)
+        return _scenario, (self.task.name, self.parameters, self.seed, self.faults, self.answers)
 
     def random(self) -> Randomness:
         """Independent randomness for everything that needs some."""
@@ -62,6 +72,7 @@ class Scenario:
             "seed": self.seed,
             "parameters": dump(self.parameters),
             "faults": list(self.faults),
+            **({"answers": [{"t_s": each.t_s, "text": each.text} for each in self.answers]} if self.answers else {}),
             "engine": "cpu",
             "sensor_stage": SENSOR_STAGE,
             "graspline": VERSION,
@@ -90,5 +101,7 @@ def randomized_draw(scenario: Scenario, draw: Draw) -> Draw:
     return replace(draw, variation=varied)
 
 
-def _scenario(task: str, parameters: Parameters, seed: int, faults: tuple[str, ...]) -> Scenario:
-    return Scenario(task=find_task(task), parameters=parameters, seed=seed, faults=faults)
+def _scenario(
+    task: str, parameters: Parameters, seed: int, faults: tuple[str, ...], answers: tuple[GivenAnswer, ...]
+) -> Scenario:
+    return Scenario(task=find_task(task), parameters=parameters, seed=seed, faults=faults, answers=answers)

@@ -265,7 +265,7 @@ class Executor:
         self._eyesight.apply(lane, event)
         if mine.logged:
             mine.track.events.append((self._ticks(mine), event))
-        self._tell(lane, Applied(event))
+        self.tell(lane, Applied(event))
 
     def schedule(self, lane: int, delay_s: float, event: Event) -> None:
         """Apply an event after a delay, if the episode now in this lane still runs then."""
@@ -525,7 +525,7 @@ class Executor:
         else:
             request = mine.driver.send(reply)
         while isinstance(request, Announce):
-            self._tell(lane, request.happening)
+            self.tell(lane, request.happening)
             request = mine.driver.send(None)
         mine.until_s = _ENDLESS
         if isinstance(request, Within):
@@ -564,7 +564,7 @@ class Executor:
         )
 
     def _look(self, lane: int, look: Look) -> object:
-        self._tell(lane, Looked(look.camera))
+        self.tell(lane, Looked(look.camera))
         if look.camera is not None:
             if self._photograph is None:
                 raise WiringError(f"a look through camera {look.camera!r}, but nothing here can take pictures")
@@ -644,7 +644,7 @@ class Executor:
                 how = Finished("crashed", error=how.error + traceback.format_exc())
         self._watch_nothing(lane, mine)
         self._reel.clear(lane)
-        self._tell(lane, how)
+        self.tell(lane, how)
         del self._lanes[lane]
         self._left[lane] = mine.began, mine.world, Track(start=mine.track.start, variation=mine.track.variation)
         finished[lane] = how, mine.track
@@ -654,7 +654,8 @@ class Executor:
         # Taking all rows by a slice is cheaper than by an index.
         return lanes, slice(None) if len(lanes) == self.engine.count else lanes
 
-    def _tell(self, lane: int, happening: Happening) -> None:
+    def tell(self, lane: int, happening: Happening) -> None:
+        """Let the observers know."""
         if self.observers:
             time_s = self.time_s(lane)
             for observer in self.observers:

@@ -58,6 +58,26 @@ class Applied:
     event: Event
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A question of the task was answered: by a person, or as the scenario says; by its default, if nobody was asked or
+    nobody answered in time."""
+
+    question: str
+    answer: str
+    by: Literal["person", "scenario", "default", "timeout"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Struck:
+    """A fault struck, at what if at something, and what it does in words; or why there was nothing to strike."""
+
+    fault: str
+    target: str = ""
+    effect: str = ""
+    missed: str = ""
+
+
 HowFinished = Literal["returned", "preempted", "physics_diverged", "crashed"]
 
 
@@ -70,7 +90,7 @@ class Finished:
     error: str = ""
 
 
-Happening = Entered | Ended | Targeted | Noticed | Looked | Applied | Finished
+Happening = Entered | Ended | Targeted | Noticed | Looked | Applied | Answered | Struck | Finished
 
 
 class Observer(Protocol):

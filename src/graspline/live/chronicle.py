@@ -23,6 +23,8 @@ class Chronicle:
 
     def __init__(self, machine: Machine, qpos: Callable[[], Array]) -> None:
         self._machine, self._qpos = machine, qpos
+        # A desk's driver may announce others.
+        self._paths = frozenset(machine.paths())
         self.clear()
 
     def clear(self) -> None:
@@ -43,6 +45,8 @@ class Chronicle:
         match happening:
             case Entered():
                 self.state, self.since_s = happening.state, time_s
+                if happening.state in self._paths:
+                    self._entered(happening.state)
             case Ended():
                 self._ended(time_s, happening)
             case Applied():
@@ -60,9 +64,19 @@ class Chronicle:
             HistoryEntry(t_s=time_s, state=ended.state, outcome=ended.outcome, then=ended.then, evidence=ended.evidence)
         )
         self.history = tuple(self._history)
-        budget = _budget(self._machine, ended)
+        budget = _budget(self._machine, ended) if ended.state in self._paths else ""
         if budget in self.retries:
             self.retries = {**self.retries, budget: self.retries[budget] - 1}
+        inside = f"{ended.state}."
+        if any(name.startswith(inside) for name in self.retries):
+            self.retries = {name: left for name, left in self.retries.items() if not name.startswith(inside)}
+
+    def _entered(self, path: str) -> None:
+        """A nested machine begins with all of its budgets, which are named after its path."""
+        outer, _, name = path.rpartition(".")
+        state = self._machine.nested(outer).states[name]
+        if isinstance(state, Machine) and state.budgets:
+            self.retries = {**self.retries, **{f"{path}.{name}": left for name, left in state.budgets.items()}}
 
     def _applied(self, event: Event) -> None:
         match event:
@@ -76,6 +90,9 @@ class Chronicle:
 
 
 def _budget(machine: Machine, ended: Ended) -> str:
-    """Which of the machine's own budgets an outcome has spent; empty if none."""
-    transition = machine.table.get(ended.state, {}).get(ended.outcome)
-    return transition.budget if isinstance(transition, Retry) and ended.then == transition.to else ""
+    """Which budget an outcome has spent, those of nested machines named after their path; empty if none."""
+    outer, _, name = ended.state.rpartition(".")
+    transition = machine.nested(outer).table[name][ended.outcome]
+    if not isinstance(transition, Retry) or ended.then != transition.to:
+        return ""
+    return f"{outer}.{transition.budget}" if outer else transition.budget

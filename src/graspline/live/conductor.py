@@ -15,10 +15,11 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.layout import Readings
 from graspline.episodes.faults import FAULTS, Fault
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
+from graspline.episodes.questions import ASK_S
 from graspline.episodes.run import Episode, Studio
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError, nearest
-from graspline.execution.happenings import Finished
+from graspline.execution.happenings import Answered, Finished
 from graspline.execution.requests import Ask, Motion, Preempted, Reply, Solve
 from graspline.execution.solving import solve_all
 from graspline.execution.track import Track
@@ -98,7 +99,7 @@ class Conductor:
         labour: Labour,
         desk: Desk | None = None,
         hand_over: Callable[[Episode], None] | None = None,
-        ask_timeout_s: float = 30.0,
+        ask_timeout_s: float = ASK_S,
     ) -> None:
         self._task, self._parameters, self._desk = task, parameters, desk
         self._labour, self._hand_over, self._ask_timeout_s = labour, hand_over, ask_timeout_s
@@ -113,7 +114,7 @@ class Conductor:
             allow_truth=uses_truth,
             observers=[self._chronicle],
             record_states=True,
-            answer=self._answer,
+            ask=self._answer,
             solve=self._solve,
             take=self._take_picture,
         )
@@ -382,16 +383,18 @@ class Conductor:
             return Refused(reason=strike.missed)
         return Done(text=f"{name} struck", data={"fault": strike.fault, "target": strike.target, "t_s": strike.t_s})
 
-    def _answer(self, lane: int, ask: Ask) -> str | None:
+    def _answer(self, lane: int, ask: Ask) -> Answered | None:
         """What the executor gets when a state asks: an answer, the default after a while, or nothing yet."""
         now_s = self._executor.time_s(lane)
         if self._question is None or self._question.ask is not ask:
             self._question = _Question(ask=ask, since_s=now_s)
         if self._question.answer is None and now_s - self._question.since_s < self._ask_timeout_s - 1e-9:
             return None
-        answer = self._question.answer or ask.default
+        text = self._question.answer
         self._question = None
-        return answer
+        if text is None:
+            return Answered(question=ask.question, answer=ask.default, by="timeout")
+        return Answered(question=ask.question, answer=text, by="person")
 
     def _take_answer(self, text: str) -> Result:
         question = self._question
@@ -461,6 +464,7 @@ class Conductor:
             message=self._message,
             question="" if question is None else question.ask.question,
             options=() if question is None else question.ask.options,
+            default="" if question is None else question.ask.default,
             selected="" if desk is None else desk.selected,
             objects=self._operator.objects,
             variables={} if desk is None else desk.variables,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
 
+from graspline.episodes.questions import ASK_S
 from graspline.episodes.run import Episode
 from graspline.errors import GrasplineError
 from graspline.live.commands import Command, Ticket, refused
@@ -51,7 +52,7 @@ class Session:
         pace: float = 1.0,
         desk: Desk | None = None,
         on_episode: Callable[[Episode], None] | None = None,
-        ask_timeout_s: float = 30.0,
+        ask_timeout_s: float = ASK_S,
         picture_sizes: tuple[tuple[int, int], ...] = (),
     ) -> None:
         """The scene of a seed, not yet in motion; raises `InputError` if it cannot be drawn.

@@ -112,7 +112,7 @@ class Snapshot:
     # Of the state that ended last, or of the last refusal.
     evidence: Evidence = ()
     history: tuple[HistoryEntry, ...] = ()
-    # What is left of each of the machine's budgets.
+    # What is left of each budget of the machine and of those nested in it that play, which are named after their path.
     retries: Mapping[str, int] = field(default_factory=dict)
     # How the last task ended; empty until one has.
     verdict: str = ""
@@ -123,6 +123,8 @@ class Snapshot:
     # A question the task waits for an answer to; empty if there is none.
     question: str = ""
     options: tuple[str, ...] = ()
+    # What it is answered by if nobody does.
+    default: str = ""
     selected: str = ""
     objects: tuple[ObjectListed, ...] = ()
     variables: Mapping[str, Plain] = field(default_factory=dict)
@@ -162,6 +164,7 @@ class Snapshot:
             "message": self.message,
             "question": self.question,
             "options": list(self.options),
+            "default": self.default,
             "selected": self.selected,
             "objects": [each.as_dict() for each in self.objects],
             "variables": plain(self.variables),

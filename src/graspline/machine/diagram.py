@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from graspline.machine.machine import Machine
@@ -71,7 +71,7 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
                 to, otherwise = renamed(transition.to), renamed(transition.otherwise)
                 assert isinstance(to, str)
                 assert not isinstance(otherwise, Retry)
-                return Retry(to=to, budget=transition.budget, otherwise=otherwise)
+                return replace(transition, to=to, otherwise=otherwise)
             case _:
                 return f"{prefix}_{transition}"
 

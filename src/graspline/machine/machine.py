@@ -6,12 +6,12 @@ A machine can itself be a state of another one. Budgets belong to one run of a m
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from graspline.errors import WiringError
-from graspline.evidence import Evidence
+from graspline.evidence import Evidence, at_most
 from graspline.execution.happenings import Ended, Entered
 from graspline.execution.requests import Announce, Motion, Reply, Within
 from graspline.machine.check import problems_of
@@ -30,6 +30,19 @@ class Result:
     evidence: Evidence
     left: Mapping[str, int]
     memory: Mapping[str, object]
+
+
+class HasEnded(Protocol):
+    """A state that has ended: an event, or what a log says of it."""
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def outcome(self) -> str: ...
+
+    @property
+    def then(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +89,25 @@ class Machine:
                 found += [f"{name}.{inner}" for inner in state.paths()]
         return tuple(found)
 
+    def nested(self, path: str) -> Machine:
+        """The machine that a path of states leads to; the empty path leads here."""
+        found = self
+        for name in path.split(".") if path else ():
+            inner = found.states[name]
+            if not isinstance(inner, Machine):
+                raise KeyError(f"{name} of {found.name} is no machine")
+            found = inner
+        return found
+
     def is_retry(self, path: str, outcome: str, then: str) -> bool:
-        """Whether this outcome of a state, named as events name it, spent a budget to go on to `then`."""
-        outer, _, inner = path.partition(".")
-        state = self.states[outer]
-        if inner and isinstance(state, Machine):
-            return state.is_retry(inner, outcome, then)
-        transition = self.table[outer][outcome]
-        return isinstance(transition, Retry) and then == transition.to
+        """Whether this outcome of a state, named as events name it, was a failure that `then` makes good."""
+        nested, _, name = path.rpartition(".")
+        transition = self.nested(nested).table[name][outcome]
+        return isinstance(transition, Retry) and not transition.is_round and then == transition.to
+
+    def retries_in(self, ended: Iterable[HasEnded]) -> int:
+        """How often something was tried again among states that have ended, those of nested machines included."""
+        return sum(self.is_retry(each.state, each.outcome, each.then) for each in ended)
 
     def signature(self, state: str) -> Signature:
         """What a state takes and gives; for a nested machine its own inputs and outcomes."""
@@ -134,12 +158,12 @@ class Machine:
         signature = self.signature(state)
         always = {"last": last, "robot": robot}
         inputs = {name: always[name] if name in always else memory[name] for name in signature.inputs}
-        until_s = last.time_s + self.limits_s[state] if state in self.limits_s else float("inf")
+        limit_s = self.limits_s.get(state, float("inf"))
         found = self.states[state]
         if isinstance(found, Machine):
-            result, last = yield from _drive(found.run(robot, last, memory, prefix=path + "."), last, until_s, robot)
+            result, last = yield from _drive(found.run(robot, last, memory, prefix=path + "."), last, limit_s, robot)
         elif signature.asks:
-            result, last = yield from _drive(found(**inputs), last, until_s, robot)
+            result, last = yield from _drive(found(**inputs), last, limit_s, robot)
         else:
             result = found(**inputs)
         if isinstance(result, Result):
@@ -163,10 +187,11 @@ class Machine:
 
 
 def _drive(
-    stage: Generator[Any, Any, Any], last: Reply, until_s: float, robot: Robot
+    stage: Generator[Any, Any, Any], last: Reply, limit_s: float, robot: Robot
 ) -> Generator[Any, Any, tuple[Any, Reply]]:
     """Pass requests up and replies down, and end the stage when its time is up, braking if it was at speed."""
     answer: Reply | None = None
+    began_s, until_s = last.time_s, last.time_s + limit_s
     while True:
         try:
             request = stage.send(answer)
@@ -192,4 +217,6 @@ def _drive(
             stage.close()
             if reply.command.moving:
                 last = yield Motion("brake", brake(robot, reply.command))
-            return Outcome(TIMED_OUT, reply.evidence), last
+            # It would have needed another tick at least.
+            spent = at_most("state_time", reply.time_s + robot.dt_s - began_s, limit_s, "s")
+            return Outcome(TIMED_OUT, (*reply.evidence, spent)), last

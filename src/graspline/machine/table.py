@@ -23,6 +23,8 @@ class Retry:
     to: str
     budget: str
     otherwise: str | End
+    # Whether nothing went wrong: the next round of a loop that the budget bounds, which is not counted as a retry.
+    is_round: bool = False
 
 
 Transition = str | End | Retry

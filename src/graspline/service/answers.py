@@ -118,6 +118,7 @@ class State(BaseModel):
     message: str
     question: str
     options: list[str]
+    default: str
     selected: str
     objects: list[Listed]
     variables: dict[str, float | bool | str | None]

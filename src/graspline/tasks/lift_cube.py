@@ -40,7 +40,7 @@ from graspline.tasks.claims import in_hand
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
 from graspline.tasks.stages.carry import HoldParameters, StillHold, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
-from graspline.tasks.stages.sight import Eye, TruthEye, look
+from graspline.tasks.stages.sight import UNSEEN, Eye, TruthEye, look
 from graspline.tasks.task import Claim, Draw, Instruction, Probe, Snapshot, Task, Witness
 
 Array = NDArray[np.float64]
@@ -160,7 +160,7 @@ def verify(
             reply = yield Motion("verify", still(robot, reply.command, pause_s))
         seen = yield from eye.see(target)
         if seen is None:
-            return Outcome("refuted", about=target)
+            return Outcome("refuted", UNSEEN, about=target)
         error_m = seen.position_sigma_m
         tool = pads_middle_m(robot, reply)
         window.append(Witness(object_m=seen.position_m, speed_m_s=np.nan, tool_m=tool, time_s=reply.time_s))

@@ -38,6 +38,8 @@ from graspline.tasks.oranges.picking import (
     posture_adjust,
     settle,
 )
+from graspline.tasks.oranges.sight import PLATE_UNSEEN
+from graspline.tasks.stages.sight import UNSEEN
 
 from .stagecraft import (
     BALL_M,
@@ -111,7 +113,7 @@ def test_a_placed_orange_that_is_hidden_now_is_believed_to_lie_there(progress: P
     remembering = dataclasses.replace(progress, book=PlacementBook(records=(noted("orange_1"),)))
     assert choose(Act({"orange_2": on_plate(0.04)}), remembering) == Outcome("all_placed")
     forgetting = dataclasses.replace(progress, book=PlacementBook(records=(noted("orange_1", False),)))
-    assert choose(Act({"orange_2": on_plate(0.04)}), forgetting) == Outcome("lost")
+    assert choose(Act({"orange_2": on_plate(0.04)}), forgetting) == Outcome("lost", UNSEEN)
 
 
 def test_a_placed_orange_that_lies_beside_the_plate_again_is_fetched_again(table: Table, progress: Progress) -> None:
@@ -121,19 +123,20 @@ def test_a_placed_orange_that_lies_beside_the_plate_again_is_fetched_again(table
 
 
 def test_when_nothing_that_is_wanted_is_seen_it_is_lost(progress: Progress) -> None:
-    assert choose(Act({}), progress) == Outcome("lost")
-    assert choose(Act({"stranger_1": at(0.25, 0.0)}), progress) == Outcome("lost")
+    assert choose(Act({}), progress) == Outcome("lost", UNSEEN)
+    assert choose(Act({"stranger_1": at(0.25, 0.0)}), progress) == Outcome("lost", UNSEEN)
 
 
 def test_when_no_plan_was_found_for_any_the_task_is_stuck(table: Table, progress: Progress) -> None:
     skipping = dataclasses.replace(progress, skipped=("orange_1",))
     assert choose(Act(table), skipping).about == "orange_2"
     skipping = dataclasses.replace(progress, skipped=("orange_2", "orange_1"))
-    assert choose(Act(table), skipping) == Outcome("stuck")
+    stuck = choose(Act(table), skipping)
+    assert (stuck.name, [each.passed for each in stuck.evidence]) == ("stuck", [False])
 
 
 def test_without_a_plate_there_is_nowhere_to_go(table: Table, progress: Progress) -> None:
-    assert choose(Act(table, plate=None), progress) == Outcome("plate_lost")
+    assert choose(Act(table, plate=None), progress) == Outcome("plate_lost", PLATE_UNSEEN)
 
 
 # Planning

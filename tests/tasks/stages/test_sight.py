@@ -9,7 +9,7 @@ from graspline.execution.requests import Look
 from graspline.machine.outcome import Gives, Outcome
 from graspline.perception.estimates import Perception
 from graspline.scenes.cube_table import CUBE
-from graspline.tasks.stages.sight import SIGHT_M, Sighted, TruthEye, look
+from graspline.tasks.stages.sight import SIGHT_M, UNSEEN, Sighted, TruthEye, look
 
 from ..replies import play, saw
 
@@ -45,13 +45,13 @@ def test_the_height_of_a_target_on_the_table_follows_from_its_size() -> None:
 
 def test_a_target_that_is_not_there_is_lost() -> None:
     _, result = play(look(eye(), CUBE), saw(None))
-    assert result == Outcome("lost")
+    assert result == Outcome("lost", UNSEEN, about=CUBE)
 
 
 @pytest.mark.parametrize("away_m", [1.01 * SIGHT_M, 3.0])
 def test_a_target_out_of_sight_is_lost(away_m: float) -> None:
     _, result = play(look(eye(), CUBE), saw(np.array([away_m, 0.0, 0.015])))
-    assert result == Outcome("lost")
+    assert result == Outcome("lost", UNSEEN, about=CUBE)
 
 
 def test_without_noise_what_is_watched_is_not_blurred() -> None:

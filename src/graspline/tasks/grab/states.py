@@ -37,7 +37,7 @@ from graspline.tasks.grab.parameters import GrabGoal
 from graspline.tasks.grab.pick import plan_pick, told
 from graspline.tasks.stages.carry import HoldParameters, following_guards, hold_guards
 from graspline.tasks.stages.grasp import STRAYED_M, CloseParameters, Hold
-from graspline.tasks.stages.sight import Eye, moved_guard, resting
+from graspline.tasks.stages.sight import UNSEEN, Eye, moved_guard, resting
 
 Array = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def look(eye: Eye, target: str, spot: Spot) -> Producing[Gives[Literal["seen"], 
     survey = yield from eye.survey()
     found = [each for each in survey if each.name == target]
     if not found:
-        return Outcome("lost", about=target)
+        return Outcome("lost", UNSEEN, about=target)
     estimate = resting(found[0])
     place = spot.place_m or (float(estimate.position_m[0]), float(estimate.position_m[1]))
     others = tuple(each for each in survey if each.name != target)
@@ -231,7 +231,7 @@ def confirm(
             reply = yield Motion("confirm", still(robot, reply.command, pause_s))
         seen = yield from eye.see(target)
         if seen is None:
-            return Outcome("refuted", about=target)
+            return Outcome("refuted", UNSEEN, about=target)
         window.append(seen)
     assert spot.place_m is not None
     times, points = np.array([each.time_s for each in window]), np.stack([each.position_m for each in window])

@@ -32,7 +32,7 @@ from graspline.tasks.oranges.errand import (
 from graspline.tasks.oranges.job import Job, Progress, Working, where_of
 from graspline.tasks.oranges.minding import Minder, held_m, minding_plate, plate_guard
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.sight import FruitEye, Survey
+from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye, Survey
 from graspline.tasks.stages.carry import following_guards, hold_guards
 
 Array = NDArray[np.float64]
@@ -145,7 +145,7 @@ def retreat(
             return _outcome("clear", last, job)
     survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
     if survey.plate is None:
-        return Outcome("plate_lost", about=job.target)
+        return Outcome("plate_lost", PLATE_UNSEEN, about=job.target)
     where = where_of(job.target, survey, progress.wanted, settings)
     carry: CarryPlan | NoSpot = NoSpot(refused=())
     wished = job.carry

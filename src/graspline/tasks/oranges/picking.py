@@ -31,10 +31,10 @@ from graspline.tasks.oranges.job import Chosen, Gripped, Job, Noted, Progress, W
 from graspline.tasks.oranges.layout import nearest_first
 from graspline.tasks.oranges.minding import Minder, minding_plate
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.sight import FruitEye
+from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.grasp import Hold, touch_both
-from graspline.tasks.stages.sight import moved_guard
+from graspline.tasks.stages.sight import UNSEEN, moved_guard
 
 Array = NDArray[np.float64]
 
@@ -45,11 +45,11 @@ def idle(
     """Look at everything and choose the next orange to fetch."""
     survey = yield from eye.survey()
     if not eye.knows_all():
-        return Outcome("lost")
+        return Outcome("lost", UNSEEN)
     if not progress.wanted:
         progress = dataclasses.replace(progress, wanted=chosen(settings, survey))
     if survey.plate is None:
-        return Outcome("plate_lost")
+        return Outcome("plate_lost", PLATE_UNSEEN)
     placed = on_plate(survey, settings)
     # What was placed and is hidden now is believed to lie where it was; the last look decides.
     remembered = {name for name in progress.book.placed() if name not in survey.things}
@@ -59,7 +59,9 @@ def idle(
     seen = [survey.things[name] for name in left if name in survey.things]
     able = [each for each in seen if each.name not in progress.skipped]
     if not able:
-        return Outcome("stuck" if seen else "lost")
+        if not seen:
+            return Outcome("lost", UNSEEN)
+        return Outcome("stuck", (at_least("oranges_that_can_be_fetched", 0, 1),))
     target = able[0] if settings.targets.order == "given" else nearest_first(able)[0]
     yield Announce(Targeted(target.name))
     job = Job(target=target.name, survey=survey, where=where_of(target.name, survey, progress.wanted, settings))

@@ -9,6 +9,7 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.perception.estimates import Estimate, noisy
@@ -23,6 +24,8 @@ from graspline.tasks.stages.sight import NOT_THERE_M, SIGHT_M, lying_blur
 Array = NDArray[np.float64]
 
 VIRTUAL_PLATE = "virtual_plate"
+# What is measured where the plate is looked for and not seen.
+PLATE_UNSEEN = (at_least("sightings_of_plate", 0, 1),)
 _UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 # A fruit seen this close to where one was is taken for the same one first.
 _SAME_M = 0.05

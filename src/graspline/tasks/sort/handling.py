@@ -42,7 +42,7 @@ def grip(
     path = riding(robot, last, ride_of(caught.track, grasp), grasp.rotation, duration_s, jaw_rad)
     line = replace(line, tracks=without(line.tracks, caught.track.number))
     if path is None:
-        return Gives("missed", Watched(line=line), about=colour)
+        return Gives("missed", Watched(line=line), (at_least("ways_along_with_block", 0, 1),), about=colour)
     ended = yield Motion("close", path, guards=(BothPadsTouch(force_n=wanted.touch_n, for_s=wanted.touch_s),))
     gap_m = float(robot.jaw_law.gap_m(ended.readings.joints[robot.jaw]))
     evidence = (
@@ -69,7 +69,7 @@ def carry(
     bin_name = _bin(settings, colour)
     hop = yield from solved(plan_carry, robot, world, settings, last.command, last.time_s, grasp, bin_name)
     if isinstance(hop, NoHop):
-        return Gives("blocked", Watched(line=line), about=colour)
+        return Gives("blocked", Watched(line=line), (at_least("ways_to_bin", 0, 1),), about=colour)
     path = holding(robot, settings, last.command, hop, caught)
     least_rad = float(robot.jaw_law.angle_rad(max(grasp.width_m - wanted.width_m, 0.0)))
     guards: tuple[Guard, ...] = (HoldLost(least_jaw_rad=least_rad, force_n=wanted.lost_n, for_s=_LOST_S), BLOCKED)

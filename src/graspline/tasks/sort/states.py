@@ -9,6 +9,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from graspline.evidence import at_least
 from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import TrackingError
@@ -105,7 +106,7 @@ def _onward(
         return Gives("planned", Spotted(line=line, going=going))
     home = yield from solved(plan_home, robot, settings, start, now_s, leaving)
     if isinstance(home, NoHop):
-        return Outcome("stuck")
+        return Outcome("stuck", (at_least("ways_home", 0, 1),))
     return Gives("none", Spotted(line=line, going=off_home(robot, start, home, wide_rad, over_m)))
 
 
@@ -126,7 +127,8 @@ def travel(
         if going.catch is not None:
             bent = corrected(robot, going, line.tracks, reply.time_s)
             if bent is None:
-                return Gives("escaped", Watched(line=line), about=going.catch.track.colour)
+                evidence = (at_least("ways_to_block", 0, 1),)
+                return Gives("escaped", Watched(line=line), evidence, about=going.catch.track.colour)
             going = bent
     if going.catch is None:
         return Gives("came_home", Watched(line=line))

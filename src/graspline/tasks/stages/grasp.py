@@ -164,7 +164,7 @@ def touch_both(
         ended = yield Motion("follow", path, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
         if ended.command.moving:
             ended = yield Motion("brake", brake(robot, ended.command))
-    return ended.evidence
+    return (at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), close.touch_n, "N"),)
 
 
 def close(

@@ -9,6 +9,7 @@ from typing import Literal, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ObjectMoved
@@ -23,6 +24,8 @@ SIGHT_M = 1.0
 LYING_HZ = 10.0
 # A sighting of what is not where it lay, wherever it may be now.
 NOT_THERE_M = np.full(3, np.inf)
+# What is measured where something is looked for and not seen.
+UNSEEN = (at_least("sightings", 0, 1),)
 
 
 class Eye(Protocol):
@@ -129,8 +132,8 @@ def look(eye: Eye, target: str) -> Producing[Gives[Literal["seen"], Sighted] | O
     """Find the target. It lies on the table, so its height follows from its size and not from a noisy sighting."""
     estimate = yield from eye.see(target)
     if estimate is None:
-        return Outcome("lost")
-    return Gives("seen", Sighted(estimate=resting(estimate)))
+        return Outcome("lost", UNSEEN, about=target)
+    return Gives("seen", Sighted(estimate=resting(estimate)), about=target)
 
 
 def resting(estimate: Estimate) -> Estimate:

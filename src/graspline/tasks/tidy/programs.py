@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
@@ -256,7 +257,7 @@ def clear_table(settings: Tidy) -> Machine:
             # What is still held cannot be put anywhere else, and with it in the hand nothing else can be taken.
             "feel_after_placement": {"empty": next_round, "holding": End("failed_to_place")},
             "feel_after_handover": {"empty": next_round, "holding": End("aborted")},
-            "count_delivered": {"counted": next_round},
+            "count_delivered": {"counted": dataclasses.replace(next_round, is_round=True)},
             "face_table": {"setup_succeeded": "find_grasp", "setup_failed": End("setup_failed")},
             "check_table": {
                 "clear": End("success"),
