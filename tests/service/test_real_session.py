@@ -67,9 +67,16 @@ def test_the_arm_goes_where_it_is_told(http: httpx.Client) -> None:
     assert http.post("/so_arm101_control_gui/gripper_open").json()["success"]
     opened = http.get("/state").json()
     assert opened["jaw_gap_m"] > home["jaw_gap_m"] + 0.02
+    assert opened["jaw_gap_m"] == pytest.approx(0.1021, abs=5e-4)
+    assert http.post("/jaw", json={"gap_m": 0.1}).json()["gap_m"] == pytest.approx(0.1, abs=2e-4)
     assert http.post("/so_arm101_control_gui/grasp_reset").json()["success"]
+    time.sleep(0.5)
     pose = http.post("/so_arm101_control_gui/get_tcp_pose").json()
-    assert pose["position_m"] == pytest.approx(home["tcp"]["position_m"], abs=2e-3)
+    w, x, y, z = pose["quaternion"]
+    # The tool's x axis, along which it approaches, points straight down.
+    assert 2 * (x * z - w * y) == pytest.approx(-1.0, abs=1e-3)
+    assert http.post("/home").json()["success"]
+    assert http.get("/state").json()["tcp"]["position_m"] == pytest.approx(home["tcp"]["position_m"], abs=2e-3)
 
 
 def test_stop_in_the_middle_of_a_motion_holds_and_answers_who_waited(http: httpx.Client) -> None:

@@ -34,7 +34,12 @@ class MoveTool:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Go to the robot's home, gripper down."""
+    """Go to the robot's home, where episodes begin; an SO-101's gripper leans by 27° there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    """Go to where the gripper points straight down, clear of what lies on the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,7 @@ class GraspClose:
 
 JawCommand = MoveJaw | OpenRange | CloseRange
 # What the arm does by itself, whatever the task.
-ArmCommand = Jog | MoveTool | Home | Zero | JawCommand
+ArmCommand = Jog | MoveTool | Home | Down | Zero | JawCommand
 SceneCommand = RunTask | ResetScene | ReplayEpisode
 # What works at once, in every mode.
 AsideCommand = StrikeFault | Record | Answer | Select | SetVariables

@@ -10,15 +10,15 @@ import numpy as np
 
 from graspline.errors import InputError, nearest
 from graspline.execution.happenings import Noticed
-from graspline.execution.requests import Announce, Motion, Reply, solved
+from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRejected, GrabVariables, jaws_for
 from graspline.grasping.nearest import plan_grab
 from graspline.live.commands import Done, Refused, Result
 from graspline.live.desk import Play
+from graspline.live.jaw import settled_jaw
 from graspline.live.sightings import listed
 from graspline.live.snapshot import ObjectListed, Plain
 from graspline.machine.machine import Result as MachineResult
-from graspline.motion.joint_moves import jaw_move
 from graspline.parameters import load
 from graspline.perception.estimates import Estimate
 from graspline.robots.so101 import SO101
@@ -29,8 +29,6 @@ from graspline.tasks.grab.states import Spot, move
 from graspline.tasks.grab.task import build_machine, inputs
 from graspline.tasks.stages.sight import resting
 
-# How fast the jaw moves for a person.
-_JAW_RAD_S = 1.5
 _NOTHING_SELECTED = "no object is selected; select one of the list first"
 
 
@@ -175,12 +173,11 @@ class GrabDesk:
             return _refusal(jaws)
         angle = jaws.open_rad if way == "open" else jaws.close_rad
         gap_m = jaws.open_gap_m if way == "open" else jaws.close_gap_m
-        # No guard: what is between the jaws is squeezed, as a negative clearance asks for.
-        reply = yield Motion(f"grasp_{way}", jaw_move(SO101, last.command, angle, speed_rad_s=_JAW_RAD_S))
-        measured = float(reply.readings.joints[SO101.jaw])
-        data = {"asked_rad": angle, "asked_gap_m": gap_m, "jaw_rad": measured}
-        data["gap_m"] = float(SO101.jaw_law.gap_m(measured))
-        return Done(text=f"jaw {way} for {target.name}: {1000 * gap_m:.1f} mm", data=data)
+        measured = yield from settled_jaw(SO101, f"grasp_{way}", last, angle)
+        settled_m = float(SO101.jaw_law.gap_m(measured))
+        data = {"asked_rad": angle, "asked_gap_m": gap_m, "jaw_rad": measured, "gap_m": settled_m}
+        text = f"jaw {way} for {target.name}: at {1000 * settled_m:.1f} mm, asked {1000 * gap_m:.1f} mm"
+        return Done(text=text, data=data)
 
 
 def _told(plan: GrabPlan) -> dict[str, Any]:

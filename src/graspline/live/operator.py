@@ -20,6 +20,7 @@ from graspline.live.commands import (
     CloseRange,
     DeskCommand,
     Done,
+    Down,
     GraspClose,
     GraspOpen,
     Home,
@@ -37,12 +38,13 @@ from graspline.live.commands import (
     Zero,
 )
 from graspline.live.desk import Desk, Play
+from graspline.live.jaw import settled_jaw
 from graspline.live.moves import Mover
 from graspline.live.reach import TcpConvention, ToolPose
 from graspline.live.sightings import listed, see_by_truth
 from graspline.live.snapshot import ObjectListed
 from graspline.motion.guards import TrackingError
-from graspline.motion.joint_moves import hold, jaw_move
+from graspline.motion.joint_moves import hold
 from graspline.motion.path import Command, Path
 from graspline.perception.estimates import Estimate
 from graspline.robots.robot import Robot
@@ -50,8 +52,6 @@ from graspline.scenes.scene import Scene
 
 Array = NDArray[np.float64]
 
-# How fast the jaw moves for a person.
-_JAW_RAD_S = 1.5
 # Numbers that went through degrees and back may be off by this.
 _ROUNDING_RAD = 1e-6
 NO_DESK = "this task has no grasp pipeline; its objects cannot be selected or grasped one by one"
@@ -171,6 +171,9 @@ class Operator:
         match command:
             case Home():
                 return self._go("home", last, self._keeping_hold(last, self._robot.home))
+            case Down():
+                assert self._robot.down is not None
+                return self._go("down", last, self._keeping_hold(last, self._robot.down))
             case Zero():
                 return self._go("zero", last, self._keeping_hold(last, np.zeros(len(self._robot.joints))))
             case MoveTool():
@@ -210,7 +213,9 @@ class Operator:
                 if len(command.position_m) != 3 or not all(math.isfinite(each) for each in numbers):
                     return Refused(reason=f"not a pose: {command}")
                 return None
-            case Home() | Zero():
+            case Down() if self._robot.down is None:
+                return Refused(reason=f"{self._robot.name} has no pose with the gripper straight down; use home")
+            case Home() | Down() | Zero():
                 return None
             case Refresh() if self._desk is None:
                 if self._sees_truth:
@@ -242,8 +247,7 @@ class Operator:
         return (yield from _played("move_tool", found))
 
     def _move_jaw(self, angle_rad: float, last: Reply) -> Play:
-        reply = yield Motion("jaw", jaw_move(self._robot, last.command, angle_rad, speed_rad_s=_JAW_RAD_S))
-        measured = float(reply.readings.joints[self._robot.jaw])
+        measured = yield from settled_jaw(self._robot, "jaw", last, angle_rad)
         gap_m = float(self._robot.jaw_law.gap_m(measured))
         return Done(text=f"jaw at {gap_m * 1000:.1f} mm", data={"jaw_rad": measured, "gap_m": gap_m})
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from graspline.live.commands import Home, Jog, MoveJaw, MoveTool, Zero
+from graspline.live.commands import Jog, MoveJaw, MoveTool
 from graspline.live.pace import now_s
 from graspline.live.reach import REACHES
 from graspline.live.snapshot import Snapshot
 from graspline.panel import words
-from graspline.panel.controls import Controls, Text, by_person
+from graspline.panel.controls import Controls, Text, by_person, poses_of
 from graspline.robots.robot import Robot
 
 # Sliders that a person has in hand are not moved by us until this long after the last change.
@@ -35,7 +35,7 @@ class JointsTab:
             "Jaw, full range",
             {"Open": lambda: give(MoveJaw(full="open")), "Close": lambda: give(MoveJaw(full="close"))},
         )
-        controls.buttons("Arm", {"Home": lambda: give(Home()), "Zero": lambda: give(Zero())}, "Gripper down; all zero")
+        controls.buttons("Arm", poses_of(controls, robot), "Where episodes begin; gripper straight down; all joints at zero")
         if robot.name in REACHES:
             with gui.add_folder("Tool target"):
                 self._target()

@@ -18,7 +18,8 @@ from graspline.service.orders import NOBODY, Operator, Orders, Wait, held
 
 # Commands without parameters, by path.
 PLAIN: dict[str, tuple[type[Command], str]] = {
-    "/home": (commands.Home, "Go home, gripper down"),
+    "/home": (commands.Home, "Go home, where episodes begin"),
+    "/down": (commands.Down, "Point the gripper straight down, clear of the table"),
     "/zero": (commands.Zero, "Bring all joints to zero"),
     "/preview": (commands.Preview, "Plan the grasp of the selected object without moving"),
     "/objects/refresh": (commands.Refresh, "Look at the objects again"),

@@ -82,7 +82,7 @@ SERVICES: dict[str, Service] = {
     "grasp_refresh": Service("Look at the objects again", bodies.Nothing, lambda _: commands.Refresh()),
     "grasp_select": Service("Select the object named by ik_target", bodies.TargetBody, _select),
     "grasp_move": Service("Move to Grab, both stages checked first", bodies.Nothing, lambda _: commands.MoveToGrab()),
-    "grasp_reset": Service("Go home, gripper down", bodies.Nothing, lambda _: commands.Home()),
+    "grasp_reset": Service("Gripper straight down, clear of the table", bodies.Nothing, lambda _: commands.Down()),
     "gripper_open_for_object": Service("Grasp Open", bodies.Nothing, lambda _: commands.GraspOpen()),
     "gripper_close_for_object": Service("Grasp Close", bodies.Nothing, lambda _: commands.GraspClose()),
     "gripper_open_range": Service("Open to the range's upper value", bodies.UpperBody, _open_range),
