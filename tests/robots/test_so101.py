@@ -13,10 +13,10 @@ from graspline.kinematics.so101 import LOWER_ELEVATION_RAD, UPPER_ELEVATION_RAD,
 from graspline.motion.path import Path, check_path, controls_of
 from graspline.robots.so101 import (
     ARMATURE,
+    DOWN,
     FIXED_FACE_M,
     FIXED_TIP_M,
     FRICTIONLOSS_NM,
-    DOWN,
     HOME,
     JOINTS,
     LOWER,

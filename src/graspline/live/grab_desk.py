@@ -160,6 +160,7 @@ class GrabDesk:
             variables=self._variables,
             others=tuple(each for each in self._seen if each.name != target.name),
             reach=self._parameters.reach,
+            workspace=self._parameters.workspace,
         )
         found = yield from solved(plan_grab, query)
         return _refusal(found) if isinstance(found, GrabRejected) else found
@@ -195,6 +196,8 @@ def _told(plan: GrabPlan) -> dict[str, Any]:
 
 def _refusal(rejected: GrabRejected) -> Refused:
     data: dict[str, Any] = {"object": rejected.name, "stage": rejected.stage, "check": rejected.check}
+    if rejected.advice:
+        data["advice"] = rejected.advice
     if rejected.nearest is not None:
         found = rejected.nearest
         data["nearest"] = {

@@ -95,6 +95,8 @@ def reach(result: Result | None) -> str:
         parts.append(evidence(result.evidence))
     else:
         parts.append(escape(result.reason))
+    if result.data.get("advice"):
+        parts.append(f"<div data-advice><b>{escape(str(result.data['advice']))}</b></div>")
     nearest = result.data.get("nearest")
     if nearest:
         x, y, z = (1000 * each for each in nearest["position_m"])

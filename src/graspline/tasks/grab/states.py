@@ -15,6 +15,7 @@ from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRejected, GrabVariables
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan
+from graspline.grasping.workspace import WorkspaceParameters
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import ForceAbove, HoldLost, TrackingError
@@ -91,6 +92,7 @@ def check(
     variables: GrabVariables,
     spot: Spot,
     reach: ReachParameters,
+    workspace: WorkspaceParameters,
     put: SetDownParameters,
 ) -> Producing[Gives[Literal["planned"], Chosen] | Outcome[Literal["rejected"]]]:
     """Plan the whole pick as it was asked for; nothing has moved yet, and if any check fails nothing will."""
@@ -102,6 +104,7 @@ def check(
         variables=variables,
         others=others,
         reach=reach,
+        workspace=workspace,
     )
     assert spot.place_m is not None
     found = yield from solved(plan_pick, query, spot.place_m, put)
