@@ -44,6 +44,8 @@ OVERLAP_M = 0.005
 ROOM_M = 0.0005
 # A jaw that comes down beside an object keeps off it by so many standard deviations of where the object is.
 _SURE = 1.5
+# What sums of lengths may be off by: a clearance that is as large as asked for passes.
+_ROUNDING_M = 1e-9
 # Jaws that are wider open than this when they touch press a box down and out rather than hold it.
 STEEPEST_TOUCH_RAD = 0.5
 # How far over the object the fingers come to it, whatever the first stage.
@@ -171,7 +173,7 @@ class GrabQuery:
     variables: GrabVariables
     others: tuple[Estimate, ...]
     reach: ReachParameters
-    workspace: WorkspaceParameters = WorkspaceParameters()
+    workspace: WorkspaceParameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,7 +427,7 @@ class Case:
 
 def room_beside_m(estimate: Estimate) -> float:
     """How far the fixed jaw keeps off an object on the way down, for how well the object's place is known."""
-    return _SURE * estimate.position_sigma_m
+    return max(_SURE * estimate.position_sigma_m - _ROUNDING_M, 0.0)
 
 
 def lowest_finger_m() -> float:

@@ -83,9 +83,7 @@ class GraspTab:
                 },
                 "To the upper, and to the lower field",
             )
-        controls.buttons(
-            "Arm", poses_of(controls, robot), "Where episodes begin; gripper straight down; all joints at zero"
-        )
+        controls.buttons("Arm", poses_of(controls, robot), "Where episodes begin; gripper straight down; all zero")
 
     def show(self, snapshot: Snapshot) -> None:
         self._object.offer([each.name for each in snapshot.objects], snapshot.selected)

@@ -35,9 +35,7 @@ class JointsTab:
             "Jaw, full range",
             {"Open": lambda: give(MoveJaw(full="open")), "Close": lambda: give(MoveJaw(full="close"))},
         )
-        controls.buttons(
-            "Arm", poses_of(controls, robot), "Where episodes begin; gripper straight down; all joints at zero"
-        )
+        controls.buttons("Arm", poses_of(controls, robot), "Where episodes begin; gripper straight down; all zero")
         if robot.name in REACHES:
             with gui.add_folder("Tool target"):
                 self._target()

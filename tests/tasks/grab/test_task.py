@@ -109,8 +109,8 @@ def test_noisy_poses_are_refused_with_the_clearance_that_they_take() -> None:
     (episode,) = episodes(range(7001, 7002), perception__position_sigma_m=0.003)
     assert episode.verdict == "rejected"
     advice = GRAB.advise(episode.scenario.parameters, episode.evidence[0])
-    assert "raise grasp.tcp_clearance_m to at least 0.0046" in advice
-    settings = {"order__variables": "given", "grasp__tcp_clearance_m": 0.0046}
+    assert "raise grasp.tcp_clearance_m to at least 0.0045" in advice
+    settings = {"order__variables": "given", "grasp__tcp_clearance_m": 0.0045}
     (again,) = episodes(range(7001, 7002), perception__position_sigma_m=0.003, **settings)
     assert again.verdict == "success"
 
@@ -148,10 +148,11 @@ def test_regenerated_bounds_decide_and_are_part_of_the_parameters(tmp_path: Path
 )
 def test_bounds_that_cannot_be_are_refused_with_the_reason(tmp_path: Path, text: str | None, problem: str) -> None:
     file = tmp_path / "bounds.yaml"
+    head, far = "robot: so101, axis_m: [0, 0]", "1.0"
     if text is not None and text.startswith("radius: "):
-        text = f"{{robot: so101, axis_m: [0, 0], grasp: {{step_m: 0.005, raw: {{radius_m: [0.0, {text[8:]}], height_m: [0, 1]}}}}}}"
-    elif text is not None and "axis_m" in text:
-        text = f"{{{text}, grasp: {{step_m: 0.005, raw: {{radius_m: [0, 1], height_m: [0, 1]}}}}}}"
+        text, far = head, text.removeprefix("radius: ")
+    if text is not None and "axis_m" in text:
+        text = f"{{{text}, grasp: {{step_m: 0.005, raw: {{radius_m: [0.0, {far}], height_m: [0, 1]}}}}}}"
     if text is not None:
         file.write_text(text)
     with pytest.raises(InputError, match=re.escape(problem)):
