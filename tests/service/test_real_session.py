@@ -114,6 +114,9 @@ def test_what_the_task_does_not_offer_is_refused_with_a_reason(http: httpx.Clien
     assert out_of_reach["message"]
     assert http.post("/fault", json={"name": "nonsense"}).json()["success"] is False
     assert http.put("/variables", json={"nonsense": 1.0}).json()["success"] is False
+    for path, body in (("/jog", {"joints_rad": [0.1]}), ("/jaw", {"gap_m": 0.2}), ("/jaw", {"rad": 3.0})):
+        answer = http.post(path, json=body)
+        assert (answer.status_code, answer.json()["success"]) == (422, False)
 
 
 def test_a_task_is_played_and_its_transitions_are_told(
@@ -171,7 +174,15 @@ def test_the_examples_of_the_old_services_work_on_a_real_grab(grab: httpx.Client
     assert grab.post("/grasp_select", json={"ik_target": reachable}).json()["success"]
     assert grab.post("/gripper_open_for_object").json()["success"]
     assert grab.post("/grasp_move").json()["success"]
+    for value in (0.1, "wide", True):
+        answer = grab.put(f"{str(grab.base_url).rsplit('/', 2)[0]}/variables", json={"tcp_clearance_m": value})
+        assert answer.status_code == 422
+        assert answer.json()["message"].startswith("tcp_clearance_m: ")
+    assert grab.post("/set_tcp_clearance", json={"tcp_clearance_mm": 100}).status_code == 422
     assert grab.put("/parameters/jaw_close_clearance_mm", json={"value": -1.0}).json()["success"]
+    assert grab.get("/parameters/jaw_close_clearance_mm").json()["value"] == -1.0
+    assert grab.get("/parameters/range_upper_rad").json()["value"] is None
+    assert grab.get("/parameters").json()["ik_target"] == reachable
     assert grab.post("/set_jaw_close_clearance").json()["success"]
     assert grab.post("/gripper_close_for_object").json()["success"]
     assert grab.post("/grasp_reset").json()["success"]

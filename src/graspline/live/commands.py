@@ -193,6 +193,8 @@ class Refused:
     reason: str
     evidence: Evidence = ()
     data: Mapping[str, Any] = field(default_factory=dict)
+    # Whether the command itself cannot be, whatever the world is like: a value out of its range, a name that is none.
+    mistaken: bool = False
 
 
 Result = Done | Refused

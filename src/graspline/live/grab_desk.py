@@ -79,9 +79,9 @@ class GrabDesk:
 
     def set_variables(self, values: Mapping[str, Plain]) -> Result:
         try:
-            self._variables = load(GrabVariables, {**self._variables.model_dump(), **values})
+            self._variables = load(GrabVariables, {**self._variables.model_dump(), **values}, "")
         except InputError as error:
-            return Refused(reason="; ".join(error.problems))
+            return Refused(reason="; ".join(error.problems), mistaken=True)
         return Done(text=", ".join(f"{name} = {value}" for name, value in values.items()), data=dict(values))
 
     def refresh(self, last: Reply) -> Play:

@@ -211,7 +211,7 @@ class Operator:
             case MoveTool():
                 numbers = (*command.position_m, command.pitch_rad, command.yaw_rad or 0.0)
                 if len(command.position_m) != 3 or not all(math.isfinite(each) for each in numbers):
-                    return Refused(reason=f"not a pose: {command}")
+                    return Refused(reason=f"not a pose: {command}", mistaken=True)
                 return None
             case Down() if self._robot.down is None:
                 return Refused(reason=f"{self._robot.name} has no pose with the gripper straight down; use home")
@@ -290,7 +290,8 @@ def _jaw_refusal(robot: Robot, command: JawCommand) -> Refused | None:
     if isinstance(command, MoveJaw):
         named = [each for each in (command.full, command.gap_m, command.rad) if each is not None]
         if len(named) != 1 or command.full not in (None, "open", "close"):
-            return Refused(reason="a jaw goes fully open or closed, to a gap, or to an angle: exactly one of them")
+            reason = "a jaw goes fully open or closed, to a gap, or to an angle: exactly one of them"
+            return Refused(reason=reason, mistaken=True)
         if command.gap_m is not None:
             widest_m = float(robot.jaw_law.gaps_m[-1])
             return _outside(
@@ -307,7 +308,8 @@ def _jaw_refusal(robot: Robot, command: JawCommand) -> Refused | None:
 
 def _jog_refusal(robot: Robot, command: Jog) -> Refused | None:
     if len(command.joints_rad) != len(robot.joints):
-        return Refused(reason=f"{robot.name} has {len(robot.joints)} joints, got {len(command.joints_rad)} angles")
+        reason = f"{robot.name} has {len(robot.joints)} joints, got {len(command.joints_rad)} angles"
+        return Refused(reason=reason, mistaken=True)
     lower, upper = robot.limits.lower - _ROUNDING_RAD, robot.limits.upper + _ROUNDING_RAD
     evidence: list[Any] = []
     for index, (name, angle) in enumerate(zip(robot.joints, command.joints_rad, strict=True)):
@@ -320,7 +322,8 @@ def _outside(what: str, evidence: Evidence) -> Refused | None:
     broken = failures(evidence)
     if not broken:
         return None
-    return Refused(reason=f"{what} out of range: " + "; ".join(str(each) for each in broken), evidence=broken)
+    reason = f"{what} out of range: " + "; ".join(str(each) for each in broken)
+    return Refused(reason=reason, evidence=broken, mistaken=True)
 
 
 def _played(name: str, found: Path | Refused) -> Play:
