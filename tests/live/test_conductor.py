@@ -93,7 +93,7 @@ def test_the_readouts_agree_with_each_other(bench: Bench) -> None:
 
 
 def test_sliders_move_the_arm_and_the_newest_wish_counts(bench: Bench) -> None:
-    assert bench.give(Jog(tuple(AWAY))).ticket.settled == Done()
+    assert bench.do(Jog(tuple(AWAY))) == Done()
     assert bench.tick(20).snapshot.mode == "jogging"
     assert bench.snapshot.doing == "jog"
     back = SO101.home + np.array([0.2, 0, 0, 0, 0, 0])
@@ -114,6 +114,24 @@ def test_sliders_move_the_arm_and_the_newest_wish_counts(bench: Bench) -> None:
 def test_wishes_out_of_range_are_refused_with_the_limit(bench: Bench, joints: tuple[float, ...], reason: str) -> None:
     assert reason in bench.refused(Jog(joints)).reason
     np.testing.assert_array_equal(bench.tick(5).snapshot.command_rad, SO101.home)
+
+
+def test_a_jog_into_the_table_is_refused_with_the_measurement(bench: Bench) -> None:
+    into = (0.0, 0.9, 0.4, 0.6, 0.0, 0.1)
+    refused = bench.refused(Jog(into))
+    assert "table" in refused.reason
+    assert refused.evidence[0].value < refused.evidence[0].limit
+    np.testing.assert_array_equal(bench.tick(30).snapshot.command_rad, SO101.home)
+    assert bench.snapshot.mode == "idle"
+
+
+def test_a_jog_that_is_refused_stops_the_one_before_it(bench: Bench) -> None:
+    bench.done(Jog(tuple(AWAY)))
+    assert bench.tick(20).snapshot.mode == "jogging"
+    bench.refused(Jog((0.0, 0.9, 0.4, 0.6, 0.0, 0.1)))
+    held = bench.tick(30).snapshot.command_rad
+    assert bench.snapshot.mode == "idle"
+    np.testing.assert_array_equal(bench.tick(20).snapshot.command_rad, held)
 
 
 def test_the_tool_goes_where_it_is_sent(bench: Bench) -> None:

@@ -14,7 +14,10 @@ from graspline.live.snapshot import Plain
 
 @dataclass(frozen=True, slots=True)
 class Jog:
-    """Go towards these joint angles (nu,) from now on; done as soon as it is accepted, and replaced by the next."""
+    """Go towards these joint angles (nu,) from now on; done as soon as it is accepted, and replaced by the next.
+
+    It is refused where the arm would meet something on the way.
+    """
 
     joints_rad: tuple[float, ...]
 

@@ -39,7 +39,7 @@ from graspline.live.commands import (
 )
 from graspline.live.desk import Desk, Play
 from graspline.live.jaw import settled_jaw
-from graspline.live.moves import Mover
+from graspline.live.moves import JOG_SPEED, Mover
 from graspline.live.reach import TcpConvention, ToolPose
 from graspline.live.sightings import listed, see_by_truth
 from graspline.live.snapshot import ObjectListed
@@ -94,6 +94,11 @@ class Operator:
         return self._objects if self._desk is None else self._desk.objects
 
     @property
+    def believed(self) -> tuple[Estimate, ...]:
+        """What moves keep clear of, as last seen."""
+        return self._believed if self._desk is None else self._desk.believed
+
+    @property
     def tcp(self) -> TcpConvention:
         """The convention in force."""
         chosen = None if self._desk is None else self._desk.variables.get("tcp")
@@ -111,9 +116,10 @@ class Operator:
         if refused is not None:
             order.ticket.settle(refused)
             return
+        if self._order is not None:
+            # A jog that was replaced before the arm took it up.
+            self._order.ticket.settle(Done())
         self._order = order
-        if isinstance(order.command, Jog):
-            order.ticket.settle(Done())
 
     def leave(self) -> None:
         """Have the driver brake and return."""
@@ -146,7 +152,9 @@ class Operator:
                     still = self._still(reply.command)
                 reply = yield still
             elif isinstance(order.command, Jog):
-                reply = yield from jog(self._robot, reply, self._wish)
+                if not reply.command.moving:
+                    _, reply = yield from _tracked(self._looked(reply), reply)
+                reply = yield from jog(self._robot, reply, self._wish, speed=JOG_SPEED)
                 if self._order is not None and isinstance(self._order.command, Jog):
                     self._order = None
             else:
@@ -160,10 +168,17 @@ class Operator:
         return Motion("hold", hold(self._robot, command, self._robot.dt_s))
 
     def _wish(self, reply: Reply) -> Array | None:
-        """Where the sliders stand; None once the arm is there, or something else is wanted."""
-        if self._leaving or self._order is None or not isinstance(self._order.command, Jog):
+        """Where the sliders stand; None once the arm is there, or may not go there, or something else is wanted."""
+        order = self._order
+        if self._leaving or order is None or not isinstance(order.command, Jog):
             return None
-        wanted = np.clip(self._order.command.joints_rad, self._robot.limits.lower, self._robot.limits.upper)
+        wanted = np.clip(order.command.joints_rad, self._robot.limits.lower, self._robot.limits.upper)
+        if order.ticket.settled is None:
+            refused = self._mover.jog_refusal(self.believed, reply.command, wanted)
+            order.ticket.settle(Done() if refused is None else refused)
+            if refused is not None:
+                self._order = None
+                return None
         there = np.array_equal(wanted, reply.command.position) and not reply.command.moving
         return None if there else wanted
 
@@ -260,12 +275,11 @@ class Operator:
         """Look again where that can be done, and say what is believed."""
         if self._desk is not None:
             yield from self._desk.refresh(last)
-            return self._desk.believed
-        if self._sees_truth:
+        elif self._sees_truth:
             self._believed = yield from see_by_truth(self._scene)
             names = self._scene.object_names
             self._objects = tuple(listed(each) for each in self._believed if each.name in names)
-        return self._believed
+        return self.believed
 
 
 def jaw_angle(robot: Robot, command: JawCommand) -> float:

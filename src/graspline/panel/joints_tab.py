@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graspline.live.commands import Jog, MoveJaw, MoveTool
+from graspline.live.commands import Jog, MoveJaw, MoveTool, Refused, Result
 from graspline.live.pace import now_s
 from graspline.live.reach import REACHES
 from graspline.live.snapshot import Snapshot
@@ -74,7 +74,12 @@ class JointsTab:
         fresh = now_s() - self._touched_s >= _IN_HAND_S
         goal = np.where(np.arange(len(angles)) == index, angles, now.command_rad if fresh else angles)
         self._touched_s = now_s()
-        self._controls.give(Jog(tuple(float(each) for each in goal)))
+        self._controls.give(Jog(tuple(float(each) for each in goal))).then(self._answered)
+
+    def _answered(self, result: Result) -> None:
+        """Where the arm may not go, the sliders go back to where it is."""
+        if isinstance(result, Refused):
+            self._followed[:] = np.inf
 
     def _target(self) -> None:
         controls, gui = self._controls, self._controls.gui

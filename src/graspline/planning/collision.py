@@ -120,6 +120,17 @@ class CollisionWorld:
                     return found
         return None
 
+    def deepest_m(self, positions: Array) -> float:
+        """How far the robot is in anything at worst, over joint positions (T, nu): negative distances, 0 where clear."""
+        deepest = 0.0
+        for joints in positions:
+            self._data.qpos[self._joints] = joints
+            mujoco.mj_kinematics(self._model, self._data)
+            mujoco.mj_collision(self._model, self._data)
+            touching = self._is_robot[self._data.contact.geom].any(axis=1)
+            deepest = min(deepest, float(self._data.contact.dist[touching].min(initial=0.0)))
+        return deepest
+
     def _touching(self, sample: int) -> Collision | None:
         geoms = self._data.contact.geom
         robot = self._is_robot[geoms]
