@@ -186,3 +186,23 @@ def test_the_examples_of_the_old_services_work_on_a_real_grab(grab: httpx.Client
     assert grab.post("/set_jaw_close_clearance").json()["success"]
     assert grab.post("/gripper_close_for_object").json()["success"]
     assert grab.post("/grasp_reset").json()["success"]
+
+
+def test_objects_detected_outside_are_posted_used_and_forgotten(grab: httpx.Client) -> None:
+    root = str(grab.base_url).rsplit("/", 2)[0]
+    assert grab.post(f"{root}/reset").json()["success"]
+    post = {"name": "crate", "position_m": [0.22, 0.0, 0.012], "size_m": [0.03, 0.03, 0.024]}
+    wrong = grab.post(f"{root}/objects", json={**post, "quaternion": [1, 1, 0, 0], "frame": "map", "time_s": 1e6})
+    assert wrong.status_code == 422
+    assert all(f"{key}:" in wrong.json()["message"] for key in ("quaternion", "frame", "time_s"))
+    assert grab.post(f"{root}/objects", json={**post, "size_m": "large"}).status_code == 422
+    answer = grab.post(f"{root}/objects", json=post)
+    assert answer.json()["success"], answer.text
+    assert [(each["name"], each["posted"]) for each in grab.get(f"{root}/objects").json()] == [("crate", True)]
+    assert grab.post(f"{root}/objects/select", json={"name": "crate"}).json()["success"]
+    assert grab.post("/check_grasp_reachable").json()["object"] == "crate"
+    assert grab.delete(f"{root}/objects/crate").json()["success"]
+    assert grab.get(f"{root}/objects").json() == []
+    assert grab.delete(f"{root}/objects/crate").json()["success"] is False
+    assert grab.delete(f"{root}/objects").json()["success"]
+    assert grab.post("/grasp_refresh").json()["objects"]

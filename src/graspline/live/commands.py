@@ -131,6 +131,30 @@ class Select:
     name: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostObject:
+    """Believe in an object that somebody else has detected: its box, where that is, and when (simulated; None: now).
+
+    From the first post on nothing else is believed, until all are withdrawn or the scene is reset.
+    """
+
+    name: str
+    position_m: tuple[float, float, float]
+    quaternion: tuple[float, float, float, float]
+    size_m: tuple[float, float, float]
+    time_s: float | None = None
+    frame: str = "world"
+    shape: str = "box"
+    position_sigma_m: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawObject:
+    """Forget an object that was posted; None forgets all, and the session sees by itself again."""
+
+    name: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class SetVariables:
     """Change variables of the grasp pipeline, by name."""
@@ -175,9 +199,21 @@ JawCommand = MoveJaw | OpenRange | CloseRange
 ArmCommand = Jog | MoveTool | Home | Down | Zero | JawCommand
 SceneCommand = RunTask | ResetScene | ReplayEpisode
 # What works at once, in every mode.
-AsideCommand = StrikeFault | Record | Answer | Select | SetVariables
+AsideCommand = StrikeFault | Record | Answer | Select | SetVariables | PostObject | WithdrawObject
 # What only a task with a desk offers; `Refresh` also works where the task's estimator is the truth.
-DeskCommand = Refresh | Select | SetVariables | CheckReachable | Preview | MoveToGrab | Pick | GraspOpen | GraspClose
+DeskCommand = (
+    Refresh
+    | Select
+    | SetVariables
+    | PostObject
+    | WithdrawObject
+    | CheckReachable
+    | Preview
+    | MoveToGrab
+    | Pick
+    | GraspOpen
+    | GraspClose
+)
 Command = ArmCommand | SceneCommand | AsideCommand | DeskCommand
 
 

@@ -39,7 +39,7 @@ class Mover:
         self._robot = scene.robot
         self._reach: Reach | None = REACHES.get(scene.robot.name)
         # The second is for a hand that stands closer to something than one would plan to go.
-        self._worlds = CollisionWorld(scene), CollisionWorld(scene, 0.0)
+        self._worlds = CollisionWorld(scene, stand_ins=True), CollisionWorld(scene, 0.0, stand_ins=True)
         self._owners = {geom: name for name, geoms in scene.surfaces.items() for geom in geoms}
 
     def to_joints(self, believed: tuple[Estimate, ...], start: Command, target: Array) -> Path | Refused:
@@ -58,7 +58,9 @@ class Mover:
         if deepest_m >= before_m - _DEEPER_M:
             return None
         evidence = (at_least(f"{world.robot_part}_to_{world.touched}", deepest_m, before_m, "m"),)
-        return Refused(reason=f"the arm touches {world.touched} already and would go further into it", evidence=evidence)
+        return Refused(
+            reason=f"the arm touches {world.touched} already and would go further into it", evidence=evidence
+        )
 
     def to_tool(
         self, believed: tuple[Estimate, ...], start: Command, wanted: ToolPose, tcp: TcpConvention
@@ -149,7 +151,7 @@ class Mover:
         while True:
             world.place(left)
             met = world.first_collision(here)
-            owner = "" if met is None else self._owners.get(met.touched, "")
+            owner = "" if met is None else self._owners.get(met.touched, met.touched)
             fewer = tuple(each for each in left if each.name != owner)
             if len(fewer) == len(left):
                 break

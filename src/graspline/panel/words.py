@@ -75,7 +75,8 @@ def seen(found: ObjectListed | None) -> str:
     size = " × ".join(f"{1000 * each:.0f}" for each in found.size_m)
     return block(
         f"{escape(found.shape)} of {size} mm at x {x:.0f}, y {y:.0f}, z {z:.0f} mm, "
-        f"yaw {np.degrees(found.yaw_rad):.0f}°, seen at {found.time_s:.1f} s"
+        f"yaw {np.degrees(found.yaw_rad):.0f}°, {'posted for' if found.posted else 'seen at'} {found.time_s:.1f} s"
+        + (" <b>too old to be used</b>" if found.stale else "")
     )
 
 

@@ -166,6 +166,22 @@ def object_routes(orders: Orders) -> APIRouter:
     async def objects() -> JSONResponse:
         return JSONResponse([each.as_dict() for each in bench.session().snapshot.objects])
 
+    @router.post(
+        "/objects", response_model=Answer, responses=COMMANDED, summary="Believe in an object detected outside"
+    )
+    async def post_object(body: bodies.ObjectBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+        return await orders.give(commands.PostObject(**body.model_dump()), operator, wait_s)
+
+    @router.delete("/objects", response_model=Answer, responses=COMMANDED, summary="Forget all that was posted")
+    async def withdraw_all(operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+        return await orders.give(commands.WithdrawObject(), operator, wait_s)
+
+    @router.delete("/objects/{name}", response_model=Answer, responses=COMMANDED, summary="Forget one that was posted")
+    async def withdraw(
+        name: Annotated[str, Path(pattern="^[A-Za-z0-9_.-]{1,64}$")], operator: Operator = NOBODY, wait_s: Wait = 5.0
+    ) -> JSONResponse:
+        return await orders.give(commands.WithdrawObject(name), operator, wait_s)
+
     @router.post("/objects/select", response_model=Answer, responses=COMMANDED, summary="Choose an object")
     async def select(body: bodies.NameBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.Select(body.name), operator, wait_s)

@@ -83,8 +83,7 @@ def test_orders_drawn_by_default_are_accepted() -> None:
 
 
 def test_an_order_that_is_impossible_everywhere_is_played_and_turned_down() -> None:
-    settings = {"order__variables": "given", "grasp__cross_axis": "true", "order__target": "blue_2x4"}
-    (episode,) = episodes(range(3, 4), **settings)
+    (episode,) = episodes(range(3, 4), order__variables="given", grasp__cross_axis="true", order__target="blue_2x4")
     assert episode.verdict == "rejected"
 
 
@@ -108,7 +107,7 @@ def test_a_place_far_away_is_refused_as_too_far_and_one_that_works_is_named() ->
 def test_noisy_poses_are_refused_with_the_clearance_that_they_take() -> None:
     (episode,) = episodes(range(7001, 7002), perception__position_sigma_m=0.003)
     assert episode.verdict == "rejected"
-    advice = GRAB.advise(episode.scenario.parameters, episode.evidence[0])
+    advice = GRAB.advise(grab(perception__position_sigma_m=0.003), episode.evidence[0])
     assert "raise grasp.tcp_clearance_m to at least 0.0045" in advice
     settings = {"order__variables": "given", "grasp__tcp_clearance_m": 0.0045}
     (again,) = episodes(range(7001, 7002), perception__position_sigma_m=0.003, **settings)

@@ -30,7 +30,7 @@ _CROSS, _ONE_STAGE, _OTHER_HEIGHT, _NO_OFFSET = 0.25, 0.05, 0.25, 0.02
 
 @functools.cache
 def collision_world() -> CollisionWorld:
-    return CollisionWorld(block_table(), CLEARANCE_M)
+    return CollisionWorld(block_table(), CLEARANCE_M, stand_ins=True)
 
 
 def query_for(

@@ -32,8 +32,8 @@ class Eye(Protocol):
         """Everything on the table; what is hidden now is believed to be where it was last seen."""
         ...
 
-    def watch(self, name: str) -> Watch:
-        """How guards follow an object that was gripped."""
+    def watch(self, name: str) -> Watch | None:
+        """How guards follow an object that was gripped; None where nothing sees it."""
         ...
 
 
