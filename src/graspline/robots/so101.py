@@ -201,8 +201,10 @@ def clear_gap_m(jaw_rad: float | Array, from_m: float) -> Array:
 def _jaw_law() -> JawLaw:
     # In steps of 5 mrad, over the whole range.
     angles = np.concatenate([np.linspace(LOWER[-1], 1.2, 276), np.linspace(1.2, UPPER[-1], 110)[1:]])
-    # In the last degrees the tip swings back behind its widest place, by less than 0.01 mm: the law stays monotonic.
-    gaps = np.maximum.accumulate(tip_gap_m(angles))
+    gaps = tip_gap_m(angles)
+    # In the last half degree the tip swings back from its widest place by 2 µm; the law ends there.
+    widest = int(np.argmax(gaps)) + 1
+    angles, gaps = angles[:widest], gaps[:widest]
     # The tool is the fixed fingertip, and the jaw opens along its z.
     middles = np.stack([np.zeros_like(gaps), np.zeros_like(gaps), gaps / 2], axis=-1)
     return JawLaw(angles_rad=angles, gaps_m=gaps, middles_m=middles)
