@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -49,6 +50,32 @@ def test_a_neighbour_is_not_advised_to_be_moved_into() -> None:
     if found.nearest is not None:
         apart = np.hypot(*(np.array(found.nearest.position_m[:2]) - blocker.position_m[:2]))
         assert apart > 0.028 + 0.016
+
+
+@pytest.mark.parametrize(
+    ("variables", "sigma_m"),
+    [({}, 0.003), ({"open_clearance_m": -0.001}, 0.0), ({"open_clearance_m": -0.005}, 0.002)],
+)
+def test_too_little_room_is_told_with_the_clearances_that_are_enough(
+    variables: dict[str, float], sigma_m: float
+) -> None:
+    block = replace(thing("red_2x2"), position_sigma_m=sigma_m)
+    found = plan_grab(asked(block, **variables))
+    assert isinstance(found, GrabRejected)
+    assert found.check in ("open_clearance", "jaw_width")
+    assert found.advice.startswith("raise ")
+    raised = dict(re.findall(r"(\w+) to at least (\S+)", found.advice))
+    again = {**variables, **{name: float(value) for name, value in raised.items()}}
+    assert isinstance(attempt(asked(block, **again)), GrabPlan)
+
+
+def test_too_high_an_approach_is_told_with_one_that_works() -> None:
+    block = thing("red_2x2", 0.24, 0.0)
+    found = plan_grab(asked(block, approach_height_m=0.12))
+    assert isinstance(found, GrabRejected)
+    assert "it works from" in found.advice
+    (lower,) = re.findall(r"approach_height_m (\S+)\)", found.advice)
+    assert isinstance(attempt(asked(block, approach_height_m=float(lower))), GrabPlan)
 
 
 @pytest.mark.parametrize("variables", [{"cross_axis": True}, {"tcp_offset": False}])

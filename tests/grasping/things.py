@@ -9,6 +9,7 @@ import numpy as np
 
 from graspline.grasping.grab import GrabQuery, GrabVariables
 from graspline.grasping.straight import ReachParameters
+from graspline.grasping.workspace import WorkspaceParameters
 from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
@@ -45,4 +46,5 @@ def asked(estimate: Estimate, *others: Estimate, **variables: Any) -> GrabQuery:
         variables=GrabVariables(**variables),
         others=others,
         reach=ReachParameters(),
+        workspace=WorkspaceParameters(),
     )

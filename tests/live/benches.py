@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graspline.execution.requests import Motion, Reply, Solve
-from graspline.live.commands import Command, Done, Refused, Result
+from graspline.live.commands import Command, Done, PostObject, Refused, Result
 from graspline.live.conductor import Conductor
 from graspline.live.desk import Play
 from graspline.live.operator import Order
@@ -122,6 +122,15 @@ class PlainDesk:
     def forget(self) -> None:
         self.calls.append("forget")
         self.selected = ""
+
+    def age(self, now_s: float) -> None:
+        pass
+
+    def post(self, posted: PostObject) -> Result:
+        return Done(text=posted.name)
+
+    def withdraw(self, name: str | None) -> Result:
+        return Done()
 
     def select(self, name: str) -> Result:
         self.selected = name

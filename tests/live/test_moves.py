@@ -146,3 +146,24 @@ def test_whatever_is_asked_the_answer_is_a_free_path_to_it_or_a_reason(
 
 
 _MOVER = Mover(cube_table())
+
+
+def test_an_arm_that_touches_the_table_may_be_jogged_clear_but_not_further_in(mover: Mover) -> None:
+    # The fingertips are some millimetres deep in the table.
+    into = np.array([0.0, 0.62, 0.1, 0.85, 0.0, 0.1])
+    start = at_rest(into)
+    assert isinstance(mover.to_joints((), start, SO101.home), Refused)
+    assert mover.jog_refusal((), start, SO101.home) is None
+    deeper = mover.jog_refusal((), start, into + np.array([0, 0.1, 0, 0, 0, 0]))
+    assert deeper is not None
+    assert "table" in deeper.reason
+    assert deeper.evidence[0].value < deeper.evidence[0].limit
+
+
+def test_a_jog_keeps_clear_of_what_is_believed_to_lie_there(mover: Mover) -> None:
+    there = mover.to_tool((), HOME, pose(0.22, 0.0, 0.012), "fixed_tip")
+    assert isinstance(there, Path)
+    assert mover.jog_refusal((), HOME, there.end) is None
+    refused = mover.jog_refusal((cube_at(0.22, 0.0, 0.04),), HOME, there.end)
+    assert refused is not None
+    assert CUBE in refused.reason

@@ -81,6 +81,7 @@ def test_an_object_is_chosen_previewed_and_grabbed_and_is_where_the_page_says(vi
     visitor.until(lambda: visitor.snapshot.message == f"at {NEAR}", "arriving")
     ghost = ghosts["grasp"]["gripper"]
     np.testing.assert_allclose(visitor.snapshot.gripper.position_m, ghost.position, atol=2e-3)
+    visitor.until(lambda: not any(frames[""].visible for frames in ghosts.values()), "no ghosts where the arm has gone")
     visitor.tab("Joints")
     x, y, z = 1000 * visitor.snapshot.tcp.position_m
     visitor.until(lambda: f"x {x:.1f} y {y:.1f} z {z:.1f} mm" in visitor.shown("pose='TCP'"), "the readout")

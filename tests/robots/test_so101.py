@@ -13,6 +13,7 @@ from graspline.kinematics.so101 import LOWER_ELEVATION_RAD, UPPER_ELEVATION_RAD,
 from graspline.motion.path import Path, check_path, controls_of
 from graspline.robots.so101 import (
     ARMATURE,
+    DOWN,
     FIXED_FACE_M,
     FIXED_TIP_M,
     FRICTIONLOSS_NM,
@@ -138,6 +139,14 @@ def test_joint_friction_and_damping_reach_the_compiled_model() -> None:
     np.testing.assert_array_equal(MODEL.dof_armature[dofs], ARMATURE)
 
 
+def test_the_down_pose_points_straight_down_over_everything_that_lies_on_a_table() -> None:
+    assert (LOWER < DOWN).all()
+    assert (DOWN < UPPER).all()
+    position, rotation = forward(DOWN[None], np.array(FIXED_TIP_M))
+    np.testing.assert_allclose(rotation[0, :, 0], [0, 0, -1], atol=1e-9)
+    assert position[0, 2] > 0.08
+
+
 def test_home_lies_inside_the_limits_and_points_almost_down() -> None:
     assert (LOWER < HOME).all()
     assert (HOME < UPPER).all()
@@ -195,8 +204,10 @@ def test_the_gap_grows_with_the_jaw_angle() -> None:
 
 
 def test_the_jaw_law_is_the_tip_gap() -> None:
-    angles = np.linspace(LOWER[-1], 1.2, 1000)
+    angles = np.linspace(LOWER[-1], UPPER[-1], 1000)
     np.testing.assert_allclose(SO101.jaw_law.gap_m(angles), tip_gap_m(angles), atol=5e-6)
+    assert SO101.jaw_law.gap_m(UPPER[-1]) == pytest.approx(0.1021, abs=1e-4)
+    assert SO101.jaw_law.gap_m(SO101.jaw_law.angle_rad(0.1)) == pytest.approx(0.1, abs=1e-6)
 
 
 def corners_in_gripper(data: mujoco.MjData, geom: str) -> Array:

@@ -67,9 +67,16 @@ def test_the_arm_goes_where_it_is_told(http: httpx.Client) -> None:
     assert http.post("/so_arm101_control_gui/gripper_open").json()["success"]
     opened = http.get("/state").json()
     assert opened["jaw_gap_m"] > home["jaw_gap_m"] + 0.02
+    assert opened["jaw_gap_m"] == pytest.approx(0.1021, abs=5e-4)
+    assert http.post("/jaw", json={"gap_m": 0.1}).json()["gap_m"] == pytest.approx(0.1, abs=2e-4)
     assert http.post("/so_arm101_control_gui/grasp_reset").json()["success"]
+    time.sleep(0.5)
     pose = http.post("/so_arm101_control_gui/get_tcp_pose").json()
-    assert pose["position_m"] == pytest.approx(home["tcp"]["position_m"], abs=2e-3)
+    w, x, y, z = pose["quaternion"]
+    # The tool's x axis, along which it approaches, points straight down.
+    assert 2 * (x * z - w * y) == pytest.approx(-1.0, abs=1e-3)
+    assert http.post("/home").json()["success"]
+    assert http.get("/state").json()["tcp"]["position_m"] == pytest.approx(home["tcp"]["position_m"], abs=2e-3)
 
 
 def test_stop_in_the_middle_of_a_motion_holds_and_answers_who_waited(http: httpx.Client) -> None:
@@ -107,6 +114,9 @@ def test_what_the_task_does_not_offer_is_refused_with_a_reason(http: httpx.Clien
     assert out_of_reach["message"]
     assert http.post("/fault", json={"name": "nonsense"}).json()["success"] is False
     assert http.put("/variables", json={"nonsense": 1.0}).json()["success"] is False
+    for path, body in (("/jog", {"joints_rad": [0.1]}), ("/jaw", {"gap_m": 0.2}), ("/jaw", {"rad": 3.0})):
+        answer = http.post(path, json=body)
+        assert (answer.status_code, answer.json()["success"]) == (422, False)
 
 
 def test_a_task_is_played_and_its_transitions_are_told(
@@ -164,7 +174,35 @@ def test_the_examples_of_the_old_services_work_on_a_real_grab(grab: httpx.Client
     assert grab.post("/grasp_select", json={"ik_target": reachable}).json()["success"]
     assert grab.post("/gripper_open_for_object").json()["success"]
     assert grab.post("/grasp_move").json()["success"]
+    for value in (0.1, "wide", True):
+        answer = grab.put(f"{str(grab.base_url).rsplit('/', 2)[0]}/variables", json={"tcp_clearance_m": value})
+        assert answer.status_code == 422
+        assert answer.json()["message"].startswith("tcp_clearance_m: ")
+    assert grab.post("/set_tcp_clearance", json={"tcp_clearance_mm": 100}).status_code == 422
     assert grab.put("/parameters/jaw_close_clearance_mm", json={"value": -1.0}).json()["success"]
+    assert grab.get("/parameters/jaw_close_clearance_mm").json()["value"] == -1.0
+    assert grab.get("/parameters/range_upper_rad").json()["value"] is None
+    assert grab.get("/parameters").json()["ik_target"] == reachable
     assert grab.post("/set_jaw_close_clearance").json()["success"]
     assert grab.post("/gripper_close_for_object").json()["success"]
     assert grab.post("/grasp_reset").json()["success"]
+
+
+def test_objects_detected_outside_are_posted_used_and_forgotten(grab: httpx.Client) -> None:
+    root = str(grab.base_url).rsplit("/", 2)[0]
+    assert grab.post(f"{root}/reset").json()["success"]
+    post = {"name": "crate", "position_m": [0.22, 0.0, 0.012], "size_m": [0.03, 0.03, 0.024]}
+    wrong = grab.post(f"{root}/objects", json={**post, "quaternion": [1, 1, 0, 0], "frame": "map", "time_s": 1e6})
+    assert wrong.status_code == 422
+    assert all(f"{key}:" in wrong.json()["message"] for key in ("quaternion", "frame", "time_s"))
+    assert grab.post(f"{root}/objects", json={**post, "size_m": "large"}).status_code == 422
+    answer = grab.post(f"{root}/objects", json=post)
+    assert answer.json()["success"], answer.text
+    assert [(each["name"], each["posted"]) for each in grab.get(f"{root}/objects").json()] == [("crate", True)]
+    assert grab.post(f"{root}/objects/select", json={"name": "crate"}).json()["success"]
+    assert grab.post("/check_grasp_reachable").json()["object"] == "crate"
+    assert grab.delete(f"{root}/objects/crate").json()["success"]
+    assert grab.get(f"{root}/objects").json() == []
+    assert grab.delete(f"{root}/objects/crate").json()["success"] is False
+    assert grab.delete(f"{root}/objects").json()["success"]
+    assert grab.post("/grasp_refresh").json()["objects"]

@@ -23,6 +23,7 @@ ROUTES: dict[str, tuple[dict[str, Any] | None, object]] = {
     ),
     "/jaw": ({"gap_m": 0.03}, commands.MoveJaw(gap_m=0.03)),
     "/home": (None, commands.Home()),
+    "/down": (None, commands.Down()),
     "/zero": (None, commands.Zero()),
     "/pick": ({"place_m": [0.2, 0.1]}, commands.Pick((0.2, 0.1))),
     "/preview": (None, commands.Preview()),
@@ -76,10 +77,24 @@ def test_tasks_faults_and_cameras_are_listed(place: Place) -> None:
     assert place.http.get("/camera/front.jpg?size=9999x9999").status_code == 422
 
 
-def test_a_jog_of_too_few_joints_is_refused(place: Place) -> None:
-    answer = place.http.post("/jog", json={"joints_rad": [0.1]}).json()
-    assert (answer["success"], answer["message"]) == (False, "1 angles for a robot of 6 joints")
-    assert place.session.commands == []
+def test_another_method_is_405_with_those_allowed_and_another_path_404(place: Place) -> None:
+    for path, allowed in (
+        ("/so_arm101_control_gui/grasp_move", "POST"),
+        ("/home", "POST"),
+        ("/so_arm101_control_gui/parameters/ik_target", "GET, PUT"),
+    ):
+        answer = place.http.delete(path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+    assert place.http.get("/home").status_code == 405
+    assert place.http.get("/so_arm101_control_gui/grasp_mov").status_code == 404
+    assert place.http.post("/so_arm101_control_gui/grasp_mov").status_code == 404
+
+
+def test_variables_are_read_one_by_one_too(place: Place) -> None:
+    assert place.http.get("/variables/tcp_clearance_m").json()["value"] == 0.001
+    answer = place.http.get("/variables/tcp_clearence_m")
+    assert answer.status_code == 404
+    assert "did you mean 'tcp_clearance_m'" in answer.json()["message"]
 
 
 def test_names_of_episodes_and_tasks_are_looked_up_and_never_opened(place: Place) -> None:

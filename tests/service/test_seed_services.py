@@ -15,7 +15,7 @@ SIXTEEN: dict[str, object] = {
     "grasp_refresh": commands.Refresh(),
     "grasp_select": commands.Select("blue_2x4"),
     "grasp_move": commands.MoveToGrab(),
-    "grasp_reset": commands.Home(),
+    "grasp_reset": commands.Down(),
     "gripper_open_for_object": commands.GraspOpen(),
     "gripper_close_for_object": commands.GraspClose(),
     "gripper_open_range": commands.OpenRange(1.2),

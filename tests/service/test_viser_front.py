@@ -85,6 +85,14 @@ def test_the_page_is_served_and_may_talk_to_nobody_else(shown: Shown) -> None:
     assert "frame-ancestors 'none'" in policy
     assert shown.place.http.get("/state").json()["task"] == "grab"
     assert shown.place.http.get("/nothing.js").status_code == 404
+    # The page is asked for at any path; a service has its own methods all the same, and what is nowhere is nowhere.
+    for path, status in (("/home", 405), ("/so_arm101_control_gui/grasp_move", 405), ("/grasp_move", 404)):
+        assert shown.place.http.get(path).status_code == status
+    assert shown.place.http.get("/home").headers["allow"] == "POST"
+    for path in ("/so_arm101_control_gui/grasp_mov", "/nothing.js"):
+        assert shown.place.http.post(path).status_code == 404
+    assert shown.place.http.post("/state").status_code == 405
+    assert shown.place.http.post("/").status_code == 405
 
 
 def test_a_scene_comes_through_our_port(shown: Shown) -> None:

@@ -54,6 +54,8 @@ class Told:
         self.unasked = next((each for _, each in episode.answers if each.by == "default"), None)
         # Why an order was turned down: the measurement that failed.
         self.why = episode.evidence[0] if episode.declined and episode.evidence else None
+        task, parameters = episode.scenario.task, episode.scenario.parameters
+        self.advice = task.advise(parameters, self.why) if self.why is not None else ""
         self.declined, self.false_success, self.seed = episode.declined, episode.false_success, episode.scenario.seed
         self.certified = episode.certified if episode.succeeded else None
 
@@ -164,6 +166,8 @@ def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:
     elif why:
         counts = collections.Counter(each.name for each in why).most_common()
         say("    turned down for " + ", ".join(f"{name} {number}" for name, number in counts))
+    for advice in dict.fromkeys(each.advice for each in played if each.advice):
+        say(f"    {advice}")
 
 
 def _tell_unasked(played: list[Told]) -> None:

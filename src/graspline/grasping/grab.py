@@ -17,7 +17,8 @@ from pydantic import Field
 from graspline.evidence import Evidence, Measurement, at_least, at_most, failures, passes
 from graspline.grasping.candidates import Grasp, GraspRejected, ball_room_m
 from graspline.grasping.straight import Line, Lines, ReachParameters
-from graspline.kinematics.envelopes import Envelope, grasp_envelope
+from graspline.grasping.workspace import WorkspaceParameters
+from graspline.kinematics.envelopes import Envelope
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, Solutions, solve
 from graspline.motion.joint_moves import jaw_move, join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
@@ -36,13 +37,15 @@ Check = Literal[
 ]
 StageName = Literal["approach", "grasp", "lift", "place"]
 
-# How far anything of the fingertips stays above the table.
+# How far anything of the fingertips stays above the ground.
 GROUND_M = 0.001
 # The least height on which pads and object meet, and the least room between open jaws and object.
 OVERLAP_M = 0.005
 ROOM_M = 0.0005
 # A jaw that comes down beside an object keeps off it by so many standard deviations of where the object is.
 _SURE = 1.5
+# What sums of lengths may be off by: a clearance that is as large as asked for passes.
+_ROUNDING_M = 1e-9
 # Jaws that are wider open than this when they touch press a box down and out rather than hold it.
 STEEPEST_TOUCH_RAD = 0.5
 # How far over the object the fingers come to it, whatever the first stage.
@@ -149,11 +152,14 @@ class GrabRejected:
     check: Check
     evidence: Evidence
     nearest: Nearest | None = None
+    # What to set otherwise, in words; empty where no variable helps.
+    advice: str = ""
 
     def __str__(self) -> str:
         measured = "; ".join(str(each) for each in self.evidence)
+        advice = f"; {self.advice}" if self.advice else ""
         hint = f"; nearest that passes: {self.nearest}" if self.nearest is not None else ""
-        return f"{self.name}: {self.check} at {self.stage}: {measured}{hint}"
+        return f"{self.name}: {self.check} at {self.stage}: {measured}{advice}{hint}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +173,7 @@ class GrabQuery:
     variables: GrabVariables
     others: tuple[Estimate, ...]
     reach: ReachParameters
+    workspace: WorkspaceParameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,13 +309,14 @@ class Case:
         )
 
     def ground(self) -> GrabRejected | None:
-        """The lowest point of either finger, however far the jaw is open, stays above the table."""
+        """The lowest point of either finger, however far the jaw is open, stays above the ground."""
         lowest = self.centre[2] - lowest_finger_m()
-        return self._rejected("grasp", "ground", at_least("fingertip_height", lowest, GROUND_M, "m"))
+        limit = self.query.workspace.ground_z_m + GROUND_M
+        return self._rejected("grasp", "ground", at_least("fingertip_height", lowest, limit, "m"))
 
     def workspace(self) -> GrabRejected | None:
-        """The fixed jaw's tip at both stages, for the heading that suits it best, within the measured bounds."""
-        bounds = grasp_envelope(self.query.robot.name)
+        """The fixed jaw's tip at both stages, for the heading that suits it best, within the bounds."""
+        bounds = self.query.workspace.envelope()
         radii = _radii_m(bounds, self.tips_m(self.centre[None], self.headings))
         radius = float(radii[np.argmin(_beyond(radii, bounds.radius_m))])
         for name, above in zip(self.names, self.heights_m, strict=True):
@@ -411,10 +419,15 @@ class Case:
         else:
             left = float(clear_gap_m(jaws.open_rad, self._along_top_m())) - self.half_width_m - self.offset_m
         evidence = (
-            at_least("fixed_jaw_room", beside, _SURE * self.query.estimate.position_sigma_m, "m"),
+            at_least("fixed_jaw_room", beside, room_beside_m(self.query.estimate), "m"),
             at_least("moving_jaw_room", left, ROOM_M, "m"),
         )
         return self._rejected("grasp", "open_clearance", *evidence)
+
+
+def room_beside_m(estimate: Estimate) -> float:
+    """How far the fixed jaw keeps off an object on the way down, for how well the object's place is known."""
+    return max(_SURE * estimate.position_sigma_m - _ROUNDING_M, 0.0)
 
 
 def lowest_finger_m() -> float:

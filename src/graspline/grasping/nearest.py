@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.grasping.grab import Case, GrabPlan, GrabQuery, GrabRejected, Nearest, attempt
+from graspline.grasping.grab import (
+    Case,
+    GrabPlan,
+    GrabQuery,
+    GrabRejected,
+    Nearest,
+    attempt,
+    jaws_for,
+    room_beside_m,
+)
 from graspline.spatial.rotations import wrap
 
 Array = NDArray[np.float64]
@@ -27,14 +36,62 @@ _TRIED = 40
 _ALIKE_M = 0.004
 # How far a moved object keeps from others.
 _APART_M = 0.003
+# Lengths that are advised are rounded to tenths of a millimetre.
+_FINE = 1e4
 
 
 def plan_grab(query: GrabQuery) -> GrabPlan | GrabRejected:
     """A plan that passes every check on both stages; or the first that fails, and the nearest pose that passes all."""
     found = attempt(query)
-    if isinstance(found, GrabRejected) and found.check not in ("shape", "jaw_width", "open_clearance"):
-        return replace(found, nearest=_nearest(query))
-    return found
+    if isinstance(found, GrabPlan):
+        return found
+    found = replace(found, advice=_advice(query, found))
+    if found.check in ("shape", "jaw_width", "open_clearance"):
+        return found
+    return replace(found, nearest=_nearest(query))
+
+
+def _advice(query: GrabQuery, refused: GrabRejected) -> str:
+    """Which variables to set to what, where that is all it takes."""
+    closed = refused.evidence[0].name == "open_gap" and refused.evidence[0].relation == ">="
+    if refused.check == "open_clearance" or (refused.check == "jaw_width" and closed):
+        return _wider(query)
+    return _lower(query) if refused.stage == "approach" else ""
+
+
+def _wider(query: GrabQuery) -> str:
+    """The least clearances with which both jaws clear the object on the way down."""
+    variables, least_m = query.variables, room_beside_m(query.estimate)
+    if variables.tcp == "fixed_tip" and not variables.tcp_offset:
+        return "set tcp_offset to true: without it the fixed jaw comes down on the object"
+    advice, changed = list[str](), dict[str, float]()
+    if variables.tcp_clearance_m < least_m:
+        changed["tcp_clearance_m"] = np.ceil(least_m * _FINE) / _FINE
+        advice.append(f"tcp_clearance_m to at least {changed['tcp_clearance_m']:g}")
+    for opened_m in (variables.open_clearance_m, *np.arange(0.0, 0.0501, 0.0005).tolist()):
+        if opened_m < variables.open_clearance_m:
+            continue
+        trial = replace(query, variables=variables.model_copy(update={**changed, "open_clearance_m": opened_m}))
+        jaws = jaws_for(query.robot, query.estimate, trial.variables)
+        if not isinstance(jaws, GrabRejected) and Case(trial).room(jaws) is None:
+            if opened_m > variables.open_clearance_m:
+                advice.append(f"open_clearance_m to at least {opened_m:g}")
+            return f"raise {' and '.join(advice)}"
+    return ""
+
+
+def _lower(query: GrabQuery) -> str:
+    """The highest approach from which the same grasp works."""
+    asked_m = query.variables.approach_height_m
+    for share in _APPROACHES[1:]:
+        height_m = np.floor(share * asked_m * _FINE) / _FINE
+        variables = query.variables.model_copy(update={"approach_height_m": float(height_m)})
+        if isinstance(attempt(replace(query, variables=variables)), GrabPlan):
+            return (
+                f"an approach from {1000 * asked_m:g} mm above is too high here; it works from {1000 * height_m:g} mm "
+                f"(approach_height_m {height_m:g})"
+            )
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

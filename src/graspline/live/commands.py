@@ -14,7 +14,10 @@ from graspline.live.snapshot import Plain
 
 @dataclass(frozen=True, slots=True)
 class Jog:
-    """Go towards these joint angles (nu,) from now on; done as soon as it is accepted, and replaced by the next."""
+    """Go towards these joint angles (nu,) from now on; done as soon as it is accepted, and replaced by the next.
+
+    It is refused where the arm would meet something on the way.
+    """
 
     joints_rad: tuple[float, ...]
 
@@ -34,7 +37,12 @@ class MoveTool:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Go to the robot's home, gripper down."""
+    """Go to the robot's home, where episodes begin; an SO-101's gripper leans by 27° there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Down:
+    """Go to where the gripper points straight down, clear of what lies on the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +131,30 @@ class Select:
     name: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostObject:
+    """Believe in an object that somebody else has detected: its box, where that is, and when (simulated; None: now).
+
+    From the first post on nothing else is believed, until all are withdrawn or the scene is reset.
+    """
+
+    name: str
+    position_m: tuple[float, float, float]
+    quaternion: tuple[float, float, float, float]
+    size_m: tuple[float, float, float]
+    time_s: float | None = None
+    frame: str = "world"
+    shape: str = "box"
+    position_sigma_m: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawObject:
+    """Forget an object that was posted; None forgets all, and the session sees by itself again."""
+
+    name: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class SetVariables:
     """Change variables of the grasp pipeline, by name."""
@@ -164,12 +196,24 @@ class GraspClose:
 
 JawCommand = MoveJaw | OpenRange | CloseRange
 # What the arm does by itself, whatever the task.
-ArmCommand = Jog | MoveTool | Home | Zero | JawCommand
+ArmCommand = Jog | MoveTool | Home | Down | Zero | JawCommand
 SceneCommand = RunTask | ResetScene | ReplayEpisode
 # What works at once, in every mode.
-AsideCommand = StrikeFault | Record | Answer | Select | SetVariables
+AsideCommand = StrikeFault | Record | Answer | Select | SetVariables | PostObject | WithdrawObject
 # What only a task with a desk offers; `Refresh` also works where the task's estimator is the truth.
-DeskCommand = Refresh | Select | SetVariables | CheckReachable | Preview | MoveToGrab | Pick | GraspOpen | GraspClose
+DeskCommand = (
+    Refresh
+    | Select
+    | SetVariables
+    | PostObject
+    | WithdrawObject
+    | CheckReachable
+    | Preview
+    | MoveToGrab
+    | Pick
+    | GraspOpen
+    | GraspClose
+)
 Command = ArmCommand | SceneCommand | AsideCommand | DeskCommand
 
 
@@ -188,6 +232,8 @@ class Refused:
     reason: str
     evidence: Evidence = ()
     data: Mapping[str, Any] = field(default_factory=dict)
+    # Whether the command itself cannot be, whatever the world is like: a value out of its range, a name that is none.
+    mistaken: bool = False
 
 
 Result = Done | Refused

@@ -28,6 +28,7 @@ from graspline.live.commands import (
     Answer,
     Command,
     Done,
+    PostObject,
     Record,
     Refused,
     ReplayEpisode,
@@ -39,6 +40,7 @@ from graspline.live.commands import (
     SetVariables,
     StrikeFault,
     Ticket,
+    WithdrawObject,
 )
 from graspline.live.desk import Desk
 from graspline.live.operator import NO_DESK, Operator, Order
@@ -155,6 +157,8 @@ class Conductor:
         if self._change is not None and self._change.drawn.done():
             self._make_way(self._change)
         if self._executor.busy:
+            if self._desk is not None:
+                self._desk.age(self._executor.time_s(_LANE))
             for how, track in self._executor.tick().values():
                 self._ended(how, track)
         if self._question is not None and not (self._executor.busy and self._executor.doing(_LANE) == "ask"):
@@ -217,6 +221,12 @@ class Conductor:
             case Select():
                 desk = self._desk
                 order.ticket.settle(Refused(reason=NO_DESK) if desk is None else desk.select(command.name))
+            case PostObject():
+                desk = self._desk
+                order.ticket.settle(Refused(reason=NO_DESK) if desk is None else desk.post(command))
+            case WithdrawObject():
+                desk = self._desk
+                order.ticket.settle(Refused(reason=NO_DESK) if desk is None else desk.withdraw(command.name))
             case SetVariables():
                 desk = self._desk
                 order.ticket.settle(Refused(reason=NO_DESK) if desk is None else desk.set_variables(command.values))

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping
 from typing import Any, Protocol
 
 from graspline.execution.requests import Reply
-from graspline.live.commands import Result
+from graspline.live.commands import PostObject, Result
 from graspline.live.snapshot import ObjectListed, Plain
 from graspline.perception.estimates import Estimate
 
@@ -40,6 +40,18 @@ class Desk(Protocol):
 
     def forget(self) -> None:
         """The scene was reset: nothing that was seen is so any more."""
+        ...
+
+    def age(self, now_s: float) -> None:
+        """It is this late, in simulated time."""
+        ...
+
+    def post(self, posted: PostObject) -> Result:
+        """Believe in what somebody else has detected."""
+        ...
+
+    def withdraw(self, name: str | None) -> Result:
+        """Forget what was posted, one object or all."""
         ...
 
     def select(self, name: str) -> Result: ...

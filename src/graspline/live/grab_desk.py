@@ -10,27 +10,27 @@ import numpy as np
 
 from graspline.errors import InputError, nearest
 from graspline.execution.happenings import Noticed
-from graspline.execution.requests import Announce, Motion, Reply, solved
+from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRejected, GrabVariables, jaws_for
 from graspline.grasping.nearest import plan_grab
-from graspline.live.commands import Done, Refused, Result
+from graspline.live.commands import Done, PostObject, Refused, Result
 from graspline.live.desk import Play
+from graspline.live.jaw import settled_jaw
+from graspline.live.outside import Posted, PostedEye
 from graspline.live.sightings import listed
 from graspline.live.snapshot import ObjectListed, Plain
 from graspline.machine.machine import Result as MachineResult
-from graspline.motion.joint_moves import jaw_move
 from graspline.parameters import load
 from graspline.perception.estimates import Estimate
 from graspline.robots.so101 import SO101
+from graspline.scenes.block_table import KINDS
 from graspline.tasks.grab.layout import collision_world
-from graspline.tasks.grab.parameters import Grab
+from graspline.tasks.grab.parameters import Grab, GrabRetries
 from graspline.tasks.grab.sight import make_eye
 from graspline.tasks.grab.states import Spot, move
 from graspline.tasks.grab.task import build_machine, inputs
-from graspline.tasks.stages.sight import resting
+from graspline.tasks.stages.sight import Eye, resting
 
-# How fast the jaw moves for a person.
-_JAW_RAD_S = 1.5
 _NOTHING_SELECTED = "no object is selected; select one of the list first"
 
 
@@ -49,6 +49,10 @@ class GrabDesk:
         self._objects: tuple[ObjectListed, ...] = ()
         self._selected = ""
         self._eye = make_eye(parameters.perception, random)
+        self._posted = Posted(len(KINDS))
+        # What was posted is not tried again by itself: it is where somebody else says it is.
+        once = parameters.model_copy(update={"retries": GrabRetries(grasps=0)})
+        self._once = build_machine(once)
 
     @property
     def selected(self) -> str:
@@ -60,20 +64,45 @@ class GrabDesk:
 
     @property
     def objects(self) -> tuple[ObjectListed, ...]:
-        return self._objects
+        if not self._posted.in_use:
+            return self._objects
+        return tuple(
+            dataclasses.replace(listed(each), posted=True, stale=not self._posted.is_fresh(each))
+            for each in self._posted.objects
+        )
 
     @property
     def believed(self) -> tuple[Estimate, ...]:
-        return self._seen
+        return self._posted.fresh if self._posted.in_use else self._seen
+
+    def age(self, now_s: float) -> None:
+        self._posted.age(now_s)
+
+    def post(self, posted: PostObject) -> Result:
+        first = not self._posted.in_use
+        result = self._posted.post(posted)
+        if first and isinstance(result, Done):
+            # Nothing that the session has seen by itself is of use any more.
+            self._seen, self._objects = (), ()
+            self._selected = self._selected if self._selected == posted.name else ""
+        return result
+
+    def withdraw(self, name: str | None) -> Result:
+        result = self._posted.withdraw(name)
+        if isinstance(result, Done) and self._selected not in [each.name for each in self._posted.objects]:
+            self._selected = ""
+        return result
 
     def forget(self) -> None:
         self._seen, self._objects, self._selected = (), (), ""
+        self._posted.clear()
         self._eye = make_eye(self._parameters.perception, self._random)
 
     def select(self, name: str) -> Result:
-        names = [each.name for each in self._objects]
+        names = [each.name for each in self.objects]
         if not names:
-            return Refused(reason="no objects are listed; refresh first")
+            posts = self._posted.in_use
+            return Refused(reason=f"no objects are {'posted' if posts else 'listed; refresh first'}")
         if name not in names:
             return Refused(reason=f"no object {name!r} on the table; {nearest(name, names)}")
         self._selected = name
@@ -81,34 +110,42 @@ class GrabDesk:
 
     def set_variables(self, values: Mapping[str, Plain]) -> Result:
         try:
-            self._variables = load(GrabVariables, {**self._variables.model_dump(), **values})
+            self._variables = load(GrabVariables, {**self._variables.model_dump(), **values}, "")
         except InputError as error:
-            return Refused(reason="; ".join(error.problems))
+            return Refused(reason="; ".join(error.problems), mistaken=True)
         return Done(text=", ".join(f"{name} = {value}" for name, value in values.items()), data=dict(values))
 
     def refresh(self, last: Reply) -> Play:
         before = self._selected
         yield from self._look()
         gone = f"; {before} is gone" if before != self._selected else ""
-        names = [each.name for each in self._objects]
+        names = [each.name for each in self.objects]
         return Done(text=f"{len(names)} objects{gone}", data={"objects": names})
 
     def check(self, last: Reply) -> Play:
         found = yield from self._planned(last)
-        return found if isinstance(found, Refused) else Done(text=f"{found.name} can be grabbed", data=_told(found))
+        return (
+            found
+            if isinstance(found, Refused)
+            else Done(text=f"{found.name} can be grabbed{self._posted.left_out}", data=_told(found))
+        )
 
     def preview(self, last: Reply) -> Play:
         found = yield from self._planned(last)
-        return found if isinstance(found, Refused) else Done(text=f"{found.name}: preview", data=_told(found))
+        return (
+            found
+            if isinstance(found, Refused)
+            else Done(text=f"{found.name}: preview{self._posted.left_out}", data=_told(found))
+        )
 
     def move(self, last: Reply) -> Play:
         found = yield from self._planned(last)
         if isinstance(found, Refused):
             return found
-        target = next(each for each in self._seen if each.name == found.name)
-        ended = yield from move(self._eye, resting(target), found, self._parameters.close)
+        target = next(each for each in self.believed if each.name == found.name)
+        ended = yield from move(self._eye_for(last), resting(target), found, self._parameters.close)
         if ended.name == "arrived":
-            return Done(text=f"at {found.name}", data=_told(found))
+            return Done(text=f"at {found.name}{self._posted.left_out}", data=_told(found))
         if ended.name == "moved":
             return Refused(reason=f"{found.name} is no longer where it was seen", evidence=ended.evidence)
         return Refused(reason=f"{found.name}: something is in the way", evidence=ended.evidence)
@@ -118,8 +155,11 @@ class GrabDesk:
         if isinstance(target, Refused):
             return target
         name = target.name
-        given = inputs(self._parameters, self._eye, name, Spot(place_m=place_m), self._variables)
-        result, rejection = yield from _heard(self._machine.run(SO101, last, given))
+        outside = self._posted.in_use
+        eye = self._eye_for(last)
+        machine = self._once if outside else self._machine
+        given = inputs(self._parameters, eye, name, Spot(place_m=place_m), self._variables)
+        result, rejection = yield from _heard(machine.run(SO101, last, given), eye)
         yield from self._look()
         if result.outcome in self._machine.successes:
             return Done(text=f"{name} was picked and put down", data={"verdict": result.outcome})
@@ -137,11 +177,19 @@ class GrabDesk:
 
     def _look(self) -> Generator[Any, Any, None]:
         """See everything on the table; a selected thing that is no longer there is no longer selected."""
+        if self._posted.in_use:
+            if self._selected not in [each.name for each in self._posted.objects]:
+                self._selected = ""
+            return
         survey = yield from self._eye.survey()
         self._seen = survey
         self._objects = tuple(listed(each) for each in survey)
         if self._selected not in [each.name for each in survey]:
             self._selected = ""
+
+    def _eye_for(self, last: Reply) -> Eye | PostedEye:
+        """What sees the objects that are believed."""
+        return PostedEye(posted=self._posted, robot=SO101, last=last) if self._posted.in_use else self._eye
 
     def _target(self) -> Generator[Any, Any, Estimate | Refused]:
         """The selected object as it is now."""
@@ -151,7 +199,8 @@ class GrabDesk:
         yield from self._look()
         if not self._selected:
             return Refused(reason=f"{selected} is no longer on the table")
-        return next(each for each in self._seen if each.name == selected)
+        stale = self._posted.stale(selected)
+        return stale or next(each for each in self.believed if each.name == selected)
 
     def _planned(self, last: Reply) -> Generator[Any, Any, GrabPlan | Refused]:
         target = yield from self._target()
@@ -163,8 +212,9 @@ class GrabDesk:
             estimate=resting(target),
             start=last.command,
             variables=self._variables,
-            others=tuple(each for each in self._seen if each.name != target.name),
+            others=tuple(each for each in self.believed if each.name != target.name),
             reach=self._parameters.reach.whole(),
+            workspace=self._parameters.workspace,
         )
         found = yield from solved(plan_grab, query)
         return _refusal(found) if isinstance(found, GrabRejected) else found
@@ -178,12 +228,11 @@ class GrabDesk:
             return _refusal(jaws)
         angle = jaws.open_rad if way == "open" else jaws.close_rad
         gap_m = jaws.open_gap_m if way == "open" else jaws.close_gap_m
-        # No guard: what is between the jaws is squeezed, as a negative clearance asks for.
-        reply = yield Motion(f"grasp_{way}", jaw_move(SO101, last.command, angle, speed_rad_s=_JAW_RAD_S))
-        measured = float(reply.readings.joints[SO101.jaw])
-        data = {"asked_rad": angle, "asked_gap_m": gap_m, "jaw_rad": measured}
-        data["gap_m"] = float(SO101.jaw_law.gap_m(measured))
-        return Done(text=f"jaw {way} for {target.name}: {1000 * gap_m:.1f} mm", data=data)
+        measured = yield from settled_jaw(SO101, f"grasp_{way}", last, angle)
+        settled_m = float(SO101.jaw_law.gap_m(measured))
+        data = {"asked_rad": angle, "asked_gap_m": gap_m, "jaw_rad": measured, "gap_m": settled_m}
+        text = f"jaw {way} for {target.name}: at {1000 * settled_m:.1f} mm, asked {1000 * gap_m:.1f} mm"
+        return Done(text=text, data=data)
 
 
 def _told(plan: GrabPlan) -> dict[str, Any]:
@@ -201,6 +250,8 @@ def _told(plan: GrabPlan) -> dict[str, Any]:
 
 def _refusal(rejected: GrabRejected) -> Refused:
     data: dict[str, Any] = {"object": rejected.name, "stage": rejected.stage, "check": rejected.check}
+    if rejected.advice:
+        data["advice"] = rejected.advice
     if rejected.nearest is not None:
         found = rejected.nearest
         data["nearest"] = {
@@ -213,7 +264,9 @@ def _refusal(rejected: GrabRejected) -> Refused:
     return Refused(reason=str(rejected), evidence=rejected.evidence, data=data)
 
 
-def _heard(play: Generator[Any, Any, MachineResult]) -> Generator[Any, Any, tuple[MachineResult, GrabRejected | None]]:
+def _heard(
+    play: Generator[Any, Any, MachineResult], eye: Eye
+) -> Generator[Any, Any, tuple[MachineResult, GrabRejected | None]]:
     """Pass requests up and replies down; returns what the machine returned, and what it rejected the order for."""
     answer: Reply | None = None
     rejection: GrabRejected | None = None
@@ -226,3 +279,5 @@ def _heard(play: Generator[Any, Any, MachineResult]) -> Generator[Any, Any, tupl
             why = request.happening.facts.get("why")
             rejection = why if isinstance(why, GrabRejected) else rejection
         answer = yield request
+        if isinstance(eye, PostedEye) and answer is not None:
+            eye.last = answer

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence
+from graspline.evidence import Evidence, at_least
 from graspline.live.commands import Refused
 from graspline.live.reach import REACHES, Reach, TcpConvention, ToolPose
 from graspline.motion.joint_moves import join, joint_move
@@ -24,6 +24,10 @@ _SPEED = 0.5
 _RISE_M_S = 0.12
 # Where the straight way between two postures is not free, the hand first rises by one of these.
 _RISES_M = (0.05, 0.1)
+# Share of the speed limits at which the arm follows a person's sliders; and how much deeper it may go into what it
+# touches already, on a way that leads clear of it.
+JOG_SPEED = 0.3
+_DEEPER_M = 0.0005
 # Joints of a pose found again belong to the posture it was taken from if they agree to this.
 _SAME_RAD = 1e-4
 
@@ -35,12 +39,28 @@ class Mover:
         self._robot = scene.robot
         self._reach: Reach | None = REACHES.get(scene.robot.name)
         # The second is for a hand that stands closer to something than one would plan to go.
-        self._worlds = CollisionWorld(scene), CollisionWorld(scene, 0.0)
+        self._worlds = CollisionWorld(scene, stand_ins=True), CollisionWorld(scene, 0.0, stand_ins=True)
         self._owners = {geom: name for name, geoms in scene.surfaces.items() for geom in geoms}
 
     def to_joints(self, believed: tuple[Estimate, ...], start: Command, target: Array) -> Path | Refused:
         """To rest at these joint angles (nu,), straight or after rising."""
         return self._best(believed, start, [target])
+
+    def jog_refusal(self, believed: tuple[Estimate, ...], start: Command, target: Array) -> Refused | None:
+        """Why the arm may not be jogged straight there; one that touches something may only be jogged clear of it."""
+        path = joint_move(self._robot, start, target, speed=JOG_SPEED)
+        world = self._world(believed, start)
+        if not isinstance(world, Collision):
+            met = world.first_collision(world.samples(path.positions))
+            return None if met is None else Refused(reason=f"not free: {met}", evidence=met.evidence)
+        tight = self._worlds[1]
+        before_m, deepest_m = tight.deepest_m(start.position[None]), tight.deepest_m(tight.samples(path.positions))
+        if deepest_m >= before_m - _DEEPER_M:
+            return None
+        evidence = (at_least(f"{world.robot_part}_to_{world.touched}", deepest_m, before_m, "m"),)
+        return Refused(
+            reason=f"the arm touches {world.touched} already and would go further into it", evidence=evidence
+        )
 
     def to_tool(
         self, believed: tuple[Estimate, ...], start: Command, wanted: ToolPose, tcp: TcpConvention
@@ -131,7 +151,7 @@ class Mover:
         while True:
             world.place(left)
             met = world.first_collision(here)
-            owner = "" if met is None else self._owners.get(met.touched, "")
+            owner = "" if met is None else self._owners.get(met.touched, met.touched)
             fewer = tuple(each for each in left if each.name != owner)
             if len(fewer) == len(left):
                 break

@@ -20,6 +20,7 @@ from graspline.live.commands import (
     CloseRange,
     DeskCommand,
     Done,
+    Down,
     GraspClose,
     GraspOpen,
     Home,
@@ -37,12 +38,13 @@ from graspline.live.commands import (
     Zero,
 )
 from graspline.live.desk import Desk, Play
-from graspline.live.moves import Mover
+from graspline.live.jaw import settled_jaw
+from graspline.live.moves import JOG_SPEED, Mover
 from graspline.live.reach import TcpConvention, ToolPose
 from graspline.live.sightings import listed, see_by_truth
 from graspline.live.snapshot import ObjectListed
 from graspline.motion.guards import TrackingError
-from graspline.motion.joint_moves import hold, jaw_move
+from graspline.motion.joint_moves import hold
 from graspline.motion.path import Command, Path
 from graspline.perception.estimates import Estimate
 from graspline.robots.robot import Robot
@@ -50,8 +52,6 @@ from graspline.scenes.scene import Scene
 
 Array = NDArray[np.float64]
 
-# How fast the jaw moves for a person.
-_JAW_RAD_S = 1.5
 # Numbers that went through degrees and back may be off by this.
 _ROUNDING_RAD = 1e-6
 NO_DESK = "this task has no grasp pipeline; its objects cannot be selected or grasped one by one"
@@ -94,6 +94,11 @@ class Operator:
         return self._objects if self._desk is None else self._desk.objects
 
     @property
+    def believed(self) -> tuple[Estimate, ...]:
+        """What moves keep clear of, as last seen."""
+        return self._believed if self._desk is None else self._desk.believed
+
+    @property
     def tcp(self) -> TcpConvention:
         """The convention in force."""
         chosen = None if self._desk is None else self._desk.variables.get("tcp")
@@ -111,9 +116,10 @@ class Operator:
         if refused is not None:
             order.ticket.settle(refused)
             return
+        if self._order is not None:
+            # A jog that was replaced before the arm took it up.
+            self._order.ticket.settle(Done())
         self._order = order
-        if isinstance(order.command, Jog):
-            order.ticket.settle(Done())
 
     def leave(self) -> None:
         """Have the driver brake and return."""
@@ -146,7 +152,9 @@ class Operator:
                     still = self._still(reply.command)
                 reply = yield still
             elif isinstance(order.command, Jog):
-                reply = yield from jog(self._robot, reply, self._wish)
+                if not reply.command.moving:
+                    _, reply = yield from _tracked(self._looked(reply), reply)
+                reply = yield from jog(self._robot, reply, self._wish, speed=JOG_SPEED)
                 if self._order is not None and isinstance(self._order.command, Jog):
                     self._order = None
             else:
@@ -160,10 +168,17 @@ class Operator:
         return Motion("hold", hold(self._robot, command, self._robot.dt_s))
 
     def _wish(self, reply: Reply) -> Array | None:
-        """Where the sliders stand; None once the arm is there, or something else is wanted."""
-        if self._leaving or self._order is None or not isinstance(self._order.command, Jog):
+        """Where the sliders stand; None once the arm is there, or may not go there, or something else is wanted."""
+        order = self._order
+        if self._leaving or order is None or not isinstance(order.command, Jog):
             return None
-        wanted = np.clip(self._order.command.joints_rad, self._robot.limits.lower, self._robot.limits.upper)
+        wanted = np.clip(order.command.joints_rad, self._robot.limits.lower, self._robot.limits.upper)
+        if order.ticket.settled is None:
+            refused = self._mover.jog_refusal(self.believed, reply.command, wanted)
+            order.ticket.settle(Done() if refused is None else refused)
+            if refused is not None:
+                self._order = None
+                return None
         there = np.array_equal(wanted, reply.command.position) and not reply.command.moving
         return None if there else wanted
 
@@ -171,6 +186,9 @@ class Operator:
         match command:
             case Home():
                 return self._go("home", last, self._keeping_hold(last, self._robot.home))
+            case Down():
+                assert self._robot.down is not None
+                return self._go("down", last, self._keeping_hold(last, self._robot.down))
             case Zero():
                 return self._go("zero", last, self._keeping_hold(last, np.zeros(len(self._robot.joints))))
             case MoveTool():
@@ -208,9 +226,11 @@ class Operator:
             case MoveTool():
                 numbers = (*command.position_m, command.pitch_rad, command.yaw_rad or 0.0)
                 if len(command.position_m) != 3 or not all(math.isfinite(each) for each in numbers):
-                    return Refused(reason=f"not a pose: {command}")
+                    return Refused(reason=f"not a pose: {command}", mistaken=True)
                 return None
-            case Home() | Zero():
+            case Down() if self._robot.down is None:
+                return Refused(reason=f"{self._robot.name} has no pose with the gripper straight down; use home")
+            case Home() | Down() | Zero():
                 return None
             case Refresh() if self._desk is None:
                 if self._sees_truth:
@@ -242,8 +262,7 @@ class Operator:
         return (yield from _played("move_tool", found))
 
     def _move_jaw(self, angle_rad: float, last: Reply) -> Play:
-        reply = yield Motion("jaw", jaw_move(self._robot, last.command, angle_rad, speed_rad_s=_JAW_RAD_S))
-        measured = float(reply.readings.joints[self._robot.jaw])
+        measured = yield from settled_jaw(self._robot, "jaw", last, angle_rad)
         gap_m = float(self._robot.jaw_law.gap_m(measured))
         return Done(text=f"jaw at {gap_m * 1000:.1f} mm", data={"jaw_rad": measured, "gap_m": gap_m})
 
@@ -256,12 +275,11 @@ class Operator:
         """Look again where that can be done, and say what is believed."""
         if self._desk is not None:
             yield from self._desk.refresh(last)
-            return self._desk.believed
-        if self._sees_truth:
+        elif self._sees_truth:
             self._believed = yield from see_by_truth(self._scene)
             names = self._scene.object_names
             self._objects = tuple(listed(each) for each in self._believed if each.name in names)
-        return self._believed
+        return self.believed
 
 
 def jaw_angle(robot: Robot, command: JawCommand) -> float:
@@ -286,7 +304,8 @@ def _jaw_refusal(robot: Robot, command: JawCommand) -> Refused | None:
     if isinstance(command, MoveJaw):
         named = [each for each in (command.full, command.gap_m, command.rad) if each is not None]
         if len(named) != 1 or command.full not in (None, "open", "close"):
-            return Refused(reason="a jaw goes fully open or closed, to a gap, or to an angle: exactly one of them")
+            reason = "a jaw goes fully open or closed, to a gap, or to an angle: exactly one of them"
+            return Refused(reason=reason, mistaken=True)
         if command.gap_m is not None:
             widest_m = float(robot.jaw_law.gaps_m[-1])
             return _outside(
@@ -303,7 +322,8 @@ def _jaw_refusal(robot: Robot, command: JawCommand) -> Refused | None:
 
 def _jog_refusal(robot: Robot, command: Jog) -> Refused | None:
     if len(command.joints_rad) != len(robot.joints):
-        return Refused(reason=f"{robot.name} has {len(robot.joints)} joints, got {len(command.joints_rad)} angles")
+        reason = f"{robot.name} has {len(robot.joints)} joints, got {len(command.joints_rad)} angles"
+        return Refused(reason=reason, mistaken=True)
     lower, upper = robot.limits.lower - _ROUNDING_RAD, robot.limits.upper + _ROUNDING_RAD
     evidence: list[Any] = []
     for index, (name, angle) in enumerate(zip(robot.joints, command.joints_rad, strict=True)):
@@ -316,7 +336,8 @@ def _outside(what: str, evidence: Evidence) -> Refused | None:
     broken = failures(evidence)
     if not broken:
         return None
-    return Refused(reason=f"{what} out of range: " + "; ".join(str(each) for each in broken), evidence=broken)
+    reason = f"{what} out of range: " + "; ".join(str(each) for each in broken)
+    return Refused(reason=reason, evidence=broken, mistaken=True)
 
 
 def _played(name: str, found: Path | Refused) -> Play:

@@ -60,6 +60,9 @@ class ObjectListed:
     yaw_rad: float
     shape: str
     time_s: float
+    # Whether somebody else has posted it, and whether that is too long ago for it to be used.
+    posted: bool = False
+    stale: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -69,6 +72,8 @@ class ObjectListed:
             "yaw_rad": plain(self.yaw_rad),
             "shape": self.shape,
             "time_s": plain(self.time_s),
+            "posted": self.posted,
+            "stale": self.stale,
         }
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graspline.live.commands import CheckReachable, Done, Preview, Refused, Result
 from graspline.live.snapshot import Plain, Snapshot
 from graspline.panel.helm import Helm
 from graspline.panel.world import World
+
+Array = NDArray[np.float64]
 
 # What an answer was about: scene, object and variables.
 _Key = tuple[int, int, str, tuple[tuple[str, Plain], ...]]
@@ -20,7 +25,8 @@ class Board:
         self._world = world
         self._lock = threading.Lock()
         self._reach: tuple[_Key, Result] | None = None
-        self._preview: _Key | None = None
+        # What the ghosts are about, and where the arm stood: once it moves, they have served.
+        self._preview: tuple[_Key, Array] | None = None
 
     def reach(self, snapshot: Snapshot) -> Result | None:
         """The answer, if it is about what is selected now."""
@@ -34,11 +40,12 @@ class Board:
         def answered(result: Result) -> None:
             if isinstance(result, Refused) and result.reason.startswith("busy"):
                 return
-            key = _key(session.snapshot)
+            now = session.snapshot
+            key = _key(now)
             with self._lock:
                 self._reach = key, result
                 if isinstance(command, Preview):
-                    self._preview = key
+                    self._preview = key, now.command_rad
             if isinstance(command, Preview):
                 stages = result.data["stages"] if isinstance(result, Done) else ()
                 self._world.preview({each["name"]: each["joints_rad"] for each in stages})
@@ -46,10 +53,10 @@ class Board:
         helm.give(command).then(answered)
 
     def show(self, snapshot: Snapshot) -> None:
-        """Take away a preview of what is no longer asked."""
+        """Take away a preview of what is no longer asked, or is being done."""
         with self._lock:
-            over = self._preview is not None and (
-                self._preview != _key(snapshot) or snapshot.mode in ("task", "replaying")
+            over = self._preview is not None and not (
+                self._preview[0] == _key(snapshot) and np.array_equal(self._preview[1], snapshot.command_rad)
             )
             if over:
                 self._preview = None

@@ -7,8 +7,9 @@ from typing import Any
 
 import viser
 
-from graspline.live.commands import Command, Refused, Result, Ticket
+from graspline.live.commands import Command, Down, Home, Refused, Result, Ticket, Zero
 from graspline.panel.helm import Helm
+from graspline.robots.robot import Robot
 
 
 class Controls:
@@ -48,6 +49,16 @@ class Controls:
 
     def give(self, command: Command) -> Ticket:
         return self.helm.give(command)
+
+
+def poses_of(controls: Controls, robot: Robot) -> dict[str, Callable[[], object]]:
+    """Buttons for the poses that a robot has by name."""
+    named: dict[str, Command] = {"Home": Home(), "Down": Down(), "Zero": Zero()}
+    return {
+        name: lambda command=command: controls.give(command)
+        for name, command in named.items()
+        if name != "Down" or robot.down is not None
+    }
 
 
 def by_person(change: Callable[[], object]) -> Callable[[Any], None]:

@@ -15,7 +15,6 @@ from graspline.live.commands import (
     CloseRange,
     GraspClose,
     GraspOpen,
-    Home,
     MoveToGrab,
     OpenRange,
     Pick,
@@ -24,12 +23,11 @@ from graspline.live.commands import (
     Select,
     SetVariables,
     Ticket,
-    Zero,
 )
 from graspline.live.snapshot import Plain, Snapshot
 from graspline.panel import words
 from graspline.panel.board import Board
-from graspline.panel.controls import Choice, Controls, Synced, Text
+from graspline.panel.controls import Choice, Controls, Synced, Text, poses_of
 from graspline.robots.robot import Robot
 
 _LABELS: Mapping[str, str] = MappingProxyType(
@@ -85,7 +83,7 @@ class GraspTab:
                 },
                 "To the upper, and to the lower field",
             )
-        controls.buttons("Arm", {"Home": lambda: give(Home()), "Zero": lambda: give(Zero())}, "Gripper down; all zero")
+        controls.buttons("Arm", poses_of(controls, robot), "Where episodes begin; gripper straight down; all zero")
 
     def show(self, snapshot: Snapshot) -> None:
         self._object.offer([each.name for each in snapshot.objects], snapshot.selected)

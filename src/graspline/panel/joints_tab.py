@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from graspline.live.commands import Home, Jog, MoveJaw, MoveTool, Zero
+from graspline.live.commands import Jog, MoveJaw, MoveTool, Refused, Result
 from graspline.live.pace import now_s
 from graspline.live.reach import REACHES
 from graspline.live.snapshot import Snapshot
 from graspline.panel import words
-from graspline.panel.controls import Controls, Text, by_person
+from graspline.panel.controls import Controls, Text, by_person, poses_of
 from graspline.robots.robot import Robot
 
 # Sliders that a person has in hand are not moved by us until this long after the last change.
@@ -35,7 +35,7 @@ class JointsTab:
             "Jaw, full range",
             {"Open": lambda: give(MoveJaw(full="open")), "Close": lambda: give(MoveJaw(full="close"))},
         )
-        controls.buttons("Arm", {"Home": lambda: give(Home()), "Zero": lambda: give(Zero())}, "Gripper down; all zero")
+        controls.buttons("Arm", poses_of(controls, robot), "Where episodes begin; gripper straight down; all zero")
         if robot.name in REACHES:
             with gui.add_folder("Tool target"):
                 self._target()
@@ -74,7 +74,12 @@ class JointsTab:
         fresh = now_s() - self._touched_s >= _IN_HAND_S
         goal = np.where(np.arange(len(angles)) == index, angles, now.command_rad if fresh else angles)
         self._touched_s = now_s()
-        self._controls.give(Jog(tuple(float(each) for each in goal)))
+        self._controls.give(Jog(tuple(float(each) for each in goal))).then(self._answered)
+
+    def _answered(self, result: Result) -> None:
+        """Where the arm may not go, the sliders go back to where it is."""
+        if isinstance(result, Refused):
+            self._followed[:] = np.inf
 
     def _target(self) -> None:
         controls, gui = self._controls, self._controls.gui

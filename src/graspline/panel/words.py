@@ -75,7 +75,8 @@ def seen(found: ObjectListed | None) -> str:
     size = " × ".join(f"{1000 * each:.0f}" for each in found.size_m)
     return block(
         f"{escape(found.shape)} of {size} mm at x {x:.0f}, y {y:.0f}, z {z:.0f} mm, "
-        f"yaw {np.degrees(found.yaw_rad):.0f}°, seen at {found.time_s:.1f} s"
+        f"yaw {np.degrees(found.yaw_rad):.0f}°, {'posted for' if found.posted else 'seen at'} {found.time_s:.1f} s"
+        + (" <b>too old to be used</b>" if found.stale else "")
     )
 
 
@@ -95,6 +96,8 @@ def reach(result: Result | None) -> str:
         parts.append(evidence(result.evidence))
     else:
         parts.append(escape(result.reason))
+    if result.data.get("advice"):
+        parts.append(f"<div data-advice><b>{escape(str(result.data['advice']))}</b></div>")
     nearest = result.data.get("nearest")
     if nearest:
         x, y, z = (1000 * each for each in nearest["position_m"])

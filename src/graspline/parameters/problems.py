@@ -103,7 +103,7 @@ def _disagreement(reason: str, path: KeyPath, model: type[BaseModel], origins: O
     words = (tuple(word.split(".")) for word in re.findall(r"\w+(?:\.\w+)*", reason))
     keys = [(*path, *word) for word in dict.fromkeys(words) if word in known] or [path]
     places = dict.fromkeys(map(origins.where, keys))
-    return _line(", ".join(places), ", ".join(map(dotted, keys)), reason)
+    return _line(", ".join(filter(None, places)), ", ".join(map(dotted, keys)), reason)
 
 
 def _line(where: str, key: str, message: str) -> str:

@@ -6,7 +6,7 @@ It runs kinematics and collision detection on scratch data of its own and never 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -42,8 +42,13 @@ class Collision:
 class CollisionWorld:
     """Checks robot configurations against furniture and believed objects, which it keeps `clearance_m` away from."""
 
-    def __init__(self, scene: Scene, clearance_m: float = CLEARANCE_M) -> None:
-        self._clearance_m = clearance_m
+    def __init__(self, scene: Scene, clearance_m: float = CLEARANCE_M, *, stand_ins: bool = False) -> None:
+        """With `stand_ins`, a believed thing that the scene does not have takes the body of one that nobody believes
+        to be there."""
+        self._clearance_m, self._stand_ins = clearance_m, stand_ins
+        self._kinds = {each.name: each.shape for each in scene.objects}
+        # Bodies that stand in for something else, and what for.
+        self._meant: dict[str, str] = {}
         self._model = copy.copy(scene.model)
         self._data = mujoco.MjData(self._model)
         model = self._model
@@ -73,11 +78,15 @@ class CollisionWorld:
     def place(self, believed: tuple[Estimate, ...]) -> None:
         """Put objects where they are believed to be; objects nobody has seen are far away.
 
-        A thing that was seen although the scene has none of its name is left to those who measure distances.
+        A thing that was seen although the scene has none of its name is left to those who measure distances, unless
+        another stands in for it.
         """
         if believed == self._believed:
             return
         self._believed = believed
+        self._meant = {}
+        if self._stand_ins:
+            believed = self._with_bodies(believed)
         qpos = self._data.qpos
         qpos[:] = self._nothing
         for estimate in believed:
@@ -86,6 +95,23 @@ class CollisionWorld:
                 qpos[at : at + 3] = estimate.position_m
                 qpos[at + 3 : at + 7] = estimate.quaternion
                 self._resize(estimate)
+
+    def _with_bodies(self, believed: tuple[Estimate, ...]) -> tuple[Estimate, ...]:
+        """The same, each by the name of a body of its shape; where none is left, of one that it fits into."""
+        own = [each for each in believed if each.shape == self._kinds.get(each.name, "plate")]
+        spare = [name for name in self._kinds if name not in {each.name for each in own}]
+        placed = list(own)
+        for each in believed:
+            if each in own or each.shape == "plate" or not spare:
+                continue
+            body = next((name for name in spare if self._kinds[name] == each.shape), spare[0])
+            spare.remove(body)
+            self._meant[body] = each.name
+            x, y, z = each.half_extents_m.tolist()
+            around = {"cylinder": (np.hypot(x, y), np.hypot(x, y), z), "ball": (float(np.linalg.norm((x, y, z))),) * 3}
+            half = each.half_extents_m if self._kinds[body] == each.shape else around.get(self._kinds[body], (x, y, z))
+            placed.append(replace(each, name=body, half_extents_m=np.array(half, float)))
+        return tuple(placed)
 
     def _resize(self, estimate: Estimate) -> None:
         """Give an object the size it is believed to have; a place keeps the one it was built with."""
@@ -120,12 +146,24 @@ class CollisionWorld:
                     return found
         return None
 
+    def deepest_m(self, positions: Array) -> float:
+        """How far the robot is in anything at worst, over joint positions (T, nu): negative, or 0 where it is clear."""
+        deepest = 0.0
+        for joints in positions:
+            self._data.qpos[self._joints] = joints
+            mujoco.mj_kinematics(self._model, self._data)
+            mujoco.mj_collision(self._model, self._data)
+            touching = self._is_robot[self._data.contact.geom].any(axis=1)
+            deepest = min(deepest, float(self._data.contact.dist[touching].min(initial=0.0)))
+        return deepest
+
     def _touching(self, sample: int) -> Collision | None:
         geoms = self._data.contact.geom
         robot = self._is_robot[geoms]
         for index in np.flatnonzero(robot.any(axis=1)):
             first, second = geoms[index] if robot[index, 0] else geoms[index][::-1]
             part, touched = self._model.geom(int(first)).name, self._model.geom(int(second)).name
+            touched = self._meant.get(str(touched), str(touched))
             distance = float(self._data.contact.dist[index])
             return Collision(
                 sample=sample,

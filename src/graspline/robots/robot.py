@@ -97,6 +97,8 @@ class Robot:
     # What it is painted with; the visible geoms are named BODY_PAINT.
     paints: tuple[str, ...]
     add_to: Callable[[mujoco.MjSpec], None]
+    # Joints at which the gripper points straight down, clear of what lies on a table; None where there are none.
+    down: Array | None = None
     # Joints that slide, in metres; all others turn.
     slides: tuple[str, ...] = ()
 

@@ -199,8 +199,12 @@ def clear_gap_m(jaw_rad: float | Array, from_m: float) -> Array:
 
 
 def _jaw_law() -> JawLaw:
-    angles = np.linspace(LOWER[-1], 1.2, 276)
+    # In steps of 5 mrad, over the whole range.
+    angles = np.concatenate([np.linspace(LOWER[-1], 1.2, 276), np.linspace(1.2, UPPER[-1], 110)[1:]])
     gaps = tip_gap_m(angles)
+    # In the last half degree the tip swings back from its widest place by 2 µm; the law ends there.
+    widest = int(np.argmax(gaps)) + 1
+    angles, gaps = angles[:widest], gaps[:widest]
     # The tool is the fixed fingertip, and the jaw opens along its z.
     middles = np.stack([np.zeros_like(gaps), np.zeros_like(gaps), gaps / 2], axis=-1)
     return JawLaw(angles_rad=angles, gaps_m=gaps, middles_m=middles)
@@ -332,9 +336,13 @@ def _add_cameras(bodies: dict[str, mujoco.MjsBody]) -> None:
     )
 
 
-# The arm folded, the gripper pointing down 0.21 m ahead; 0.12 m above the table it has to lean by 27°. The
+# The arm folded, the gripper 0.21 m ahead; 0.12 m above the table it has to lean by 27°. The
 # jaw opens to the robot's right, so that the top of the wrist camera's picture is away from the robot.
 HOME = np.array([0.0, -0.7, 0.4, 1.4, ROLL_OFFSET_RAD - np.pi / 2, 0.1])
+
+# Straight down instead: 0.20 m ahead, the fixed tip 86 mm above the table, as high as the wrist lets it.
+_LIFT_RAD, _ELBOW_RAD = -0.25, 0.19
+DOWN = np.array([0.0, _LIFT_RAD, _ELBOW_RAD, np.pi / 2 - _LIFT_RAD - _ELBOW_RAD, ROLL_OFFSET_RAD - np.pi / 2, 0.1])
 
 SO101 = Robot(
     name="so101",
@@ -350,6 +358,7 @@ SO101 = Robot(
     ),
     servo=SERVO,
     home=HOME,
+    down=DOWN,
     # The arm stretched out; about its own axis the hand, and the jaw.
     levers_m=np.array([0.47, 0.44, 0.33, 0.2, 0.06, 0.11]),
     jaw_law=_jaw_law(),

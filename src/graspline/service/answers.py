@@ -87,6 +87,8 @@ class Listed(BaseModel):
     yaw_rad: float | None
     shape: str
     time_s: float | None
+    posted: bool
+    stale: bool
 
 
 class State(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match, Route
 
 from graspline.errors import InputError
 from graspline.live.bench import Bench
@@ -51,19 +51,22 @@ def _application(bench: Bench, front: ViserFront | None) -> FastAPI:
         title="graspline", version=VERSION, lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False
     )
     orders = Orders(bench)
-    for router in (
+    routers = (
         seed_services(orders),
         arm_routes(orders),
         task_routes(orders),
         object_routes(orders),
         lease_routes(orders),
         camera_routes(films),
-    ):
+    )
+    for router in routers:
         # The guard asks for the token; this only tells those who read the description.
         app.include_router(router, dependencies=[Depends(HTTPBearer(auto_error=False))])
     _add_sockets(app, watch, films)
-    _add_page(app, front)
-    _add_problems(app)
+    # The application does not list the routes of its routers.
+    routes = [each for router in routers for each in router.routes]
+    _add_page(app, front, routes)
+    _add_problems(app, front, routes)
     return app
 
 
@@ -86,7 +89,7 @@ def _add_sockets(app: FastAPI, watch: Watch, films: Films) -> None:
         await films.show(socket, name, size)
 
 
-def _add_page(app: FastAPI, front: ViserFront | None) -> None:
+def _add_page(app: FastAPI, front: ViserFront | None, routes: Sequence[BaseRoute]) -> None:
     if front is None:
 
         @app.get("/", include_in_schema=False)
@@ -98,14 +101,14 @@ def _add_page(app: FastAPI, front: ViserFront | None) -> None:
     @app.get("/{path:path}", include_in_schema=False)
     async def page(path: str, request: Request) -> Response:
         found = front.page(f"/{path}", request.headers["host"])
-        return found or _problem("nothing is here", HTTPStatus.NOT_FOUND)
+        return found or _not_here(request, routes)
 
     @app.websocket("/")
     async def panel(socket: WebSocket) -> None:
         await front.relay(socket)
 
 
-def _add_problems(app: FastAPI) -> None:
+def _add_problems(app: FastAPI, front: ViserFront | None, routes: Sequence[BaseRoute]) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
         # FastAPI would send back what it was given, and fails where that is not a number.
@@ -115,8 +118,8 @@ def _add_problems(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            # Starlette knows the methods of the first route of a path only.
-            return _problem("no such method here", HTTPStatus.METHOD_NOT_ALLOWED, {"Allow": _allowed(app, request)})
+            has_page = request.url.path == "/" if front is None else request.url.path in front.files
+            return _not_here(request, [*routes, *app.routes] if has_page else routes)
         return _problem(str(error.detail), HTTPStatus(error.status_code))
 
     @app.exception_handler(InputError)
@@ -124,9 +127,15 @@ def _add_problems(app: FastAPI) -> None:
         return _problem(str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
-def _allowed(app: FastAPI, request: Request) -> str:
-    routes = [each for each in app.routes if isinstance(each, Route) and each.matches(request.scope)[0] != Match.NONE]
-    return ", ".join(sorted({method for route in routes for method in route.methods or ()}))
+def _not_here(request: Request, routes: Sequence[BaseRoute]) -> Response:
+    """That another method is meant, where one of these routes has the path; else that nothing is here."""
+    # Starlette knows the methods of the first route of a path only.
+    matching = [each for each in routes if isinstance(each, Route) and each.matches(request.scope)[0] != Match.NONE]
+    allowed = {method for route in matching for method in route.methods or ()}
+    if not allowed:
+        return _problem("nothing is here", HTTPStatus.NOT_FOUND)
+    headers = {"Allow": ", ".join(sorted(allowed))}
+    return _problem("no such method here", HTTPStatus.METHOD_NOT_ALLOWED, headers)
 
 
 def _problem(message: str, status: HTTPStatus, headers: dict[str, str] | None = None) -> JSONResponse:

@@ -76,6 +76,22 @@ class NameBody(Body):
     name: Word
 
 
+class ObjectBody(Body):
+    """An object that the caller has detected: a box, cylinder or ball with its pose, and when it was seen."""
+
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9_.-]{1,64}$")]
+    position_m: tuple[Number, Number, Number]
+    # w first.
+    quaternion: tuple[Number, Number, Number, Number] = (1.0, 0.0, 0.0, 0.0)
+    # Full edges.
+    size_m: tuple[Number, Number, Number]
+    # Simulated, as in /state; without it, now.
+    time_s: Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0.0, le=1e9)] | None = None
+    frame: Word = "world"
+    shape: Word = "box"
+    position_sigma_m: Number = 0.0
+
+
 class TargetBody(Body):
     """The object to select; without it, the parameter of that name."""
 

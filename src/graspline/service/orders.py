@@ -52,7 +52,7 @@ class Orders:
             return held(lease.holder)
         acted = act()
         if not isinstance(acted, Ticket):
-            return JSONResponse(answer(acted))
+            return answered(acted)
         return await self._settled(acted, wait_s, lambda: lease.renew(operator))
 
     async def stop(self, wait_s: float) -> JSONResponse:
@@ -70,7 +70,13 @@ class Orders:
                 return JSONResponse(under_way(f"{doing} is under way"), HTTPStatus.ACCEPTED)
             await asyncio.wait([ended], timeout=min(left_s, EXPIRY_S / 3))
             keep()
-        return JSONResponse(answer(ended.result()))
+        return answered(ended.result())
+
+
+def read_value(name: str, value: object) -> JSONResponse:
+    """A parameter or variable as it is; null where it was never set."""
+    message = f"{name} was never set" if value is None else f"{name} is {value}"
+    return JSONResponse({"success": True, "message": message, "ended": True, "name": name, "value": value})
 
 
 def held(holder: str) -> JSONResponse:
@@ -78,8 +84,10 @@ def held(holder: str) -> JSONResponse:
     return JSONResponse({"success": False, "message": message, "holder": holder}, HTTPStatus.CONFLICT)
 
 
-def refused(reason: str) -> JSONResponse:
-    return JSONResponse(answer(Refused(reason=reason)))
+def answered(result: Result) -> JSONResponse:
+    """How a command went; what could never be done is the caller's mistake."""
+    mistaken = isinstance(result, Refused) and result.mistaken
+    return JSONResponse(answer(result), HTTPStatus.UNPROCESSABLE_ENTITY if mistaken else HTTPStatus.OK)
 
 
 def _ending(ticket: Ticket) -> asyncio.Future[Result]:

@@ -6,19 +6,22 @@ import json
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Response
+from fastapi import APIRouter, Body, Path, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
+from graspline.errors import nearest
 from graspline.live import commands
 from graspline.live.commands import Command, Refused, Result, Ticket
+from graspline.live.operator import NO_DESK
 from graspline.service import bodies
-from graspline.service.answers import COMMANDED, GUARDED, Answer, Lent, Listed, State, answer
-from graspline.service.orders import NOBODY, Operator, Orders, Wait, held
+from graspline.service.answers import COMMANDED, GUARDED, Answer, Lent, Listed, Problem, State, answer, problems
+from graspline.service.orders import NOBODY, Operator, Orders, Wait, held, read_value
 
 # Commands without parameters, by path.
 PLAIN: dict[str, tuple[type[Command], str]] = {
-    "/home": (commands.Home, "Go home, gripper down"),
+    "/home": (commands.Home, "Go home, where episodes begin"),
+    "/down": (commands.Down, "Point the gripper straight down, clear of the table"),
     "/zero": (commands.Zero, "Bring all joints to zero"),
     "/preview": (commands.Preview, "Plan the grasp of the selected object without moving"),
     "/objects/refresh": (commands.Refresh, "Look at the objects again"),
@@ -49,13 +52,7 @@ def arm_routes(orders: Orders) -> APIRouter:
 
     @router.post("/jog", response_model=Answer, summary="Go towards these joint angles from now on")
     async def jog(body: bodies.JogBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
-        def act() -> Ticket | Result:
-            expected = len(orders.bench.session().snapshot.joints_rad)
-            if len(body.joints_rad) != expected:
-                return Refused(reason=f"{len(body.joints_rad)} angles for a robot of {expected} joints")
-            return orders.submit(commands.Jog(body.joints_rad))
-
-        return await orders.let(operator, act, wait_s)
+        return await orders.give(commands.Jog(body.joints_rad), operator, wait_s)
 
     @router.post("/move_tool", response_model=Answer, summary="Bring the tool centre point there")
     async def move_tool(body: bodies.MoveToolBody, operator: Operator = NOBODY, wait_s: Wait = 60.0) -> JSONResponse:
@@ -169,6 +166,22 @@ def object_routes(orders: Orders) -> APIRouter:
     async def objects() -> JSONResponse:
         return JSONResponse([each.as_dict() for each in bench.session().snapshot.objects])
 
+    @router.post(
+        "/objects", response_model=Answer, responses=COMMANDED, summary="Believe in an object detected outside"
+    )
+    async def post_object(body: bodies.ObjectBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+        return await orders.give(commands.PostObject(**body.model_dump()), operator, wait_s)
+
+    @router.delete("/objects", response_model=Answer, responses=COMMANDED, summary="Forget all that was posted")
+    async def withdraw_all(operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+        return await orders.give(commands.WithdrawObject(), operator, wait_s)
+
+    @router.delete("/objects/{name}", response_model=Answer, responses=COMMANDED, summary="Forget one that was posted")
+    async def withdraw(
+        name: Annotated[str, Path(pattern="^[A-Za-z0-9_.-]{1,64}$")], operator: Operator = NOBODY, wait_s: Wait = 5.0
+    ) -> JSONResponse:
+        return await orders.give(commands.WithdrawObject(name), operator, wait_s)
+
     @router.post("/objects/select", response_model=Answer, responses=COMMANDED, summary="Choose an object")
     async def select(body: bodies.NameBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.Select(body.name), operator, wait_s)
@@ -176,6 +189,19 @@ def object_routes(orders: Orders) -> APIRouter:
     @router.get("/variables", response_model=dict[str, float | bool | str | None], summary="The grasp's variables")
     async def variables() -> JSONResponse:
         return JSONResponse(bench.session().snapshot.as_dict()["variables"])
+
+    @router.get(
+        "/variables/{name}",
+        response_model=Answer,
+        responses=problems(HTTPStatus.NOT_FOUND),
+        summary="One of the grasp's variables",
+    )
+    async def variable(name: Annotated[str, Path(pattern="^[a-z_]{1,64}$")]) -> JSONResponse:
+        known = bench.session().snapshot.as_dict()["variables"]
+        if name not in known:
+            message = f"no variable {name!r}; {nearest(name, known)}" if known else NO_DESK
+            return JSONResponse(Problem(message=message).model_dump(), HTTPStatus.NOT_FOUND)
+        return read_value(name, known[name])
 
     @router.put("/variables", response_model=Answer, responses=COMMANDED, summary="Change variables of the grasp")
     async def set_variables(

@@ -19,7 +19,7 @@ from graspline.live.commands import Command, Refused
 from graspline.live.snapshot import Pose, plain
 from graspline.service import bodies
 from graspline.service.answers import COMMANDED, GUARDED, Answer
-from graspline.service.orders import NOBODY, Operator, Orders, Wait
+from graspline.service.orders import NOBODY, Operator, Orders, Wait, read_value
 
 PREFIX = "/so_arm101_control_gui"
 Value = float | str
@@ -35,6 +35,10 @@ class Settings:
     def set(self, name: str, value: Value) -> None:
         with self._lock:
             self._values[name] = value
+
+    def get(self, name: str) -> Value | None:
+        with self._lock:
+            return self._values.get(name)
 
     def with_body(self, body: BaseModel) -> dict[str, Value]:
         """What is set, overruled by what came with a call, which is set from now on."""
@@ -82,7 +86,7 @@ SERVICES: dict[str, Service] = {
     "grasp_refresh": Service("Look at the objects again", bodies.Nothing, lambda _: commands.Refresh()),
     "grasp_select": Service("Select the object named by ik_target", bodies.TargetBody, _select),
     "grasp_move": Service("Move to Grab, both stages checked first", bodies.Nothing, lambda _: commands.MoveToGrab()),
-    "grasp_reset": Service("Go home, gripper down", bodies.Nothing, lambda _: commands.Home()),
+    "grasp_reset": Service("Gripper straight down, clear of the table", bodies.Nothing, lambda _: commands.Down()),
     "gripper_open_for_object": Service("Grasp Open", bodies.Nothing, lambda _: commands.GraspOpen()),
     "gripper_close_for_object": Service("Grasp Close", bodies.Nothing, lambda _: commands.GraspClose()),
     "gripper_open_range": Service("Open to the range's upper value", bodies.UpperBody, _open_range),
@@ -129,6 +133,11 @@ def seed_services(orders: Orders) -> APIRouter:
         _add_pose(router, orders, name, summary)
     for name, body in PARAMETERS.items():
         _add_parameter(router, orders, settings, name, body)
+
+    @router.get("/parameters", response_model=dict[str, Value | None], summary="All parameters; null where never set")
+    async def parameters() -> JSONResponse:
+        return JSONResponse({name: settings.get(name) for name in PARAMETERS})
+
     return router
 
 
@@ -165,8 +174,12 @@ def _add_parameter(
 
         return await orders.let(operator, set_it)
 
+    async def get() -> JSONResponse:
+        return read_value(name, settings.get(name))
+
     put.__annotations__["body"] = body_type
     _add(router, "PUT", f"/parameters/{name}", put, f"Set {name}, for the service that uses it", COMMANDED)
+    _add(router, "GET", f"/parameters/{name}", get, f"{name} as it was set; null if it never was", {})
 
 
 def _add(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.actors import Account, Actor
-from graspline.evidence import Evidence
+from graspline.evidence import Evidence, Measurement
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
 from graspline.rendering.picture import Picture, Pixels
@@ -165,5 +165,7 @@ class Task(Generic[P]):
     outputs: Callable[[P, Mapping[str, object]], Mapping[str, Any]] = lambda parameters, memory: {}
     # The same parameters with everything in the scene that faults may need.
     equipped: Callable[[P], P] = lambda parameters: parameters
+    # What to set otherwise where an order was turned down for this measurement; empty where nothing is known.
+    advise: Callable[[P, Measurement], str] = lambda parameters, why: ""
     # Settings, as `--set` reads them, of an order with as little to do as a trial needs.
     brief: tuple[str, ...] = ()

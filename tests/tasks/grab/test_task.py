@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +15,12 @@ from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes
-from graspline.grasping.grab import GrabVariables
-from graspline.parameters import build
+from graspline.grasping.grab import GrabPlan, GrabRejected, GrabVariables, attempt
+from graspline.parameters import build, dump, load
 from graspline.scenes.block_table import KINDS, block_table, kind_of
-from graspline.tasks.grab.layout import as_numbers, certified, ordered, probe, sample
+from graspline.tasks.grab.layout import as_numbers, certified, ordered, probe, query_for, sample
 from graspline.tasks.grab.parameters import Grab
+from graspline.tasks.grab.pick import PickPlan, plan_pick
 from graspline.tasks.grab.task import GRAB
 from graspline.tasks.scatter import lying_at
 from graspline.tasks.task import Draw
@@ -34,7 +38,7 @@ def episodes(seeds: range, lanes: int = 8, faults: tuple[str, ...] = (), **assig
 
 @functools.cache
 def drawn_episodes() -> tuple[Episode, ...]:
-    return tuple(episodes(range(40, 72)))
+    return tuple(episodes(range(40, 72), order__any="true"))
 
 
 def test_every_accepted_order_is_carried_out() -> None:
@@ -57,8 +61,109 @@ def test_a_rejected_order_moves_nothing_and_says_why() -> None:
 
 
 def test_the_same_order_gives_the_same_bits_whatever_the_lanes() -> None:
-    alone = episodes(range(40, 46), lanes=1)
+    alone = episodes(range(40, 46), lanes=1, order__any="true")
     assert [each.state_hash for each in alone] == [each.state_hash for each in drawn_episodes()[:6]]
+
+
+def test_orders_are_drawn_that_can_be_carried_out_unless_any_is_wanted() -> None:
+    possible, free = grab(), grab(order__any="true")
+    for seed in range(40, 60):
+        drawn = Scenario(task=GRAB, parameters=possible, seed=seed).draw()
+        wished = Scenario(task=GRAB, parameters=free, seed=seed).draw()
+        accepted = drawn_episodes()[seed - 40].verdict != "rejected"
+        # An order that can be carried out is the same with both: nothing else is narrowed.
+        assert np.array_equal(drawn.start, wished.start) == accepted
+        assert (dict(drawn.variation.described) == dict(wished.variation.described)) == accepted
+
+
+def test_orders_drawn_by_default_are_accepted() -> None:
+    turned_down = [seed - 40 for seed in range(40, 60) if drawn_episodes()[seed - 40].verdict == "rejected"]
+    played = [episodes(range(40 + at, 41 + at))[0] for at in turned_down[:3]]
+    assert [each.verdict for each in played] == ["success"] * 3
+
+
+def test_an_order_that_is_impossible_everywhere_is_played_and_turned_down() -> None:
+    (episode,) = episodes(range(3, 4), order__variables="given", grasp__cross_axis="true", order__target="blue_2x4")
+    assert episode.verdict == "rejected"
+
+
+def test_a_place_far_away_is_refused_as_too_far_and_one_that_works_is_named() -> None:
+    parameters = grab()
+    query = query_for(
+        parameters, lying_at("red_2x2", 0.22, 0.0, np.array([0.016, 0.016, 0.012]), "box"), GrabVariables()
+    )
+    found = plan_pick(query, (5.0, 0.0), parameters.put)
+    assert isinstance(found, GrabRejected)
+    assert (found.stage, found.check) == ("place", "workspace")
+    (far,) = found.evidence
+    assert far.name == "place_distance_from_pan_axis"
+    assert far.value == pytest.approx(4.961, abs=1e-3)
+    assert far.limit == pytest.approx(0.306, abs=1e-3)
+    named = re.search(r"x (\S+) y (\S+) m", found.advice)
+    assert named is not None
+    assert isinstance(plan_pick(query, (float(named[1]), float(named[2])), parameters.put), PickPlan)
+
+
+def test_noisy_poses_are_refused_with_the_clearance_that_they_take() -> None:
+    (episode,) = episodes(range(7001, 7002), perception__position_sigma_m=0.003)
+    assert episode.verdict == "rejected"
+    advice = GRAB.advise(grab(perception__position_sigma_m=0.003), episode.evidence[0])
+    assert "raise grasp.tcp_clearance_m to at least 0.0045" in advice
+    settings = {"order__variables": "given", "grasp__tcp_clearance_m": 0.0045}
+    (again,) = episodes(range(7001, 7002), perception__position_sigma_m=0.003, **settings)
+    assert again.verdict == "success"
+
+
+def test_regenerated_bounds_decide_and_are_part_of_the_parameters(tmp_path: Path) -> None:
+    packaged = (resources.files("graspline.kinematics") / "bounds" / "so101.yaml").read_text()
+    file = tmp_path / "workspace_bounds.yaml"
+    file.write_text(packaged)
+    same = grab(workspace__bounds_file=file)
+    assert same.workspace.envelope() == Grab().workspace.envelope()
+    file.write_text(packaged.replace("radius_m: [0.0, 0.285]", "radius_m: [0.0, 0.1]"))
+    narrow = grab(workspace__bounds_file=file)
+    file.unlink()
+    assert load(Grab, dump(narrow)) == narrow
+    assert narrow.workspace.radius_m == pytest.approx((0.0, 0.105))
+    block = lying_at("red_2x2", 0.24, 0.0, np.array([0.016, 0.016, 0.012]), "box")
+    assert isinstance(attempt(query_for(Grab(), block, GrabVariables())), GrabPlan)
+    refused = attempt(query_for(narrow, block, GrabVariables()))
+    assert isinstance(refused, GrabRejected)
+    assert refused.check == "workspace"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (None, "cannot be read: No such file"),
+        ("robot: so101", "'grasp' is missing"),
+        ("[1, 2]", "it has no keys"),
+        ("robot: {", "not a workspace_bounds.yaml"),
+        ("robot: ur5e, axis_m: [0, 0]", "bounds of 'ur5e', not of so101"),
+        ("robot: so101, axis_m: [0, 0]", "but the pan axis is at"),
+        ("radius: .nan", "radius_m nan is not finite"),
+        ("radius: 0.0", "does not grow"),
+    ],
+)
+def test_bounds_that_cannot_be_are_refused_with_the_reason(tmp_path: Path, text: str | None, problem: str) -> None:
+    file = tmp_path / "bounds.yaml"
+    head, far = "robot: so101, axis_m: [0, 0]", "1.0"
+    if text is not None and text.startswith("radius: "):
+        text, far = head, text.removeprefix("radius: ")
+    if text is not None and "axis_m" in text:
+        text = f"{{{text}, grasp: {{step_m: 0.005, raw: {{radius_m: [0.0, {far}], height_m: [0, 1]}}}}}}"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(InputError, match=re.escape(problem)):
+        grab(workspace__bounds_file=file)
+
+
+def test_the_height_of_the_ground_can_be_set() -> None:
+    block = lying_at("red_2x2", 0.24, 0.0, np.array([0.016, 0.016, 0.012]), "box")
+    refused = attempt(query_for(grab(workspace__ground_z_m=0.01), block, GrabVariables()))
+    assert isinstance(refused, GrabRejected)
+    assert refused.check == "ground"
+    assert refused.evidence[0].limit == pytest.approx(0.011)
 
 
 @pytest.mark.parametrize("name", [each.name for each in KINDS])

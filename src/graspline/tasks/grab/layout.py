@@ -16,10 +16,13 @@ from graspline.scenes.block_table import KINDS, Kind, block_table, blocks_start,
 from graspline.scenes.scene import Array
 from graspline.scenes.variation import Variation
 from graspline.tasks.grab.parameters import Grab
+from graspline.tasks.grab.pick import PickPlan, plan_pick
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring
 from graspline.tasks.task import Draw, Probe
 
 MAX_DRAWS = 400
+# Orders that no plan carries out are drawn again so often; one that is given as it is may be impossible everywhere.
+MAX_ORDERS = 20
 # Fingers keep this far from everything but the thing they take.
 CLEARANCE_M = 0.0005
 _NAMES = tuple(each.name for each in KINDS)
@@ -29,19 +32,22 @@ _CROSS, _ONE_STAGE, _OTHER_HEIGHT, _NO_OFFSET = 0.25, 0.05, 0.25, 0.02
 
 @functools.cache
 def collision_world() -> CollisionWorld:
-    return CollisionWorld(block_table(), CLEARANCE_M)
+    return CollisionWorld(block_table(), CLEARANCE_M, stand_ins=True)
 
 
-def query_for(parameters: Grab, estimate: Estimate, variables: GrabVariables) -> GrabQuery:
-    """The question whether a thing can be grabbed from home, alone on the table."""
+def query_for(
+    parameters: Grab, estimate: Estimate, variables: GrabVariables, others: tuple[Estimate, ...] = ()
+) -> GrabQuery:
+    """The question whether a thing can be grabbed from home, among these others."""
     return GrabQuery(
         robot=SO101,
         world=collision_world(),
         estimate=estimate,
         start=at_rest(SO101.home),
         variables=variables,
-        others=(),
+        others=others,
         reach=parameters.reach.whole(),
+        workspace=parameters.workspace,
     )
 
 
@@ -50,14 +56,21 @@ def certified(parameters: Grab, estimate: Estimate) -> bool:
     return isinstance(attempt(query_for(parameters, estimate, GrabVariables())), GrabPlan)
 
 
-def sample(parameters: Grab, random: np.random.Generator) -> Draw:
-    """A table on which the target and the point it is put to lie in the certified region.
+def feasible(parameters: Grab, placed: list[Estimate], spot_m: tuple[float, float], variables: GrabVariables) -> bool:
+    """Whether a plan carries the order out, where everything is exactly where it was drawn."""
+    query = query_for(parameters, placed[0], variables, tuple(placed[1:]))
+    return isinstance(plan_pick(query, spot_m, parameters.put, attempt), PickPlan)
 
-    What is ordered may still be impossible: too wide an axis, too high an approach, a neighbour in the way.
+
+def sample(parameters: Grab, random: np.random.Generator) -> Draw:
+    """A table on which the target and the point it is put to lie in the certified region, and an order for it.
+
+    An order may be impossible: too wide an axis, too high an approach, a neighbour in the way. Unless any is wanted,
+    such an order is drawn again with its table; after `MAX_ORDERS` of them the next one is taken as it is.
     """
     things, order = parameters.things, parameters.order
     names = _names(parameters, random)
-    refused = 0
+    refused, impossible = 0, 0
     for _ in range(MAX_DRAWS):
         placed, outside = _scatter(parameters, names, random)
         refused += outside
@@ -68,6 +81,9 @@ def sample(parameters: Grab, random: np.random.Generator) -> Draw:
         if spot is None:
             continue
         variables = drawn(random, target) if order.variables == "random" else parameters.grasp
+        if not order.any and impossible < MAX_ORDERS and not feasible(parameters, placed, spot, variables):
+            impossible += 1
+            continue
         lying = {each.name: as_lying(each, _mass(each)) for each in placed}
         described = {
             "target": float(_NAMES.index(target.name)),

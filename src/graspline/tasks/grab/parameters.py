@@ -8,6 +8,7 @@ from pydantic import Field
 
 from graspline.grasping.grab import GrabVariables
 from graspline.grasping.straight import LiftReach
+from graspline.grasping.workspace import WorkspaceParameters
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Noise
 from graspline.placement.set_down import SetDownParameters
@@ -36,6 +37,9 @@ class OrderParameters(Parameters):
     )
     variables: Literal["random", "given"] = Field(
         default="random", description="whether `grasp` is drawn anew for each episode or taken as it is given"
+    )
+    any: bool = Field(
+        default=False, description="whether orders that no plan can carry out are drawn, too, and turned down"
     )
 
 
@@ -77,6 +81,7 @@ class Grab(Parameters):
     grasp: GrabVariables = GrabVariables()
     perception: GrabPerception = GrabPerception()
     reach: LiftReach = LiftReach(lift_m=0.05)
+    workspace: WorkspaceParameters = WorkspaceParameters()
     close: CloseParameters = CloseParameters()
     hold: HoldParameters = HoldParameters(still_s=0.5)
     put: SetDownParameters = SetDownParameters()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence
+from graspline.evidence import Evidence, at_most
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.grab import Check, GrabPlan, GrabQuery, GrabRejected
 from graspline.grasping.nearest import plan_grab
@@ -21,6 +22,8 @@ from graspline.robots.so101 import FIXED_TIP_M
 
 Array = NDArray[np.float64]
 
+# Places are tried so far apart.
+_PLACE_STEP_M = 0.01
 # Lifts that are tried, over the one that is asked for.
 _LIFTS = (1.0, 0.8, 0.6, 0.45)
 
@@ -36,9 +39,14 @@ class PickPlan:
     carried: Carried
 
 
-def plan_pick(query: GrabQuery, spot_m: tuple[float, float], settings: SetDownParameters) -> PickPlan | GrabRejected:
+def plan_pick(
+    query: GrabQuery,
+    spot_m: tuple[float, float],
+    settings: SetDownParameters,
+    grabbed: Callable[[GrabQuery], GrabPlan | GrabRejected] = plan_grab,
+) -> PickPlan | GrabRejected:
     """The grab, and if it passes its lift and a way to the spot; all of it checked."""
-    grab = plan_grab(query)
+    grab = grabbed(query)
     if isinstance(grab, GrabRejected):
         return grab
     name, straight = query.estimate.name, (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD)
@@ -91,8 +99,30 @@ def plan_pick(query: GrabQuery, spot_m: tuple[float, float], settings: SetDownPa
             )
         )
         if not isinstance(down, SetDown):
-            return GrabRejected(name=name, stage="place", check=_check_of(down), evidence=down.evidence)
+            return _too_far(query, grab, spot_m, settings) or GrabRejected(
+                name=name, stage="place", check=_check_of(down), evidence=down.evidence
+            )
     return PickPlan(grab=grab, plan=plan, reach=reach, carried=carried)
+
+
+def _too_far(
+    query: GrabQuery, grab: GrabPlan, spot_m: tuple[float, float], settings: SetDownParameters
+) -> GrabRejected | None:
+    """A refusal that says so, with the farthest place towards there that works, if no hand gets there at all."""
+    bounds = query.workspace.envelope()
+    axis = np.array(bounds.axis_m)
+    way = np.array(spot_m) - axis
+    # What is held lies half its width from the tip of the fixed jaw.
+    radius, limit = float(np.hypot(*way)), bounds.radius_m[1] + grab.width_m / 2
+    if radius <= limit:
+        return None
+    evidence = (at_most("place_distance_from_pan_axis", radius, limit, "m"),)
+    refused = GrabRejected(name=query.estimate.name, stage="place", check="workspace", evidence=evidence)
+    for nearer_m in np.arange(limit - _PLACE_STEP_M, 0.1, -_PLACE_STEP_M):
+        x, y = (float(each) for each in axis + way * (nearer_m / radius))
+        if isinstance(plan_pick(query, (x, y), settings, lambda _: grab), PickPlan):
+            return replace(refused, advice=f"the farthest place that works towards there is x {x:.3f} y {y:.3f} m")
+    return replace(refused, advice="no place in that direction works")
 
 
 def _check_of(refused: GraspRejected) -> Check:

@@ -15,9 +15,10 @@ from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRejected, GrabVariables
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan
+from graspline.grasping.workspace import WorkspaceParameters
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
-from graspline.motion.guards import ForceAbove, HoldLost, TrackingError
+from graspline.motion.guards import ForceAbove, HoldLost, ObjectMoved, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
 from graspline.perception.estimates import Estimate
@@ -37,7 +38,7 @@ from graspline.tasks.grab.parameters import GrabGoal
 from graspline.tasks.grab.pick import plan_pick, told
 from graspline.tasks.stages.carry import HoldParameters, following_guards, hold_guards
 from graspline.tasks.stages.grasp import STRAYED_M, CloseParameters, Hold
-from graspline.tasks.stages.sight import UNSEEN, Eye, moved_guard, resting
+from graspline.tasks.stages.sight import UNSEEN, Eye, moved_guards, resting
 
 Array = NDArray[np.float64]
 
@@ -91,6 +92,7 @@ def check(
     variables: GrabVariables,
     spot: Spot,
     reach: ReachParameters,
+    workspace: WorkspaceParameters,
     put: SetDownParameters,
 ) -> Producing[Gives[Literal["planned"], Chosen] | Outcome[Literal["rejected"]]]:
     """Plan the whole pick as it was asked for; nothing has moved yet, and if any check fails nothing will."""
@@ -102,6 +104,7 @@ def check(
         variables=variables,
         others=others,
         reach=reach,
+        workspace=workspace,
     )
     assert spot.place_m is not None
     found = yield from solved(plan_pick, query, spot.place_m, put)
@@ -117,14 +120,14 @@ def move(
 ) -> Stage[Literal["arrived", "blocked", "moved"]]:
     """Open to the object's gap where the arm stands, travel, come down, and stop at the object, or once it is gone."""
     watch = eye.watch_lying(estimate)
-    moved = moved_guard(estimate, STRAYED_M, watch)
-    guards = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad), moved)
+    contact = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad))
+    guards = (*contact, *moved_guards(estimate, STRAYED_M, watch))
     ended = yield Motion("open", grab.opening, guards=guards[1:], watch=watch)
     for stage in grab.stages:
         if ended.by != "completed":
             break
         ended = yield Motion(stage.name, stage.path, guards=guards, watch=watch)
-    if ended.by is moved:
+    if isinstance(ended.by, ObjectMoved):
         return Outcome("moved", ended.evidence, about=grab.name)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence, about=grab.name)

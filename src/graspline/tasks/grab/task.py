@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from graspline.errors import InputError, one_of
-from graspline.evidence import Evidence
+from graspline.evidence import Evidence, Measurement
 from graspline.grasping.grab import GrabVariables
 from graspline.grasping.straight import ReachParameters
+from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
 from graspline.placement.set_down import SetDownParameters, resting_evidence
@@ -95,6 +96,7 @@ def build_machine(parameters: Grab) -> Machine:
             "spot": Spot,
             "variables": GrabVariables,
             "reach": ReachParameters,
+            "workspace": WorkspaceParameters,
             "close": CloseParameters,
             "keep": HoldParameters,
             "put": SetDownParameters,
@@ -120,6 +122,7 @@ def inputs(parameters: Grab, eye: Eye, target: str, spot: Spot, variables: GrabV
         "spot": spot,
         "variables": variables,
         "reach": parameters.reach.whole(),
+        "workspace": parameters.workspace,
         "close": parameters.close,
         "keep": parameters.hold,
         "put": parameters.put,
@@ -169,6 +172,15 @@ def _is_long(name: str) -> bool:
     return kind_of(name).shape == "box" and x != y
 
 
+def advise(parameters: Grab, why: Measurement) -> str:
+    """The clearance that an uncertain pose takes: by far the commonest reason where poses are noisy."""
+    if not why.name.endswith(".fixed_jaw_room") or why.limit <= 0:
+        return ""
+    given = "" if parameters.order.variables == "given" else "--set order.variables=given "
+    least_m = np.ceil(1e4 * why.limit) / 1e4
+    return f"raise grasp.tcp_clearance_m to at least {least_m:g} ({given}--set grasp.tcp_clearance_m={least_m:g})"
+
+
 GRAB = Task(
     name="grab",
     summary="SO-101 takes a chosen block, can or fruit straight from above as it is told to, and puts it down again",
@@ -185,5 +197,6 @@ GRAB = Task(
     uses_truth=lambda parameters: parameters.perception.source == "truth",
     declines=frozenset({"rejected"}),
     problems=problems,
+    advise=advise,
     randomization=lambda parameters: parameters.randomize,
 )

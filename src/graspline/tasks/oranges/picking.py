@@ -34,7 +34,7 @@ from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.grasp import Hold, touch_both
-from graspline.tasks.stages.sight import UNSEEN, moved_guard
+from graspline.tasks.stages.sight import UNSEEN, moved_guards
 
 Array = NDArray[np.float64]
 
@@ -114,9 +114,9 @@ def _towards(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, 
     """A motion to a fruit that ends once the fruit is no longer where it was seen."""
     target = job.where.target
     watch = eye.watch_lying(target)
-    moved = moved_guard(target, settings.posture.off_fruit_m, watch)
+    moved = moved_guards(target, settings.posture.off_fruit_m, watch)
     tracking = TrackingError(error_rad=settings.close.blocked_rad)
-    return Motion(name, path, guards=(*guards, tracking, moved), watch=watch)
+    return Motion(name, path, guards=(*guards, tracking, *moved), watch=watch)
 
 
 def _moved(ended: Reply, job: Job, progress: Progress) -> Gives[Literal["moved"], Noted]:

@@ -16,14 +16,14 @@ from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift, reversed_path
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
-from graspline.motion.guards import BothPadsTouch, ForceAbove, OnePadTouches, TrackingError
+from graspline.motion.guards import BothPadsTouch, ForceAbove, ObjectMoved, OnePadTouches, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.tasks.stages.sight import Eye, moved_guard
+from graspline.tasks.stages.sight import Eye, moved_guards
 
 Array = NDArray[np.float64]
 
@@ -103,10 +103,9 @@ def approach(
 ) -> Stage[Literal["reached", "blocked", "moved"]]:
     """Travel to above the object while the jaws open; stop if it is no longer there."""
     watch = eye.watch_lying(estimate)
-    moved = moved_guard(estimate, STRAYED_M, watch)
-    guards = (TrackingError(error_rad=close.blocked_rad), moved)
+    guards = (TrackingError(error_rad=close.blocked_rad), *moved_guards(estimate, STRAYED_M, watch))
     ended = yield Motion("approach", plan.approach, guards=guards, watch=watch)
-    if ended.by is moved:
+    if isinstance(ended.by, ObjectMoved):
         if ended.command.moving:
             yield Motion("brake", brake(robot, ended.command))
         return Outcome("moved", ended.evidence, about=estimate.name)
@@ -120,10 +119,10 @@ def descend(
 ) -> Stage[Literal["straddled", "blocked", "moved"]]:
     """Come down with the object between the open jaws, as long as it is there."""
     watch = eye.watch_lying(estimate)
-    moved = moved_guard(estimate, STRAYED_M, watch)
-    guards = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad), moved)
+    contact = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad))
+    guards = (*contact, *moved_guards(estimate, STRAYED_M, watch))
     ended = yield Motion("descend", plan.descend, guards=guards, watch=watch)
-    if ended.by is moved:
+    if isinstance(ended.by, ObjectMoved):
         return Outcome("moved", ended.evidence, about=estimate.name)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence)

@@ -43,12 +43,12 @@ class Eye(Protocol):
         """Everything on the table; what is hidden now is believed to be where it was last seen."""
         ...
 
-    def watch(self, name: str) -> Watch:
-        """How guards follow an object that was gripped."""
+    def watch(self, name: str) -> Watch | None:
+        """How guards follow an object that was gripped; None where nothing sees it."""
         ...
 
-    def watch_lying(self, estimate: Estimate) -> Watch:
-        """How guards see whether an object still lies where it was seen."""
+    def watch_lying(self, estimate: Estimate) -> Watch | None:
+        """How guards see whether an object still lies where it was seen; None if nothing sees it."""
         ...
 
 
@@ -116,11 +116,14 @@ def lying_blur(perception: Noise, random: np.random.Generator) -> Callable[[Arra
     return blur
 
 
-def moved_guard(estimate: Estimate, limit_m: float, watch: Watch) -> ObjectMoved:
-    """Ends a motion once two sightings in a row say that an object is farther than this from where it was seen."""
+def moved_guards(estimate: Estimate, limit_m: float, watch: Watch | None) -> tuple[ObjectMoved, ...]:
+    """End a motion once two sightings in a row say that an object is farther than this from where it was seen."""
+    if watch is None:
+        return ()
     x, y, z = (float(each) for each in estimate.position_m)
     # Both sightings, the one before and the one now, have an error in each coordinate.
-    return ObjectMoved(lay_at_m=(x, y, z), limit_m=limit_m + 6 * estimate.position_sigma_m, for_s=1.5 / watch.rate_hz)
+    limit_m += 6 * estimate.position_sigma_m
+    return (ObjectMoved(lay_at_m=(x, y, z), limit_m=limit_m, for_s=1.5 / watch.rate_hz),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
