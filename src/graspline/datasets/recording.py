@@ -32,6 +32,7 @@ _FACTS = (
     "events",
     "transitions",
     "entries",
+    "targets",
     "recoveries",
     "evidence",
     "strikes",
@@ -68,6 +69,7 @@ class Recording:
     retries: int
     sim_time_s: float
     state_hash: str
+    # Objects the task has turned to, in the order of the first time.
     targets: tuple[str, ...]
     transitions: tuple[Transition, ...]
     # (time, state) of every entry.
@@ -159,6 +161,7 @@ def pack(recording: Recording) -> bytes:
             for each in recording.transitions
         ],
         "entries": recording.entries,
+        "targets": recording.targets,
         "recoveries": recording.recoveries,
         "evidence": [each.as_dict() for each in recording.evidence],
         "strikes": [dataclasses.asdict(each) for each in recording.strikes],
