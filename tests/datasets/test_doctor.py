@@ -63,7 +63,7 @@ def test_files_are_named_alike_wherever_one_stands(dataset: Path, monkeypatch: p
     from_outside = problems(dataset, fast=False)
     monkeypatch.chdir(dataset)
     assert problems(Path(), fast=False) == from_outside
-    assert f"{LOG}: episode 1: the episode's log is missing" in from_outside
+    assert f"{LOG}: episode 1: is missing" in from_outside
 
 
 def test_what_is_being_written_is_not_counted(dataset: Path) -> None:

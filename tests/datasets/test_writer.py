@@ -18,7 +18,7 @@ from graspline.datasets.laying import lay_out
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, video_file
 from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.stats import NAMES
-from graspline.datasets.store import CARD, STATS, TASKS, Dataset, origin_in
+from graspline.datasets.store import CARD, STATS, Dataset, origin_in
 from graspline.datasets.work import Drawn
 from graspline.datasets.writer import Writer, open_writer
 from graspline.errors import DatasetProblem, EnvironmentProblem, InputError
@@ -81,6 +81,7 @@ def killed_at(step: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_a_commit_cut_short_at_any_step_is_a_whole_one_or_none(
     tmp_path: Path, drawn: Drawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,9 +148,9 @@ def test_a_writer_clears_up_after_one_that_was_killed(dataset: Path) -> None:
         (row_file(slot), row_file(last)),
     ):
         shutil.copy(dataset / source, dataset / left)
+    edit_row(dataset, EPISODES, episode_index=EPISODES, meta__episodes__file_index=EPISODES)
     (dataset / STATS).write_text("{}")
     (dataset / CARD).unlink()
-    (dataset / TASKS).unlink()
     half_file(dataset, INFO).parent.mkdir()
     half_file(dataset, INFO).write_text("{")
     with writing(dataset):

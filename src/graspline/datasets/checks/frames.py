@@ -15,7 +15,7 @@ from graspline.datasets.checks.motion import check_motion
 from graspline.datasets.checks.statistics import check_episode_stats
 from graspline.datasets.frames import OURS, columns_of, schema_problems
 from graspline.datasets.rows import Row, data_file, data_slot
-from graspline.datasets.tables import numbers_in, table_in
+from graspline.datasets.tables import footer_problems, numbers_in, table_in
 from graspline.errors import DatasetProblem
 
 
@@ -39,6 +39,8 @@ def _check_file(contents: Contents, name: str, rows: Sequence[Row], found: Findi
         found.unreadable(str(error), only)
         return
     problems = schema_problems(table, scene)
+    for each in footer_problems(root, name, table):
+        found.problem(name, each, only)
     declared = contents.dataset.info.get("features")
     if isinstance(declared, dict):
         problems += [f"column {each} is not among the features" for each in table.column_names if each not in declared]
