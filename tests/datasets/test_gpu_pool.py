@@ -265,7 +265,7 @@ def test_a_drawer_that_is_killed_ends_it_with_one_clear_message(played: Recordin
         with pytest.raises(EnvironmentProblem, match="the process that draws pictures has died"):
             pool.results()
     assert multiprocessing.active_children() == []
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 600
 
 
 PARENT = """
@@ -296,7 +296,7 @@ def test_all_processes_end_with_a_killed_parent(tmp_path: Path) -> None:
         [sys.executable, script, tmp_path / "set"],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
-        timeout=120,
+        timeout=900,
         check=False,
     )
     assert parent.returncode == -signal.SIGKILL, parent.stderr

@@ -244,7 +244,7 @@ def test_the_command_in_two_processes_prints_what_a_run_here_gives(
     lines = {}
     for lanes in ("1", "4"):
         words = [command, "run", "lift-cube", "--episodes", "4", "--seed", "2", "--lanes", lanes, "--json"]
-        done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=120)
+        done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=900)
         assert done.returncode == 0, done.stderr
         printed = [json.loads(line) for line in done.stdout.splitlines()]
         lines[lanes] = {each["seed"]: each for each in printed}
