@@ -40,7 +40,8 @@ STATS, TASKS, OURS, CARD = "meta/stats.json", "meta/tasks.parquet", "meta/graspl
 DELETED = "graspline/deleted"
 # In our own file: of which datasets this one was merged. Their seeds were counted apart, so none can be the next one.
 MERGED = "merged_from"
-FORMAT = 1
+# Changes with what files hold: 2 has digests of films in rows, and targets in logs.
+FORMAT = 2
 
 
 @dataclass(frozen=True)

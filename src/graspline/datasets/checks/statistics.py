@@ -127,4 +127,5 @@ def _different(one: Stats, other: Stats) -> list[str]:
 
 def _close(one: Any, other: Any) -> bool:
     found, expected = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    return found.shape == expected.shape and bool(np.allclose(found, expected, rtol=_CLOSE, atol=_CLOSE))
+    # As np.allclose, which takes ten times as long for a few numbers.
+    return found.shape == expected.shape and bool((np.abs(found - expected) <= _CLOSE * (1 + np.abs(expected))).all())
