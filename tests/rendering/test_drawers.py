@@ -265,7 +265,7 @@ def test_a_drawer_that_is_killed_is_an_error_for_those_who_wait() -> None:
 def test_a_drawer_ends_when_its_studio_closes() -> None:
     drawer, studio = in_a_process(draw_cubes)
     studio.close()
-    drawer.join(30)
+    drawer.join(PATIENCE_S)
     assert drawer.exitcode == 0
 
 
