@@ -1,15 +1,15 @@
-# Every target sets up what it needs: a virtual environment in .venv and, as root on Debian, the GL libraries.
+# Every target sets up what it needs: a virtual environment in .venv and, as root on Debian, the GL libraries and a browser.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench gl clean
+.PHONY: demo test check bench gl browser clean
 
 demo: $(STAMP) gl
 	$(BIN)/graspline demo
 
-test: $(STAMP) gl
+test: $(STAMP) gl browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(STAMP)
@@ -31,6 +31,9 @@ $(STAMP): pyproject.toml requirements.lock
 
 gl:
 	@sh scripts/gl.sh
+
+browser:
+	@sh scripts/browser.sh
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

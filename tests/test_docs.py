@@ -42,6 +42,19 @@ def test_every_command_in_the_documents_exists(page: str) -> None:
         assert {word for word in words if word.startswith("--")} <= known, line
 
 
+def test_what_the_documents_quote_of_our_source_is_in_it() -> None:
+    """A block of Python that imports nothing and names no file of its own is a quotation."""
+    source = [path.read_text() for path in (ROOT / "src").rglob("*.py")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    blocks = [
+        (page, each) for page in pages for each in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    ]
+    quoted = [(page, each) for page, each in blocks if not re.search(r"^(import|from|#) ?", each, re.MULTILINE)]
+    assert quoted
+    for page, block in quoted:
+        assert any(block in text for text in source), f"{page.name} shows what is not so:\n{block}"
+
+
 def test_links_in_the_documents_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), ROOT / "benchmarks" / "README.md"]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):

@@ -50,7 +50,7 @@ def test_all_problems_are_printed_each_on_its_line(root: Path) -> None:
     assert answer.out.splitlines() == [
         f"{INFO}: total_frames is 1, expected {info['total_frames']}",
         f"{INFO}: fps is 25, expected 10",
-        f"{log_file(1)}: episode 1: the episode's log is missing",
+        f"{log_file(1)}: episode 1: is missing",
         f"note: {log_file(2)}: no episode names it: {LEFT}",
         f"{root}: 3 problems",
     ]
@@ -58,7 +58,7 @@ def test_all_problems_are_printed_each_on_its_line(root: Path) -> None:
     assert told.code == 4
     (diagnosis,) = told.lines
     assert not diagnosis["healthy"]
-    assert diagnosis["problems"][2] == {"where": log_file(1), "episode": 1, "what": "the episode's log is missing"}
+    assert diagnosis["problems"][2] == {"where": log_file(1), "episode": 1, "what": "is missing"}
     assert len(diagnosis["notes"]) == 1
     assert diagnosis["summary"]["episodes"] == 2
 

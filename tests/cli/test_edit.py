@@ -164,5 +164,5 @@ def test_a_dataset_that_is_being_written_to_or_is_broken_is_left_alone(root: Pat
     (root / "graspline/logs/episode-000002.npz").unlink()
     answer = call(words[0], root, *words[1:])
     assert answer.code == 4
-    assert "episode-000002.npz: the episode's log is missing" in answer.err
+    assert "episode-000002.npz: episode 2: is missing" in answer.err
     assert len(Dataset.open(root)) == 3

@@ -153,7 +153,7 @@ def test_two_nodes_of_which_one_is_lost_make_the_same_dataset(made: Path, tmp_pa
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1800,
             check=False,
         )
     assert done.returncode == 0, done.stderr

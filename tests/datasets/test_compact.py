@@ -115,18 +115,18 @@ def test_a_video_that_lacks_frames_is_refused_and_nothing_changes(filmed: Path) 
     short, long = (one, other) if lengths[1] < lengths[2] else (other, one)
     shutil.copy(short, long)
     before = tree(filmed)
-    with pytest.raises(DatasetProblem, match=f"{long.name}: {min(lengths[1:3])} frames where"):
+    with pytest.raises(DatasetProblem, match=f"{long.name}: episode .: its number of frames is {min(lengths[1:3])}"):
         compact(filmed)
     assert tree(filmed) == before
     long.write_bytes(long.read_bytes()[:200])
-    with pytest.raises(DatasetProblem, match=f"{long.name}: cannot be read: "):
+    with pytest.raises(DatasetProblem, match=f"{long.name}: episode .: cannot be decoded: "):
         compact(filmed)
     assert not beside(filmed).exists()
 
 
 def test_a_missing_log_is_refused(filmed: Path) -> None:
     (filmed / "graspline/logs/episode-000002.npz").unlink()
-    with pytest.raises(DatasetProblem, match=r"episode-000002\.npz: the episode's log is missing"):
+    with pytest.raises(DatasetProblem, match=r"episode-000002\.npz: episode 2: is missing"):
         compact(filmed)
     assert counts(filmed)["data"] == 4
 
@@ -149,7 +149,7 @@ def test_a_row_without_statistics_is_refused(filmed: Path) -> None:
 
 def test_frames_without_their_numbers_are_refused(filmed: Path) -> None:
     edit_table(filmed, data_file(Slot(0, 1)), lambda table: table.drop_columns(["episode_index"]))
-    with pytest.raises(DatasetProblem, match=r"file-001\.parquet: column episode_index is missing"):
+    with pytest.raises(DatasetProblem, match=r"file-001\.parquet: episode 1: column episode_index is missing"):
         compact(filmed)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from graspline.datasets.checks.findings import Finding
@@ -69,7 +70,7 @@ def test_files_are_named_alike_wherever_one_stands(dataset: Path, monkeypatch: p
     from_outside = problems(dataset, fast=False)
     monkeypatch.chdir(dataset)
     assert problems(Path(), fast=False) == from_outside
-    assert f"{LOG}: episode 1: the episode's log is missing" in from_outside
+    assert f"{LOG}: episode 1: is missing" in from_outside
 
 
 def test_what_is_being_written_is_not_counted(dataset: Path) -> None:
@@ -658,3 +659,47 @@ def test_what_a_gpu_played_uncertified_is_healthy_and_noted(tmp_path: Path) -> N
     diagnosis = examine(tmp_path)
     assert diagnosis.healthy, diagnosis.problems
     assert any("not certified" in str(note) for note in diagnosis.notes)
+
+
+@pytest.mark.parametrize("at", [0.2, 0.4, 0.5, 0.7])
+def test_a_flipped_bit_of_a_picture_is_found(dataset: Path, at: float) -> None:
+    data = bytearray((dataset / VIDEO).read_bytes())
+    begin, end = data.index(b"mdat"), data.index(b"moov")
+    data[int(begin + at * (end - begin))] ^= 4
+    (dataset / VIDEO).write_bytes(data)
+    found = problems(dataset, fast=False)
+    assert found
+    assert all(each.startswith(f"{VIDEO}: ") for each in found)
+
+
+def test_pictures_of_another_episode_are_found(dataset: Path) -> None:
+    """Of two episodes that are equally long and equally bright nothing else would tell."""
+    edit_row(dataset, 1, **{f"videos__{FRONT}__sha256": Dataset.open(dataset).row(2)[f"videos/{FRONT}/sha256"]})
+    assert problems(dataset, fast=False) == [
+        f"{VIDEO}: episode 1: its pictures are not those that were encoded: other bits (SHA-256)"
+    ]
+
+
+def test_any_other_number_in_the_statistics_of_all_is_found(dataset: Path) -> None:
+    def change(stats: dict[str, Any]) -> None:
+        stats["action"]["mean"][0] *= 1 + 1e-15
+
+    edit_json(dataset, STATS, change)
+    assert problems(dataset) == [f"{STATS}: statistics of action (mean) are not those of all episodes together"]
+
+
+@pytest.mark.parametrize("name", [ROW, TASKS])
+def test_a_table_without_its_schema_is_found(dataset: Path, name: str) -> None:
+    pq.write_table(pq.ParquetFile(dataset / name).read(), dataset / name, store_schema=False)
+    told = f"{name}: its footer does not tell the types of its columns (ARROW:schema is missing)"
+    assert told in problems(dataset)
+
+
+def test_a_footer_with_another_range_than_the_rows_is_found(dataset: Path) -> None:
+    data, last = (dataset / DATA).read_bytes(), length_of(dataset) - 1
+    begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    footer = data[begin:].replace(last.to_bytes(8, "little"), (last + 1).to_bytes(8, "little"))
+    (dataset / DATA).write_bytes(data[:begin] + footer)
+    assert problems(dataset) == [
+        f"{DATA}: episode 1: its footer has another range for column frame_index than its rows"
+    ]

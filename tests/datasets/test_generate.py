@@ -241,6 +241,7 @@ def test_the_last_that_is_wanted_may_be_the_one_that_is_not_certified(drawn: Dra
     assert (tally.attempts, tally.rejected) == (5, {"not_certified": 2})
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_gone_on_with_after_what_was_not_certified_nothing_is_forgotten(drawn: Drawn, tmp_path: Path) -> None:
     class Stop(Exception):
         pass

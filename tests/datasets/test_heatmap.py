@@ -45,6 +45,7 @@ def test_each_failure_is_a_cross_that_says_why() -> None:
 def test_what_lies_out_of_reach_is_still_on_the_map() -> None:
     map_ = drawn(spot(0.8, -0.9), spot(-0.6, 0.0))
     _, _, width, height = map(float, map_.attrib["viewBox"].split())
+    assert len(cells_of(map_)) == 2
     for cell in cells_of(map_):
         assert 0 < float(cell["x"]) < width
         assert 0 < float(cell["y"]) < height

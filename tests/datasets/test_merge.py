@@ -148,6 +148,7 @@ def test_a_merged_dataset_can_be_merged_again(filmed_once: Path, filmed_elsewher
     assert [each["name"] for each in sources[0]["merged_from"]] == ["filmed", "elsewhere"]
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("first_keeps", ["success", "all"])
 def test_what_is_so_of_one_only_is_not_said_of_all(filmed_once: Path, tmp_path: Path, first_keeps: str) -> None:
     parameters = LiftCube(hold=StillHold(still_s=0.9))

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
 import graspline.datasets.replay
+from graspline.datasets.doctor import examine
 from graspline.datasets.generate import generate
 from graspline.datasets.merge import merge
 from graspline.datasets.replay import Rerun, log_differences, rerun
@@ -16,6 +18,14 @@ from graspline.datasets.rows import log_file
 from graspline.datasets.settings import settings_of
 from graspline.datasets.store import Dataset
 from graspline.evidence import passes
+from graspline.execution.requests import Motion, Reply
+from graspline.machine.machine import Machine
+from graspline.machine.outcome import Outcome, Stage
+from graspline.machine.table import End
+from graspline.motion.joint_moves import hold
+from graspline.robots.robot import Robot
+from graspline.scenes.cube_table import CUBE
+from graspline.tasks.catalogue import TASKS
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube, StillHold
 
 from .conftest import InlinePool, cube_settings
@@ -205,3 +215,23 @@ def test_a_scenario_that_names_no_task_is_told(dataset: Path) -> None:
     assert found[0] == ("its scenario names no task or no parameters",)
     assert "juggle" in found[2][0]
     assert 1 not in found
+
+
+def stand(last: Reply, robot: Robot) -> Stage[Literal["stood"]]:
+    yield Motion("stand", hold(robot, last.command, 0.5))
+    return Outcome("stood")
+
+
+def test_a_target_that_no_outcome_mentions_is_the_same_in_row_and_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(name="quiet", start="stand", states={"stand": stand}, table={"stand": {"stood": End("tired")}})
+    quiet = dataclasses.replace(
+        LIFT_CUBE, name="quiet", machine=lambda parameters: machine, given=lambda parameters, draw, random: {}
+    )
+    monkeypatch.setitem(TASKS, "quiet", quiet)
+    generate(tmp_path / "quiet", settings_of(quiet, LiftCube(), fps=10, keep="all"), 1, InlinePool())
+    dataset = Dataset.open(tmp_path / "quiet")
+    assert dataset.row(0)["target_objects"] == [CUBE]
+    assert differences(dataset.root) == {}
+    assert examine(dataset.root).problems == ()

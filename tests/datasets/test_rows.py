@@ -51,7 +51,7 @@ def made_row(recording: Recording, **other: object) -> Row:
         "length": 4,
         "first_row": 10,
         "fps": 10,
-        "views": (VIEW,),
+        "digests": {VIEW.key: "0" * 64},
         "slot": Slot(2, 3),
         "stats": stats,
         "rejected": (REJECTED,),

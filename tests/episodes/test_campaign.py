@@ -107,7 +107,9 @@ def test_drops_recover_and_what_is_taken_away_is_not_found() -> None:
 
 
 def test_a_drop_is_noticed_within_a_moment_and_never_before_it_happens() -> None:
-    for case in played().cells["drop", "lift"].cases:
+    cases = played().cells["drop", "lift"].cases
+    assert cases
+    for case in cases:
         assert case.detect_s is not None
         assert 0 < case.detect_s < 0.4
 

@@ -264,6 +264,7 @@ def test_what_was_taken_away_cannot_be_shoved() -> None:
 
 
 def test_pushes_and_places_of_mishaps_name_bodies_of_the_scene() -> None:
+    struck = set[str]()
     for name, kind in FAULTS.items():
         context = world(on_plate(0.0), beside=1)
         if missing_in_scene(kind, context.engine.scene):
@@ -272,3 +273,5 @@ def test_pushes_and_places_of_mishaps_name_bodies_of_the_scene() -> None:
             event = deed(context) if callable(deed) else deed
             if isinstance(event, Push | Place):
                 assert mujoco.mj_name2id(context.engine.scene.model, mujoco.mjtObj.mjOBJ_BODY, event.body) > 0, name
+                struck.add(name)
+    assert struck >= {"drop", "shove", "remove"}

@@ -43,7 +43,9 @@ def test_a_box_is_taken_by_each_of_its_four_side_faces(yaw: float, x: float, y: 
 @settings(deadline=None)
 @given(HALVES)
 def test_the_tips_reach_below_the_centre_but_stay_off_the_table(half: float) -> None:
-    for grasp in grasps(box(half_m=half), JAW, deeper=True):
+    found = grasps(box(half_m=half), JAW, deeper=True)
+    assert len(found) >= 4
+    for grasp in found:
         below = TIP_M - grasp.tool_m[0]
         assert half - below >= JAW.ground_clearance_m - 1e-12
         if not grasp.label.endswith("deeper"):
@@ -66,7 +68,9 @@ def test_a_box_too_low_to_reach_deeper_offers_no_deeper_grasp() -> None:
 @settings(deadline=None)
 @given(HALVES, st.floats(-np.pi, np.pi))
 def test_open_jaws_leave_the_clearance_asked_for_and_hardly_more(half: float, yaw: float) -> None:
-    for grasp in grasps(box(half_m=half, yaw_rad=yaw), JAW):
+    found = grasps(box(half_m=half, yaw_rad=yaw), JAW)
+    assert len(found) == 4
+    for grasp in found:
         top = grasp.tool_m[0] - half
         room = float(clear_gap_m(grasp.open_rad, top))
         asked = 2 * half + JAW.fixed_clearance_m + JAW.moving_clearance_m

@@ -56,6 +56,7 @@ def test_hands_open_level_and_as_wide_as_the_solid_is_there(shape: Shape, yaw_ra
 
 def test_fingers_may_be_either_way_round() -> None:
     poses = hand_poses(solid(), ())
+    assert poses
     for pose in poses:
         turned = pose.rotation * np.array([1.0, -1.0, -1.0])
         twin = HandPose(position_m=pose.position_m, rotation=turned, width_m=pose.width_m, label="")
@@ -66,6 +67,7 @@ def test_known_grasps_turn_with_the_solid_and_stand_in_for_those_of_its_shape() 
     mug = item_of("mug")
     thing = solid("cylinder", yaw_rad=1.0, half_m=mug.half_extents_m)
     poses = hand_poses(thing, mug.grasps)
+    assert any(not pose.top for pose in poses)
     # The palm stays opposite the handle, which points along the mug's x.
     for pose in poses:
         if not pose.top:

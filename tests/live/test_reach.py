@@ -48,6 +48,14 @@ def test_every_solution_of_the_ur5e_has_the_pose_that_was_asked_for(
         assert np.sin(found.yaw_rad - yaw) == pytest.approx(0, abs=1e-9)
 
 
+def test_most_poses_before_the_ur5e_have_a_solution() -> None:
+    random = np.random.default_rng(0)
+    low, high = (0.2, -0.5, 0.0, 0.1, -3.0), (0.6, 0.5, 0.5, 2.5, 3.0)
+    asked = [pose(*row) for row in random.uniform(low, high, (200, 5)).tolist()]
+    _, reached = REACH.solve(asked, REACH.tool_m("fixed_tip", 0.0), HOME)
+    assert reached.any(axis=1).mean() > 0.8
+
+
 def test_solutions_are_on_the_turn_that_joints_are_on() -> None:
     tool_m = REACH.tool_m("fixed_tip", 0.0)
     turned = HOME.copy()

@@ -26,7 +26,8 @@ from graspline.tasks.lift_cube import LIFT_CUBE
 from .benches import AWAY, PARAMETERS, PlainDesk, task_of
 
 # Nothing here takes so long; a machine that is very busy may.
-PATIENCE_S = 60.0
+# A deadline is for what would never happen, on a machine with eight times as much to do as it can.
+PATIENCE_S = 600.0
 
 
 @pytest.fixture
@@ -62,11 +63,10 @@ def test_a_task_played_in_real_threads_has_the_bits_of_a_run(fast: Session) -> N
 
 
 def test_physics_keeps_pace_with_the_clock_and_shows_every_tick(live: Session) -> None:
-    first = live.wait(0, PATIENCE_S)
-    time.sleep(1.0)
-    last = live.snapshot
-    # Generous: the machine may be busy with other tests.
-    assert 0.5 < last.time_s - first.time_s < 1.5
+    first, began_s = live.wait(0, PATIENCE_S), time.monotonic()
+    last = until(live, lambda each: each.time_s - first.time_s > 1.0)
+    # It may fall behind the clock of a busy machine, but never runs ahead of it.
+    assert last.time_s - first.time_s < time.monotonic() - began_s + 0.2
     assert (last.number - first.number) >= 30 * (last.time_s - first.time_s)
 
 
@@ -75,8 +75,7 @@ def test_snapshots_are_numbered_without_gaps_and_a_slow_reader_gets_the_newest(l
     for _ in range(5):
         numbers.append(live.wait(numbers[-1], PATIENCE_S).number)
     assert numbers == sorted(set(numbers))
-    time.sleep(0.3)
-    assert live.snapshot.number > numbers[-1] + 5
+    until(live, lambda each: each.number > numbers[-1] + 5)
 
 
 def test_waiting_for_what_does_not_come_ends(live: Session) -> None:
@@ -89,12 +88,11 @@ def test_waiting_for_what_does_not_come_ends(live: Session) -> None:
 
 def test_stop_comes_to_hold_soon(live: Session) -> None:
     order = live.submit(Zero())
-    until(live, lambda each: each.mode == "moving" and each.doing == "zero")
-    time.sleep(0.3)
-    called_s = time.monotonic()
+    begun = until(live, lambda each: each.mode == "moving" and each.doing == "zero")
+    called = until(live, lambda each: each.time_s > begun.time_s + 0.3)
     assert isinstance(live.stop().result(PATIENCE_S), Done)
-    # The bound is 0.25 s; here it must only not wait for the move, which takes seconds.
-    assert time.monotonic() - called_s < 1.0
+    # By the simulation's clock, which a busy machine does not hurry: it must not wait for the move, of seconds.
+    assert live.snapshot.time_s - called.time_s < 1.0
     assert order.result(PATIENCE_S) == Refused(reason="stopped")
     held = until(live, lambda each: each.mode == "idle")
     assert np.abs(held.command_rad - SO101.home).max() > 0.05
@@ -129,13 +127,13 @@ def test_stop_does_not_wait_for_a_plan() -> None:
         # The clock of the simulation waits.
         assert waited.time_s == seen.time_s
         assert waited.number > seen.number
-        assert isinstance(session.stop().result(5.0), Done)
-        assert isinstance(order.result(5.0), Refused)
+        assert isinstance(session.stop().result(PATIENCE_S), Done)
+        assert isinstance(order.result(PATIENCE_S), Refused)
         assert until(session, lambda each: each.mode == "idle").verdict == "interrupted"
         # What was given up is still at it; who plans next waits for it, and can be stopped, too.
         again = session.submit(Home())
-        assert isinstance(session.stop().result(5.0), Done)
-        assert isinstance(again.result(5.0), Refused)
+        assert isinstance(session.stop().result(PATIENCE_S), Done)
+        assert isinstance(again.result(PATIENCE_S), Refused)
         release.set()
         assert isinstance(session.submit(Home()).result(PATIENCE_S), Done)
 
@@ -167,8 +165,8 @@ def test_closing_brakes_the_arm_and_refuses_what_is_open() -> None:
     session = Session(LIFT_CUBE, PARAMETERS, 3)
     session.start()
     order = session.submit(RunTask(5))
-    until(session, lambda each: each.state == "approach")
-    time.sleep(0.3)
+    begun = until(session, lambda each: each.state == "approach")
+    until(session, lambda each: each.time_s > begun.time_s + 0.3)
     session.close()
     result = order.result(0)
     assert isinstance(result, Refused)

@@ -24,7 +24,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="panel tests need
 CHROMIUM = Path("/usr/bin/chromium")
 # WebGL without a graphics card; composing the page that way too would be twenty times slower.
 _ARGUMENTS = ("--no-sandbox", "--disable-background-networking", "--disable-gpu", "--enable-unsafe-swiftshader")
-PATIENCE_S = 40.0
+# A deadline is for what would never happen, on a machine with eight times as much to do as it can.
+PATIENCE_S = 400.0
 # Pixels of the scene for one of the page, each way. Without a graphics card all of them take a second to draw, and a
 # page that draws does nothing else.
 _DETAIL = 0.2

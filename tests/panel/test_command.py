@@ -50,7 +50,7 @@ def test_without_the_extra_it_says_what_to_install(missing: str) -> None:
         f"import sys; sys.modules[{missing!r}] = None; sys.argv = ['graspline', 'serve', 'grab'];"
         "from graspline.cli.main import entry; entry()"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 3, done.stderr
     assert done.stderr.strip() == f"graspline: serve needs {missing}: pip install 'graspline[serve]'"
 

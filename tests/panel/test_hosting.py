@@ -51,15 +51,15 @@ def test_episodes_are_recorded_once_for_each_seed_and_replay_to_the_same_bits(
     recording: Hosted, tmp_path: Path
 ) -> None:
     house, session = recording.house, recording.house.session
-    session.submit(Record(True, "live")).result(5)
+    session.submit(Record(True, "live")).result(300)
     for _ in range(2):
-        assert isinstance(session.submit(RunTask(0)).result(60), Done)
-        session._scribe.submit(lambda: None).result(60)
-    session.wait(session.snapshot.number + 2, 1.0)
+        assert isinstance(session.submit(RunTask(0)).result(300), Done)
+        session._scribe.submit(lambda: None).result(300)
+    session.wait(session.snapshot.number + 2, 300.0)
     assert "has an episode of seed 0 already" in session.snapshot.message
     assert "an episode of seed 0" in status(session.snapshot, "", "live")
     assert len(Dataset.open(tmp_path / "live")) == 1
-    replayed = session.submit(house.episodes()["live 0, seed 0: success"]()).result(60)
+    replayed = session.submit(house.episodes()["live 0, seed 0: success"]()).result(300)
     assert isinstance(replayed, Done)
     assert "the same bits as recorded" in replayed.text
 

@@ -49,8 +49,8 @@ def one_page(browser: Any, running: Hosted) -> Iterator[Visitor]:
 def visitor(one_page: Visitor) -> Visitor:
     """The page in front of a fresh scene, with every variable at its default."""
     session = one_page.session
-    session.stop().result(5)
-    session.submit(ResetScene(SEED)).result(20)
+    session.stop().result(300)
+    session.submit(ResetScene(SEED)).result(300)
     one_page.until(lambda: len(one_page.snapshot.objects) == 4, "the list of objects")
     one_page.tab("Grasp")
     return one_page
@@ -228,8 +228,8 @@ def test_a_second_page_watches_and_can_stop_but_not_drive(visitor: Visitor, brow
 
 def test_a_browser_that_is_closed_in_the_middle_leaves_an_arm_that_holds(browser: Any, running: Hosted) -> None:
     session = running.house.session
-    session.stop().result(5)
-    session.submit(ResetScene(SEED)).result(20)
+    session.stop().result(300)
+    session.submit(ResetScene(SEED)).result(300)
     for helm in [helm for _, helm in running.panel._clients.values()]:
         helm.release()
     leaving = Visitor(browser, running)
@@ -248,4 +248,4 @@ def test_a_browser_that_is_closed_in_the_middle_leaves_an_arm_that_holds(browser
     assert session.snapshot.message == "move to grab: stopped"
     assert driver.startswith("panel-")
     assert session.lease.holder == ""
-    session.submit(Home()).result(20)
+    session.submit(Home()).result(300)

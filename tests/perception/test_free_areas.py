@@ -77,7 +77,9 @@ def test_places_keep_away_from_things_and_from_the_sides() -> None:
 @settings(max_examples=40)
 def test_places_are_never_under_a_box(x_m: float, y_m: float, yaw_rad: float) -> None:
     box = solid(x_m, y_m, "box", yaw_rad)
-    for place in places(free_areas(BOARD, (box,), HALF_M, margin_m=MARGIN_M, most=50)):
+    found = places(free_areas(BOARD, (box,), HALF_M, margin_m=MARGIN_M, most=50))
+    assert len(found)
+    for place in found:
         corners = place + np.array([[a, b] for a in (-1, 0, 1) for b in (-1, 0, 1)]) * np.array(HALF_M)
         own = np.abs((corners - np.array([x_m, y_m])) @ rotation_z(yaw_rad)[:2, :2])
         assert not (own < np.array([0.04, 0.08])).all(axis=1).any()

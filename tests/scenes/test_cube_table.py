@@ -67,10 +67,6 @@ def test_the_front_camera_sees_everywhere_a_cube_may_lie() -> None:
         assert abs(right / back) < half_height * 4 / 3
 
 
-def test_the_scene_is_compiled_once() -> None:
-    assert cube_table() is cube_table()
-
-
 def test_a_start_turns_the_cube_about_the_vertical_only() -> None:
     qpos = cube_start(x_m=0.1, y_m=0.2, yaw_rad=-2.5, edge_m=0.03)
     at = cube_table().joint_address(CUBE)

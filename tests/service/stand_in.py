@@ -18,6 +18,8 @@ from graspline.live.session import Session
 from graspline.live.snapshot import HistoryEntry, ObjectListed, Pose, Snapshot
 from graspline.scenes.variation import Variation
 
+# A deadline is for what would never happen, on a machine with eight times as much to do as it can.
+PATIENCE_S = 300.0
 JPEG = b"\xff\xd8 a picture \xff\xd9"
 OBJECT_AWARE = (
     commands.CheckReachable,

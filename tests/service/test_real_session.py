@@ -6,7 +6,8 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -20,6 +21,8 @@ from graspline.service.app import guarded_app
 from graspline.service.door import Door
 from graspline.service.server import Served, serve
 from graspline.tasks.catalogue import find_task
+
+from .stand_in import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +45,9 @@ def grab() -> Iterator[httpx.Client]:
     with (
         session,
         serve(guarded_app(Bench(session=lambda: session), door)) as running,
-        httpx.Client(base_url=f"{running.address}/so_arm101_control_gui", headers=headers, timeout=120) as client,
+        httpx.Client(
+            base_url=f"{running.address}/so_arm101_control_gui", headers=headers, timeout=PATIENCE_S
+        ) as client,
     ):
         yield client
 
@@ -50,7 +55,7 @@ def grab() -> Iterator[httpx.Client]:
 @pytest.fixture
 def http(served: tuple[Served, dict[str, str]]) -> Iterator[httpx.Client]:
     running, headers = served
-    with httpx.Client(base_url=running.address, headers=headers, timeout=60) as client:
+    with httpx.Client(base_url=running.address, headers=headers, timeout=PATIENCE_S) as client:
         yield client
         client.post("/stop")
 
@@ -79,28 +84,35 @@ def test_the_arm_goes_where_it_is_told(http: httpx.Client) -> None:
     assert http.get("/state").json()["tcp"]["position_m"] == pytest.approx(home["tcp"]["position_m"], abs=2e-3)
 
 
+def until(http: httpx.Client, reached: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    deadline = time.monotonic() + PATIENCE_S
+    while not reached(state := http.get("/state").json()):
+        assert time.monotonic() < deadline, state
+        time.sleep(0.02)
+    return state
+
+
 def test_stop_in_the_middle_of_a_motion_holds_and_answers_who_waited(http: httpx.Client) -> None:
     http.post("/home")
     answers: list[dict[str, object]] = []
     joints = http.get("/state").json()["joints_rad"]
     far = [joints[0] + 1.2, *joints[1:]]
     assert http.post("/jog", json={"joints_rad": far}).json()["success"]
-    time.sleep(0.4)
+    until(http, lambda state: state["joints_rad"][0] - joints[0] > 0.05)
     stopped = http.post("/stop")
     assert stopped.json()["success"], stopped.text
     held = http.get("/state").json()
-    time.sleep(0.3)
-    still = http.get("/state").json()
+    still = until(http, lambda state: state["time_s"] > held["time_s"] + 0.3)
     assert (still["mode"], still["command_rad"]) == ("idle", held["command_rad"])
     assert 0.02 < held["joints_rad"][0] - joints[0] < 1.15
     headers = dict(http.headers)
     zero = threading.Thread(
-        target=lambda: answers.append(httpx.post(f"{http.base_url}/zero", headers=headers, timeout=60).json())
+        target=lambda: answers.append(httpx.post(f"{http.base_url}/zero", headers=headers, timeout=PATIENCE_S).json())
     )
     zero.start()
-    time.sleep(0.4)
+    until(http, lambda state: state["mode"] == "moving")
     assert http.post("/stop").json()["success"]
-    zero.join(5)
+    zero.join(PATIENCE_S)
     assert answers[0]["success"] is False
 
 
@@ -127,10 +139,10 @@ def test_a_task_is_played_and_its_transitions_are_told(
     async def played() -> list[dict[str, object]]:
         url = f"ws://127.0.0.1:{running.port}/ws/evidence"
         async with connect(url, additional_headers=headers) as client:
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(1.0)
             assert http.post("/run", json={"seed": 5}).json()["success"]
             told = []
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 while True:
                     told.append(json.loads(await client.recv()))
                     if http.get("/state").json()["verdict"]:

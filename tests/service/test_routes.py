@@ -14,6 +14,7 @@ from graspline.live import commands
 from graspline.service.answers import State
 
 from .conftest import Place
+from .stand_in import PATIENCE_S
 
 ROUTES: dict[str, tuple[dict[str, Any] | None, object]] = {
     "/jog": ({"joints_rad": [0, 0.1, 0.2, 0.3, 0.4, 0.5]}, commands.Jog((0, 0.1, 0.2, 0.3, 0.4, 0.5))),
@@ -116,13 +117,13 @@ def test_stop_needs_no_lease_and_ends_what_is_waited_for(place: Place) -> None:
     answers: list[httpx.Response] = []
     headers = {**place.bearer, "X-Operator": "ann"}
     waiting = threading.Thread(
-        target=lambda: answers.append(httpx.post(f"{place.address}/home", headers=headers, timeout=20))
+        target=lambda: answers.append(httpx.post(f"{place.address}/home", headers=headers, timeout=PATIENCE_S))
     )
     waiting.start()
     while not place.session.open:
         time.sleep(0.01)
     stopped = place.http.post("/stop", headers={"X-Operator": "bob"})
-    waiting.join(5)
+    waiting.join(PATIENCE_S)
     assert stopped.json()["message"] == "holding"
     assert answers[0].json()["message"] == "stopped"
 

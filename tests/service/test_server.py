@@ -18,7 +18,7 @@ from graspline.service.app import guarded_app
 from graspline.service.door import Door
 from graspline.service.server import bind, serve
 
-from .stand_in import StandIn, bench_of, settle
+from .stand_in import PATIENCE_S, StandIn, bench_of, settle
 
 
 def test_a_port_that_is_taken_is_a_problem_of_this_machine_with_exit_code_3(session: StandIn) -> None:
@@ -53,10 +53,10 @@ def test_a_closed_server_is_gone_with_its_threads_and_its_port(session: StandIn)
     waiting.start()
     while not session.open:
         time.sleep(0.01)
-    began = time.monotonic()
     served.close()
-    assert time.monotonic() - began < 4.0
-    waiting.join(5)
+    # It did not wait for the command, which never ends: the one who waited for it is sent away.
+    waiting.join(PATIENCE_S)
+    assert not waiting.is_alive()
     watcher.close()
     for ticket in session.open:
         settle(ticket, Refused(reason="closed"))
@@ -126,4 +126,4 @@ def _is_closed(connection: socket.socket) -> bool:
 
 def _wait_for_ever(address: str, headers: dict[str, str]) -> None:
     with contextlib.suppress(httpx.HTTPError):
-        httpx.post(f"{address}/home?wait_s=600", headers=headers, timeout=30)
+        httpx.post(f"{address}/home?wait_s=600", headers=headers, timeout=PATIENCE_S)

@@ -6,7 +6,6 @@ import asyncio
 import dataclasses
 import json
 import socket
-import time
 
 from websockets.asyncio.client import connect
 
@@ -15,7 +14,7 @@ from graspline.service.answers import State
 from graspline.service.streams import Stream, transitions
 
 from .conftest import Place
-from .stand_in import JPEG, first_snapshot
+from .stand_in import JPEG, PATIENCE_S, first_snapshot
 from .test_guard import status_of_socket
 
 
@@ -35,7 +34,7 @@ def test_states_come_thirty_times_a_second_and_are_whole(place: Place) -> None:
 def test_every_transition_is_sent_with_its_evidence(place: Place) -> None:
     async def watched() -> list[dict[str, object]]:
         async with connect(place.ws("/ws/evidence"), additional_headers=place.bearer) as client:
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(1.0)
             for name in ("approach", "close", "lift"):
                 place.session.end_state(name, "reached", "next")
                 await asyncio.sleep(0.1)
@@ -90,17 +89,16 @@ def test_a_client_that_does_not_read_is_dropped_and_slows_nobody(place: Place) -
         idle.connect(("127.0.0.1", place.port))
         idle.sendall(request.encode())
 
-        async def watched() -> float:
+        async def watched() -> None:
             async with connect(place.ws("/ws/state"), additional_headers=place.bearer, max_size=None) as client:
-                began = time.monotonic()
-                for _ in range(90):
-                    await client.recv()
-                return time.monotonic() - began
+                async with asyncio.timeout(PATIENCE_S):
+                    for _ in range(90):
+                        await client.recv()
 
-        assert asyncio.run(watched()) < 10.0
+        asyncio.run(watched())
         place.session.padding = ""
         # The server has given it up: once what lies in the buffers is read, the connection is reset.
-        idle.settimeout(5)
+        idle.settimeout(PATIENCE_S)
         try:
             while idle.recv(1_000_000):
                 pass

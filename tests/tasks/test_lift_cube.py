@@ -547,6 +547,7 @@ def test_jaws_do_not_close_on_until_they_squeeze_the_cube_out() -> None:
 def test_fingers_are_low_enough_when_the_jaws_close() -> None:
     """Gripping, both fingertips reach below the cube's centre; before, both are beside it and not above it."""
     _, watcher = watched(16)
+    assert len(watcher.rows) == 16
     for rows in watcher.rows:
         closing = [row for row in rows if row["state"] == "close"]
         start, end = closing[0], closing[-1]

@@ -6,7 +6,9 @@ counted in frames, for sums of fractions of a second drift.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,6 +22,7 @@ from av.error import FFmpegError
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
+from graspline.datasets.files import file_at
 from graspline.errors import DatasetProblem, EnvironmentProblem
 
 Pixels = NDArray[np.uint8]
@@ -65,6 +68,11 @@ class Clip:
             yield packet
         self._check_count(count)
 
+    def digest(self) -> str:
+        """As `digest_of` gave it for the file that these frames came from."""
+        with _opened(self.path) as (file, stream):
+            return _digest(stream, self.packets(file, stream))
+
     def _seek(self, file: InputContainer, stream: VideoStream) -> None:
         try:
             file.seek(int(self.first / (self.fps * _time_base(stream))), stream=stream)
@@ -86,6 +94,20 @@ class Clip:
 def clip_in(path: Path, row: Mapping[str, Any], key: str, fps: int) -> Clip:
     """An episode's frames in the file that its row names."""
     return Clip(path=path, first=round(row[f"videos/{key}/from_timestamp"] * fps), frames=row["length"], fps=fps)
+
+
+def digest_of(mp4: bytes) -> str:
+    """SHA-256 of a file's pictures as they were encoded: the same in whatever file they lie later."""
+    with av.open(io.BytesIO(mp4), "r") as file:
+        stream = file.streams.video[0]
+        return _digest(stream, (packet for packet in file.demux(stream) if packet.pts is not None))
+
+
+def _digest(stream: VideoStream, packets: Iterable[av.Packet]) -> str:
+    found = hashlib.sha256(stream.codec_context.extradata or b"")
+    for packet in packets:
+        found.update(bytes(packet))
+    return found.hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +157,7 @@ def join(target: Path, clips: Sequence[Clip], done: Callable[[], object]) -> Non
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
     try:
-        file = av.open(path, "r")
+        file = av.open(file_at(path), "r")
     except (FFmpegError, OSError) as error:
         raise _unreadable(path, error) from None
     with file:

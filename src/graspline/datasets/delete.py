@@ -11,10 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from graspline.datasets.clips import Clip
+from graspline.datasets.aside import Aside, place_aside
 from graspline.datasets.exchange import carry
 from graspline.datasets.files import json_bytes, parquet_bytes
-from graspline.datasets.frames import stats_widths
 from graspline.datasets.layout import (
     Part,
     Progress,
@@ -25,10 +24,9 @@ from graspline.datasets.layout import (
     steps_of,
     write_clips,
 )
-from graspline.datasets.rows import Row, row_problems, stats_problems
-from graspline.datasets.store import DELETED, Dataset, deleted_in
-from graspline.datasets.tables import table_in
-from graspline.errors import DatasetProblem, InputError
+from graspline.datasets.rows import Row
+from graspline.datasets.store import Dataset, deleted_in
+from graspline.errors import InputError
 
 # What a note says of the episode beside it; `generate` reads the first two, and gives neither again.
 _NOTED = ("episode_id", "seed", "verdict", "success", "state_hash", "length")
@@ -54,7 +52,7 @@ def restore(root: Path, episode_ids: Sequence[int], progress: Progress = silent)
         _check_ids(dataset, back)
         again = [_set_aside(dataset, episode_id) for episode_id in back]
         everyone = sorted([*parts, *again], key=lambda part: part.episode_id)
-        carry_rest(dataset, folder, *(f"{_place(episode_id)}{end}" for episode_id in back for end in ("/", ".")))
+        carry_rest(dataset, folder, *(f"{place_aside(episode_id)}{end}" for episode_id in back for end in ("/", ".")))
         build(folder, everyone, dataset.info, films="kept", done=progress(steps_of(everyone)))
         return [part.row for part in again]
 
@@ -75,13 +73,9 @@ def _check_ids(dataset: Dataset, episode_ids: Sequence[int]) -> None:
         raise InputError([f"--restore {episode_id}: {allowed}" for episode_id in wrong])
 
 
-def _place(episode_id: int) -> str:
-    return f"{DELETED}/episode-{episode_id:06d}"
-
-
 def _put_aside(folder: Path, part: Part) -> None:
     """Everything of an episode into a folder of its own, and a note beside it."""
-    aside = folder / _place(part.episode_id)
+    aside = folder / place_aside(part.episode_id)
     aside.mkdir(parents=True)
     for key, clip in part.clips.items():
         write_clips(aside / f"{key}.mp4", [clip])
@@ -89,37 +83,18 @@ def _put_aside(folder: Path, part: Part) -> None:
     (aside / "data.parquet").write_bytes(parquet_bytes(part.frames()))
     (aside / "row.parquet").write_bytes(parquet_bytes(pa.Table.from_pylist([part.row], schema=part.columns)))
     note = {name: part.row[name] for name in _NOTED}
-    (folder / f"{_place(part.episode_id)}.json").write_bytes(json_bytes(note))
+    (folder / f"{place_aside(part.episode_id)}.json").write_bytes(json_bytes(note))
 
 
 def _set_aside(dataset: Dataset, episode_id: int) -> Part:
     """An episode as `_put_aside` left it."""
-    aside = dataset.root / _place(episode_id)
-    row = _row_aside(dataset, aside)
-    clips = {
-        key: Clip(path=aside / f"{key}.mp4", first=0, frames=row["length"], fps=dataset.info["fps"])
-        for key in dataset.keys
-    }
-    for path in (aside / "data.parquet", aside / "log.npz", *(clip.path for clip in clips.values())):
-        if not path.is_file():
-            raise DatasetProblem(f"{path}: is missing, so the episode cannot be put back")
+    kept = Aside.read(dataset, episode_id)
     return Part(
-        row=row,
-        columns=pq.read_schema(aside / "row.parquet"),
-        data=aside / "data.parquet",
-        clips=clips,
-        log=aside / "log.npz",
+        row=kept.row,
+        columns=pq.read_schema(kept.folder / "row.parquet"),
+        data=kept.folder / "data.parquet",
+        clips=kept.clips,
+        log=kept.folder / "log.npz",
         episode_id=episode_id,
         scene=dataset.scene,
     )
-
-
-def _row_aside(dataset: Dataset, aside: Path) -> Row:
-    rows = table_in(aside, "row.parquet").to_pylist()
-    problems = [] if len(rows) == 1 else [f"holds {len(rows)} rows, expected 1"]
-    for row in rows:
-        problems += row_problems(row, dataset.settings.views)
-        problems += stats_problems(row, stats_widths(dataset.settings, dataset.scene))
-    if problems:
-        raise DatasetProblem("\n".join(f"{aside / 'row.parquet'}: {each}" for each in problems))
-    return rows[0]

@@ -15,7 +15,12 @@ from graspline.datasets.checks.leftovers import check_leftovers
 from graspline.datasets.checks.logs import play_logs, read_logs
 from graspline.datasets.checks.statistics import check_all_stats
 from graspline.datasets.checks.videos import check_videos
-from graspline.datasets.files import folder_bytes
+from graspline.datasets.files import folder_bytes, is_there
+from graspline.datasets.store import STATS
+from graspline.errors import DatasetProblem
+
+# So many problems are named where something else was asked for.
+_NAMED = 20
 
 Done = Callable[[], object]
 
@@ -73,6 +78,24 @@ def examine(root: Path, *, fast: bool = False, begin: Callable[[int], Done] = la
     return Diagnosis(
         problems=found.problems, notes=found.notes, summary=None if contents is None else _summary(contents)
     )
+
+
+def check_sound(root: Path) -> None:
+    """Refuse to build on a dataset in which `examine` finds a problem; no log is played and no video decoded for it.
+
+    What statistics of all say is left aside: whoever builds counts them anew from the rows.
+    """
+    found = examine(root, fast=True).problems
+    problems = [f"{root}/{each}" for each in found if each.where != STATS or not _may_be_rebuilt(root / STATS)]
+    if problems:
+        told = problems[:_NAMED]
+        if len(problems) > _NAMED:
+            told.append(f"and {len(problems) - _NAMED} more; `graspline doctor {root}` names them all")
+        raise DatasetProblem("\n".join(told))
+
+
+def _may_be_rebuilt(path: Path) -> bool:
+    return path.is_file() or not is_there(path)
 
 
 def _summary(contents: Contents) -> Summary:

@@ -90,7 +90,7 @@ def _exchange(one: Path, other: Path) -> None:
 
 def _sync_tree(folder: Path) -> None:
     for path in folder.rglob("*"):
-        if path.is_symlink():
-            continue
-        sync(path)
+        # What is neither holds nothing that could be lost.
+        if not path.is_symlink() and (path.is_file() or path.is_dir()):
+            sync(path)
     sync(folder)

@@ -9,10 +9,11 @@ import io
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -31,11 +32,8 @@ PARQUET: dict[str, Any] = {"compression": "snappy", "write_page_checksum": True}
 @contextlib.contextmanager
 def locked(root: Path) -> Iterator[None]:
     """Be the only writer of this folder; a problem of this machine if another process is."""
-    with (root / LOCK).open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise EnvironmentProblem(f"{root}: another process is writing to this dataset") from None
+    with _opened_lock(root, "a") as file:
+        _lock(root, file, fcntl.LOCK_EX)
         sweep(root)
         try:
             yield
@@ -48,13 +46,48 @@ def read_locked(root: Path) -> Iterator[None]:
     """Keep writers out while this folder is read; others may read it too."""
     with contextlib.ExitStack() as open_until_read:
         # Without the file nobody writes, and a folder that only is to be read gets none.
-        if (root / LOCK).is_file():
-            file = open_until_read.enter_context((root / LOCK).open())
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise EnvironmentProblem(f"{root}: another process is writing to this dataset") from None
+        if is_there(root / LOCK):
+            _lock(root, open_until_read.enter_context(_opened_lock(root, "r")), fcntl.LOCK_SH)
         yield
+
+
+def _opened_lock(root: Path, mode: str) -> IO[str]:
+    # A pipe would never open, and a folder cannot be written to however often one tries.
+    if is_there(root / LOCK):
+        file_at(root / LOCK)
+    try:
+        return (root / LOCK).open(mode)
+    except OSError as error:
+        raise EnvironmentProblem(f"{root}: cannot be written to: {error.strerror or error}") from None
+
+
+def _lock(root: Path, file: IO[str], kind: int) -> None:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise EnvironmentProblem(f"{root}: another process is writing to this dataset") from None
+
+
+def is_there(path: Path) -> bool:
+    """Whether something has this name, be it a link that leads nowhere."""
+    return os.path.lexists(path)
+
+
+def file_at(path: Path) -> Path:
+    """The same path, if there is a file; a problem of the dataset if there is none, or something else in its place.
+
+    Whoever opens a named pipe waits for a writer that never comes, so this is asked before anything is opened.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise DatasetProblem(f"{path}: is missing") from None
+    except OSError as error:
+        raise DatasetProblem(f"{path}: cannot be read: {error.strerror or error}") from None
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a named pipe" if stat.S_ISFIFO(mode) else "no plain file"
+        raise DatasetProblem(f"{path}: is {kind}, expected a file")
+    return path
 
 
 def beside(root: Path) -> Path:
@@ -66,7 +99,10 @@ def beside(root: Path) -> Path:
 def sweep(root: Path) -> None:
     """Drop what a killed writer left half-written, or left of a folder that it replaced."""
     for left in (root / SCRATCH, beside(root)):
-        shutil.rmtree(left, ignore_errors=True)
+        if left.is_symlink() or not left.is_dir():
+            left.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def write(root: Path, name: str, data: bytes) -> None:
@@ -154,10 +190,9 @@ def json_bytes(value: Any) -> bytes:
 def json_in(root: Path, name: str) -> dict[str, Any]:
     """The object in a file; a problem of the dataset if it is missing or holds something else."""
     try:
-        value = json.loads((root / name).read_bytes())
-    except FileNotFoundError:
-        raise DatasetProblem(f"{root / name}: is missing") from None
-    except (OSError, ValueError) as error:
+        value = json.loads(file_at(root / name).read_bytes())
+    # Brackets in brackets without end are no number of things either.
+    except (OSError, ValueError, RecursionError) as error:
         raise DatasetProblem(f"{root / name}: cannot be read: {error}") from None
     if not isinstance(value, dict):
         raise DatasetProblem(f"{root / name}: expected an object")
@@ -171,7 +206,8 @@ def folder_bytes(root: Path) -> int:
         if Path(folder) == root and SCRATCH in inner:
             inner.remove(SCRATCH)
         for name in names:
-            with contextlib.suppress(FileNotFoundError):
+            # Moved or removed, or a link that leads nowhere.
+            with contextlib.suppress(OSError):
                 total += (Path(folder) / name).stat().st_size
     return total
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from graspline.datasets.clips import digest_of
 from graspline.datasets.files import parquet_bytes
 from graspline.datasets.films import Film
 from graspline.datasets.frames import columns_of, table_of
@@ -88,7 +89,7 @@ def lay_out(
         length=len(table),
         first_row=place.first_row,
         fps=settings.fps,
-        views=settings.views,
+        digests={key: digest_of(film.mp4) for key, film in films.items()},
         slot=place.slot,
         stats=stats,
         rejected=place.rejected,

@@ -17,8 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graspline.datasets.clips import Clip, clip_in, join, look_at
+from graspline.datasets.doctor import check_sound
 from graspline.datasets.exchange import carry, replaced
-from graspline.datasets.files import LOCK, PARQUET, SCRATCH, json_bytes
+from graspline.datasets.files import LOCK, PARQUET, SCRATCH, file_at, json_bytes
 from graspline.datasets.index import INFO
 from graspline.datasets.leftovers import left_behind
 from graspline.datasets.rows import (
@@ -82,7 +83,9 @@ def rebuilding(root: Path) -> Iterator[tuple[Dataset, list[Part], Path]]:
     Dataset.open(root)
     with replaced(root) as folder:
         dataset = Dataset.open(root.resolve())
-        yield dataset, parts_of(dataset), folder
+        parts = parts_of(dataset)
+        check_sound(dataset.root)
+        yield dataset, parts, folder
 
 
 def parts_of(dataset: Dataset) -> list[Part]:
@@ -121,7 +124,7 @@ def carry_rest(dataset: Dataset, folder: Path, *but: str) -> None:
         name = path.relative_to(dataset.root).as_posix()
         if name in behind or name.startswith((f"{SCRATCH}/", *but)):
             continue
-        if path.is_symlink() or path.is_file():
+        if path.is_symlink() or not path.is_dir():
             carry(path, folder / name)
 
 
@@ -136,9 +139,7 @@ def build(
 ) -> None:
     """Write these episodes, their statistics and the index. Films that are kept stay in the files they share."""
     for part in parts:
-        if not part.log.is_file():
-            raise DatasetProblem(f"{part.log}: the episode's log is missing")
-        carry(part.log, folder / log_file(part.episode_id))
+        carry(file_at(part.log), folder / log_file(part.episode_id))
     limits = {kind: info[f"{kind}_files_size_in_mb"] * _MB for kind in ("data", "video")}
     rows = _write_data(folder, parts, limits["data"], done)
     for key in parts[0].clips:

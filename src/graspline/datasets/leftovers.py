@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graspline.datasets.files import file_at
 from graspline.datasets.index import INFO
 from graspline.datasets.rows import (
     Row,
@@ -85,6 +86,8 @@ def leftovers_in(
         more = [f"and {len(others) - _NAMED} more"] if len(others) > _NAMED else []
         told = [f"{root / name}: no episode names it, and no killed writer leaves it" for name in others[:_NAMED]]
         raise DatasetProblem("\n".join([*told, *more]))
+    for name in sorted(found):
+        file_at(root / name)
     return frozenset(found)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graspline.datasets.card import card_of
+from graspline.datasets.doctor import check_sound
 from graspline.datasets.exchange import replaced
 from graspline.datasets.files import LOCK, SCRATCH, json_bytes, json_in, make_folder, read_locked
 from graspline.datasets.layout import Part, Progress, build, parts_of, silent, steps_of
@@ -37,6 +38,8 @@ def merge(roots: Sequence[Path], out: Path, progress: Progress = silent) -> int:
         problems = [*_differences(datasets), *_duplicates(datasets)]
         if problems:
             raise InputError(problems)
+        for dataset in datasets:
+            check_sound(dataset.root)
         parts = _renumbered(parts_of(dataset) for dataset in datasets)
         with _made(out), replaced(out) as folder:
             _describe(folder, datasets)

@@ -62,7 +62,9 @@ def retold(row: Row, kept: KeptLog) -> Recording:
     played, facts = played_by(row), kept.facts
     scene, transitions = played.task.scene(played.parameters), kept.transitions
     draw = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
-    mentioned = (played.task.target, *(each.about for each in transitions))
+    strange = [name for name in facts["targets"] if name not in scene.object_names]
+    if strange:
+        raise ValueError(f"the scene has no {', '.join(map(str, strange))}")
     return Recording(
         seed=facts["seed"],
         verdict=facts["verdict"],
@@ -71,8 +73,7 @@ def retold(row: Row, kept: KeptLog) -> Recording:
         retries=played.machine.retries_in(transitions),
         sim_time_s=kept.log.ticks * scene.robot.dt_s,
         state_hash=facts["state_hash"],
-        # An outcome may also be about a colour or a number of things.
-        targets=tuple(dict.fromkeys(name for name in mentioned if name in scene.object_names)),
+        targets=tuple(facts["targets"]),
         transitions=transitions,
         entries=tuple((float(t_s), str(state)) for t_s, state in facts["entries"]),
         recoveries=tuple((float(begin_s), float(end_s)) for begin_s, end_s in facts["recoveries"]),

@@ -38,6 +38,8 @@ _OURS: dict[str, pa.DataType] = {
 }
 _PLACES = ("data/chunk_index", "data/file_index", "meta/episodes/chunk_index", "meta/episodes/file_index")
 _COUNTS = ("episode_index", "length", "dataset_from_index", "dataset_to_index")
+# Of an episode's film as it was encoded; packing and cutting do not change it.
+DIGEST = "sha256"
 # Columns of JSON, and what it is.
 JSON_COLUMNS: dict[str, type] = {"scenario": dict, "randomized": dict, "strikes": list, "rejected_before": list}
 
@@ -150,11 +152,12 @@ def episode_row(
     length: int,
     first_row: int,
     fps: int,
-    views: Sequence[View],
+    digests: Mapping[str, str],
     slot: Slot,
     stats: Mapping[str, Stats],
     rejected: Sequence[Rejected],
 ) -> Row:
+    """`digests` are those of the films, by feature."""
     labels = labels_of(recording)
     row: Row = {
         "episode_index": index,
@@ -164,9 +167,10 @@ def episode_row(
         "dataset_to_index": first_row + length,
         **{name: slot.chunk if name.endswith("chunk_index") else slot.file for name in _PLACES},
     }
-    for view in views:
-        row[f"videos/{view.key}/chunk_index"], row[f"videos/{view.key}/file_index"] = slot.chunk, slot.file
-        row[f"videos/{view.key}/from_timestamp"], row[f"videos/{view.key}/to_timestamp"] = 0.0, length / fps
+    for key, digest in digests.items():
+        row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"] = slot.chunk, slot.file
+        row[f"videos/{key}/from_timestamp"], row[f"videos/{key}/to_timestamp"] = 0.0, length / fps
+        row[f"videos/{key}/{DIGEST}"] = digest
     row |= {
         "episode_id": episode_id,
         **labels,
@@ -201,7 +205,7 @@ def row_problems(row: Mapping[str, Any], views: Sequence[View]) -> list[str]:
     of_views = [
         f"videos/{view.key}/{name}"
         for view in views
-        for name in ("chunk_index", "file_index", "from_timestamp", "to_timestamp")
+        for name in ("chunk_index", "file_index", "from_timestamp", "to_timestamp", DIGEST)
     ]
     problems = []
     for name in (*_COUNTS, "tasks", *_PLACES, *of_views, *_OURS):
@@ -312,4 +316,6 @@ def _type_of(name: str, value: Any) -> pa.DataType:
         return pa.list_(pa.list_(nested)) if isinstance(value[0], list) else nested
     if name == "tasks":
         return pa.list_(pa.string())
+    if name.endswith(f"/{DIGEST}"):
+        return pa.string()
     return pa.float64() if name.endswith("_timestamp") else pa.int64()

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from graspline.datasets.files import json_in
+from graspline.datasets.files import file_at, is_there, json_in
 from graspline.datasets.frames import stats_widths
 from graspline.datasets.index import INFO, index_in
 from graspline.datasets.recording import KeptLog, unpack
@@ -40,7 +40,8 @@ STATS, OURS, CARD = "meta/stats.json", "meta/graspline.json", "README.md"
 DELETED = "graspline/deleted"
 # In our own file: of which datasets this one was merged. Their seeds were counted apart, so none can be the next one.
 MERGED = "merged_from"
-FORMAT = 1
+# Changes with what files hold: 2 has digests of films in rows, and targets in logs.
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Dataset:
         if not (root / OURS).is_file():
             raise InputError(f"{root}: not a dataset of graspline ({OURS} is missing)")
         settings = origin_in(root).settings
-        if not (root / INFO).is_file():
+        if not is_there(root / INFO):
             raise DatasetProblem(f"{root}: no episode has been committed yet ({INFO} is missing)")
         info = index_in(root, settings, _scene_of(settings))
         rows, counted = rows_in(root), info["total_episodes"]
@@ -104,9 +105,9 @@ class Dataset:
     def log(self, row: Mapping[str, Any]) -> KeptLog:
         path = self.root / log_file(row["episode_id"])
         try:
-            return unpack(path.read_bytes())
-        except FileNotFoundError:
-            raise DatasetProblem(f"{path}: the episode's log is missing") from None
+            return unpack(file_at(path).read_bytes())
+        except OSError as error:
+            raise DatasetProblem(f"{path}: cannot be read: {error.strerror or error}") from None
         except ValueError as error:
             raise DatasetProblem(f"{path}: {error}") from None
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from graspline.datasets.files import file_at
 from graspline.datasets.frames import schema_problems
 from graspline.errors import DatasetProblem
 from graspline.scenes.scene import Scene
@@ -48,6 +50,39 @@ def numbers_in(table: pa.Table, name: str) -> NDArray[Any]:
     return column.to_numpy(zero_copy_only=False)
 
 
+def footer_problems(root: Path, name: str, table: pa.Table) -> list[str]:
+    """What a file says of itself that is not so of its table. Only pages have checksums, and readers that filter rows
+    go by the footer alone."""
+    metadata = pq.ParquetFile(file_at(root / name)).metadata
+    problems = []
+    if b"ARROW:schema" not in (metadata.metadata or {}):
+        problems.append("its footer does not tell the types of its columns (ARROW:schema is missing)")
+    if metadata.num_columns != len(table.column_names):
+        # Somebody added a column of several parts; which is whose cannot be told.
+        return problems
+    begin = 0
+    for group in (metadata.row_group(number) for number in range(metadata.num_row_groups)):
+        rows = table.slice(begin, group.num_rows)
+        begin += group.num_rows
+        for at, column in enumerate(table.column_names):
+            said = group.column(at)
+            if said.path_in_schema != metadata.schema.column(at).path:
+                problems.append(f"its footer has {said.path_in_schema!r} for column {column}")
+            elif said.statistics is not None and said.statistics.has_min_max:
+                least = pc.call_function("min_max", [_leaves(rows.column(at))]).as_py()
+                if (said.statistics.min, said.statistics.max) != (least["min"], least["max"]):
+                    problems.append(f"its footer has another range for column {column} than its rows")
+    return problems
+
+
+def _leaves(column: pa.ChunkedArray) -> Any:
+    """Without the lists that values are in."""
+    values: Any = column.combine_chunks()
+    while pa.types.is_list(values.type) or pa.types.is_fixed_size_list(values.type):
+        values = values.flatten()
+    return values
+
+
 def _read_between(path: Path, first: int, last: int) -> pa.Table:
     """The row groups that may hold rows from `first` up to `last`."""
     stamp = path.stat()
@@ -76,11 +111,10 @@ def _footer(path: Path, stamp: tuple[int, int, int]) -> tuple[pq.FileMetaData, l
 
 def _read(root: Path, name: str, read: Callable[[Path], pa.Table]) -> pa.Table:
     try:
-        table = read(root / name)
+        table = read(file_at(root / name))
         table.validate(full=True)
         return table
-    except FileNotFoundError:
-        raise DatasetProblem(f"{root / name}: is missing") from None
-    except (OSError, pa.ArrowException) as error:
+    # Types in a footer that cannot be raise ValueError.
+    except (OSError, ValueError, pa.ArrowException) as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DatasetProblem(f"{root / name}: cannot be read: {what}") from None

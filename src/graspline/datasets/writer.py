@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graspline.datasets.card import card_of
+from graspline.datasets.doctor import check_sound
 from graspline.datasets.files import (
     LOCK,
     folder_bytes,
     half_file,
+    is_there,
     json_bytes,
     locked,
     make_folder,
@@ -34,6 +36,7 @@ from graspline.datasets.sentences import TASKS, sentences_of, tasks_bytes
 from graspline.datasets.settings import DatasetSettings, differences
 from graspline.datasets.stats import all_merged, stats_bytes
 from graspline.datasets.store import CARD, FORMAT, OURS, STATS, Dataset, deleted_in, origin_in, rows_in
+from graspline.datasets.tables import table_in
 from graspline.datasets.work import Drawn
 from graspline.errors import EnvironmentProblem, InputError
 
@@ -140,12 +143,15 @@ def _rows_to_go_on_with(root: Path, settings: DatasetSettings) -> tuple[Row, ...
     found = differences(origin.settings, settings)
     if found:
         raise InputError([f"{root}: the dataset was made with other settings:", *(f"  {each}" for each in found)])
-    if not (root / INFO).is_file():
+    if not is_there(root / INFO):
         leftovers_in(root, settings, (), rows_in(root))
+        if is_there(root / TASKS):
+            table_in(root, TASKS)
         return ()
     dataset = Dataset.open(root)
     leftovers_in(root, settings, dataset.rows, dataset.uncounted)
     dataset.check_stats()
+    check_sound(root)
     return dataset.rows
 
 
@@ -169,7 +175,6 @@ def _prepare_folder(root: Path) -> None:
         make_folder(root)
         if not (root / OURS).is_file() and _holds_other_files(root):
             raise InputError(f"{root}: holds other files and is no dataset of graspline; choose a new or empty folder")
-        (root / LOCK).touch()
     except OSError as error:
         raise EnvironmentProblem(f"{root}: cannot be written to: {error.strerror or error}") from None
 

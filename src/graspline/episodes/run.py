@@ -316,18 +316,20 @@ class Studio:
         """Make everything ready for a scenario; returns its machine's inputs."""
         given = scenario.task.given(scenario.parameters, draw, scenario.stream("perception"))
         actor = scenario.task.actor(scenario.parameters, draw, scenario.stream("world"))
+        # What the episode is about from the start, if that is known; more may be turned to.
+        meant = scenario.task.target or str(given.get("target", ""))
         context = Context(
             engine=self.engine,
             lane=lane,
             variation=draw.variation,
             random=scenario.stream("faults"),
-            target=str(given.get("target", self.engine.scene.object_names[0])),
+            target=meant or self.engine.scene.object_names[0],
             bay_of=lambda name: scenario.task.bay_of(scenario.parameters, name),
             actor=actor,
         )
         self._diary.clear(lane)
-        if "target" in given:
-            self._diary.targeted[lane][str(given["target"])] = None
+        if meant:
+            self._diary.targeted[lane][meant] = None
         self.questions.begin(lane, scenario.answers)
         self._camera.begin(lane, draw.variation, seed=scenario.seed)
         self.faults.arm(lane, faults, context)
@@ -395,8 +397,8 @@ class Studio:
         )
 
     def targets(self, lane: int) -> tuple[str, ...]:
-        """Objects the task has turned to, in the order of the first time."""
-        return tuple(self._diary.targeted[lane])
+        """Objects of the scene that the task has turned to, in the order of the first time."""
+        return tuple(name for name in self._diary.targeted[lane] if name in self.engine.scene.object_names)
 
     def variation(self, lane: int) -> Variation:
         """A lane's variation as its cameras have it now."""

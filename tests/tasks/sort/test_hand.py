@@ -49,7 +49,9 @@ def test_an_axis_of_the_block_is_gripped_within_a_quarter_turn_of_home(
 
 def test_the_jaw_opens_for_the_block_with_slack_on_either_side() -> None:
     block = seen(size=BRICK_M)
-    for each in grasps_of(ROBOT, block, (), 0.0, GRIP):
+    grasps = grasps_of(ROBOT, block, (), 0.0, GRIP)
+    assert grasps
+    for each in grasps:
         assert ROBOT.jaw_law.gap_m(each.open_rad) == pytest.approx(each.width_m + 2 * GRIP.slack_m, abs=1e-4)
 
 

@@ -214,6 +214,7 @@ class TestPosesAt:
         grip, spot = held("sugar_box", FITS), np.array([-0.1, 1.75, 0.8])
         poses = poses_at(HSR, SHELF.yaw_rad, grip, spot)
         ahead = np.array([np.cos(SHELF.yaw_rad), np.sin(SHELF.yaw_rad), 0.0])
+        assert poses
         for pose in poses:
             assert pose.rotation[:, 0] @ ahead > np.cos(np.radians(31)) * np.cos(FITS)
             placed = placed_solid(grip, pose, spot)

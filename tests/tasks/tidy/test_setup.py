@@ -58,11 +58,13 @@ def test_the_hand_hides_nothing_of_the_table_from_the_head() -> None:
     deep, wide = TABLE.levels[0].half_extents_m
     corners = np.array([TABLE.in_world((a * deep, b * wide, TABLE_M)) for a in (-1, 1) for b in (-1, 1)])
     low, high = lens.pixels(corners).min(axis=0), lens.pixels(corners).max(axis=0)
-    for each in collision_world().own_solids(READY):
-        if each.name.startswith(("palm", "left", "right", "wrist", "flange", "forearm")):
-            at = lens.pixels(each.position_m)
-            ahead = float(-(each.position_m - camera) @ rotation[:, 2])
-            assert ahead < 0 or (at < low).any() or (at > high).any(), each.name
+    names = ("palm", "left", "right", "wrist", "flange", "forearm")
+    hand = [each for each in collision_world().own_solids(READY) if each.name.startswith(names)]
+    assert hand
+    for each in hand:
+        at = lens.pixels(each.position_m)
+        ahead = float(-(each.position_m - camera) @ rotation[:, 2])
+        assert ahead < 0 or (at < low).any() or (at > high).any(), each.name
 
 
 def test_something_in_the_way_is_said() -> None:

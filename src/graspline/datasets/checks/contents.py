@@ -16,7 +16,7 @@ from graspline.datasets.index import INFO
 from graspline.datasets.rows import Row, row_file, row_problems, row_slot
 from graspline.datasets.sentences import TASKS
 from graspline.datasets.store import OURS, STATS, Dataset, origin_in
-from graspline.datasets.tables import table_in
+from graspline.datasets.tables import footer_problems, table_in
 from graspline.episodes.views import View
 from graspline.errors import DatasetProblem, InputError
 
@@ -112,7 +112,10 @@ def _rows(root: Path, views: Sequence[View], found: Findings) -> tuple[list[Row]
     for path in sorted((root / "meta/episodes").glob("*/*.parquet")):
         name = path.relative_to(root).as_posix()
         try:
-            plain = table_in(root, name).to_pylist()
+            table = table_in(root, name)
+            plain = table.to_pylist()
+            for each in footer_problems(root, name, table):
+                found.problem(name, each)
         except DatasetProblem as error:
             found.unreadable(str(error))
             whole = False
@@ -138,6 +141,8 @@ def _sentences(root: Path, found: Findings) -> tuple[str, ...] | None:
     """As pandas would find them: in the index, by position."""
     try:
         table = table_in(root, TASKS)
+        for each in footer_problems(root, TASKS, table):
+            found.problem(TASKS, each)
     except DatasetProblem as error:
         found.unreadable(str(error))
         return None

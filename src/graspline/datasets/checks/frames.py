@@ -16,7 +16,7 @@ from graspline.datasets.checks.statistics import check_episode_stats
 from graspline.datasets.frames import OURS, columns_of, schema_problems
 from graspline.datasets.rows import Row, data_file, data_slot
 from graspline.datasets.sentences import sentences_of
-from graspline.datasets.tables import numbers_in, table_in
+from graspline.datasets.tables import footer_problems, numbers_in, table_in
 from graspline.errors import DatasetProblem
 
 
@@ -43,6 +43,8 @@ def _check_file(
         found.unreadable(str(error), only)
         return
     problems = schema_problems(table, scene)
+    for each in footer_problems(root, name, table):
+        found.problem(name, each, only)
     declared = contents.dataset.info.get("features")
     if isinstance(declared, dict):
         problems += [f"column {each} is not among the features" for each in table.column_names if each not in declared]

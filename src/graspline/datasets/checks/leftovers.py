@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from graspline.datasets.aside import Aside, place_aside
 from graspline.datasets.checks.contents import Contents
 from graspline.datasets.checks.findings import Findings
-from graspline.datasets.files import SCRATCH, json_in
+from graspline.datasets.files import LOCK, SCRATCH, file_at, is_there, json_in
 from graspline.datasets.index import INFO
 from graspline.datasets.leftovers import next_after, strays
 from graspline.datasets.rows import files_of, row_file, row_slot
-from graspline.datasets.store import DELETED, note_in
+from graspline.datasets.store import CARD, DELETED, note_in
 from graspline.errors import DatasetProblem
 
 _HARMLESS = "a writer that was stopped leaves such, and the next run overwrites it"
@@ -21,6 +22,11 @@ _FILES = ("data/*/*.parquet", "meta/episodes/*/*.parquet", "videos/*/*/*.mp4", "
 
 def check_leftovers(contents: Contents, found: Findings) -> None:
     dataset, keys = contents.dataset, contents.dataset.keys
+    for name in (CARD, LOCK):
+        try:
+            _ = is_there(dataset.root / name) and file_at(dataset.root / name)
+        except DatasetProblem as error:
+            found.unreadable(str(error))
     deleted = _check_deleted(contents, found)
     rows = (*dataset.rows, *contents.uncounted)
     named = {name for row in rows for name in files_of(row, keys)}
@@ -61,12 +67,17 @@ def _check_deleted(contents: Contents, found: Findings) -> list[dict[str, Any]]:
     root, notes = contents.dataset.root, []
     ids = {row["episode_id"] for row in contents.rows}
     for path in sorted((root / DELETED).glob("*.json")):
-        name = path.relative_to(root).as_posix()
+        name, note = path.relative_to(root).as_posix(), None
         try:
             note = note_in(root, name)
+            if is_there(root / place_aside(note["episode_id"])):
+                Aside.read(contents.dataset, note["episode_id"])
+            else:
+                found.note(name, f"there is no {place_aside(note['episode_id'])}, so it cannot be put back")
         except DatasetProblem as error:
             found.unreadable(str(error))
-            continue
+            if note is None:
+                continue
         notes.append(note)
         if note["episode_id"] in ids:
             found.problem(name, f"episode {note['episode_id']} is said to be deleted, and is there")

@@ -112,7 +112,8 @@ def _disagreements(stored: Mapping[str, Stats], parts: Sequence[Mapping[str, Sta
     told = [f"{name} is missing" for name in expected if name not in stored]
     told += [f"{name} is in no episode" for name in stored if name not in expected]
     for name in expected.keys() & stored.keys():
-        wrong = _different(stored[name], expected[name])
+        # To the last bit: merging rounds everywhere alike.
+        wrong = [which for which, value in expected[name].as_lists().items() if stored[name].as_lists()[which] != value]
         if wrong:
             told.append(f"statistics of {name} ({', '.join(wrong)}) are not those of all episodes together")
     return sorted(told)
@@ -126,4 +127,5 @@ def _different(one: Stats, other: Stats) -> list[str]:
 
 def _close(one: Any, other: Any) -> bool:
     found, expected = np.asarray(one, np.float64), np.asarray(other, np.float64)
-    return found.shape == expected.shape and bool(np.allclose(found, expected, rtol=_CLOSE, atol=_CLOSE))
+    # As np.allclose, which takes ten times as long for a few numbers.
+    return found.shape == expected.shape and bool((np.abs(found - expected) <= _CLOSE * (1 + np.abs(expected))).all())
