@@ -127,7 +127,7 @@ def test_a_region_is_the_same_for_the_same_seed_only() -> None:
 def test_a_region_is_drawn_with_a_dot_for_every_draw(tmp_path: Path) -> None:
     file = tmp_path / "new" / "region.svg"
     answer = call("region", "lift-cube", "--draws", "20", "--out", file)
-    assert (answer.code, answer.err) == (0, f"drawn: {file}\n")
+    assert (answer.code, answer.err) == (0, f"saved: {file}\n")
     dots = [circle for circle in ET.parse(file).iter(f"{SVG}circle") if circle.get("r") == "3"]
     assert len(dots) == 20
 

@@ -14,6 +14,7 @@ from graspline.envs.evaluation import FOLLOW, PolicyPilot
 from graspline.envs.interface import interface_of
 from graspline.envs.policies import load_policy
 from graspline.episodes.faults import FAULTS, parse_faults
+from graspline.episodes.film_frames import film_view
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.views import DEFAULT_VIEWS
@@ -88,9 +89,10 @@ def evaluate(
         randomize=randomize,
     )
     parameters = struck(found, parameters, faults)
-    if video is not None:
-        make_folder("--video", video.parent)
     scene, make_policy = found.scene(parameters), load_policy(policy)
+    if video is not None:
+        film_view(found, parameters, scene)
+        make_folder("--video", video.parent)
     pilot = PolicyPilot(
         interface=interface_of(scene, fps=fps, cameras=cameras, units=units),
         make_policy=lambda scenario: make_policy(),
