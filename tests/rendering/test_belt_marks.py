@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from graspline.episodes.log import EpisodeLog
 from graspline.rendering.belt_marks import BAR_M, PITCH_M, bars, is_marked
 from graspline.rendering.choose import RendererKind, gl_problem, open_renderer
 from graspline.scenes.belt_line import BELT, speed_of
+from graspline.scenes.variation import apply_to_model
 from graspline.tasks.sort.layout import sample, scene_of
 from graspline.tasks.sort.parameters import Sort
 
@@ -39,8 +42,8 @@ def test_a_belt_has_gone_as_far_as_its_speeds_say() -> None:
 
 @pytest.mark.parametrize("gone_m", [0.0, -0.013, 0.4, -7.3])
 def test_marks_stay_on_their_belt_and_move_with_it(gone_m: float) -> None:
-    model = SCENE.model.__copy__()
-    model.geom(BELT).surfacevel[:] = (0, -0.05, 0, 0, 0, 0)
+    model = copy.copy(SCENE.model)
+    apply_to_model(model, DRAW.variation)
     half = model.geom(BELT).size
     found = bars(model, {BELT: (0.0, gone_m, 0.0)})
     assert len(found) >= int(2 * half[1] / PITCH_M)

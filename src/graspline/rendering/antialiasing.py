@@ -19,6 +19,7 @@ Indices = NDArray[np.intp]
 _LEAST_CONTRAST, _LEAST_SHARE = 8, 8
 # How far a straight stretch of an edge is followed either way, in pixels.
 _REACH_PX = 8
+_BEYOND_PX = _REACH_PX + 1
 # A stretch ends where brightness across the edge differs by this share of the edge's contrast.
 _END_SHARE = 0.25
 # How much of a single pixel that stands out is blended away.
@@ -34,19 +35,22 @@ def antialiased(rgb: Pixels) -> Pixels:
     found = contrast > np.maximum(brightest // _LEAST_SHARE, _LEAST_CONTRAST)
     found[[0, -1]] = False
     found[:, [0, -1]] = False
-    at = np.flatnonzero(found)
-    if not len(at):
+    rows, columns = np.nonzero(found)
+    if not len(rows):
         return rgb.copy()
-    across, share = _blending(grey, at, contrast.ravel()[at])
-    before, flat = rgb.reshape(-1, 3), rgb.reshape(-1, 3).copy()
-    own, other = before[at].astype(np.float32), before[at + across]
-    flat[at] = np.rint(own + share[:, None] * (other - own)).astype(np.uint8)
-    return flat.reshape(rgb.shape)
+    down, right, share = _blending(grey, rows, columns, contrast[rows, columns])
+    own, other = rgb[rows, columns].astype(np.float32), rgb[rows + down, columns + right]
+    smooth = rgb.copy()
+    smooth[rows, columns] = np.rint(own + share[:, None] * (other - own)).astype(np.uint8)
+    return smooth
 
 
-def _blending(grey: Pixels, at: Indices, contrast: Pixels) -> tuple[Indices, Floats]:
-    """For pixels of edges the step to the neighbour on the edge's other side, and the share of it to take."""
-    width, values = grey.shape[1], grey.ravel().astype(np.float32)
+def _blending(grey: Pixels, rows: Indices, columns: Indices, contrast: Pixels) -> tuple[Indices, Indices, Floats]:
+    """For pixels of edges the step to the neighbour on the edge's other side, down and right, and the share to take."""
+    # Beyond its rim a picture goes on as it is there, as far as an edge is followed.
+    beyond = cv2.copyMakeBorder(grey, *(_BEYOND_PX,) * 4, cv2.BORDER_REPLICATE)
+    width, values = beyond.shape[1], beyond.ravel().astype(np.float32)
+    at = (rows + _BEYOND_PX) * width + columns + _BEYOND_PX
     here = values[at]
     north, south, west, east = (values[at + step] for step in (-width, width, -1, 1))
     nw, ne, sw, se = (values[at + step] for step in (-width - 1, -width + 1, width - 1, width + 1))
@@ -56,12 +60,13 @@ def _blending(grey: Pixels, at: Indices, contrast: Pixels) -> tuple[Indices, Flo
     first, second = np.where(lies, north, west), np.where(lies, south, east)
     to_first = np.abs(first - here) >= np.abs(second - here)
     other = np.where(to_first, first, second)
-    across = np.where(lies, width, 1) * np.where(to_first, -1, 1)
+    sign = np.where(to_first, -1, 1)
+    across = np.where(lies, width, 1) * sign
     share = _stretch_share(values, at, across, np.where(lies, 1, width), (here + other) / 2, np.abs(other - here))
     mean = (2 * (north + south + west + east) + nw + ne + sw + se) / 12
     speck = np.clip(np.abs(mean - here) / np.maximum(contrast, 1), 0, 1)
     speck = (3 - 2 * speck) * speck * speck
-    return across, np.maximum(share, _SPECK_SHARE * speck * speck)
+    return np.where(lies, sign, 0), np.where(lies, 0, sign), np.maximum(share, _SPECK_SHARE * speck * speck)
 
 
 def _bend(one: Floats, other: Floats, middle: Floats) -> Floats:
@@ -88,8 +93,8 @@ def _end_of_stretch(
     far, off = np.full(len(at), float(_REACH_PX), np.float32), np.zeros(len(at), np.float32)
     going = np.arange(len(at))
     for pixels in range(1, _REACH_PX + 1):
-        place = np.clip(at[going] + pixels * along[going], 0, len(values) - 1)
-        beside = np.clip(place + across[going], 0, len(values) - 1)
+        place = at[going] + pixels * along[going]
+        beside = place + across[going]
         off[going] = brighter = (values[place] + values[beside]) / 2 - middle[going]
         ended = np.abs(brighter) >= limit[going]
         far[going[ended]] = pixels
