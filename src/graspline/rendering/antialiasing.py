@@ -48,7 +48,7 @@ def antialiased(rgb: Pixels) -> Pixels:
 def _blending(grey: Pixels, rows: Indices, columns: Indices, contrast: Pixels) -> tuple[Indices, Indices, Floats]:
     """For pixels of edges the step to the neighbour on the edge's other side, down and right, and the share to take."""
     # Beyond its rim a picture goes on as it is there, as far as an edge is followed.
-    beyond = cv2.copyMakeBorder(grey, *(_BEYOND_PX,) * 4, cv2.BORDER_REPLICATE)
+    beyond = cv2.copyMakeBorder(grey, _BEYOND_PX, _BEYOND_PX, _BEYOND_PX, _BEYOND_PX, cv2.BORDER_REPLICATE)
     width, values = beyond.shape[1], beyond.ravel().astype(np.float32)
     at = (rows + _BEYOND_PX) * width + columns + _BEYOND_PX
     here = values[at]
