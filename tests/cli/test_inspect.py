@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -127,7 +128,7 @@ def test_a_region_is_the_same_for_the_same_seed_only() -> None:
 def test_a_region_is_drawn_with_a_dot_for_every_draw(tmp_path: Path) -> None:
     file = tmp_path / "new" / "region.svg"
     answer = call("region", "lift-cube", "--draws", "20", "--out", file)
-    assert (answer.code, answer.err) == (0, f"drawn: {file}\n")
+    assert (answer.code, answer.err) == (0, f"saved: {file}\n")
     dots = [circle for circle in ET.parse(file).iter(f"{SVG}circle") if circle.get("r") == "3"]
     assert len(dots) == 20
 
@@ -154,3 +155,19 @@ def test_a_diagram_is_what_its_format_or_its_name_says(tmp_path: Path) -> None:
     (problem,) = refused("diagram", "lift-cube", "--out", tmp_path / "x.pdf")
     assert "expected a name that ends in .svg, .mmd, .md, .txt" in problem
     assert not (tmp_path / "x.pdf").exists()
+
+
+def test_a_region_of_a_task_without_a_probe_is_refused_with_those_that_have_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without = dataclasses.replace(TASKS["tidy"], probe=None)
+    monkeypatch.setitem(TASKS, "tidy", without)
+    answer = call("region", "tidy")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == "graspline: region cannot serve tidy; tasks it can serve: lift-cube, oranges, grab, sort\n"
+
+
+def test_a_diagram_that_is_written_is_said_to_be_saved(tmp_path: Path) -> None:
+    file = tmp_path / "lift.svg"
+    answer = call("diagram", "lift-cube", "--out", file)
+    assert (answer.code, answer.out, answer.err) == (0, "", f"saved: {file}\n")

@@ -117,7 +117,7 @@ def test_an_interrupted_run_films_nothing_more_and_says_which_films_are_missing(
     check_interrupted(answer)
     finished = {line["seed"] for line in answer.lines if line["verdict"] != "interrupted"}
     films = {int(path.stem.removeprefix("film-")) for path in tmp_path.glob("film-*.mp4")}
-    dropped = {seed for seed in finished if f"film-{seed}.mp4: not drawn to its end, and dropped" in answer.err}
+    dropped = {seed for seed in finished if f"film-{seed}.mp4: not rendered to its end, and dropped" in answer.err}
     assert films == finished - dropped
     assert not list(tmp_path.glob("*.part"))
 
@@ -129,5 +129,5 @@ def test_an_interrupt_while_a_film_is_drawn_does_not_wait_for_its_end(tmp_path: 
         answer = command.finish()
     assert answer.code == 130
     assert answer.lines[0]["succeeded"]
-    assert "film.mp4: not drawn to its end, and dropped" in answer.err
+    assert "film.mp4: not rendered to its end, and dropped" in answer.err
     assert not list(tmp_path.glob("film*"))

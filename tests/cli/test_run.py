@@ -20,6 +20,7 @@ import pytest
 import graspline.cli.run
 import graspline.episodes.film
 import graspline.rendering.choose
+import graspline.scenes.scene
 from graspline.cli.in_order import InOrder
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
@@ -262,13 +263,24 @@ def test_a_film_has_a_picture_for_its_ticks(tmp_path: Path) -> None:
     ticks = round(line["sim_time_s"] * SO101.control_hz)
     assert film.frames == math.ceil(ticks * fps / SO101.control_hz)
     assert [each.name for each in path.parent.iterdir()] == ["film.mp4"]
+    assert f"saved: {path}\n" in answer.err
 
 
 def test_films_of_several_episodes_have_their_seeds_in_their_names(tmp_path: Path) -> None:
     answer = call("run", "lift-cube", *SHORT, "--episodes", "2", "--seed", "8", "--video", tmp_path / "film.mp4")
     assert answer.code == 0
     assert sorted(each.name for each in tmp_path.iterdir()) == ["film-8.mp4", "film-9.mp4"]
+    assert [f"saved: {tmp_path / name}\n" in answer.err for name in ("film-8.mp4", "film-9.mp4")] == [True, True]
     assert watch(tmp_path / "film-9.mp4").frames > 0
+
+
+def test_a_film_of_a_scene_without_its_camera_is_refused_before_anything_moves(
+    tmp_path: Path, nothing_moves: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graspline.scenes.scene.Scene, "cameras", ("wrist",))
+    answer = call("run", "lift-cube", "--video", tmp_path / "film.mp4")
+    assert (answer.code, answer.out) == (2, "")
+    assert "has no camera 'front', which a film shows; its cameras: wrist" in answer.err
 
 
 def test_filming_changes_no_bit(tmp_path: Path) -> None:

@@ -12,11 +12,12 @@ from typing import Any, Self
 import pytest
 
 from graspline.datasets.generate import generate
-from graspline.datasets.pool import Filled, Order, block_for_each, do
+from graspline.datasets.pool import Order, block_for_each, do
 from graspline.datasets.recording import Recording
 from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.work import Attempts, Drawing, Drawn, attempt, draw
 from graspline.episodes.views import View
+from graspline.episodes.workers import Filled
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 
 EPISODES = 3

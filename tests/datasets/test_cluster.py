@@ -14,8 +14,8 @@ import pytest
 
 import graspline.datasets.cluster
 from graspline.datasets.cluster import RayPool
-from graspline.datasets.pool import Failure, filled
-from graspline.datasets.work import Attempts
+from graspline.datasets.work import Attempts, do
+from graspline.episodes.workers import Failure, filled
 from graspline.errors import EnvironmentProblem, InputError
 
 from .conftest import cube_settings
@@ -103,7 +103,7 @@ def test_a_node_that_cannot_work_is_told() -> None:
 
 def test_what_goes_wrong_on_a_node_is_raised_here_as_what_it_is() -> None:
     bad = Attempts(settings=cube_settings(faults=("no-such-fault@lift",)), seeds=(0,))
-    pool, _ = pool_with(filled(bad))
+    pool, _ = pool_with(filled(bad, do))
     with pytest.raises(InputError, match="unknown fault"):
         pool.results()
 

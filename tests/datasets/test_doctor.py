@@ -20,7 +20,6 @@ from graspline.datasets.files import SCRATCH, json_bytes
 from graspline.datasets.generate import generate
 from graspline.datasets.index import INFO, info_of
 from graspline.datasets.merge import merge
-from graspline.datasets.pool import Filled
 from graspline.datasets.retelling import _found
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, stats_in, video_file
 from graspline.datasets.sentences import TASKS, tasks_bytes
@@ -28,6 +27,7 @@ from graspline.datasets.stats import NAMES, all_merged
 from graspline.datasets.store import DELETED, OURS, STATS, Dataset
 from graspline.datasets.work import Attempts, do, judged
 from graspline.episodes.run import run_scenarios
+from graspline.episodes.workers import Filled
 from graspline.errors import InputError
 from graspline.tasks import catalogue
 from graspline.tasks.lift_cube import LIFT_CUBE

@@ -14,11 +14,12 @@ import pytest
 
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.laying import LaidOut, lay_out
-from graspline.datasets.pool import Filled, Order, block_for_each
+from graspline.datasets.pool import Order, block_for_each
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, rejected_in, rejected_of
 from graspline.datasets.store import Dataset
 from graspline.datasets.work import Attempts, Drawing, Drawn, do
+from graspline.episodes.workers import Filled
 from graspline.errors import InputError
 
 from .conftest import EPISODES, InlinePool, cube_settings

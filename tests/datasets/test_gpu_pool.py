@@ -20,7 +20,6 @@ import pytest
 from graspline.datasets.doctor import examine
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.gpu_pool import GpuPool
-from graspline.datasets.pool import Failure
 from graspline.datasets.recording import Recording
 from graspline.datasets.replay import rerun
 from graspline.datasets.rows import Rejected
@@ -29,6 +28,7 @@ from graspline.datasets.store import Dataset
 from graspline.datasets.work import Attempts, Drawing
 from graspline.engine.choose import what_a_gpu_lacks
 from graspline.episodes.views import View
+from graspline.episodes.workers import Failure
 from graspline.errors import EnvironmentProblem
 from graspline.evidence import passes
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
@@ -106,7 +106,7 @@ def test_what_was_played_waits_while_enough_is_to_be_drawn(
 
     pool, worker = scripted.pool, Drawing()
     monkeypatch.setattr(pool, "_workers", [worker])
-    pool._orders[5] = ORDER
+    pool._jobs[5] = ORDER
     pool.submit(6, ORDER)
     scripted.play(missed(1, 2))
     found = [(each.ticket, each.result) for each in pool.results(hungry=hungry)]

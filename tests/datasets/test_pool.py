@@ -18,10 +18,11 @@ from typing import Any
 
 import pytest
 
-from graspline.datasets.pool import Failure, LocalPool, filled, raise_failure
+from graspline.datasets.pool import LocalPool
 from graspline.datasets.recording import Recording
-from graspline.datasets.work import Attempts, attempt
+from graspline.datasets.work import Attempts, attempt, do
 from graspline.episodes.processes import environment
+from graspline.episodes.workers import Failure, filled, raise_failure
 from graspline.errors import EnvironmentProblem, InputError
 
 from .conftest import cube_settings
@@ -168,7 +169,7 @@ def runs(pid: int) -> bool:
 
 def test_what_goes_wrong_in_a_worker_is_raised_here_as_what_it_is() -> None:
     bad = Attempts(settings=cube_settings(faults=("no-such-fault@lift",)), seeds=(0,))
-    failure = filled(bad)
+    failure = filled(bad, do)
     assert isinstance(failure, Failure)
     with pytest.raises(InputError, match="unknown fault 'no-such-fault'"):
         raise_failure(failure)
@@ -184,7 +185,7 @@ def test_what_a_machine_lacks_is_no_bug(error: Exception) -> None:
 
 
 def test_a_bug_in_a_worker_keeps_its_traceback() -> None:
-    failure = filled(Attempts(settings=cube_settings(), seeds=("not a seed",)))  # pyright: ignore[reportArgumentType]
+    failure = filled(Attempts(settings=cube_settings(), seeds=("not a seed",)), do)  # pyright: ignore[reportArgumentType]
     with pytest.raises(RuntimeError, match=r"(?s)in a worker:\nTraceback .*not a seed|TypeError"):
         raise_failure(failure)
 

@@ -17,7 +17,7 @@ from graspline.datasets.files import SCRATCH, half_file, json_bytes
 from graspline.datasets.index import INFO, IndexFile, info_of
 from graspline.datasets.laying import Ahead, lay_out
 from graspline.datasets.rows import Slot, data_file, log_file, row_file, video_file
-from graspline.datasets.sentences import TASKS, tasks_bytes
+from graspline.datasets.sentences import TASKS
 from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.stats import NAMES
 from graspline.datasets.store import CARD, STATS, Dataset, origin_in

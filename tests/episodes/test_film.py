@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import multiprocessing
 from pathlib import Path
 
 import av
@@ -8,11 +9,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import graspline.episodes.film
 from graspline.engine.events import Blind
-from graspline.episodes.film import film, still_sheet
+from graspline.episodes.film import FilmStopped, film, still_sheet
+from graspline.episodes.film_frames import film_view, shot_of
 from graspline.episodes.run import Episode
 from graspline.errors import InputError
 from graspline.scenes.cube_table import cube_table
+from graspline.scenes.scene import Scene
 
 from .playing import run_seeds
 
@@ -59,3 +63,39 @@ def test_an_episode_without_recorded_states_cannot_be_filmed(beginning: Episode,
     with pytest.raises(InputError, match="a video without frames"):
         film(blank, cube_table(), tmp_path / "film.mp4")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_workers_render_the_frames_that_this_process_would(beginning: Episode, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene, told = cube_table(), []
+    view = film_view(beginning.scenario.task, beginning.scenario.parameters, scene, 64, 48)
+    shots = [shot_of(beginning.log, tick, f"{tick}", view, scene) for tick in range(0, TICKS, 3)]
+    monkeypatch.setattr(graspline.episodes.film, "_LEAST_FOR_WORKERS", 2)
+    here = graspline.episodes.film._rendered(scene, view, shots, 1, lambda: False)
+    there = graspline.episodes.film._rendered(scene, view, shots, 2, lambda: False)
+    for one, other in zip(here, there, strict=True):
+        told.append(np.array_equal(one.rgb, other.rgb))
+    assert told == [True] * len(shots)
+
+
+def test_a_film_that_is_stopped_ends_its_workers_and_leaves_no_file(
+    beginning: Episode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graspline.episodes.film, "_LEAST_FOR_WORKERS", 2)
+    with pytest.raises(FilmStopped):
+        film(beginning, cube_table(), tmp_path / "film.mp4", workers=2, stop=lambda: True)
+    assert list(tmp_path.iterdir()) == []
+    assert not [each for each in multiprocessing.active_children() if each.daemon]
+
+
+def test_a_film_says_how_far_it_is(beginning: Episode, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    film(beginning, cube_table(), tmp_path / "film.mp4", progress=lambda done, total: told.append((done, total)))
+    assert told == [(done, len(told)) for done in range(1, len(told) + 1)]
+
+
+def test_a_scene_without_a_wrist_camera_has_no_picture_in_the_corner(
+    beginning: Episode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Scene, "cameras", ("front",))
+    view = film_view(beginning.scenario.task, beginning.scenario.parameters, cube_table())
+    assert (view.scene_camera, view.inset_camera, view.seen_camera) == ("front", "", "")

@@ -50,14 +50,14 @@ def test_a_map_of_nothing_can_be_drawn() -> None:
 
 
 def test_a_survey_is_the_same_for_a_seed() -> None:
-    first = survey(TASK, PARAMETERS, 20, 3)
-    assert first == survey(TASK, PARAMETERS, 20, 3)
-    assert first != survey(TASK, PARAMETERS, 20, 4)
+    first = list(survey(TASK, PARAMETERS, 20, 3))
+    assert first == list(survey(TASK, PARAMETERS, 20, 3))
+    assert first != list(survey(TASK, PARAMETERS, 20, 4))
     assert len(first) == 20
     assert 0 < sum(probe.certified for probe in first) < 20
 
 
 @pytest.mark.slow
 def test_more_than_half_of_what_the_arm_reaches_is_certified() -> None:
-    probes = survey(TASK, PARAMETERS, 200, 0)
+    probes = list(survey(TASK, PARAMETERS, 200, 0))
     assert sum(probe.certified for probe in probes) > 100

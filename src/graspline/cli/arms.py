@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 import yaml
 
-from graspline.cli.outputs import make_folder, write_whole
+from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.episodes.arm_pages import jaw_page, line_row, opening_rows, workspace_page
 from graspline.errors import InputError, nearest
 from graspline.kinematics import jaw as jaws
@@ -60,7 +59,7 @@ def workspace(
         out / "workspace_bounds.yaml", yaml.safe_dump(found.document(), sort_keys=False, default_flow_style=None)
     )
     write_whole(out / "workspace.html", workspace_page(found, plan_view(arm, _PLAN_HEIGHT_M), _PLAN_HEIGHT_M))
-    print(f"written: {out / 'workspace_bounds.yaml'}, {out / 'workspace.html'}", file=sys.stderr)
+    tell_saved(out / "workspace_bounds.yaml", out / "workspace.html")
 
 
 def jaw(
@@ -87,7 +86,7 @@ def jaw(
     _print_table(("line fitted up to", "gap at 0°", "per radian", "misses at most"), map(line_row, opening.lines))
     if out is not None:
         write_whole(out / "jaw.html", jaw_page(found.name, opening))
-        print(f"written: {out / 'jaw.html'}", file=sys.stderr)
+        tell_saved(out / "jaw.html")
 
 
 def _arm(name: str) -> Arm:

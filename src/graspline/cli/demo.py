@@ -10,17 +10,20 @@ from typing import Annotated
 import typer
 
 from graspline.cli.interrupts import stopping
-from graspline.cli.outputs import make_folder, write_whole
-from graspline.episodes.film import film, still_sheet
+from graspline.cli.outputs import make_folder, tell_saved, write_whole
+from graspline.cli.progress import Progress
+from graspline.episodes.film import FilmStopped, film, still_sheet
 from graspline.episodes.report import Chronicle, Ending, report_page, telling_moments
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
+from graspline.errors import Interrupted
+from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import find_task
 
 # Both cameras see everything that happens.
 SEED = 30
-# An episode lasts half a minute; more frames would take longer than a minute to draw without a GPU.
-_FPS = 12
+# An episode lasts half a minute; more frames would take longer than a minute to render without a GPU on two cores.
+_FPS = 20
 
 
 def demo(
@@ -46,16 +49,32 @@ def demo(
     write_whole(out / "result.json", json.dumps(episode.as_dict(), indent=2, allow_nan=False) + "\n")
     if stop():
         raise typer.Exit(130)
-    sheet = out / f"{task.name}.png"
+    tell_saved(out / "result.json")
+    sheet, movie = out / f"{task.name}.png", out / f"{task.name}.mp4"
     still_sheet(episode, scene, sheet, moments=telling_moments(episode, chronicle.endings))
-    page = report_page(episode, chronicle.endings, sheet.read_bytes())
-    write_whole(out / "report.html", page)
-    renderer = film(episode, scene, out / f"{task.name}.mp4", fps=_FPS)
-    drawn = "OpenGL" if renderer == "gl" else "the ray renderer, small and at 5 fps"
-    print(
-        f"film, pictures, report and result are in {out}/ (drawn by {drawn}; {time.monotonic() - began:.0f} s in all)"
-    )
+    tell_saved(sheet)
+    write_whole(out / "report.html", report_page(episode, chronicle.endings, sheet.read_bytes()))
+    tell_saved(out / "report.html")
+    renderer = _film(episode, scene, movie)
+    tell_saved(movie)
+    rendered = "OpenGL" if renderer == "gl" else "the ray renderer, small and at 5 fps"
+    print(f"rendered by {rendered}; {time.monotonic() - began:.0f} s in all")
     raise typer.Exit(0 if episode.succeeded else 1)
+
+
+def _film(episode: Episode, scene: Scene, path: Path) -> str:
+    """The film with a bar of its own; stopped, it leaves no file."""
+    frames = len(range(0, len(episode.log.states), scene.robot.control_hz // _FPS))
+    with stopping() as stop, Progress(f"rendering film {path.name}", frames) as progress:
+
+        def show(done: int, total: int) -> None:
+            progress.done, progress.total = done, total
+            progress.show()
+
+        try:
+            return film(episode, scene, path, fps=_FPS, stop=stop, progress=show)
+        except FilmStopped:
+            raise Interrupted(f"interrupted; {path} was not rendered to its end, and dropped") from None
 
 
 def _tell(episode: Episode, endings: list[Ending]) -> None:

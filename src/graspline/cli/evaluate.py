@@ -16,6 +16,7 @@ from graspline.envs.evaluation import FOLLOW, PolicyPilot
 from graspline.envs.interface import interface_of
 from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies
 from graspline.episodes.faults import FAULTS, parse_faults
+from graspline.episodes.film_frames import film_view
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.views import DEFAULT_VIEWS
@@ -97,9 +98,10 @@ def evaluate(
             randomize=randomize,
         )
         parameters = struck(found, parameters, faults)
-        if video is not None:
-            make_folder("--video", video.parent)
         scene = found.scene(parameters)
+        if video is not None:
+            film_view(found, parameters, scene)
+            make_folder("--video", video.parent)
         interface = interface_of(scene, fps=fps, cameras=cameras, units=units)
         scenarios = [
             Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults) for index in range(episodes)

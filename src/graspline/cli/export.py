@@ -10,7 +10,7 @@ import typer
 
 from graspline.cli.edit import Folder, replacing
 from graspline.cli.interrupts import interruptible
-from graspline.cli.outputs import check_name, make_folder
+from graspline.cli.outputs import check_name, make_folder, tell_saved
 from graspline.cli.progress import steps
 from graspline.datasets.files import folder_bytes
 from graspline.errors import InputError, one_of
@@ -65,7 +65,8 @@ def _export_hdf5(root: Path, out: Path, jpeg: bool) -> None:
     make_folder("--out", out.parent)
     with replacing(out), steps("exporting") as progress:
         count = export_hdf5(root, out, jpeg=jpeg, progress=progress)
-    print(f"{out}: {count} episodes, {out.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
+    print(f"{count} episodes, {out.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
+    tell_saved(out)
 
 
 def _export_rosbag2(root: Path, out: Path) -> None:
@@ -79,4 +80,5 @@ def _export_rosbag2(root: Path, out: Path) -> None:
 
     with interruptible(left), steps("exporting") as progress:
         count = export_rosbag2(root, out, progress=progress)
-    print(f"{out}: {count} bags, {folder_bytes(out) / 1e6:.1f} MB", file=sys.stderr)
+    print(f"{count} bags, {folder_bytes(out) / 1e6:.1f} MB", file=sys.stderr)
+    tell_saved(out)

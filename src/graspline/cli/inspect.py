@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
-from graspline.cli.outputs import check_name, make_folder
+from graspline.cli.interrupts import stopping
+from graspline.cli.options import Config, Settings, TaskName, offering, task_and_parameters
+from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
+from graspline.cli.progress import Progress
 from graspline.episodes.region import draw_region, refusals, survey
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
 from graspline.machine.diagram import mermaid, svg_sheet
 from graspline.parameters import describe
 from graspline.parameters.notation import printable
-from graspline.tasks.catalogue import TASKS
+from graspline.tasks.catalogue import TASKS, find_task
 
 # Names that a diagram may end in: a picture, or text.
 _DIAGRAMS = (".svg", ".mmd", ".md", ".txt")
@@ -82,7 +83,8 @@ def diagram(
         print(drawn, end="")
     else:
         make_folder("--out", out.parent)
-        out.write_text(drawn)
+        write_whole(out, drawn)
+        tell_saved(out)
 
 
 def region(
@@ -101,16 +103,23 @@ def region(
     Example:
       graspline region lift-cube --out region.svg
     """
+    offering("region", "probe")(find_task(task))
     found, parameters = task_and_parameters(
         task, config, settings, lambda _: out is None or check_name("--out", out, ".svg")
     )
     if out is not None:
         make_folder("--out", out.parent)
-    probes = survey(found, parameters, draws, seed)
+    with stopping() as stop, Progress("poses", draws) as shown:
+        probes = []
+        for probe in survey(found, parameters, draws, seed):
+            probes.append(probe)
+            shown.advance()
+            if stop():
+                raise KeyboardInterrupt
     certified = sum(probe.certified for probe in probes)
     print(f"certified {rate_text(certified, draws)} of random poses in the ring the arm reaches")
     for reason, count in refusals(probes):
         print(f"  refused for {reason}: {100 * count / draws:.1f} %")
     if out is not None:
-        out.write_text(draw_region(probes))
-        print(f"drawn: {out}", file=sys.stderr)
+        write_whole(out, draw_region(probes))
+        tell_saved(out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,7 +17,7 @@ from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, build, load_yaml
 from graspline.parameters.notation import printable
 from graspline.scenes.randomization import ASPECTS
-from graspline.tasks.catalogue import find_task
+from graspline.tasks.catalogue import TASKS, find_task
 from graspline.tasks.task import Task
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task; `graspline tasks` lists them.")]
@@ -80,6 +80,17 @@ def task_and_parameters(
         *(lambda check=check: check(task) for check in checks),
     )
     return task, parameters
+
+
+def offering(command: str, capability: Literal["probe", "belt_at"]) -> Callable[[Task[Any]], None]:
+    """A check that a task has what a command needs; tasks that have are listed."""
+
+    def check(task: Task[Any]) -> None:
+        if getattr(task, capability) is None:
+            able = ", ".join(name for name, each in TASKS.items() if getattr(each, capability) is not None)
+            raise InputError(f"{command} cannot serve {task.name}; tasks it can serve: {able}")
+
+    return check
 
 
 def randomizing(aspects: str | None) -> list[str]:

@@ -45,8 +45,14 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def save_findings(folder: Path, name: str, findings: Mapping[str, object], page: str) -> None:
-    """NAME.json and NAME.html in a folder, and a line that says so."""
+    """NAME.json and NAME.html in a folder, and lines that say so."""
     numbers, reading = folder / f"{name}.json", folder / f"{name}.html"
     write_whole(numbers, json.dumps(findings, indent=1, allow_nan=False) + "\n")
     write_whole(reading, page)
-    print(f"saved: {numbers}, {reading}", file=sys.stderr)
+    tell_saved(numbers, reading)
+
+
+def tell_saved(*paths: Path) -> None:
+    """A line on standard error for every file that a command has written."""
+    for path in paths:
+        print(f"saved: {path}", file=sys.stderr, flush=True)

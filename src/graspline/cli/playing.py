@@ -12,6 +12,7 @@ from pathlib import Path
 
 from graspline.cli.in_order import InOrder
 from graspline.cli.interrupts import stopping
+from graspline.cli.outputs import tell_saved
 from graspline.cli.progress import RunProgress
 from graspline.cli.streams import unread
 from graspline.episodes.film import FilmStopped, film
@@ -78,7 +79,7 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
             if report.as_json:
                 lines.add(episode.scenario.seed, episode.as_dict())
             if report.video is not None and episode.verdict != INTERRUPTED:
-                _film(report, report.video, episode, stop)
+                _film(report, report.video, episode, stop, progress)
             played.append(Told(episode))
             if unread() and not report.wanted_unread:
                 return _exit_code(played, interrupted=stop(), require_success=None)
@@ -88,12 +89,15 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
     return _exit_code(played, interrupted=interrupted, require_success=report.require_success)
 
 
-def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool]) -> None:
+def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool], progress: RunProgress) -> None:
     path = _video_path(video, episode, report.episodes)
     try:
-        film(episode, report.scene, path, stop=stop)
+        with progress.part(f"rendering film {path.name}") as shown:
+            film(episode, report.scene, path, stop=stop, progress=shown)
     except FilmStopped:
-        print(f"{path}: not drawn to its end, and dropped", file=sys.stderr)
+        print(f"{path}: not rendered to its end, and dropped", file=sys.stderr)
+    else:
+        tell_saved(path)
 
 
 def _video_path(path: Path, episode: Episode, episodes: int) -> Path:

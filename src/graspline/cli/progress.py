@@ -69,6 +69,28 @@ class Progress:
             self._spoke = time.monotonic()
             print(f"{self._what}: {self.done}/{self.total}, {words}", file=sys.stderr, flush=True)
 
+    @contextmanager
+    def part(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """A part of the work with a bar of its own below: what is given back is told how many of how many are done."""
+        below = self._bar.add_task(what, total=None, said="") if self.on_terminal else None
+        began = spoke = time.monotonic()
+
+        def show(done: int, total: int) -> None:
+            nonlocal spoke
+            now = time.monotonic()
+            left = f"{_clock((now - began) / done * (total - done))} left"
+            if below is not None:
+                self._bar.update(below, completed=done, total=total, said=left)
+            elif self._lines and now - spoke >= _LINE_EVERY_S:
+                spoke = now
+                print(f"{what}: {done}/{total}, {left}", file=sys.stderr, flush=True)
+
+        try:
+            yield show
+        finally:
+            if below is not None:
+                self._bar.remove_task(below)
+
     def close(self) -> None:
         if self.on_terminal:
             self._bar.stop()

@@ -10,14 +10,14 @@ from typing import Annotated
 import typer
 
 from graspline.cli.interrupts import stopping
-from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
-from graspline.cli.outputs import make_folder, write_whole
+from graspline.cli.options import Config, Settings, TaskName, offering, task_and_parameters
+from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import Progress
 from graspline.episodes.rates import Point, draw_rates, measure
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
 from graspline.parameters import Parameters
-from graspline.tasks.catalogue import TASKS, find_task
+from graspline.tasks.catalogue import find_task
 
 
 def rates(
@@ -38,8 +38,8 @@ def rates(
 ) -> None:
     """Measure which share of blocks is sorted, and draw it.
 
-    By truth, over density and belt speed, beside what an open loop reached. Exits with 1 if a block that the task says
-    is sorted is not.
+    By truth, over density and belt speed, for tasks that have a belt. Exits with 1 if a block that the task says is
+    sorted is not.
 
     \b
     Examples:
@@ -50,16 +50,15 @@ def rates(
 
     def check(_: object) -> None:
         points.extend(_points(at or ["0.05:2.5,2.86,3.33,4,8", "0.1:2.5,4", "0.2:1,1.8"]))
-        if not hasattr(find_task(task).parameters(), "belt"):
-            belts = [name for name, each in TASKS.items() if hasattr(each.parameters(), "belt")]
-            raise InputError(f"{task} has no belt; tasks that have one: {', '.join(belts)}")
 
+    offering("rates", "belt_at")(find_task(task))
     found, _ = task_and_parameters(task, config, settings, check)
+    belt_at = found.belt_at
+    assert belt_at is not None
 
     def parameters(speed: float, density: float) -> Parameters:
-        here = [f"belt.speed_m_s={speed}", f"belt.density_per_m={density}"]
         try:
-            return task_and_parameters(task, config, [*(settings or ()), *here])[1]
+            return task_and_parameters(task, config, [*(settings or ()), *belt_at(speed, density)])[1]
         except InputError as error:
             raise InputError(f"--at {speed:g}:{density:g}: {error}".replace("--set ", "")) from None
 
@@ -83,7 +82,7 @@ def rates(
         print("interrupted: only episodes that had ended are counted", file=sys.stderr)
     write_whole(out / "rates.json", json.dumps(findings, indent=1, allow_nan=False) + "\n")
     write_whole(out / "rates.svg", draw_rates([each.as_dict() for each in done.values()]))
-    print(f"saved: {out / 'rates.json'}, {out / 'rates.svg'}", file=sys.stderr)
+    tell_saved(out / "rates.json", out / "rates.svg")
     if as_json:
         print(json.dumps(findings, allow_nan=False))
     else:

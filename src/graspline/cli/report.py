@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from graspline.cli.outputs import check_name, make_folder, write_whole
+from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
 from graspline.datasets.report import report_page
 from graspline.datasets.store import Dataset
 
@@ -35,4 +34,4 @@ def report(
     dataset = Dataset.open(folder)
     make_folder("--out", path.parent)
     write_whole(path, report_page(dataset))
-    print(f"saved: {path}, {path.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
+    tell_saved(path)

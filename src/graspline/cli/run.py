@@ -33,6 +33,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.certify import certified
 from graspline.episodes.faults import FAULTS, parse_faults
+from graspline.episodes.film_frames import film_view
 from graspline.episodes.narrator import Narrator
 from graspline.episodes.playing import play_scenarios
 from graspline.episodes.questions import ASK_S
@@ -119,14 +120,15 @@ def run(
     kind = engine_of(engine)
     lanes = lanes_of(lanes, kind, 16)
     parameters = struck(found, parameters, faults)
+    scene = found.scene(parameters)
     if video is not None:
+        film_view(found, parameters, scene)
         make_folder("--video", video.parent)
     given = tuple(GivenAnswer(text=each) for each in answer or ())
     scenarios = [
         Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults, answers=given)
         for index in range(episodes)
     ]
-    scene = found.scene(parameters)
     narrator = None if log is None else Narrator("debug" if log == "debug" else "info", _tell)
     viewer = None
     if view:

@@ -26,10 +26,11 @@ from graspline.datasets.generate import generate
 from graspline.datasets.pool import LocalPool
 from graspline.datasets.recording import Recording
 from graspline.datasets.settings import DatasetSettings, settings_of
-from graspline.datasets.work import ENVIRONMENT, Attempts, Drawing, attempt, draw
+from graspline.datasets.work import Attempts, Drawing, attempt, draw
 from graspline.episodes.benchmarks import Figure
 from graspline.episodes.processes import environment
 from graspline.episodes.views import View
+from graspline.episodes.workers import ENVIRONMENT
 from graspline.rendering.choose import gl_problem
 from graspline.rendering.stage import VISIBLE_GROUPS
 from graspline.scenes.scene import Scene

@@ -17,9 +17,10 @@ from typing import Any, Self
 
 import mujoco
 
-from graspline.datasets.pool import MOST_DEATHS, Failure, Filled, block_for_each, filled, raise_failure
-from graspline.datasets.work import ENVIRONMENT, Order
+from graspline.datasets.pool import block_for_each
+from graspline.datasets.work import Order, do
 from graspline.episodes.run import cores
+from graspline.episodes.workers import ENVIRONMENT, MOST_DEATHS, Failure, Filled, filled, raise_failure
 from graspline.errors import EnvironmentProblem
 from graspline.version import VERSION
 
@@ -140,7 +141,7 @@ def _fill(order: Order) -> Any:
             "",
             EnvironmentProblem,
         )
-    return filled(order)
+    return filled(order, do)
 
 
 def _check_answers(address: str) -> None:

@@ -7,6 +7,7 @@ GPU with it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import multiprocessing
 import os
 import threading
@@ -16,16 +17,26 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Self
 
-from graspline.datasets.pool import Do, Failure, Filled, LocalPool, Worker, end_with_parent, failure_of, raise_failure
+from graspline.datasets.pool import LocalPool
 from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected
 from graspline.datasets.settings import DatasetSettings
-from graspline.datasets.work import ENVIRONMENT, LIMIT_S, Attempts, Order, do, judged
+from graspline.datasets.work import LIMIT_S, Attempts, Order, do, judged, sit
 from graspline.engine.choose import GPU
 from graspline.episodes.crew import play_together
 from graspline.episodes.processes import deaf_to_interrupts, environment
+from graspline.episodes.workers import (
+    ENVIRONMENT,
+    Do,
+    Failure,
+    Filled,
+    Worker,
+    end_with_parent,
+    failure_of,
+    raise_failure,
+)
 from graspline.errors import EnvironmentProblem
-from graspline.rendering.drawers import Studio, draw_for_others, seat_bytes
+from graspline.rendering.drawers import Seat, Studio, draw_for_others, seat_bytes
 
 # Attempts that are begun together at the most: lanes are filled again and again, and only the last ones run empty.
 _BLOCK = 65_536
@@ -35,6 +46,8 @@ _SPARE = 0.03
 _PICTURES = 128
 # How many attempts are sent at a time.
 _PARCEL = 32
+# By how much workers yield to the process that draws for them.
+_GIVING_WAY = 5
 # How long a player may take to let go of its device.
 _PATIENCE_S = 10.0
 
@@ -92,7 +105,14 @@ class GpuPool(LocalPool):
             process.kill()
 
     def _new_worker(self) -> Worker:
-        return Worker(self._do, None if self._studio is None else self._studio.seat())
+        if self._studio is None:
+            return Worker(self._do)
+        seat = self._studio.seat()
+        try:
+            return Worker(self._do, functools.partial(_take, seat))
+        finally:
+            # Else nobody would notice that the worker has died.
+            seat.connection.close()
 
     def block(self, missing: int, waiting: int) -> int:
         """All that is missing, and some to spare, unless attempts are being played already."""
@@ -109,8 +129,8 @@ class GpuPool(LocalPool):
             raise EnvironmentProblem(_GONE) from None
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
-        assert self._orders or self._out, "nothing to wait for"
-        listening = [self._player] if self._out and (hungry or not self._orders) else []
+        assert self._jobs or self._out, "nothing to wait for"
+        listening = [self._player] if self._out and (hungry or not self._jobs) else []
         found: list[Filled] = []
         while not found:
             found = self._filled(listening)
@@ -130,6 +150,13 @@ class GpuPool(LocalPool):
 
 
 _GONE = "the process that plays on the GPU died; is there enough memory? what was committed stays"
+
+
+def _take(seat: Seat) -> None:
+    """Have this worker's pictures drawn by the process that draws."""
+    sit(seat)
+    # A GPU waits for the process that draws, and all workers for the GPU: they give way.
+    os.nice(_GIVING_WAY)
 
 
 class _Over(Exception):

@@ -35,13 +35,6 @@ from graspline.scenes.scene import Scene
 from graspline.stopwatch import seconds
 from graspline.tasks.catalogue import find_task
 
-# What a worker's environment holds before it starts: one thread each, for the workers fill the cores.
-ENVIRONMENT = {
-    "LP_NUM_THREADS": "0",
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MUJOCO_GL": "disable",
-}
 # After this much simulated time an attempt is given up. A belt may bring blocks for many minutes.
 LIMIT_S = 3600.0
 # Verdict of what a GPU played and the CPU does not agree with.

@@ -1,31 +1,44 @@
-"""Films of episodes, drawn from their logs after they were judged."""
+"""Films of episodes, rendered from their logs after they were judged, by as many processes as there are cores."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import functools
+import pickle
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
-from graspline.episodes.log import EpisodeLog
-from graspline.episodes.run import Episode
+from graspline.episodes.film_frames import (
+    FilmView,
+    Frame,
+    FrameRenderer,
+    Shot,
+    film_view,
+    open_shared,
+    render_shots,
+    shot_of,
+)
+from graspline.episodes.run import Episode, cores
+from graspline.episodes.workers import WorkerPool
 from graspline.execution.eyesight import shown_tick
-from graspline.rendering.choose import Renderer, gl_problem, open_renderer
-from graspline.rendering.video import VideoWriter, caption, contact_sheet
+from graspline.rendering.choose import gl_problem
+from graspline.rendering.picture import Pixels
+from graspline.rendering.video import VideoWriter, contact_sheet
 from graspline.scenes.scene import Scene
 
-Pixels = NDArray[np.uint8]
-
-# The wrist camera's picture, as a share of the whole, stands top left, where nothing happens: behind the robot.
-_INSET = 0.3125
-_INSET_TOP = 0.085
-_EDGE_PX = 2
-# Pictures that a task's eyes are shown with are as large as those it looks at.
-_SEEN_PX = (640, 480)
+# Shots that are rendered by one job: short enough that stopping is heard soon, long enough to be worth sending.
+_JOB = 6
+# Jobs that each worker may be ahead of the file.
+_AHEAD = 3
+# With fewer frames than this, this process is done before another one has started.
+_LEAST_FOR_WORKERS = 60
+# How often a film that waits for frames looks whether it should stop.
+_GLANCE_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,23 +53,35 @@ class FilmStopped(Exception):
     """Nobody wants a film any more that is not whole yet; no file is left of it."""
 
 
-def film(episode: Episode, scene: Scene, path: Path, *, fps: int = 30, stop: Callable[[], bool] = lambda: False) -> str:
-    """Write an mp4 of one episode, the state drawn on it, the wrist camera in a corner; returns the renderer's name.
+def film(
+    episode: Episode,
+    scene: Scene,
+    path: Path,
+    *,
+    fps: int = 30,
+    workers: int = 0,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> str:
+    """Write an mp4 of one episode, the state written on it, the wrist camera in a corner; returns the renderer's name.
 
-    Without OpenGL the picture is smaller and has fewer frames, so that it does not take minutes. When `stop` turns true
-    it raises `FilmStopped`.
+    Frames are rendered by so many processes, with 0 by one for each core. Without OpenGL the picture is smaller and has
+    fewer frames, so that it does not take minutes. `progress` is called after each frame. When `stop` turns true it
+    raises `FilmStopped`.
     """
     kind = "rays" if gl_problem() else "gl"
     width, height, fps = (640, 480, fps) if kind == "gl" else (320, 240, min(fps, 5))
     ticks = range(0, len(episode.log.states), scene.robot.control_hz // fps)
     moments = [_moment(episode, scene, tick, ticks) for tick in ticks]
-    annotator = episode.scenario.task.annotator
-    frames = (_frames if annotator is None else _side_by_side)(episode, scene, moments, width, height)
-    with VideoWriter(path, width if annotator is None else 2 * width, height, fps) as video:
-        for frame in frames:
+    view = _view(episode, scene, width, height)
+    shots = _shots(episode, scene, view, moments)
+    frames = _rendered(scene, view, shots, workers or cores(), stop)
+    with VideoWriter(path, 2 * width if view.seen_camera else width, height, fps) as video, closing(frames):
+        for done, rgb in enumerate(_finished(episode, scene, view, moments, frames), start=1):
             if stop():
                 raise FilmStopped
-            video.write(frame)
+            video.write(rgb)
+            progress(done, len(moments))
     return kind
 
 
@@ -73,9 +98,15 @@ def still_sheet(
     if moments is None:
         ticks = np.linspace(0, len(episode.log.states) - 1, count).astype(int).tolist()
         moments = [_moment(episode, scene, tick, ticks) for tick in ticks]
-    annotator = episode.scenario.task.annotator
-    frames = list((_frames if annotator is None else _side_by_side)(episode, scene, moments, 320, 240))
-    Image.fromarray(contact_sheet(frames, columns)).save(path, optimize=True)
+    view = _view(episode, scene, 320, 240)
+    frames = _rendered_here(scene, view, _shots(episode, scene, view, moments))
+    with closing(frames):
+        sheet = contact_sheet(list(_finished(episode, scene, view, moments, frames)), columns)
+    Image.fromarray(sheet).save(path, optimize=True)
+
+
+def _view(episode: Episode, scene: Scene, width: int, height: int) -> FilmView:
+    return film_view(episode.scenario.task, episode.scenario.parameters, scene, width, height)
 
 
 def _moment(episode: Episode, scene: Scene, tick: int, ticks: Sequence[int]) -> Moment:
@@ -87,47 +118,75 @@ def _moment(episode: Episode, scene: Scene, tick: int, ticks: Sequence[int]) -> 
     return Moment(tick=tick, words=f"{named}   {time_s:5.2f} s   {words}")
 
 
-def _frames(episode: Episode, scene: Scene, moments: Iterable[Moment], width: int, height: int) -> Iterator[Pixels]:
-    """What both cameras saw at each moment, the wrist's in a corner of the other's, with the words above."""
-    inset_px, hz = (round(_INSET * width), round(_INSET * height)), scene.robot.control_hz
-    with open_renderer(scene, width, height) as front, open_renderer(scene, *inset_px) as wrist:
-        for moment in moments:
-            picture = _drawn(episode.log, moment.tick, hz, front, "front", shadows=front.name == "gl").copy()
-            corner = _drawn(episode.log, moment.tick, hz, wrist, "wrist")
-            top, (down, across) = round(_INSET_TOP * height), corner.shape[:2]
-            picture[top : top + down + 2 * _EDGE_PX, : across + 2 * _EDGE_PX] = 0
-            picture[top + _EDGE_PX : top + _EDGE_PX + down, _EDGE_PX : _EDGE_PX + across] = corner
-            yield caption(picture, [moment.words])
+def _shots(episode: Episode, scene: Scene, view: FilmView, moments: Sequence[Moment]) -> list[Shot]:
+    return [shot_of(episode.log, moment.tick, moment.words, view, scene) for moment in moments]
 
 
-def _side_by_side(
-    episode: Episode, scene: Scene, moments: Iterable[Moment], width: int, height: int
+def _finished(
+    episode: Episode, scene: Scene, view: FilmView, moments: Sequence[Moment], frames: Iterator[Frame]
 ) -> Iterator[Pixels]:
-    """The scene, with the words above, and beside it the camera's picture with what the task makes of it."""
-    task, hz = episode.scenario.task, scene.robot.control_hz
-    assert task.annotator is not None
-    annotate = task.annotator(episode.scenario.parameters)
-    with open_renderer(scene, width, height) as front, open_renderer(scene, *_SEEN_PX) as seen:
-        for moment in moments:
-            picture = _drawn(episode.log, moment.tick, hz, front, "front", shadows=front.name == "gl").copy()
-            shown = shown_tick(episode.log.events, moment.tick, annotate.camera, hz)
-            state, variation = episode.log.states[shown or 0], episode.log.seen_at(shown or 0)
-            view = seen.draw(state, variation, annotate.camera)
-            if annotate.depth:
-                view = dataclasses.replace(view, depth_m=seen.depth(state, variation, annotate.camera))
-            if shown is None:
-                view = dataclasses.replace(view, rgb=np.zeros_like(view.rgb))
-            joints = state[[scene.joint_address(name) for name in scene.robot.joints]]
-            drawn = annotate(view, (moment.tick + 1) * scene.robot.dt_s, joints)
-            beside = np.asarray(Image.fromarray(drawn).resize((width, height), Image.Resampling.BILINEAR))
-            yield np.concatenate([caption(picture, [moment.words]), beside], axis=1)
+    """Frames as the film shows them: beside the scene the camera's picture with what the task sees in it.
+
+    What a task sees follows from picture to picture, so this is done in order, and by one process.
+    """
+    make = episode.scenario.task.annotator
+    annotate = None if make is None else make(episode.scenario.parameters)
+    joints = [scene.joint_address(name) for name in scene.robot.joints]
+    for moment, frame in zip(moments, frames, strict=True):
+        if annotate is None or frame.seen is None:
+            yield frame.rgb
+            continue
+        shown = shown_tick(episode.log.events, moment.tick, annotate.camera, scene.robot.control_hz)
+        drawn = annotate(frame.seen, (moment.tick + 1) * scene.robot.dt_s, episode.log.states[shown or 0][joints])
+        size = view.width, view.height
+        beside = np.asarray(Image.fromarray(drawn).resize(size, Image.Resampling.BILINEAR))
+        yield np.concatenate([frame.rgb, beside], axis=1)
 
 
-def _drawn(
-    log: EpisodeLog, tick: int, control_hz: int, renderer: Renderer, camera: str, *, shadows: bool = False
-) -> Pixels:
-    """What a camera delivered after a tick: a blackout stays black, a frozen picture stays as it was."""
-    shown = shown_tick(log.events, tick, camera, control_hz)
-    if shown is None:
-        return np.zeros((renderer.height, renderer.width, 3), np.uint8)
-    return renderer.draw(log.states[shown], log.seen_at(shown), camera, shadows=shadows).rgb
+def _rendered(
+    scene: Scene, view: FilmView, shots: Sequence[Shot], workers: int, stop: Callable[[], bool]
+) -> Generator[Frame, None, None]:
+    """Frames in order, the same bits whoever renders them."""
+    if workers == 1 or len(shots) < _LEAST_FOR_WORKERS:
+        return _rendered_here(scene, view, shots)
+    return _rendered_by_workers(scene, view, shots, workers, stop)
+
+
+def _rendered_here(scene: Scene, view: FilmView, shots: Sequence[Shot]) -> Generator[Frame, None, None]:
+    with closing(FrameRenderer(scene, view)) as renderer:
+        for shot in shots:
+            yield renderer.render(shot)
+
+
+def _rendered_by_workers(
+    scene: Scene, view: FilmView, shots: Sequence[Shot], workers: int, stop: Callable[[], bool]
+) -> Generator[Frame, None, None]:
+    jobs = [shots[first : first + _JOB] for first in range(0, len(shots), _JOB)]
+    found: dict[int, list[Frame]] = {}
+    sent = 0
+    with (
+        _shared(pickle.dumps((scene, view))) as memory,
+        WorkerPool(min(workers, len(jobs)), render_shots, functools.partial(open_shared, memory)) as pool,
+    ):
+        for number in range(len(jobs)):
+            while number not in found:
+                while sent < min(len(jobs), number + _AHEAD * pool.size):
+                    pool.submit(sent, jobs[sent])
+                    sent += 1
+                if stop():
+                    raise FilmStopped
+                found.update((each.ticket, each.result) for each in pool.results_within(_GLANCE_S))
+            yield from found.pop(number)
+
+
+@contextmanager
+def _shared(contents: bytes) -> Iterator[str]:
+    """The name of memory that holds this. In a pipe, each worker would have to start before the next one could."""
+    memory = SharedMemory(create=True, size=len(contents))
+    try:
+        assert memory.buf is not None
+        memory.buf[: len(contents)] = contents
+        yield memory.name
+    finally:
+        memory.close()
+        memory.unlink()

@@ -14,9 +14,12 @@ from graspline.engine.events import Change, Event
 from graspline.engine.protocol import Engine
 from graspline.execution.track import Track
 from graspline.motion.path import controls_of
+from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
+
+_SPEED = "geom_surfacevel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,30 @@ class EpisodeLog:
         """The variation as cameras have it after this tick: lights may have been changed."""
         changes = (event for when, event in self.events if when <= tick and isinstance(event, Change))
         return self.variation.seen_after(edit for change in changes for edit in change.edits)
+
+    def travelled_m(self, tick: int, scene: Scene) -> dict[str, tuple[float, float, float]]:
+        """How far each surface that moves by itself, such as a belt's, has gone from the start to the end of this tick.
+
+        By the geom's name, in its own frame.
+        """
+        moving = {edit.element for edit in self.variation.edits if edit.field == _SPEED}
+        speeds = {name: self.variation.values(scene.model, _SPEED, name)[:3] for name in moving}
+        gone, since = {name: np.zeros(3) for name in moving}, 0
+
+        def go_on(until: int) -> None:
+            for name in moving:
+                gone[name] += np.array(speeds[name]) * (until - since) * scene.robot.dt_s
+
+        for when, event in self.events:
+            if when > tick:
+                break
+            changed = [edit for edit in event.edits if edit.field == _SPEED] if isinstance(event, Change) else []
+            if changed:
+                go_on(when)
+                since = when
+                speeds |= {edit.element: edit.values[:3] for edit in changed if edit.element in moving}
+        go_on(tick + 1)
+        return {name: (float(x), float(y), float(z)) for name, (x, y, z) in gone.items()}
 
 
 def log_of(track: Track) -> EpisodeLog:

@@ -13,8 +13,6 @@ from graspline.episodes.statistics import wilson
 from graspline.parameters import Parameters
 from graspline.tasks.task import Task
 
-# What the author of the line this task comes from reports, open loop, at 0.05 m/s: blocks per metre and share caught.
-BEFORE = ((2.5, 1.0), (2.86, 0.8), (3.33, 0.5))
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640, 400, 60, 50
 _COLOURS = ("#1f6fb4", "#2a8a4a", "#c46a1b", "#7d3c98", "#b03060")
 
@@ -97,8 +95,8 @@ def measure(
 
 
 def draw_rates(points: Sequence[Mapping[str, Any]]) -> str:
-    """A chart in SVG: shares over blocks per metre, a line for each speed with 95 % intervals, and what was before."""
-    most = max([each["density_per_m"] for each in points] + [BEFORE[-1][0]]) * 1.05
+    """A chart in SVG: shares over blocks per metre, a line for each speed with 95 % intervals."""
+    most = max([each["density_per_m"] for each in points], default=1.0) * 1.05
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {_HEIGHT}' width='{_WIDTH}' "
         f"height='{_HEIGHT}' font-family='Helvetica, Arial, sans-serif' font-size='13'>",
@@ -114,8 +112,6 @@ def draw_rates(points: Sequence[Mapping[str, Any]]) -> str:
             x, low, high = _x(each["density_per_m"], most), _y(each["share_low"]), _y(each["share_high"])
             parts.append(f"<path d='M{x:.1f} {low:.1f} V{high:.1f}' stroke='{colour}' stroke-width='1'/>")
         parts += _legend(index, colour, f"graspline, {speed:g} m/s")
-    parts += _curve(list(BEFORE), most, "#888", dashed=True)
-    parts += _legend(len(speeds), "#888", "before, open loop, 0.05 m/s")
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -145,12 +141,11 @@ def _axes(most: float) -> list[str]:
     return parts
 
 
-def _curve(points: list[tuple[float, float]], most: float, colour: str, *, dashed: bool = False) -> list[str]:
+def _curve(points: list[tuple[float, float]], most: float, colour: str) -> list[str]:
     at = [(_x(density, most), _y(share)) for density, share in points]
     line = " L".join(f"{x:.1f} {y:.1f}" for x, y in at)
-    dash = " stroke-dasharray='6 4'" if dashed else ""
     dots = [f"<circle cx='{x:.1f}' cy='{y:.1f}' r='4' fill='{colour}'/>" for x, y in at]
-    return [f"<path d='M{line}' fill='none' stroke='{colour}' stroke-width='2'{dash}/>", *dots]
+    return [f"<path d='M{line}' fill='none' stroke='{colour}' stroke-width='2'/>", *dots]
 
 
 def _legend(index: int, colour: str, words: str) -> list[str]:

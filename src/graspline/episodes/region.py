@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from graspline.errors import WiringError
 from graspline.parameters import Parameters
 from graspline.tasks.task import Probe, Task
 
@@ -17,10 +18,13 @@ _MIDDLE = (330, 330)
 _ROOM = 320  # pixels around the middle
 
 
-def survey(task: Task[Parameters], parameters: Parameters, draws: int, seed: int) -> list[Probe]:
-    """Plan for this many random places in the ring the arm reaches."""
+def survey(task: Task[Parameters], parameters: Parameters, draws: int, seed: int) -> Iterator[Probe]:
+    """Plan for this many random places in the ring the arm reaches, of a task that has a probe."""
+    if task.probe is None:
+        raise WiringError(f"{task.name} has no probe")
     random = np.random.default_rng(seed)
-    return [task.probe(parameters, random) for _ in range(draws)]
+    for _ in range(draws):
+        yield task.probe(parameters, random)
 
 
 def refusals(probes: Sequence[Probe]) -> list[tuple[str, int]]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import EnvironmentProblem
+from graspline.rendering.belt_marks import Travelled
 from graspline.rendering.gl import GlRenderer
 from graspline.rendering.picture import Array, Picture
 from graspline.rendering.rays import RayRenderer
@@ -31,7 +32,17 @@ class Renderer(Protocol):
     width: int
     height: int
 
-    def draw(self, qpos: Array, variation: Variation, camera: str, *, shadows: bool = False) -> Picture: ...
+    def draw(
+        self,
+        qpos: Array,
+        variation: Variation,
+        camera: str,
+        *,
+        shadows: bool = False,
+        travelled_m: Travelled | None = None,
+    ) -> Picture:
+        """With marks on the surfaces that have moved so far, if that is told."""
+        ...
 
     def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]: ...
 

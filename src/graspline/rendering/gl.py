@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
+from graspline.rendering.belt_marks import Travelled
 from graspline.rendering.picture import Array, Picture, Pixels
 from graspline.rendering.stage import Stage
 from graspline.scenes.scene import Scene
@@ -46,8 +47,17 @@ class GlRenderer:
         self._context = self._upload()
         self._closed = False
 
-    def draw(self, qpos: Array, variation: Variation, camera: str, *, shadows: bool = False) -> Picture:
+    def draw(
+        self,
+        qpos: Array,
+        variation: Variation,
+        camera: str,
+        *,
+        shadows: bool = False,
+        travelled_m: Travelled | None = None,
+    ) -> Picture:
         self._place(qpos, variation, camera)
+        self._stage.mark(travelled_m or {})
         flags = self._stage.visible.flags
         flags[_FLAG.mjRND_SHADOW] = shadows
         flags[_FLAG.mjRND_SEGMENT] = flags[_FLAG.mjRND_IDCOLOR] = 0

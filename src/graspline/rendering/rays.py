@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
+from graspline.rendering.belt_marks import LIGHTER, Travelled, is_marked
 from graspline.rendering.casting import Hits, cast, look
 from graspline.rendering.picture import Array, Picture, Pixels, pixel_rays
 from graspline.rendering.stage import VISIBLE_GROUPS, Stage
 from graspline.scenes.scene import Scene
 from graspline.scenes.textures import texels_of
 from graspline.scenes.variation import Variation
-from graspline.spatial.rotations import rotate
+from graspline.spatial.rotations import rotate, transpose
 
 # Rays of one call start in one point, so a directional light stands this far off: parallel to 1 mrad.
 _LIGHT_DISTANCE_M = 1000.0
@@ -44,17 +45,28 @@ class RayRenderer:
         self._rays_C = np.empty((0, 3))
         self._rays_fovy_rad = np.nan
 
-    def draw(self, qpos: Array, variation: Variation, camera: str, *, shadows: bool = False) -> Picture:
+    def draw(
+        self,
+        qpos: Array,
+        variation: Variation,
+        camera: str,
+        *,
+        shadows: bool = False,
+        travelled_m: Travelled | None = None,
+    ) -> Picture:
         self._stage.place(qpos, variation, camera)
         rays = self._rays_W()
         hits = self._see(rays)
         seen = np.flatnonzero(hits.geom >= 0)
-        points = self._stage.position_m + hits.length[seen, None] * rays[seen] if shadows else None
-        light = self._light(hits.normal[seen], points)
+        points = self._stage.position_m + hits.length[seen, None] * rays[seen]
+        light = self._light(hits.normal[seen], points if shadows else None)
         colour, emission = self._materials()
         geom = hits.geom[seen]
+        painted = colour[geom]
+        for name, gone in (travelled_m or {}).items():
+            painted[self._is_marked(name, geom, points, np.array(gone))] += LIGHTER
         rgb = np.tile(self._backdrop(), (self.height * self.width, 1))
-        rgb[seen] = np.rint(255 * np.minimum(colour[geom] * (light + emission[geom, None]), 1))
+        rgb[seen] = np.rint(255 * np.minimum(painted * (light + emission[geom, None]), 1))
         return self._stage.picture(rgb.reshape(self.height, self.width, 3))
 
     def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]:
@@ -77,6 +89,14 @@ class RayRenderer:
 
     def __exit__(self, *raised: object) -> None:
         self.close()
+
+    def _is_marked(self, name: str, geom: NDArray[np.int32], points: Array, gone_m: Array) -> NDArray[np.intp]:
+        """Indices of the points that are on a mark of this surface."""
+        number = self._stage.model.geom(name).id
+        mine = np.flatnonzero(geom == number)
+        R_WG = self._stage.data.geom_xmat[number].reshape(3, 3)
+        local = rotate(transpose(R_WG), points[mine] - self._stage.data.geom_xpos[number])
+        return mine[is_marked(self._stage.model, number, local, gone_m)]
 
     def _rays_W(self) -> Array:
         """(H·W, 3): the ray of each pixel from the camera in use, of unit depth."""

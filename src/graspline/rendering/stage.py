@@ -12,14 +12,18 @@ import mujoco
 import numpy as np
 
 from graspline.errors import InputError, nearest
+from graspline.rendering.belt_marks import LIGHTER, Travelled, bars
 from graspline.rendering.picture import Array, Picture, Pixels
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation, apply_to_model
+from graspline.spatial.rotations import rotate
 
 # Groups 0 to 2 are what a camera sees; collision shapes and markers live in the others.
 VISIBLE_GROUPS = np.array([1, 1, 1, 0, 0, 0], np.uint8)
 # Everything of the model; none of the arrows and frames that MuJoCo can add to explain it.
 _CATEGORIES = int(mujoco.mjtCatBit.mjCAT_STATIC) | int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
+# A line of five belts, two metres long, has some fifty.
+_MOST_MARKS = 256
 
 
 class Stage:
@@ -30,8 +34,8 @@ class Stage:
         self._variation = Variation()
         self.model = copy.copy(scene.model)
         self.data = mujoco.MjData(self.model)
-        # Room for every geom of the model; nothing else is ever added.
-        self.visible = mujoco.MjvScene(self.model, self.model.ngeom)
+        # Room for every geom of the model and for marks.
+        self.visible = mujoco.MjvScene(self.model, self.model.ngeom + _MOST_MARKS)
         self._option = mujoco.MjvOption()
         self._option.geomgroup[:] = VISIBLE_GROUPS
         self._option.sitegroup[:] = 0
@@ -54,6 +58,18 @@ class Stage:
         mujoco.mj_camlight(self.model, self.data)
         mujoco.mjv_updateScene(self.model, self.data, self._option, None, self._camera, _CATEGORIES, self.visible)
         return varied
+
+    def mark(self, travelled_m: Travelled) -> None:
+        """Add marks to surfaces that have moved so far; the next `place` takes them away."""
+        for bar in bars(self.model, travelled_m)[:_MOST_MARKS]:
+            R_WG = self.data.geom_xmat[bar.geom].reshape(3, 3)
+            middle = self.data.geom_xpos[bar.geom] + rotate(R_WG, bar.middle_m)
+            shade = np.append(self.model.geom_rgba[bar.geom, :3] + LIGHTER, 1).astype(np.float32)
+            added = self.visible.geoms[self.visible.ngeom]
+            box = mujoco.mjtGeom.mjGEOM_BOX.value
+            mujoco.mjv_initGeom(added, box, bar.half_m, middle, R_WG.ravel(), shade)
+            added.specular = 0
+            self.visible.ngeom += 1
 
     @property
     def position_m(self) -> Array:

@@ -137,8 +137,6 @@ class Task(Generic[P]):
     parameters: type[P]
     scene: Callable[[P], Scene]
     sample: Callable[[P, np.random.Generator], Draw]
-    # Try one random place that the arm reaches, for maps of the certified region.
-    probe: Callable[[P, np.random.Generator], Probe]
     machine: Callable[[P], Machine]
     given: Callable[[P, Draw, np.random.Generator], Mapping[str, Any]]
     # Judge the end of an episode by truth, with the same goal the machine verifies with estimates.
@@ -169,3 +167,8 @@ class Task(Generic[P]):
     advise: Callable[[P, Measurement], str] = lambda parameters, why: ""
     # Settings, as `--set` reads them, of an order with as little to do as a trial needs.
     brief: tuple[str, ...] = ()
+    # Try one random place that the arm reaches, for maps of the certified region; None for a task without one.
+    probe: Callable[[P, np.random.Generator], Probe] | None = None
+    # Settings, as `--set` reads them, of a belt at a speed in m/s with so many objects per metre, for `rates`; None for
+    # a task without a belt.
+    belt_at: Callable[[float, float], tuple[str, ...]] | None = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,11 +12,14 @@ from hypothesis import strategies as st
 from graspline.engine.actors import World
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Place
+from graspline.perception.belt_blocks import in_view_of
+from graspline.rendering.choose import open_renderer
 from graspline.scenes.belt_line import BELT, BELT_X_M, OUTPUTS, parked_m
 from graspline.tasks.sort.feeder import GONE_M, SENT_M
 from graspline.tasks.sort.hand import DOWNSTREAM_M, UPSTREAM_M
 from graspline.tasks.sort.layout import feeder, pool_size, robot_of, sample, scene_of
 from graspline.tasks.sort.parameters import ACCEPTED, COLOURS, SIZES, UNRULED, BeltParameters, BlockParameters, Sort
+from graspline.tasks.sort.sight import SURFACE, BeltEye
 from graspline.tasks.task import Draw
 
 
@@ -45,6 +50,19 @@ def test_blocks_lie_from_within_reach_to_where_more_are_sent(seed: int) -> None:
     gaps = np.diff(places[:, 1])
     assert gaps == pytest.approx(np.full(len(gaps), 0.4), abs=0.04 + 1e-9)
     assert set(np.round(places[:, 2], 6)) <= {size[2] / 2 for size in SIZES}
+
+
+@pytest.mark.parametrize("speed_m_s", [0.01, 0.02, 0.03, 0.05, 0.1, 0.4])
+def test_at_any_speed_the_first_block_lies_where_the_hands_camera_sees_it_or_upstream_of_that(speed_m_s: float) -> None:
+    parameters = with_belt(speed_m_s=speed_m_s)
+    scene, draw = scene_of(parameters), drawn(parameters)
+    with open_renderer(scene, 64, 48, "rays") as renderer:
+        # Only where the camera is counts, not what it shows.
+        at_home = replace(renderer.draw(draw.start, draw.variation, "wrist"), rgb=np.zeros((480, 640, 3), np.uint8))
+    seen = in_view_of(at_home, SURFACE, BeltEye(camera="wrist").hidden(at_home, holding=False))
+    for x in (BELT_X_M - parameters.belt.lateral_m, BELT_X_M + parameters.belt.lateral_m):
+        first = lying_m(parameters, draw)[0, 1]
+        assert seen(x, first) or first > 0
 
 
 def test_the_same_seed_draws_the_same_line_and_another_another() -> None:

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from graspline.evidence import Evidence, passes
+from graspline.tasks.sort.checking import account
 from graspline.tasks.sort.hand import DOWNSTREAM_M
 from graspline.tasks.sort.line import Line, Pending, Tally, given_up
-from graspline.tasks.sort.parameters import Sort
+from graspline.tasks.sort.parameters import BeltParameters, Sort
+from graspline.tasks.sort.states import quiet_s
 
 from .lines import seen, tracks_of
 
@@ -24,7 +26,15 @@ def test_a_full_tally_passes_and_accounts_for_every_block() -> None:
     evidence = tally.evidence(3, 0.95)
     assert passes(evidence)
     assert told(evidence) == pytest.approx(
-        {"sorted_share": 1.0, "blocks": 3, "sorted": 3, "sorted_wrong": 0, "ignored": 0, "picks_per_min": 40.0}
+        {
+            "sorted_share": 1.0,
+            "blocks": 3,
+            "wanted": 3,
+            "sorted": 3,
+            "sorted_wrong": 0,
+            "ignored": 0,
+            "picks_per_min": 40.0,
+        }
     )
     assert (tally.number_of("red"), tally.number_of("green"), tally.settled) == (2, 0, 3)
 
@@ -49,9 +59,20 @@ def test_too_small_a_share_fails_and_only_that() -> None:
     assert passes(Tally(sorted=("red",) * 9, missed=("late",)).evidence(10, 0.9))
 
 
-def test_with_nothing_to_sort_nothing_is_short() -> None:
-    assert passes(Tally(ignored=4).evidence(4, 0.95))
+def test_where_every_block_is_ignored_nothing_was_sorted_and_the_evidence_says_so() -> None:
+    line = Line(tracks=tracks_of(), tally=Tally(ignored=4))
+    found = account(line, Sort(belt=BeltParameters(blocks=4)))
+    assert found.name == "idle"
+    assert [each.name for each in found.evidence if not each.passed] == ["sorted_share", "wanted"]
     assert not passes(Tally().evidence(4, 0.95))
+
+
+def test_a_wait_for_nothing_lasts_until_the_next_block_could_have_come_at_any_speed() -> None:
+    for speed in (0.01, 0.02, 0.05, 0.4):
+        for density in (0.2, 2.5, 14.0):
+            settings = Sort(belt=BeltParameters(speed_m_s=speed, density_per_m=density))
+            assert quiet_s(settings, speed) * speed >= max(settings.belt.longest_gap_m, 2.2)
+    assert quiet_s(Sort(), 0.0) == 60.0
 
 
 @pytest.mark.parametrize("gripped", [(), (3.0,), (3.0, 3.0)])

@@ -53,9 +53,11 @@ def recheck(last: Reply, settings: Sort, line: Line) -> Producing[Gives[Literal[
     return Gives("unseen", Watched(line=replace(line, tally=replace(line.tally, missed=missed), pending=())))
 
 
-def account(line: Line, settings: Sort) -> Outcome[Literal["done", "short"]]:
+def account(line: Line, settings: Sort) -> Outcome[Literal["done", "short", "idle"]]:
     """Hold what was sorted against what was sent."""
     evidence = line.tally.evidence(settings.belt.blocks, settings.success_share)
+    if line.tally.ignored >= settings.belt.blocks:
+        return Outcome("idle", evidence)
     return Outcome("done" if passes(evidence) else "short", evidence)
 
 

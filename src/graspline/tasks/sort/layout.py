@@ -23,9 +23,12 @@ from graspline.tasks.sort.hand import DOWNSTREAM_M
 from graspline.tasks.sort.parameters import ACCEPTED, COLOURS, SIZES, UNRULED, Sort
 from graspline.tasks.task import Draw
 
-# The first block leaves the arm's reach so long after the start: there is work from the first moment on, and time. On a
-# fast belt it lies just upstream of what the arm reaches.
+# The first block leaves the arm's reach so long after the start, or later: there is work from the first moment on, and
+# time. On a fast belt it lies just upstream of what the arm reaches.
 _FIRST_S, _FIRST_M = 4.0, 0.5
+# On a slow belt it would lie where the camera on the hand, at home, does not see it and never will: the belt carries it
+# away from there. So the first block lies no farther downstream than this, a little inside the picture.
+FIRST_SEEN_M = -0.25
 _LEAST_POOL = 16
 
 
@@ -52,7 +55,7 @@ def sample(parameters: Sort, random: np.random.Generator) -> Draw:
     """Blocks of random colours and sizes, the belt covered with them from upstream down to beside the arm."""
     belt, scene = parameters.belt, scene_of(parameters)
     blocks: dict[str, PooledBlock] = {}
-    y = min(DOWNSTREAM_M + _FIRST_S * belt.speed_m_s, _FIRST_M)
+    y = min(max(DOWNSTREAM_M + _FIRST_S * belt.speed_m_s, FIRST_SEEN_M), _FIRST_M)
     for number in range(len(scene.objects)):
         size = SIZES[int(random.integers(len(SIZES)))]
         unruled = random.random() < parameters.blocks.unknown_share

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 # once may have been nothing.
 _PASSED_M, _RETURNED_M, _SEEN = 0.03, 0.5, 2
 # A belt slower than this stands.
-_STANDING_M_S = 0.002
+STANDING_M_S = 0.002
 # Of blocks in bins so many are remembered.
 _REMEMBERED = 12
 
@@ -56,8 +56,10 @@ class Tally:
         for cause in self.missed:
             causes[cause] += 1
         return (
-            at_least("sorted_share", len(self.sorted) / wanted if wanted else 1.0, share),
+            # Where every block is ignored nothing was sorted, and nothing shows that it could be.
+            at_least("sorted_share", len(self.sorted) / wanted if wanted else 0.0, share),
             _told("blocks", blocks),
+            at_least("wanted", wanted, 1),
             _told("sorted", len(self.sorted)),
             at_most("sorted_wrong", 0, 0),
             *(_told(f"missed_{cause}", count) for cause, count in sorted(causes.items())),
@@ -100,7 +102,7 @@ class Line:
         """After a look, which may have shown blocks."""
         seen = any(each.last_seen_s == time_s for each in tracks.alive)
         # Blocks on a belt that stands are no news, however long one looks at them.
-        news = abs(tracks.speed_m_s) > _STANDING_M_S or tracks.next_number != self.tracks.next_number
+        news = abs(tracks.speed_m_s) > STANDING_M_S or tracks.next_number != self.tracks.next_number
         return replace(self, tracks=tracks, active_s=time_s if seen and news else self.active_s)
 
     def refusing(self, refused: tuple[tuple[int, str], ...]) -> Line:

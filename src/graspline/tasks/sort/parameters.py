@@ -45,6 +45,14 @@ class BeltParameters(Parameters):
     least_gap_m: float = Field(default=0.08, ge=0.07, le=0.5, description="least random gap, from middle to middle")
     lateral_m: float = Field(default=0.09, ge=0, le=0.11, description="how far blocks lie off the belt's middle line")
 
+    @property
+    def longest_gap_m(self) -> float:
+        """From the middle of one block to that of the next; of random gaps one in a thousand is longer."""
+        mean = 1 / self.density_per_m
+        if self.spacing == "even":
+            return mean * (1 + self.jitter)
+        return self.least_gap_m + 7 * max(mean - self.least_gap_m, 0.0)
+
 
 class BlockParameters(Parameters):
     """What blocks look like."""

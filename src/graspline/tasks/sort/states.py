@@ -19,7 +19,7 @@ from graspline.motion.joint_moves import hold as still
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.sort.choice import LEAVING_ANYTHING, Catch, leaving_bin, plan_home, plan_next
-from graspline.tasks.sort.line import Line, given_up
+from graspline.tasks.sort.line import STANDING_M_S, Line, given_up
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.sight import BeltEye
 from graspline.tasks.sort.ways import Going, corrected, cut, off_block, off_home, to_block
@@ -28,9 +28,10 @@ from graspline.tasks.sort.ways import Going, corrected, cut, off_block, off_home
 BLOCKED = TrackingError(error_rad=0.12, for_s=0.05)
 # Later than this before the hand is there nothing is looked at and no way is bent.
 LAST_S = 0.12
-# When the belt has moved on by this much without a block, or this long if it stands, there is nothing to come.
-_QUIET_M = 2.2
-_LEAST_QUIET_S, _MOST_QUIET_S = 8.0, 60.0
+# When the belt has moved on by its length without a block, or by the longest gap between two and what the camera on the
+# hand sees of it, or has stood for this long, there is nothing to come.
+_LENGTH_M, _IN_VIEW_M = 2.2, 0.6
+_LEAST_QUIET_S, _STANDING_S = 8.0, 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,5 +150,12 @@ def piece_ticks(robot: Robot, settings: Sort) -> int:
 def _is_over(line: Line, settings: Sort, time_s: float) -> bool:
     if line.tally.settled >= settings.belt.blocks:
         return True
-    quiet_s = min(max(_QUIET_M / max(abs(line.tracks.speed_m_s), 1e-3), _LEAST_QUIET_S), _MOST_QUIET_S)
-    return time_s - line.active_s > quiet_s
+    return time_s - line.active_s > quiet_s(settings, line.tracks.speed_m_s)
+
+
+def quiet_s(settings: Sort, speed_m_s: float) -> float:
+    """How long no block is seen on a belt that runs at this speed before there is nothing more to come."""
+    if abs(speed_m_s) < STANDING_M_S:
+        return _STANDING_S
+    quiet_m = max(_LENGTH_M, settings.belt.longest_gap_m + _IN_VIEW_M)
+    return max(quiet_m / abs(speed_m_s), _LEAST_QUIET_S)

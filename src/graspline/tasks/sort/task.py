@@ -67,7 +67,7 @@ def build_machine(parameters: Sort) -> Machine:
         "check": {"sorted": "travel", "unseen": "travel", "blocked": blocked},
         "recheck": {"sorted": "watch", "unseen": "watch"},
         "retreat": {"planned": "travel", "none": "travel", "stuck": End("stuck")},
-        "account": {"done": End("success"), "short": End("too_few_sorted")},
+        "account": {"done": End("success"), "short": End("too_few_sorted"), "idle": End("nothing_to_sort")},
     }
     return Machine(
         name="sort",
@@ -118,7 +118,7 @@ def judge(parameters: Sort, draw: Draw, truth: Snapshot) -> Evidence:
     wrong = sum(each.where != parameters.rules.bin_for(_known(each.colour)) for each in bins)
     # What has not been sent yet has not been sorted.
     ordered = len(wanted) + max(parameters.belt.blocks - len(truth.accounts), 0)
-    share = right / ordered if ordered else 1.0
+    share = right / ordered if ordered else 0.0
     return (at_least("sorted_share", share, parameters.success_share), at_most("sorted_wrong", wrong, 0))
 
 
@@ -195,6 +195,7 @@ SORT = Task(
     randomization=lambda parameters: parameters.randomize,
     actor=feeder,
     annotator=Annotator,
+    belt_at=lambda speed_m_s, per_m: (f"belt.speed_m_s={speed_m_s}", f"belt.density_per_m={per_m}"),
     # Six blocks, close to each other; whoever loses one of them and sorts the others has recovered.
     brief=("belt.blocks=6", "belt.density_per_m=4", "success_share=0.8"),
 )
