@@ -91,6 +91,7 @@ def test_an_episode_as_plain_values_has_the_documented_keys_and_is_json(episodes
         assert list(plain) == [
             "task",
             "seed",
+            "instruction",
             "verdict",
             "succeeded",
             "retries",

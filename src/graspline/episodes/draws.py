@@ -12,6 +12,9 @@ from graspline.episodes.scenario import Scenario, draw_all, randomized_draw
 from graspline.planning.together import Rounds, Together
 from graspline.tasks.task import Draw
 
+# A scene mostly takes fewer questions than this; a longer search is stopped when somebody asks for it.
+_LONG_SEARCH = 32
+
 
 class Draws:
     """Scenarios of one task in their order, each with what it starts from.
@@ -47,11 +50,12 @@ class Draws:
         if self._steps is None:
             return list(zip(taken, draw_all(taken), strict=True))
         self._begin(self._taken)
-        wanted = range(first, self._taken)
+        wanted, rounds = range(first, self._taken), 0
         while any(index not in self._rounds.found for index in wanted):
             for index in self._rounds.raised.keys() & set(wanted):
                 raise self._rounds.raised[index]
-            if stop():
+            rounds += 1
+            if rounds % _LONG_SEARCH == 0 and stop():
                 return []
             self._rounds.go_on()
         drawn = [self._rounds.found.pop(index) for index in wanted]
