@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import graspline.episodes.draws
 from graspline.episodes.draws import Draws
 from graspline.episodes.scenario import Scenario
 from graspline.tasks.catalogue import find_task
@@ -59,7 +60,8 @@ def test_more_than_there_are_left_cannot_be_taken() -> None:
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
-def test_somebody_who_asks_to_stop_does_not_wait_for_a_scene(ahead: int) -> None:
+def test_somebody_who_asks_to_stop_does_not_wait_for_a_scene(ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graspline.episodes.draws, "_LONG_SEARCH", 1)
     asked = iter([False, True])
     draws = Draws(_scenarios("oranges"), ahead=ahead)
     assert draws.take(1, lambda: next(asked)) == []
