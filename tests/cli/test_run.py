@@ -198,7 +198,7 @@ def test_a_claim_that_the_simulator_contradicts_is_counted_and_named(monkeypatch
 def test_one_episode_is_told_by_its_verdict_its_time_and_its_evidence_and_not_by_rates() -> None:
     shown = call("run", "lift-cube", "--seed", "1", "--fault", "drop@lift+0.3").out
     first, *measured = shown.splitlines()
-    assert re.fullmatch(r"success after \d+\.\d s, 1 retry \(seed 1, \d+\.\d s to simulate\)", first)
+    assert re.fullmatch(r"success after \d+\.\d s, 1 retry \(seed 1, took \d+\.\d s\)", first)
     assert measured[0].startswith("  ✓ raised 0.0")
     assert not re.search("interval|per second|draws|region|1/1", shown)
 
@@ -257,7 +257,7 @@ def test_a_film_has_a_picture_for_its_ticks(tmp_path: Path) -> None:
     path = tmp_path / "new" / "film.mp4"
     answer = call("run", "lift-cube", *SHORT, "--video", path, "--json")
     (line,) = answer.lines
-    size, fps = ((640, 480), 30) if gl_problem() is None else ((320, 240), 5)
+    size, fps = ((640, 480), 20) if gl_problem() is None else ((320, 240), 5)
     film = watch(path)
     assert (film.size, film.fps) == (size, fps)
     ticks = round(line["sim_time_s"] * SO101.control_hz)

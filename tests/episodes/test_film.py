@@ -33,7 +33,7 @@ def beginning() -> Episode:
 def test_a_film_lasts_as_long_as_its_episode_and_shows_something(beginning: Episode, tmp_path: Path) -> None:
     path = tmp_path / "film.mp4"
     kind = film(beginning, cube_table(), path)
-    fps = {"gl": 30, "rays": 5}[kind]
+    fps = {"gl": 20, "rays": 5}[kind]
     with av.open(str(path)) as video:
         assert video.streams.video[0].average_rate == fps
         frames = [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]

@@ -12,7 +12,7 @@ import typer
 from graspline.cli.interrupts import stopping
 from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import Progress
-from graspline.episodes.film import FilmStopped, film, still_sheet
+from graspline.episodes.film import FPS, FilmStopped, film, still_sheet
 from graspline.episodes.report import Chronicle, Ending, report_page, telling_moments
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
@@ -22,8 +22,6 @@ from graspline.tasks.catalogue import find_task
 
 # Both cameras see everything that happens.
 SEED = 30
-# An episode lasts half a minute; more frames would take longer than a minute to render without a GPU on two cores.
-_FPS = 20
 
 
 def demo(
@@ -64,7 +62,7 @@ def demo(
 
 def _film(episode: Episode, scene: Scene, path: Path) -> str:
     """The film with a bar of its own; stopped, it leaves no file."""
-    frames = len(range(0, len(episode.log.states), scene.robot.control_hz // _FPS))
+    frames = len(range(0, len(episode.log.states), scene.robot.control_hz // FPS))
     with stopping() as stop, Progress(f"rendering film {path.name}", frames) as progress:
 
         def show(done: int, total: int) -> None:
@@ -72,7 +70,7 @@ def _film(episode: Episode, scene: Scene, path: Path) -> str:
             progress.show()
 
         try:
-            return film(episode, scene, path, fps=_FPS, stop=stop, progress=show)
+            return film(episode, scene, path, stop=stop, progress=show)
         except FilmStopped:
             raise Interrupted(f"interrupted; {path} was not rendered to its end, and dropped") from None
 

@@ -51,7 +51,7 @@ class Told:
         self.verdict, self.succeeded, self.retries = episode.verdict, episode.succeeded, episode.retries
         self.sim_time_s, self.refused, self.error = episode.sim_time_s, episode.draw.refused, episode.error
         self.evidence = episode.evidence
-        # A question that nobody was asked.
+        # A question that was not put to anyone.
         self.unasked = next((each for _, each in episode.answers if each.by == "default"), None)
         # Why an order was turned down: the measurement that failed.
         self.why = episode.evidence[0] if episode.declined and episode.evidence else None
@@ -119,7 +119,7 @@ def _summarise_one(told: Told, wall_s: float, report: Report, say: Callable[[str
     """One episode has no rate: how it ended, and what was measured."""
     retries = "" if told.retries == 0 else f", {_counted(told.retries, 'retry', 'retries')}"
     how = f"turned down: {told.verdict}" if told.declined else told.verdict
-    say(f"{how} after {told.sim_time_s:.1f} s{retries} (seed {told.seed}, {wall_s:.1f} s to simulate)")
+    say(f"{how} after {told.sim_time_s:.1f} s{retries} (seed {told.seed}, took {wall_s:.1f} s)")
     for measurement in told.evidence:
         if not measurement.absent:
             say(f"  {'✓' if measurement.passed else '✗'} {measurement}")
@@ -179,7 +179,7 @@ def _tell_unasked(played: list[Told]) -> None:
     unasked = next((each.unasked for each in played if each.unasked is not None), None)
     if unasked is not None:
         print(
-            f"nobody was asked: {unasked.question} {unasked.answer}, the default; one episode alone asks at a "
+            f"not asked: {unasked.question} {unasked.answer}, the default; one episode alone asks at a "
             "terminal, and --answer answers in advance",
             file=sys.stderr,
         )

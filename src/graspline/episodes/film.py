@@ -31,6 +31,8 @@ from graspline.rendering.picture import Pixels
 from graspline.rendering.video import VideoWriter, contact_sheet
 from graspline.scenes.scene import Scene
 
+# Frames a second of a film; each costs as much as several pictures of a dataset, for it has shadows.
+FPS = 20
 # Shots that are rendered by one job: short enough that stopping is heard soon, long enough to be worth sending.
 _JOB = 6
 # Jobs that each worker may be ahead of the file.
@@ -58,7 +60,7 @@ def film(
     scene: Scene,
     path: Path,
     *,
-    fps: int = 30,
+    fps: int = FPS,
     workers: int = 0,
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int, int], object] = lambda done, total: None,

@@ -129,7 +129,7 @@ class FrameRenderer:
         if view.inset_camera:
             self._other = self._renderer(scene, round(_INSET * view.width), round(_INSET * view.height))
         elif view.seen_camera:
-            self._other = self._renderer(scene, *_SEEN_PX)
+            self._other = self._renderer(scene, *_SEEN_PX, smooth=False)
 
     def _renderer(self, scene: Scene, width: int, height: int, *, smooth: bool = True) -> Renderer:
         return self._open.enter_context(open_renderer(scene, width, height, smooth=smooth))

@@ -60,7 +60,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A question of the task was answered: by a person, or as the scenario says; by its default, if nobody was asked or
+    """A question of the task was answered: by a person, or as the scenario says; by its default, if no person was asked or
     nobody answered in time."""
 
     question: str
