@@ -60,8 +60,8 @@ class Applied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A question of the task was answered: by a person, or as the scenario says; by its default, if no person was asked or
-    nobody answered in time."""
+    """A question of the task was answered: by a person, as the scenario says, or, if neither did in time, by its
+    default."""
 
     question: str
     answer: str
