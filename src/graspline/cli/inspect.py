@@ -10,6 +10,7 @@ import typer
 
 from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
 from graspline.cli.outputs import check_name, make_folder
+from graspline.cli.progress import steps
 from graspline.episodes.region import draw_region, refusals, survey
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
@@ -106,7 +107,8 @@ def region(
     )
     if out is not None:
         make_folder("--out", out.parent)
-    probes = survey(found, parameters, draws, seed)
+    with steps("poses") as begin:
+        probes = survey(found, parameters, draws, seed, begin(draws))
     certified = sum(probe.certified for probe in probes)
     print(f"certified {rate_text(certified, draws)} of random poses in the ring the arm reaches")
     for reason, count in refusals(probes):

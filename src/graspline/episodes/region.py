@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,10 +17,15 @@ _MIDDLE = (330, 330)
 _ROOM = 320  # pixels around the middle
 
 
-def survey(task: Task[Parameters], parameters: Parameters, draws: int, seed: int) -> list[Probe]:
-    """Plan for this many random places in the ring the arm reaches."""
-    random = np.random.default_rng(seed)
-    return [task.probe(parameters, random) for _ in range(draws)]
+def survey(
+    task: Task[Parameters], parameters: Parameters, draws: int, seed: int, done: Callable[[], object] = lambda: None
+) -> list[Probe]:
+    """Plan for this many random places in the ring the arm reaches; `done` is called after each."""
+    random, probes = np.random.default_rng(seed), list[Probe]()
+    for _ in range(draws):
+        probes.append(task.probe(parameters, random))
+        done()
+    return probes
 
 
 def refusals(probes: Sequence[Probe]) -> list[tuple[str, int]]:
