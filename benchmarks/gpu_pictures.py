@@ -23,7 +23,6 @@ from graspline.engine.choose import GPU
 from graspline.parameters import build
 from graspline.rendering.looks import Looks
 from graspline.rendering.warp import WarpRenderer
-from graspline.scenes.randomization import ASPECTS
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 
@@ -71,7 +70,8 @@ def main() -> None:
 def starts(task: str, count: int) -> tuple[Scene, np.ndarray, list[Variation]]:
     """So many states, a few different ones over and over."""
     found = find_task(task)
-    parameters = build(found.parameters, None, [f"randomize.{aspect}.on=true" for aspect in ASPECTS])
+    aspects = found.randomization(found.parameters()).aspects
+    parameters = build(found.parameters, None, [f"randomize.{aspect}.on=true" for aspect in aspects])
     draws = [Scenario(task=found, parameters=parameters, seed=seed).draw() for seed in range(_DIFFERENT)]
     chosen = [draws[number % _DIFFERENT] for number in range(count)]
     return found.scene(parameters), np.stack([draw.start for draw in chosen]), [draw.variation for draw in chosen]

@@ -41,7 +41,7 @@ def main() -> None:
 def randomization() -> None:
     """Eight starts of `oranges` as the front camera sees them, everything randomised."""
     oranges = find_task("oranges")
-    parameters = build(oranges.parameters, assignments=randomizing("all"))
+    parameters = build(oranges.parameters, assignments=randomizing(oranges, "all"))
     draws = [Scenario(task=oranges, parameters=parameters, seed=seed).draw() for seed in range(8)]
     with open_renderer(oranges.scene(parameters), 320, 240) as renderer:
         frames = [renderer.draw(each.start, each.variation, "front", shadows=True).rgb for each in draws]

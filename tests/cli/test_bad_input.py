@@ -35,6 +35,13 @@ def test_unknown_aspects_are_named_with_what_there_is() -> None:
     assert second == f"--randomize wind: unknown aspect; {known}"
 
 
+def test_an_aspect_that_only_other_tasks_have_is_refused() -> None:
+    first, second = refused("run", "sort", "--randomize", "lighting,textures,distractors")
+    known = "known: all, camera, colours, friction, gains, latency, lighting, masses"
+    assert first == f"--randomize textures: sort has none; {known}"
+    assert second == f"--randomize distractors: sort has none; {known}"
+
+
 @pytest.mark.parametrize("command", ["run", "config", "diagram", "region"])
 @pytest.mark.parametrize(
     "setting, words",
@@ -309,7 +316,7 @@ def test_oranges_that_cannot_be_served_are_refused_before_anything_moves(
         ("alone.object=cup", "alone.object: unknown object 'cup'"),
         ("handover.force_thresh=abc", "handover.force_thresh=abc: 'abc' is not a number"),
         ("handover.force_thresh=0", "at 0 N things would be let go by themselves; expected at least 1 N"),
-        ("placing.area=cellar", "placing.area: 'cellar' is unknown; known: one_board, shelf"),
+        ("placing.area=cellar", "placing.area: 'cellar' is unknown; known: left_half, one_board, shelf"),
         ("placing.areas_file=/missing.yaml", "/missing.yaml: cannot be read: No such file or directory"),
         ("program=juggle", "program=juggle: unknown choice 'juggle'; known: clear_table"),
     ],

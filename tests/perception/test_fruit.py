@@ -26,7 +26,7 @@ from graspline.scenes.fruit_table import (
     fruit_variation,
     orange_name,
 )
-from graspline.scenes.randomization import Randomization, randomized
+from graspline.scenes.randomization import TexturedRandomization, randomized
 from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
@@ -295,7 +295,9 @@ def test_oranges_and_plate_are_found_at_the_ends_of_what_randomisation_allows(
 ) -> None:
     ends = {**light, "colours.hue_rad": hue_rad}
     assignments = [f"{aspect}.on=true" for aspect in ("lighting", "camera", "colours", "textures")]
-    settings = build(Randomization, assignments=[*assignments, *(f"{key}=[{at}, {at}]" for key, at in ends.items())])
+    settings = build(
+        TexturedRandomization, assignments=[*assignments, *(f"{key}=[{at}, {at}]" for key, at in ends.items())]
+    )
     things = {orange_name(0): orange(0.3, 0.1), orange_name(1): orange(0.15, -0.2), distractor_name(0): block(0.2, 0.2)}
     for seed in range(4):
         looks = randomized(SCENE, Variation(), settings, np.random.default_rng(seed))

@@ -15,7 +15,7 @@ from graspline.perception.things import Thing, see_things
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.rendering.picture import Picture
 from graspline.scenes.block_table import KINDS, block_table, blocks_start, blocks_variation, kind_of
-from graspline.scenes.randomization import Randomization, randomized
+from graspline.scenes.randomization import TexturedRandomization, randomized
 from graspline.scenes.scene import Lying
 from graspline.spatial.rotations import matrix_from_vector, quaternion_from_matrix
 
@@ -39,7 +39,7 @@ class Studio:
         rotation: Array | None = None,
         height_m: float | None = None,
         arm: Array = ARM_AWAY,
-        looks: Randomization | None = None,
+        looks: TexturedRandomization | None = None,
     ) -> Picture:
         """A picture of these things standing, raised or, all of them, turned."""
         qpos = blocks_start(things)
@@ -121,7 +121,7 @@ def test_a_black_picture_shows_nothing(studio: Studio) -> None:
 
 def test_other_light_colours_and_cameras_change_nothing(studio: Studio) -> None:
     aspects = ("lighting", "camera", "colours", "textures")
-    looks = build(Randomization, assignments=[f"{each}.on=true" for each in aspects])
+    looks = build(TexturedRandomization, assignments=[f"{each}.on=true" for each in aspects])
     placed = scattered(2)
     found = see_things(studio.show(placed, looks=looks), KINDS)
     assert len(found) >= len(placed) - 1

@@ -10,7 +10,7 @@ from graspline.errors import WiringError
 from graspline.rendering.looks import Looks, what_warp_cannot_draw
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.furniture import BACKDROP
-from graspline.scenes.randomization import ASPECTS, Randomization, randomized
+from graspline.scenes.randomization import TexturedRandomization, randomized
 from graspline.scenes.variation import Edit, Variation
 
 SKY = '<texture type="skybox" builtin="gradient" rgb1="1 0 0" rgb2="0 0 1" width="8" height="48"/>'
@@ -21,7 +21,7 @@ def edited(field: str, element: str, *values: float) -> Variation:
 
 
 def everything_varied(seed: int) -> Variation:
-    settings = Randomization(**{aspect: {"on": True} for aspect in ASPECTS})  # type: ignore[arg-type]
+    settings = TexturedRandomization(**{aspect: {"on": True} for aspect in TexturedRandomization().aspects})  # type: ignore[arg-type]
     return randomized(cube_table(), random_state(seed)[1], settings, np.random.default_rng(seed))
 
 

@@ -19,7 +19,6 @@ from graspline.rendering.choose import Renderer, gl_problem, open_renderer
 from graspline.rendering.looks import Looks, Singles
 from graspline.rendering.warp import WarpRenderer
 from graspline.scenes.cube_table import cube_table
-from graspline.scenes.randomization import ASPECTS
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
 from graspline.tasks.catalogue import find_task
@@ -37,7 +36,7 @@ _STEPS, _STEP = 6, 40
 def scenarios(task: str, textures: bool) -> tuple[Scenario, ...]:
     """Everything varies, patterns if asked for."""
     found = find_task(task)
-    aspects = [aspect for aspect in ASPECTS if textures or aspect != "textures"]
+    aspects = [aspect for aspect in found.randomization(found.parameters()).aspects if textures or aspect != "textures"]
     parameters = build(found.parameters, None, [f"randomize.{aspect}.on=true" for aspect in aspects])
     return tuple(Scenario(task=found, parameters=parameters, seed=seed) for seed in SEEDS)
 

@@ -14,7 +14,7 @@ from graspline.parameters import Range, build, dump, load
 from graspline.robots.so101 import PAD_GEOMS, SO101
 from graspline.scenes.cube_table import cube_table, cube_variation
 from graspline.scenes.fruit_table import ORANGE_RGB, fruit_table
-from graspline.scenes.randomization import ASPECTS, Distractors, Randomization, randomized
+from graspline.scenes.randomization import Distractors, TexturedRandomization, randomized
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation, apply_to_model
 from graspline.spatial.rotations import matrix_from_quaternion, rotation_vector
@@ -25,12 +25,14 @@ DRAWN = cube_variation(edge_m=0.03, mass_kg=0.05, pad_friction=0.9)
 FRUIT = fruit_table(2, 0.105, 1, False)
 
 
-def turned_on(*aspects: str, **more: object) -> Randomization:
+def turned_on(*aspects: str, **more: object) -> TexturedRandomization:
     assignments = [f"{aspect}.on=true" for aspect in aspects] + [f"{key}={value}" for key, value in more.items()]
-    return build(Randomization, assignments=assignments)
+    return build(TexturedRandomization, assignments=assignments)
 
 
-def draw(settings: Randomization, seed: int = 0, scene: Scene | None = None, drawn: Variation = DRAWN) -> Variation:
+def draw(
+    settings: TexturedRandomization, seed: int = 0, scene: Scene | None = None, drawn: Variation = DRAWN
+) -> Variation:
     return randomized(scene or cube_table(), drawn, settings, np.random.default_rng(seed))
 
 
@@ -39,8 +41,8 @@ def of(variation: Variation, field: str) -> dict[str, tuple[float, ...]]:
 
 
 def test_off_changes_nothing() -> None:
-    assert draw(Randomization()) == DRAWN
-    assert not Randomization().any_on
+    assert draw(TexturedRandomization()) == DRAWN
+    assert not TexturedRandomization().any_on
 
 
 @pytest.mark.parametrize("aspect", SEEN)
@@ -69,7 +71,7 @@ def test_every_value_drawn_is_a_plain_number_under_the_name_of_its_aspect(aspect
 
 
 def test_the_same_seed_draws_the_same_and_another_seed_something_else() -> None:
-    everything = turned_on(*ASPECTS)
+    everything = turned_on(*TexturedRandomization().aspects)
     assert draw(everything, 4) == draw(everything, 4)
     first, second = draw(everything, 4).described, draw(everything, 5).described
     same = {name for name in first if first[name] == second.get(name)}
@@ -78,17 +80,17 @@ def test_the_same_seed_draws_the_same_and_another_seed_something_else() -> None:
 
 @pytest.mark.parametrize("aspect", [*SEEN, *FELT, "latency"])
 def test_one_aspect_does_not_change_another(aspect: str) -> None:
-    alone, among = draw(turned_on(aspect), 6).described, draw(turned_on(*ASPECTS), 6).described
+    alone, among = draw(turned_on(aspect), 6).described, draw(turned_on(*TexturedRandomization().aspects), 6).described
     assert alone.items() <= among.items()
 
 
 def test_settings_survive_being_saved() -> None:
     settings = turned_on("camera", "gains", **{"camera.turn_rad": 0.02})
-    assert load(Randomization, dump(settings)) == settings
+    assert load(TexturedRandomization, dump(settings)) == settings
 
 
 def test_every_number_lies_in_its_range() -> None:
-    settings = turned_on(*ASPECTS)
+    settings = turned_on(*TexturedRandomization().aspects)
     ends: dict[str, Range] = {
         "turn_rad": settings.lighting.turn_rad,
         "ambient": settings.lighting.ambient,
@@ -212,7 +214,7 @@ def test_a_randomised_model_still_compiles_its_constants() -> None:
     """Everything at once on a model of its own, as a renderer does it; the shared model stays as it is."""
     before = copy.copy(FRUIT.model)
     model = copy.copy(FRUIT.model)
-    apply_to_model(model, draw(turned_on(*ASPECTS), 7, FRUIT, Variation()))
+    apply_to_model(model, draw(turned_on(*TexturedRandomization().aspects), 7, FRUIT, Variation()))
     mujoco.mj_forward(model, mujoco.MjData(model))
     for field in ("geom_rgba", "geom_friction", "cam_pos", "light_dir", "tex_data", "actuator_gainprm"):
         assert not np.array_equal(getattr(model, field), getattr(before, field))
@@ -221,5 +223,5 @@ def test_a_randomised_model_still_compiles_its_constants() -> None:
 
 def test_edits_name_what_the_scene_has() -> None:
     for scene in (cube_table(), cube_table(2), FRUIT):
-        for edit in draw(turned_on(*ASPECTS), 0, scene, Variation()).edits:
+        for edit in draw(turned_on(*TexturedRandomization().aspects), 0, scene, Variation()).edits:
             assert Variation().values(scene.model, edit.field, edit.element), edit

@@ -14,14 +14,19 @@ from graspline.tasks.catalogue import find_task
 
 Read = set[tuple[type[Parameters], str]]
 
-ASPECTS = ("lighting", "camera", "colours", "textures", "friction", "masses", "gains", "latency", "distractors")
-VARIED = tuple(f"randomize.{aspect}.on=true" for aspect in ASPECTS)
+
+def varied(name: str) -> tuple[str, ...]:
+    """Everything that the task can randomise."""
+    task = find_task(name)
+    return tuple(f"randomize.{aspect}.on=true" for aspect in task.randomization(task.parameters()).aspects)
+
+
 # Settings, faults and seed of short episodes that together come past everything.
 Case = tuple[tuple[str, ...], tuple[str, ...], int]
 CASES: dict[str, list[Case]] = {
-    "lift-cube": [(VARIED, (), 1), ((), ("drop@lift",), 1)],
+    "lift-cube": [(varied("lift-cube"), (), 1), ((), ("drop@lift",), 1)],
     "oranges": [
-        (("oranges.count=1", *VARIED), ("drop@lift",), 1),
+        (("oranges.count=1", *varied("oranges")), ("drop@lift",), 1),
         (
             (
                 "oranges.count=1",
@@ -35,9 +40,9 @@ CASES: dict[str, list[Case]] = {
         ),
         (("oranges.count=1", "perception.source=camera"), ("blackout@release",), 1),
     ],
-    "grab": [(VARIED, (), 7000), (("perception.source=camera",), (), 7001)],
-    "sort": [(("belt.blocks=3", *VARIED), (), 1), (("belt.blocks=3",), (), 2)],
-    "tidy": [(("table.count=[1,1]", *VARIED), (), 7001)],
+    "grab": [(varied("grab"), (), 7000), (("perception.source=camera",), (), 7001)],
+    "sort": [(("belt.blocks=3", *varied("sort")), (), 1), (("belt.blocks=3",), (), 2)],
+    "tidy": [(("table.count=[1,1]", *varied("tidy")), (), 7001)],
 }
 # Only read where something else is asked for than a whole episode plays.
 ELSEWHERE = {
@@ -119,8 +124,11 @@ def test_every_parameter_that_a_task_offers_is_read(name: str) -> None:
                 "reach.max_face_error_rad",
                 "reach.max_contact_offset_m",
                 "reach.max_ball_lean_rad",
+                "randomize.distractors.on",
             ),
         ),
+        ("sort", ("randomize.distractors.on", "randomize.textures.on")),
+        ("tidy", ("randomize.distractors.on",)),
     ],
 )
 def test_what_a_task_does_not_use_it_does_not_offer(name: str, gone: tuple[str, ...]) -> None:

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from graspline.cli import streams
 from graspline.cli.interrupts import STOPS
+from graspline.cli.logs import show_warnings
 from graspline.errors import GrasplineError
 
 
@@ -29,6 +30,7 @@ def entry() -> None:
 def _run() -> int:
     try:
         streams.prepare()
+        show_warnings()
         # Otherwise mujoco tries window libraries in a process of its own as it is imported, which Ctrl-C makes noisy.
         # Pictures need none: they are drawn by EGL or by rays.
         os.environ.setdefault("MUJOCO_GL", "disable")

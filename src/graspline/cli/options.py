@@ -53,7 +53,9 @@ Settings = Annotated[
 Randomize = Annotated[
     str | None,
     typer.Option(
-        "--randomize", metavar="ASPECTS", help=f"Let these vary from episode to episode: all, or {', '.join(ASPECTS)}."
+        "--randomize",
+        metavar="ASPECTS",
+        help=f"Let these vary from episode to episode: all that the task has, or of {', '.join(ASPECTS)}.",
     ),
 ]
 
@@ -73,7 +75,7 @@ def task_and_parameters(
 
     def built() -> Parameters:
         document = load_yaml(config) if config is not None else None
-        return _feasible(task, build(task.parameters, document, [*randomizing(randomize), *(settings or ())]))
+        return _feasible(task, build(task.parameters, document, [*randomizing(task, randomize), *(settings or ())]))
 
     parameters, *_ = together(
         built,
@@ -93,15 +95,18 @@ def offering(command: str, capability: Literal["probe", "belt_at"]) -> Callable[
     return check
 
 
-def randomizing(aspects: str | None) -> list[str]:
-    """`--randomize lighting,camera` as assignments that turn these on."""
+def randomizing(task: Task[Any], aspects: str | None) -> list[str]:
+    """`--randomize lighting,camera` as assignments that turn these on; `all` is what the task offers."""
     if aspects is None:
         return []
-    named = ASPECTS if aspects.strip() == "all" else tuple(each.strip() for each in aspects.split(","))
+    offered = task.randomization(task.parameters()).aspects
+    named = offered if aspects.strip() == "all" else tuple(each.strip() for each in aspects.split(","))
     problems = [
-        f"--randomize {printable(each)}: unknown aspect; {nearest(each, ('all', *ASPECTS))}"
+        f"--randomize {printable(each)}: "
+        + (f"{task.name} has none" if each in ASPECTS else "unknown aspect")
+        + f"; {nearest(each, ('all', *offered))}"
         for each in named
-        if each not in ASPECTS
+        if each not in offered
     ]
     if problems:
         raise InputError(problems)

@@ -61,24 +61,40 @@ class Distractors(Aspect):
 
 
 class Randomization(Parameters):
-    """What varies from episode to episode, with every value drawn recorded."""
+    """What varies from episode to episode in any task, with every value drawn recorded."""
 
     lighting: Lighting = Lighting()
     camera: CameraPlacement = CameraPlacement()
     colours: Colours = Colours()
-    textures: Textures = Textures()
     friction: Friction = Friction()
     masses: Masses = Masses()
     gains: Gains = Gains()
     latency: Latency = Latency()
-    distractors: Distractors = Distractors()
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """The aspects that there are to turn on."""
+        return tuple(type(self).model_fields)
 
     @property
     def any_on(self) -> bool:
-        return any(getattr(self, aspect).on for aspect in ASPECTS)
+        return any(getattr(self, aspect).on for aspect in self.aspects)
 
 
-ASPECTS = tuple(Randomization.model_fields)
+class TexturedRandomization(Randomization):
+    """The same for tasks whose scenes have surfaces that can wear a pattern."""
+
+    textures: Textures = Textures()
+
+
+class TableRandomization(TexturedRandomization):
+    """The same for tasks that can also draw blocks that nobody asked for."""
+
+    distractors: Distractors = Distractors()
+
+
+# Every aspect that some task offers.
+ASPECTS = tuple(TableRandomization.model_fields)
 # Each draws from a stream of its own, by its place here: append, or all that follow draw differently.
 _VARY: dict[str, Callable[[Scene, Variation, Any, np.random.Generator], Variation]] = {
     "lighting": vary_lighting,
@@ -95,10 +111,10 @@ _VARY: dict[str, Callable[[Scene, Variation, Any, np.random.Generator], Variatio
 def randomized(scene: Scene, drawn: Variation, settings: Randomization, random: np.random.Generator) -> Variation:
     """What a task has drawn, and on top of it what the settings let vary; one aspect does not change another."""
     varied = drawn
-    if not any(getattr(settings, aspect).on for aspect in _VARY):
+    on = {aspect for aspect in settings.aspects if getattr(settings, aspect).on}
+    if not on & _VARY.keys():
         return varied
     for (aspect, vary), stream in zip(_VARY.items(), random.spawn(len(_VARY)), strict=True):
-        chosen = getattr(settings, aspect)
-        if chosen.on:
-            varied += vary(scene, drawn, chosen, stream)
+        if aspect in on:
+            varied += vary(scene, drawn, getattr(settings, aspect), stream)
     return varied

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import functools
 from collections.abc import Mapping
@@ -33,10 +32,11 @@ from graspline.robots.robot import Robot
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
 from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
-from graspline.scenes.randomization import Randomization
+from graspline.scenes.randomization import TableRandomization
 from graspline.scenes.scene import Lying, Scene
 from graspline.spatial.rotations import rotate
 from graspline.tasks.claims import in_hand
+from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
 from graspline.tasks.stages.carry import HoldParameters, StillHold, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
@@ -45,8 +45,19 @@ from graspline.tasks.task import Claim, Draw, Instruction, Probe, Snapshot, Task
 
 Array = NDArray[np.float64]
 
-# Draws a scene may be refused before the parameters are called impossible.
+# Places that may be refused before the parameters are called impossible.
 MAX_DRAWS = 1000
+# As many tries as a place counts for around which there is no room for blocks.
+_BLOCKS_TRIES = 20
+# What decides each check.
+_DECIDED_BY = {
+    "jaw_width": "cube.edge_m and jaw.moving_clearance_m",
+    "reach": "cube.radius_m, cube.azimuth_rad, reach.max_tilt_rad, jaw.standoff_m and reach.lift_m",
+    "jaw_alignment": "reach.max_face_error_rad and reach.max_contact_offset_m",
+    "limits": "the speeds in reach.*",
+    "collision": "jaw.fixed_clearance_m, jaw.ground_clearance_m and jaw.standoff_m",
+    "no_room_for_blocks": "randomize.distractors.most and cube.azimuth_rad",
+}
 # How far a scene may settle between being certified and being played.
 SETTLING_M = 5e-5
 SETTLING_RAD = 1e-3
@@ -116,7 +127,7 @@ class LiftCube(Parameters):
     goal: GoalParameters = GoalParameters()
     retries: RetryParameters = RetryParameters()
     state_limit_s: float = Field(default=10.0, gt=0, le=60, description="time limit of every state")
-    randomize: Randomization = Randomization()
+    randomize: TableRandomization = TableRandomization()
 
 
 def raised_in_hand(
@@ -312,19 +323,19 @@ def _in_base(x: float, y: float, edge: float) -> bool:
 @together
 def sample(parameters: LiftCube, random: np.random.Generator) -> Planning[Draw]:
     """A random scene that the planner certifies, within a bounded number of draws."""
-    reasons: list[str] = []
+    tally = Tally("scene", MAX_DRAWS, _DECIDED_BY)
     distractors = parameters.randomize.distractors
     count = distractors.count(random)
-    for refused in range(MAX_DRAWS):
+    while True:
         x, y, yaw, edge = draw_place(parameters, random)
         found = yield from certify.steps(parameters, x, y, yaw, edge)
         if isinstance(found, GraspRejected):
-            reasons.append(found.check)
+            tally.refuse(found.check)
             continue
         cube = lying_at(CUBE, x, y, np.full(3, edge / 2), "box", yaw)
         blocks = _draw_blocks(parameters, cube, found, count, random)
         if blocks is None:
-            reasons.append("distractors")
+            tally.refuse("no_room_for_blocks", _BLOCKS_TRIES)
             continue
         variation = cube_variation(
             edge_m=edge,
@@ -333,10 +344,7 @@ def sample(parameters: LiftCube, random: np.random.Generator) -> Planning[Draw]:
             blocks=blocks,
         )
         start = cube_start(x_m=x, y_m=y, yaw_rad=yaw, edge_m=edge, scene=_scene(parameters), blocks=blocks)
-        return Draw(start=start, variation=variation + distractors.described(count), refused=refused)
-    where, refusals = "cube.radius_m and cube.azimuth_rad", collections.Counter(reasons)
-    why = ", ".join(f"{reason} {count}" for reason, count in refusals.most_common())
-    raise InputError(f"no cube could be grasped in {MAX_DRAWS} draws within {where}; refused for {why}")
+        return Draw(start=start, variation=variation + distractors.described(count), refused=tally.refused)
 
 
 def _draw_blocks(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import collections
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from graspline.errors import InputError
 
@@ -12,6 +13,15 @@ _LOG = logging.getLogger(__name__)
 
 # After every so many refusals the log says how it goes.
 TELL_EVERY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """What a search asks that plans nothing together with others: between two tries its caller may stop it."""
+
+    @classmethod
+    def answered(cls, asked: Sequence[Pause]) -> Sequence[None]:
+        return [None] * len(asked)
 
 
 class Tally:

@@ -6,23 +6,41 @@ import functools
 
 import numpy as np
 
-from graspline.errors import InputError, one_of
-from graspline.grasping.grab import GrabPlan, GrabQuery, GrabVariables, attempt
+from graspline.errors import one_of
+from graspline.grasping.grab import GrabQuery, GrabRejected, GrabVariables, attempt
 from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
+from graspline.planning.together import Planning, together
 from graspline.robots.so101 import SO101
 from graspline.scenes.block_table import KINDS, Kind, block_table, blocks_start, blocks_variation, kind_of, marked_at
 from graspline.scenes.scene import Array
 from graspline.scenes.variation import Variation
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.grab.pick import PickPlan, plan_pick
+from graspline.tasks.sampling import Pause, Tally
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring
 from graspline.tasks.task import Draw, Probe
 
-MAX_DRAWS = 400
 # Orders that no plan carries out are drawn again so often; one that is given as it is may be impossible everywhere.
 MAX_ORDERS = 20
+# Places that may be refused before the parameters are called impossible.
+MAX_TRIES = 4000
+# Places tried for one thing before another table is begun.
+_PLACES = 60
+# What decides each check.
+_DECIDED_BY = {
+    "ground": "things.scale",
+    "workspace": "things.radius_m and things.scale",
+    "jaw_width": "things.scale and order.target",
+    "ik": "things.radius_m, things.azimuth_rad and reach.joint_margin_rad",
+    "pad_overlap": "things.scale",
+    "open_clearance": "things.scale",
+    "limits": "the speeds in reach.*",
+    "collision": "things.radius_m and things.azimuth_rad",
+    "no_room": "things.count, things.apart_m, things.radius_m and things.azimuth_rad",
+    "no_spot": "things.apart_m, things.radius_m, things.azimuth_rad and order.place",
+}
 # Fingers keep this far from everything but the thing they take.
 CLEARANCE_M = 0.0005
 _NAMES = tuple(each.name for each in KINDS)
@@ -51,9 +69,10 @@ def query_for(
     )
 
 
-def certified(parameters: Grab, estimate: Estimate) -> bool:
-    """Whether a thing lies in the region in which it can be grabbed with everything at its default."""
-    return isinstance(attempt(query_for(parameters, estimate, GrabVariables())), GrabPlan)
+def refusal(parameters: Grab, estimate: Estimate) -> str:
+    """Why a thing cannot be grabbed with everything at its default, by the name of the check; empty if it can."""
+    found = attempt(query_for(parameters, estimate, GrabVariables()))
+    return found.check if isinstance(found, GrabRejected) else ""
 
 
 def feasible(parameters: Grab, placed: list[Estimate], spot_m: tuple[float, float], variables: GrabVariables) -> bool:
@@ -62,7 +81,8 @@ def feasible(parameters: Grab, placed: list[Estimate], spot_m: tuple[float, floa
     return isinstance(plan_pick(query, spot_m, parameters.put, attempt), PickPlan)
 
 
-def sample(parameters: Grab, random: np.random.Generator) -> Draw:
+@together
+def sample(parameters: Grab, random: np.random.Generator) -> Planning[Draw]:
     """A table on which the target and the point it is put to lie in the certified region, and an order for it.
 
     An order may be impossible: too wide an axis, too high an approach, a neighbour in the way. Unless any is wanted,
@@ -70,19 +90,19 @@ def sample(parameters: Grab, random: np.random.Generator) -> Draw:
     """
     things, order = parameters.things, parameters.order
     names = _names(parameters, random)
-    refused, impossible = 0, 0
-    for _ in range(MAX_DRAWS):
-        placed, outside = _scatter(parameters, names, random)
-        refused += outside
+    tally, impossible = Tally("scene", MAX_TRIES, _DECIDED_BY), 0
+    while True:
+        placed = yield from _scatter(parameters, names, random, tally)
         if placed is None:
             continue
         target = placed[0]
-        spot = _spot(parameters, placed, random)
+        spot = yield from _spot(parameters, placed, random, tally)
         if spot is None:
             continue
         variables = drawn(random, target) if order.variables == "random" else parameters.grasp
         if not order.any and impossible < MAX_ORDERS and not feasible(parameters, placed, spot, variables):
             impossible += 1
+            yield Pause()
             continue
         lying = {each.name: as_lying(each, _mass(each)) for each in placed}
         described = {
@@ -94,11 +114,7 @@ def sample(parameters: Grab, random: np.random.Generator) -> Draw:
         variation = blocks_variation(lying, float(random.uniform(*things.pad_friction)), described)
         if not is_back(target.position_m, spot):
             variation += Variation(edits=marked_at(*spot))
-        return Draw(start=blocks_start(lying), variation=variation, refused=refused)
-    raise InputError(
-        f"no table could be laid in {MAX_DRAWS} draws within things.radius_m and things.azimuth_rad; fewer or smaller "
-        "things, or more room, would help"
-    )
+        return Draw(start=blocks_start(lying), variation=variation, refused=tally.refused)
 
 
 def _names(parameters: Grab, random: np.random.Generator) -> list[str]:
@@ -113,22 +129,27 @@ def _names(parameters: Grab, random: np.random.Generator) -> list[str]:
     return names[:count]
 
 
-def _scatter(parameters: Grab, names: list[str], random: np.random.Generator) -> tuple[list[Estimate] | None, int]:
-    """The target in the certified region and the others beside it; and how often the target lay outside."""
+def _scatter(
+    parameters: Grab, names: list[str], random: np.random.Generator, tally: Tally
+) -> Planning[list[Estimate] | None]:
+    """The target in the certified region and the others beside it; None if there is no room for one of them."""
     placed: list[Estimate] = []
-    outside = 0
     for name in names:
-        for _ in range(60):
+        for _ in range(_PLACES):
             thing = _draw_thing(parameters, kind_of(name), random)
             if not lies_free(thing, placed, parameters.things.apart_m):
                 continue
-            if placed or certified(parameters, thing):
+            reason = "" if placed else refusal(parameters, thing)
+            if not reason:
                 placed.append(thing)
                 break
-            outside += 1
+            tally.refuse(reason)
+            yield Pause()
         else:
-            return None, outside
-    return placed, outside
+            tally.refuse("no_room")
+            yield Pause()
+            return None
+    return placed
 
 
 def _draw_thing(parameters: Grab, kind: Kind, random: np.random.Generator) -> Estimate:
@@ -142,19 +163,27 @@ def _mass(thing: Estimate) -> float:
     return kind.mass_kg(float(thing.half_extents_m[0]) / kind.half_extents_m[0])
 
 
-def _spot(parameters: Grab, placed: list[Estimate], random: np.random.Generator) -> tuple[float, float] | None:
+def _spot(
+    parameters: Grab, placed: list[Estimate], random: np.random.Generator, tally: Tally
+) -> Planning[tuple[float, float] | None]:
     """Where the target is put: back, or at another point of the certified region that is free."""
     target, place = placed[0], parameters.order.place
     back = float(target.position_m[0]), float(target.position_m[1])
     if place == "back" or (place == "either" and random.random() < 0.5):
         return back
-    for _ in range(60):
+    for _ in range(_PLACES):
         x, y = place_in_ring(parameters.things.radius_m, parameters.things.azimuth_rad, random)
         there = lying_at(
             target.name, x, y, target.half_extents_m, kind_of(target.name).shape, random.uniform(-np.pi, np.pi)
         )
-        if lies_free(there, placed[1:], parameters.things.apart_m) and certified(parameters, there):
+        if not lies_free(there, placed[1:], parameters.things.apart_m):
+            continue
+        reason = refusal(parameters, there)
+        if not reason:
             return x, y
+        tally.refuse(reason)
+        yield Pause()
+    tally.refuse("no_spot")
     return None
 
 
@@ -197,6 +226,5 @@ def probe(parameters: Grab, random: np.random.Generator) -> Probe:
     """One random thing somewhere around the arm, judged as the sampler does."""
     kind = KINDS[int(random.integers(len(KINDS)))]
     thing = _draw_thing(parameters, kind, random)
-    found = attempt(query_for(parameters, thing, GrabVariables()))
     x, y = (float(each) for each in thing.position_m[:2])
-    return Probe(x_m=x, y_m=y, refusal="" if isinstance(found, GrabPlan) else found.check)
+    return Probe(x_m=x, y_m=y, refusal=refusal(parameters, thing))

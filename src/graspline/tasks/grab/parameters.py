@@ -12,7 +12,7 @@ from graspline.grasping.workspace import WorkspaceParameters
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Noise
 from graspline.placement.set_down import SetDownParameters
-from graspline.scenes.randomization import Randomization
+from graspline.scenes.randomization import TexturedRandomization
 from graspline.tasks.stages.carry import HoldParameters
 from graspline.tasks.stages.grasp import CloseParameters
 
@@ -88,4 +88,4 @@ class Grab(Parameters):
     goal: GrabGoal = GrabGoal()
     retries: GrabRetries = GrabRetries()
     state_limit_s: float = Field(default=15.0, gt=0, le=60, description="time limit of every state")
-    randomize: Randomization = Randomization()
+    randomize: TexturedRandomization = TexturedRandomization()

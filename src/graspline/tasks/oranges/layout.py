@@ -39,8 +39,9 @@ Array = NDArray[np.float64]
 
 # Places and scenes that may be refused before the parameters are called impossible.
 MAX_TRIES = 1000
-# As many tries as a whole scene counts for that the planner refuses.
-_SCENE_TRIES = 5
+# As many tries as a whole scene counts for that the planner refuses, which takes a quarter of a second if it tries
+# everything there is.
+_SCENE_TRIES = 10
 # What decides each check.
 _DECIDED_BY = {
     "shape": "oranges.diameter_m",

@@ -13,7 +13,7 @@ from graspline.perception.estimates import Noise
 from graspline.placement.carry import CarryParameters
 from graspline.placement.plate import SpotParameters
 from graspline.placement.resting import RestParameters
-from graspline.scenes.randomization import Randomization
+from graspline.scenes.randomization import TableRandomization
 from graspline.tasks.stages.carry import FollowedHold
 from graspline.tasks.stages.grasp import TouchParameters
 
@@ -171,4 +171,4 @@ class Oranges(Parameters):
     home: HomeParameters = HomeParameters()
     retries: RetryParameters = RetryParameters()
     state_limit_s: float = Field(default=10.0, gt=0, le=60, description="time limit of every state")
-    randomize: Randomization = Randomization()
+    randomize: TableRandomization = TableRandomization()

@@ -7,19 +7,28 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from graspline.errors import InputError, one_of
+from graspline.errors import one_of
 from graspline.parameters import Range
+from graspline.planning.together import Planning, together
 from graspline.scenes.fittings import SHELF, TABLE, Fitting, Level
 from graspline.scenes.household import KNOWN, UNKNOWN, UNKNOWN_RGBS, Item, unknown_item
 from graspline.scenes.room import Standing, room_start, room_variation
 from graspline.scenes.scene import Scene
+from graspline.tasks.sampling import Pause, Tally
 from graspline.tasks.task import Draw
 from graspline.tasks.tidy.footprints import Outline, gap_m, outlines_of, room_m
 from graspline.tasks.tidy.parameters import TableParameters
 
-# Draws of a whole room before the parameters are called impossible, and places tried for one item.
-MAX_ROOMS = 60
+# Tries before the parameters are called impossible, as many as a room counts for in which an item has no place, and
+# places tried for one item.
+MAX_TRIES = 600
+_ROOM_TRIES = 10
 MAX_PLACES = 100
+# What decides each check.
+_DECIDED_BY = {
+    "no_room_on_table": "table.count, table.objects, table.gap_m, table.reach_m and table.edge_m",
+    "no_room_on_shelf": "table.shelved and table.gap_m",
+}
 # Items on the shelf stay this far from walls and from the board's front edge.
 _BOARD_EDGE_M = 0.02
 # Half extents of unknown items: the narrower side, the wider one over it, and the height.
@@ -61,28 +70,29 @@ class _Surface:
         return Standing(item=item, position_m=(at[0], at[1], at[2]), yaw_rad=self.fitting.yaw_rad + yaw_rad)
 
 
-def sample(parameters: TableParameters, scene: Scene, random: np.random.Generator) -> Draw:
+@together
+def sample(parameters: TableParameters, scene: Scene, random: np.random.Generator) -> Planning[Draw]:
     """A room of the scene `room` with items upright on table and shelf, apart from each other."""
     for name in parameters.objects:
         one_of(name, [item.name for item in KNOWN], "table.objects")
     table, shelf = (_off(fitting, parameters, random) for fitting in (TABLE, SHELF))
-    for refused in range(MAX_ROOMS):
+    tally = Tally("scene", MAX_TRIES, _DECIDED_BY)
+    while True:
         laid, shelved = _choose(parameters, random)
         top, boards = _surfaces(parameters, table, shelf)
         orders = [(top, item) for item in laid]
         orders += [(boards[int(random.integers(len(boards)))], item) for item in shelved]
         standing = _stand(orders, parameters.gap_m, random)
-        if standing is None:
+        if len(standing) < len(orders):
+            on_table = orders[len(standing)][0] is top
+            tally.refuse("no_room_on_table" if on_table else "no_room_on_shelf", _ROOM_TRIES)
+            yield Pause()
             continue
         described = {"table.count": float(len(laid)), "shelf.count": float(len(shelved))}
         for real, meant in ((table, TABLE), (shelf, SHELF)):
             described |= _offset(real, meant)
         variation = room_variation(standing, (table, shelf), described)
-        return Draw(start=room_start(scene, standing), variation=variation, refused=refused)
-    raise InputError(
-        f"no room could be laid in {MAX_ROOMS} draws; fewer objects (table.count), smaller gaps (table.gap_m) or more "
-        "of the table (table.reach_m, table.edge_m) would help"
-    )
+        return Draw(start=room_start(scene, standing), variation=variation, refused=tally.refused)
 
 
 def _off(fitting: Fitting, parameters: TableParameters, random: np.random.Generator) -> Fitting:
@@ -136,14 +146,12 @@ def _surfaces(parameters: TableParameters, table: Fitting, shelf: Fitting) -> tu
     return _Surface(fitting=table, level=top, edge_m=parameters.edge_m, farthest_m=reach_m), boards
 
 
-def _stand(
-    orders: Sequence[tuple[_Surface, Item]], apart_m: float, random: np.random.Generator
-) -> list[Standing] | None:
-    """Every item on its surface, or None if there is no room for one."""
-    standing = []
+def _stand(orders: Sequence[tuple[_Surface, Item]], apart_m: float, random: np.random.Generator) -> list[Standing]:
+    """Items on their surfaces, up to the first that there is no room for."""
+    standing: list[Standing] = []
     for surface, item in orders:
         placed = surface.put(item, apart_m, random)
         if placed is None:
-            return None
+            break
         standing.append(placed)
     return standing

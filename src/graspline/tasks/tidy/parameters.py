@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from graspline.parameters import Parameters, Range
-from graspline.scenes.randomization import Randomization
+from graspline.scenes.randomization import TexturedRandomization
 
 
 class TableParameters(Parameters):
@@ -142,4 +142,4 @@ class Tidy(Parameters):
     rules: RuleParameters = RuleParameters()
     alone: AloneParameters = AloneParameters()
     retries: RetryParameters = RetryParameters()
-    randomize: Randomization = Randomization()
+    randomize: TexturedRandomization = TexturedRandomization()

@@ -16,6 +16,7 @@ from graspline.evidence import Evidence, at_least
 from graspline.grasping.hand_poses import hand_poses
 from graspline.grasping.reaching import order
 from graspline.perception.solids import UNKNOWN, Solid
+from graspline.planning.together import Planning, together
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import HEAD_CAMERA
@@ -182,10 +183,11 @@ def _claims() -> dict[tuple[str, str], Claim]:
     return found
 
 
-def draw_room(parameters: Tidy, random: np.random.Generator) -> Draw:
+@together
+def draw_room(parameters: Tidy, random: np.random.Generator) -> Planning[Draw]:
     """A room, with the robot and its camera not quite where they are believed to be."""
     scene = scene_of(parameters)
-    draw = misplaced(parameters.base, scene, sample(parameters.table, scene, random), random)
+    draw = misplaced(parameters.base, scene, (yield from sample.steps(parameters.table, scene, random)), random)
     draw = replace(draw, variation=draw.variation + _askew(parameters, scene, random))
     if parameters.program in ("placement", "handover"):
         return start_holding(parameters, scene, draw)

@@ -1,0 +1,28 @@
+"""A search for a scene is told on standard error, and ends at the first signal."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "words", [("oranges", "--set", "carry.rise_m=0.1"), ("grab", "--set", "things.azimuth_rad=[3.2, 3.2]")]
+)
+def test_a_search_for_a_scene_ends_at_the_first_signal(words: tuple[str, ...], stop: signal.Signals) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "graspline", "run", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("graspline: sampling scene: 20")
+    process.send_signal(stop)
+    assert process.wait(30) == 130
+    process.stderr.close()
