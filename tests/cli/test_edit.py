@@ -46,10 +46,12 @@ def test_each_says_what_it_did(root: Path, tmp_path: Path) -> None:
     assert (back.code, back.err) == (0, "put back: number 1, seed 1\n")
     exported = call("export", root, "--to", "hdf5", "--out", tmp_path / "new/out.hdf5")
     assert exported.code == 0
-    assert exported.err.startswith(f"{tmp_path / 'new/out.hdf5'}: 3 episodes, ")
+    assert exported.err.startswith("3 episodes, ")
+    assert exported.err.endswith(f"saved: {tmp_path / 'new/out.hdf5'}\n")
     exported = call("export", root, "--to", "rosbag2", "--out", tmp_path / "new/bags")
     assert (exported.code, exported.out) == (0, "")
-    assert exported.err.startswith(f"{tmp_path / 'new/bags'}: 3 bags, ")
+    assert exported.err.startswith("3 bags, ")
+    assert exported.err.endswith(f"saved: {tmp_path / 'new/bags'}\n")
     again = refused("export", root, "--to", "rosbag2", "--out", tmp_path / "new/bags")
     assert again == [f"--out {tmp_path / 'new/bags'}: exists already; choose a new or empty folder"]
 

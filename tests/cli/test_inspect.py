@@ -29,7 +29,7 @@ def test_every_task_is_listed_with_what_it_does() -> None:
 def test_a_printed_configuration_reads_back_as_the_same_parameters(task: str, tmp_path: Path) -> None:
     changed = {
         "lift-cube": ("reach.lift_m=0.08", "cube.edge_m=[2e-2, 0.03]"),
-        "oranges": ("reach.lift_m=0.08", "oranges.diameter_m=[5e-2, 0.06]"),
+        "oranges": ("reach.max_tilt_rad=0.4", "oranges.diameter_m=[5e-2, 0.06]"),
         "grab": ("reach.lift_m=0.08", "things.scale=[9e-1, 1.0]"),
         "sort": ("belt.blocks=7", "belt.speed_m_s=8e-2"),
         "tidy": ("table.gap_m=3e-2", "table.objects=[mug, apple]"),

@@ -33,6 +33,7 @@ from .doors import COMMAND, Answer, call, refused, spawn, watch
 KEYS = [
     "task",
     "seed",
+    "instruction",
     "verdict",
     "succeeded",
     "retries",

@@ -213,8 +213,8 @@ def test_objects_detected_outside_are_posted_used_and_forgotten(grab: httpx.Clie
     assert [(each["name"], each["posted"]) for each in grab.get(f"{root}/objects").json()] == [("crate", True)]
     assert grab.post(f"{root}/objects/select", json={"name": "crate"}).json()["success"]
     assert grab.post("/check_grasp_reachable").json()["object"] == "crate"
-    assert grab.delete(f"{root}/objects/crate").json()["success"]
+    assert grab.delete(f"{root}/objects?name=crate").json()["success"]
     assert grab.get(f"{root}/objects").json() == []
-    assert grab.delete(f"{root}/objects/crate").json()["success"] is False
+    assert grab.delete(f"{root}/objects?name=crate").json()["success"] is False
     assert grab.delete(f"{root}/objects").json()["success"]
     assert grab.post("/grasp_refresh").json()["objects"]

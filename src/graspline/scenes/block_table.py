@@ -124,7 +124,8 @@ def _add_mark(spec: mujoco.MjSpec) -> None:
         name=MARK,
         type=mujoco.mjtGeom.mjGEOM_CYLINDER,
         size=(MARK_RADIUS_M, _MARK_HALF_M, 0),
-        rgba=(0.15, 0.15, 0.15, 1),
+        # The table's own hue and saturation, darker: people see it, and estimators that go by colour take it for table.
+        rgba=(0.46, 0.41, 0.35, 1),
         contype=VISUAL_CONTYPE,
         conaffinity=0,
     )

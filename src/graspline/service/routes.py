@@ -6,7 +6,7 @@ import json
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Response
+from fastapi import APIRouter, Body, Path, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
@@ -172,13 +172,13 @@ def object_routes(orders: Orders) -> APIRouter:
     async def post_object(body: bodies.ObjectBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.PostObject(**body.model_dump()), operator, wait_s)
 
-    @router.delete("/objects", response_model=Answer, responses=COMMANDED, summary="Forget all that was posted")
-    async def withdraw_all(operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
-        return await orders.give(commands.WithdrawObject(), operator, wait_s)
-
-    @router.delete("/objects/{name}", response_model=Answer, responses=COMMANDED, summary="Forget one that was posted")
+    @router.delete(
+        "/objects", response_model=Answer, responses=COMMANDED, summary="Forget one object that was posted, or all"
+    )
     async def withdraw(
-        name: Annotated[str, Path(pattern="^[A-Za-z0-9_.-]{1,64}$")], operator: Operator = NOBODY, wait_s: Wait = 5.0
+        name: Annotated[str | None, Query(pattern="^[A-Za-z0-9_.-]{1,64}$")] = None,
+        operator: Operator = NOBODY,
+        wait_s: Wait = 5.0,
     ) -> JSONResponse:
         return await orders.give(commands.WithdrawObject(name), operator, wait_s)
 
