@@ -64,7 +64,7 @@ class Told:
 def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], Iterator[Episode]]) -> int:
     """Tell of each episode as it ends and of all in the end; returns the exit code.
 
-    `episodes` gets a function that turns true when somebody asks to stop, and the bar that shows how far it is.
+    `episodes` gets a function that turns true once a stop is requested, and the bar that shows how far it is.
     """
     began, played, lines = time.monotonic(), list[Told](), InOrder(report.seed)
     with (

@@ -95,7 +95,7 @@ class TerminalQuestions:
             say(options_text(ask.question, ask.options, ask.default, how))
             typed = self._typed(ask)
         if typed is None:
-            say(f"nobody answered: {ask.default}")
+            say(f"no answer in time: {ask.default}")
             return Answered(question=ask.question, answer=ask.default, by="timeout")
         return Answered(question=ask.question, answer=typed, by="person")
 

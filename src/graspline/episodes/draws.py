@@ -12,7 +12,7 @@ from graspline.episodes.scenario import Scenario, draw_all, randomized_draw
 from graspline.planning.together import Rounds, Together
 from graspline.tasks.task import Draw
 
-# A scene mostly takes fewer questions than this; a longer search is stopped when somebody asks for it.
+# A scene mostly takes fewer questions than this; a longer search checks whether to stop.
 _LONG_SEARCH = 32
 
 
@@ -44,7 +44,7 @@ class Draws:
         return True
 
     def take(self, count: int, stop: Callable[[], bool] = lambda: False) -> list[tuple[Scenario, Draw]]:
-        """The next so many, or as many as there are left; none if somebody asks to stop before they are drawn."""
+        """The next so many, or as many as there are left; none if a stop is requested before they are drawn."""
         first, self._taken = self._taken, min(self._taken + count, len(self._scenarios))
         taken = self._scenarios[first : self._taken]
         if self._steps is None:

@@ -148,7 +148,7 @@ def _finished(
 def _rendered(
     scene: Scene, view: FilmView, shots: Sequence[Shot], workers: int, stop: Callable[[], bool]
 ) -> Generator[Frame, None, None]:
-    """Frames in order, the same bits whoever renders them."""
+    """Frames in order, the same bits from any process."""
     if workers == 1 or len(shots) < _LEAST_FOR_WORKERS:
         return _rendered_here(scene, view, shots)
     return _rendered_by_workers(scene, view, shots, workers, stop)

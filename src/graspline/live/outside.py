@@ -1,4 +1,4 @@
-"""Objects that somebody else has detected: posted with their time, believed while they are fresh, then forgotten."""
+"""Objects detected by an outside program: posted with their time, believed while they are fresh, then forgotten."""
 
 from __future__ import annotations
 
