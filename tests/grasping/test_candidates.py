@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, box_grasps, in_order
+from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, box_grasps
 from graspline.robots.so101 import FIXED_FACE_M, TIP_M, clear_gap_m
 from graspline.spatial.rotations import wrap
 
@@ -34,7 +34,6 @@ def refusal(*arguments, **options) -> GraspRejected:
 def test_a_box_is_taken_by_each_of_its_four_side_faces(yaw: float, x: float, y: float, z: float) -> None:
     found = grasps(box(yaw_rad=yaw, half_m=(x, y, z)), JAW)
     assert [each.label for each in found] == ["along", "across", "along_turned", "across_turned"]
-    assert [each.quarter for each in found] == [0, 1, 2, 3]
     for grasp, turn in zip(found, (0, np.pi / 2, np.pi, -np.pi / 2), strict=True):
         assert abs(float(wrap(grasp.yaw_rad - yaw - turn))) < 1e-9
     assert [each.width_m for each in found] == pytest.approx([2 * x, 2 * y, 2 * x, 2 * y])
@@ -150,38 +149,3 @@ def test_a_box_that_fits_is_refused_if_its_place_is_too_unsure() -> None:
     assert isinstance(box_grasps(box(half_m=0.025), JAW), list)
     found = refusal(box(half_m=0.025, position_sigma_m=0.02), JAW)
     assert found.check == "jaw_width"
-
-
-def test_untried_all_candidates_come_as_they_are() -> None:
-    found = grasps(box(), JAW)
-    assert in_order(found, ()) == found
-
-
-def test_after_a_failed_grasp_comes_its_mirror_image_then_the_other_faces_then_deeper() -> None:
-    found = grasps(box(half_m=0.02), JAW, deeper=True)
-    assert [each.label for each in in_order(found, ("along",))] == [
-        "along_turned",
-        "across",
-        "across_turned",
-        "along_turned_deeper",
-        "across_deeper",
-        "across_turned_deeper",
-        "along_deeper",
-        "along",
-    ]
-
-
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 7), min_size=1, max_size=8, unique=True))
-def test_what_was_tried_comes_last(order: list[int]) -> None:
-    found = grasps(box(half_m=0.02), JAW, deeper=True)
-    tried = tuple(found[index].label for index in order)
-    ordered = [each.label for each in in_order(found, tried)]
-    assert sorted(ordered) == sorted(each.label for each in found)
-    assert set(ordered[len(ordered) - len(tried) :]) == set(tried)
-
-
-def test_after_two_failed_grasps_the_other_faces_are_next() -> None:
-    found = grasps(box(half_m=0.02), JAW, deeper=True)
-    ordered = [each.label for each in in_order(found, ("along", "along_turned"))]
-    assert ordered[:2] == ["across_turned", "across"]

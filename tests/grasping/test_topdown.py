@@ -255,9 +255,6 @@ def test_a_plan_starts_from_the_command_in_force(world: CollisionWorld) -> None:
 def test_where_straight_down_works_the_hand_does_not_lean(world: CollisionWorld) -> None:
     plan = planned(world, box(0.22, 0.0, 0.3))
     assert plan.pitch_rad == STRAIGHT_DOWN_RAD
-    # Of the four headings the one that turns the wrist least.
-    rolls = np.abs(plan.descend.end[4])
-    assert rolls < np.pi / 4 + 0.3
 
 
 def test_far_out_the_hand_leans(world: CollisionWorld) -> None:
@@ -274,12 +271,47 @@ def test_another_grasp_is_planned_after_each_failure(world: CollisionWorld) -> N
     assert len(set(tried)) == 4
 
 
-def test_the_mirror_image_is_tried_after_a_failure(world: CollisionWorld) -> None:
-    # Turned so that the wrist can reach both ends of the same jaw axis.
-    estimate = box(0.22, 0.0, 0.8, 0.02)
-    first = planned(world, estimate)
-    second = planned(world, estimate, tried=(first.grasp.label,))
-    assert abs(float(wrap(second.grasp.yaw_rad - first.grasp.yaw_rad))) == pytest.approx(np.pi)
+def roll_turn_rad(plan: GraspPlan, start: Array = HOME) -> float:
+    return float(abs(plan.descend.end[4] - start[4]))
+
+
+@pytest.mark.parametrize("yaw", np.radians([-80, -50, -20, 0, 10, 44, 60, 91]))
+def test_a_cube_is_taken_with_the_least_turn_of_the_wrist(world: CollisionWorld, yaw: float) -> None:
+    assert roll_turn_rad(planned(world, box(0.22, 0.0, yaw, 0.015))) < np.radians(46)
+
+
+def test_cubes_that_look_the_same_are_taken_the_same_way(world: CollisionWorld) -> None:
+    plans = [planned(world, box(0.22, 0.05, 0.2 + quarter * np.pi / 2, 0.015)) for quarter in range(4)]
+    for plan in plans[1:]:
+        np.testing.assert_allclose(plan.descend.end, plans[0].descend.end, atol=1e-9)
+
+
+def test_the_wrist_turns_least_from_where_it_is(world: CollisionWorld) -> None:
+    estimate, start = box(0.22, 0.0, 0.3, 0.015), HOME.copy()
+    start[4] += np.pi / 2
+    assert roll_turn_rad(planned(world, estimate, at_rest(start)), start) < np.radians(46)
+
+
+def test_leaning_the_jaws_stay_on_the_side_where_they_are(world: CollisionWorld) -> None:
+    plan = planned(world, box(0.36, 0.0, 0.1, 0.015))
+    assert plan.pitch_rad < STRAIGHT_DOWN_RAD
+    assert roll_turn_rad(plan) < np.radians(46)
+
+
+def test_after_failures_untried_grasps_come_first_those_that_turn_the_wrist_least_before_deeper_ones(
+    world: CollisionWorld,
+) -> None:
+    estimate, plans = box(0.22, 0.0, 0.8, 0.02), list[GraspPlan]()
+    for _ in range(6):
+        plans.append(planned(world, estimate, tried=tuple(each.grasp.label for each in plans)))
+    labels = [each.grasp.label for each in plans]
+    assert len(set(labels)) == 6
+    deeper = [label.endswith("deeper") for label in labels]
+    assert deeper == sorted(deeper)
+    turns = [roll_turn_rad(each) for each in plans]
+    usual = deeper.count(False)
+    assert turns[:usual] == sorted(turns[:usual])
+    assert turns[usual:] == sorted(turns[usual:])
 
 
 @pytest.mark.parametrize("x", [0.55, 0.8])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from graspline.evidence import Evidence, at_most
+from graspline.kinematics.so101 import jaw_heading
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.robots.so101 import FIXED_FACE_M, TIP_M, clear_gap_m, moving_finger_m
@@ -20,14 +21,11 @@ Array = NDArray[np.float64]
 
 _ANGLES_RAD = np.linspace(0.0, 1.5, 151)
 _MAX_OBJECT_TILT_RAD = 0.2
-BALL_HEADINGS = 16
-# By label, all around.
-_HEADINGS = tuple(
-    (f"heading_{round(math.degrees(yaw)):d}", yaw)
-    for yaw in np.linspace(-np.pi, np.pi, BALL_HEADINGS, endpoint=False).tolist()
-)
+# Turns of the hand from where it is, all around, the least first; a turn to the left before one to the right.
+_TURNS_RAD = np.radians(22.5 * np.array([0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7, 8])).tolist()
 _ROOM_STEP_M = 0.0005
 _NAMES = ("along", "across", "along_turned", "across_turned")
+DEEPER = "_deeper"
 
 
 class BallJaw(Parameters):
@@ -71,8 +69,6 @@ class Grasp:
     """How the jaws take an object: which faces, the heading of the opening direction, and where it sits in the hand."""
 
     label: str
-    # Quarter turns from the first pair of faces: 0 and 2 close on the same two, the jaws swapped.
-    quarter: int
     yaw_rad: float
     # The object's centre in the gripper frame while the open jaws straddle it.
     tool_m: tuple[float, float, float]
@@ -132,10 +128,8 @@ def box_grasps(
             axis, other = sides[quarter % 2], sides[1 - quarter % 2]
             sign = 1 if quarter < 2 else -1
             yaw = float(np.arctan2(rotation[1, axis] * sign, rotation[0, axis] * sign))
-            label = _NAMES[quarter] + ("_deeper" if deep else "")
-            face = _Face(
-                label=label, quarter=quarter, yaw_rad=yaw, half_m=halves[axis], turned_m=halves[other] * turning
-            )
+            label = _NAMES[quarter] + (DEEPER if deep else "")
+            face = _Face(label=label, yaw_rad=yaw, half_m=halves[axis], turned_m=halves[other] * turning)
             grasp = _grasp(face, height, below, room, leaning, estimate, parameters)
             if isinstance(grasp, Grasp):
                 found.append(grasp)
@@ -167,7 +161,6 @@ def _room(top: int) -> _Room:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Face:
     label: str
-    quarter: int
     yaw_rad: float
     # Half the width between the jaws, and how much more turns into their way if the heading is wrong.
     half_m: float
@@ -192,7 +185,6 @@ def _grasp(
         return GraspRejected(label=face.label, stage="open", check="jaw_width", evidence=evidence)
     return Grasp(
         label=face.label,
-        quarter=face.quarter,
         yaw_rad=face.yaw_rad,
         tool_m=(TIP_M - below_m, 0.0, FIXED_FACE_M + fixed + half),
         width_m=2 * face.half_m,
@@ -203,8 +195,11 @@ def _grasp(
     )
 
 
-def ball_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | GraspRejected:
-    """Headings all around, the jaws closing on a ball's equator or a little below; or why it offers none."""
+def ball_grasps(estimate: Estimate, parameters: JawParameters, roll_rad: float) -> list[Grasp] | GraspRejected:
+    """Headings all around, the jaws closing on a ball's equator or a little below; or why it offers none.
+
+    A ball looks the same from everywhere, so the first heading leaves the wrist at `roll_rad`, where it is.
+    """
     radius = float(estimate.half_extents_m.max())
     below = min(parameters.tip_below_centre_m, radius - parameters.ground_clearance_m)
     along = TIP_M - below
@@ -217,11 +212,11 @@ def ball_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | 
         room = float(ball_room_m(_ANGLES_RAD, along, across).max())
         evidence = (at_most("ball_radius", radius + parameters.moving_clearance_m + error, room, "m"),)
         return GraspRejected(label="any", stage="open", check="jaw_width", evidence=evidence)
+    ahead = jaw_heading(estimate.position_m, across, roll_rad)
     return [
         Grasp(
-            label=label,
-            quarter=index,
-            yaw_rad=yaw_rad,
+            label=f"turned_{round(math.degrees(turn)):d}",
+            yaw_rad=math.remainder(ahead + turn, 2 * math.pi),
             tool_m=(along, 0.0, across),
             width_m=2 * radius,
             open_rad=open_rad,
@@ -230,7 +225,7 @@ def ball_grasps(estimate: Estimate, parameters: JawParameters) -> list[Grasp] | 
             touch_rad=touch,
             round=True,
         )
-        for index, (label, yaw_rad) in enumerate(_HEADINGS)
+        for turn in _TURNS_RAD
     ]
 
 
@@ -281,18 +276,3 @@ def _face_at(angles_rad: Array) -> _MovingFace:
 @functools.cache
 def _every_face() -> _MovingFace:
     return _face_at(_ANGLES_RAD)
-
-
-def in_order(grasps: list[Grasp], tried: tuple[str, ...]) -> list[Grasp]:
-    """Untried grasps first; after a failed one its mirror image, then the other faces, then deeper."""
-    if not tried:
-        return grasps
-    if grasps[0].round:
-        return sorted(grasps, key=lambda grasp: grasp.label in tried)
-    last = next((each.quarter for each in grasps if each.label == tried[-1]), 0)
-    turn = {2: 0, 1: 1, 3: 2, 0: 3}
-
-    def rank(grasp: Grasp) -> tuple[bool, bool, int]:
-        return grasp.label in tried, grasp.label.endswith("_deeper"), turn[(grasp.quarter - last) % 4]
-
-    return sorted(grasps, key=rank)

@@ -19,7 +19,7 @@ from graspline.grasping.candidates import Grasp, GraspRejected, ball_room_m
 from graspline.grasping.straight import Line, Lines, ReachParameters
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.kinematics.envelopes import Envelope
-from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, Solutions, solve
+from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, WRIST_ROLL, Solutions, jaw_heading, solve
 from graspline.motion.joint_moves import jaw_move, join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
@@ -246,7 +246,6 @@ def attempt(query: GrabQuery) -> GrabPlan | GrabRejected:
             return refused
     grasp = Grasp(
         label=name,
-        quarter=0,
         yaw_rad=heading,
         tool_m=case.tool_m,
         width_m=jaws.width_m,
@@ -294,10 +293,11 @@ class Case:
             self.offset_m = 0.0
         self.tool_m = (FIXED_TIP_M[0], FIXED_TIP_M[1], FIXED_TIP_M[2] + self.offset_m)
         self.round = estimate.shape in ("ball", "cylinder")
-        axis = estimate.rotation[:, grip]
-        first = float(np.arctan2(axis[1], axis[0]))
-        # The jaws take a box alike both ways round, and something round from anywhere.
-        count = _ROUND_HEADINGS if self.round else 2
+        # The jaws take a box alike both ways round, and something round from anywhere: first as the wrist is.
+        axis, count = estimate.rotation[:, grip], _ROUND_HEADINGS if self.round else 2
+        self.roll_rad = float(query.start.position[WRIST_ROLL])
+        seen = float(np.arctan2(axis[1], axis[0]))
+        first = jaw_heading(self.centre, self.tool_m[2], self.roll_rad) if self.round else seen
         self.headings = wrap(first + np.linspace(0.0, 2 * np.pi, count, endpoint=False))
         self.heights_m = [variables.approach_height_m, 0.0] if variables.approach_height_m else [0.0]
         self.names: list[StageName] = ["approach", "grasp"] if variables.approach_height_m else ["grasp"]
@@ -376,7 +376,10 @@ class Case:
         """The heading with the least turn of the wrist that one elbow reaches at every stage, and that elbow."""
         reached = np.all([each.reached for each in solved], axis=0)
         if reached.any():
-            turn = np.where(reached, np.abs(solved[-1].joints_rad[..., 4]), np.inf)
+            # Rounding must not decide between headings that are equally good.
+            turn = np.where(
+                reached, np.round(np.abs(solved[-1].joints_rad[..., WRIST_ROLL] - self.roll_rad), 9), np.inf
+            )
             heading, branch = np.unravel_index(int(np.argmin(turn)), turn.shape)
             # Elbow up is tried first.
             branch = 0 if reached[heading, 0] else int(branch)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
-from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, ball_grasps, box_grasps, in_order
+from graspline.grasping.candidates import DEEPER, Grasp, GraspRejected, JawParameters, ball_grasps, box_grasps
 from graspline.grasping.straight import Line, Lines, ReachParameters, leans_rad
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, Targets, forward
+from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, WRIST_ROLL, Solutions, Targets, forward
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path, seal_kept
 from graspline.perception.estimates import Estimate
@@ -30,10 +30,13 @@ Array = NDArray[np.float64]
 
 # From the cheapest check to the dearest; a refusal reports the candidate that came furthest.
 _CHECKS = ("shape", "jaw_width", "reach", "jaw_alignment", "limits", "collision")
+
 # About where straight down ends.
 _STRAIGHT_DOWN_M = 0.29
 # Jaws that lean less than this against the faces count as square to them.
 _SQUARE_RAD = 0.01
+# Leaning costs this much more than turning the wrist by the same angle: upright jaws hold better.
+_LEAN_COST = 3.0
 # Of the tilts at which a candidate reaches, whole plans are tried this far apart.
 _NEXT_TILT_RAD = np.radians(7.9)
 
@@ -77,10 +80,14 @@ def plan_grasp(
 ) -> Planning[GraspPlan | GraspRejected]:
     """The best grasp that passes every check on its whole path, or why none does.
 
-    Straight down is tried first, then leaning; grasps already `tried` come last. What else stands around, `others`, is
-    kept clear of. With `posture_apart` the hand is turned and opened in a move of its own, above the object.
+    Of grasps that are equally good, the one that turns the wrist least from where it is comes first, so that the choice
+    follows from what can be seen; grasps already `tried` come last. What else stands around, `others`, is kept clear
+    of. With `posture_apart` the hand is turned and opened in a move of its own, above the object.
     """
-    grasps = ball_grasps(estimate, jaw) if estimate.shape == "ball" else box_grasps(estimate, jaw, deeper=bool(tried))
+    if estimate.shape == "ball":
+        grasps = ball_grasps(estimate, jaw, float(start.position[WRIST_ROLL]))
+    else:
+        grasps = box_grasps(estimate, jaw, deeper=bool(tried))
     if isinstance(grasps, GraspRejected):
         return grasps
     query = _Query(
@@ -92,24 +99,31 @@ def plan_grasp(
         others=others,
         posture_apart=posture_apart,
     )
-    grasps = in_order(grasps, tried)
     refused: list[GraspRejected | _Poses] = []
     leans = leans_rad(reach.max_tilt_rad)
     # Nearby, straight down alone will mostly do; far out it will not.
     far = np.hypot(estimate.position_m[0] - PAN_X_M, estimate.position_m[1]) > _STRAIGHT_DOWN_M
-    for tilts in (leans,) if far else (leans[:1], leans[1:]):
-        if not len(tilts):
-            continue
+    for tilts in (leans,) if far else (leans[:1], leans):
         poses = yield from _Poses.solved(query, grasps, tilts)
+        if len(tilts) < len(leans) and not poses.usable.all():
+            # Leaning, a grasp that turns the wrist less may do.
+            continue
         if not poses.usable.any():
             refused.append(poses)
-        for grasp, pitch, branch, lean in poses.best_first(keep_order=bool(tried)):
+        planned: dict[str, list[float]] = {}
+        for grasp, pitch, branch, lean in poses.best_first(tried):
+            pitches = planned.setdefault(grasp.label, [])
+            if any(abs(pitch - other) < _NEXT_TILT_RAD for other in pitches):
+                continue
             if lean > _SQUARE_RAD and not grasp.round:
                 grasp = _leaning(grasp, lean, estimate, jaw)
             plan = grasp if isinstance(grasp, GraspRejected) else (yield from _whole_plan(query, grasp, pitch, branch))
             if isinstance(plan, GraspPlan):
                 return plan
             refused.append(plan)
+            # With room for leaning fingers the hand stands a little farther out: a little more tilt may reach.
+            if (plan.stage, plan.check) != ("descend", "reach"):
+                pitches.append(pitch)
     whys: list[GraspRejected] = []
     for each in refused:
         whys.append((yield from each.why()) if isinstance(each, _Poses) else each)
@@ -118,7 +132,7 @@ def plan_grasp(
 
 def _leaning(grasp: Grasp, lean: float, estimate: Estimate, jaw: JawParameters) -> Grasp | GraspRejected:
     """The same grasp with room for fingers that lean against the faces."""
-    roomier = box_grasps(estimate, jaw, deeper=grasp.label.endswith("_deeper"), lean_rad=lean)
+    roomier = box_grasps(estimate, jaw, deeper=grasp.label.endswith(DEEPER), lean_rad=lean)
     if isinstance(roomier, GraspRejected):
         return roomier
     return next((each for each in roomier if each.label == grasp.label), grasp)
@@ -176,19 +190,21 @@ class _Poses:
             margin_rad=self._query.reach.joint_margin_rad,
         )
 
-    def best_first(self, *, keep_order: bool) -> Iterator[tuple[Grasp, float, int, float]]:
-        """Grasp, pitch, elbow and lean of the jaws; few tilts of each grasp."""
-        order, tilt = self._every, self._tilt
-        if not keep_order:
-            # The least lean; then the least turn of the wrist, or leaning, the squarest jaws.
-            order = np.lexsort((np.where(tilt > 0, self._lean, np.abs(self._at.joints_rad[:, 0, 4])), tilt))
-        taken: dict[int, float] = {}
+    def best_first(self, tried: tuple[str, ...]) -> Iterator[tuple[Grasp, float, int, float]]:
+        """Grasp, pitch, elbow and lean of the jaws.
+
+        Grasps that were not `tried` come first, of these the ones at the usual depth; then the least turn of the wrist
+        from where it is and the least lean. What costs the same keeps the order of the candidates.
+        """
+        tilt, turn = self._tilt, np.abs(self._at.joints_rad[:, 0, WRIST_ROLL] - self._query.start.position[WRIST_ROLL])
+        rank = np.array([(each.label in tried, each.label.endswith(DEEPER)) for each in self._grasps])[self._which]
+        # Rounding must not decide between grasps that are equally good.
+        cost = np.round(turn + _LEAN_COST * tilt, 9)
+        order = np.lexsort((self._every, cost, rank[:, 1], rank[:, 0]))
         for index in order[self.usable[order]].tolist():
-            candidate = int(self._which[index])
-            if tilt[index] - taken.get(candidate, -1.0) >= _NEXT_TILT_RAD:
-                taken[candidate] = float(tilt[index])
-                branch = int(np.argmax(self._reached[index]))
-                yield self._grasps[candidate], float(self._pitch[index]), branch, float(self._lean[index])
+            branch = int(np.argmax(self._reached[index]))
+            grasp = self._grasps[int(self._which[index])]
+            yield grasp, float(self._pitch[index]), branch, float(self._lean[index])
 
     def why(self) -> Planning[GraspRejected]:
         """Why the candidate that came nearest cannot be used."""

@@ -10,6 +10,7 @@ the fixed jaw to the moving one.
 
 from __future__ import annotations
 
+import cmath
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ UPPER_ELEVATION_RAD = float(np.arctan2(OFFSETS_M["lower_arm"][2], OFFSETS_M["low
 LOWER_ELEVATION_RAD = float(np.arctan2(OFFSETS_M["wrist"][2], OFFSETS_M["wrist"][0]))
 GRIPPER_M = OFFSETS_M["gripper"][0]
 STRAIGHT_DOWN_RAD = float(np.pi / 2)
+WRIST_ROLL = ARM_JOINTS.index("wrist_roll")
 
 _ARM_LOWER, _ARM_UPPER = LOWER[:5], UPPER[:5]
 # (joints, ways, elbows, targets), as solutions are computed: calls over many targets are long runs.
@@ -200,6 +202,21 @@ def _rows(values: Array | float, count: int) -> Array:
 def _free_heading(target: Complex, lateral: Array) -> Complex:
     lean = np.arcsin(np.clip(lateral / np.maximum(np.abs(target), 1e-12), -1, 1))
     return np.exp(1j * (np.angle(target) + np.stack([-lean, np.pi + lean])))
+
+
+def jaw_heading(position_m: Array, across_m: float, roll_rad: float) -> float:
+    """The heading of jaws that point straight down at a position (3,) with the wrist at `roll_rad`.
+
+    What is at the position lies `across_m` off the roll axis, towards the moving jaw, so the arm points beside it.
+    """
+    target = complex(position_m[0] - PAN_X_M, position_m[1])
+    turn, heading = roll_rad - ROLL_OFFSET_RAD, 0.0
+    azimuth = cmath.phase(target)
+    # Each round is nearer by the ratio of `across_m` to the distance, a tenth or so.
+    for _ in range(_NEWTON_STEPS):
+        heading = azimuth + turn
+        azimuth = cmath.phase(target - across_m * cmath.exp(1j * heading))
+    return heading
 
 
 def _coupled_heading(
