@@ -81,8 +81,6 @@ def test_the_package_is_a_command_too() -> None:
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["rum"], "No such command 'rum'. Did you mean 'run'?"),
-        (["[/red]"], "No such command '[/red]'."),
         (["--jsn"], "No such option: --jsn"),
         (["run"], "Missing argument 'TASK'."),
         (["run", "lift-cube", "--episode", "3"], "No such option: --episode (Possible options: --episodes"),

@@ -8,8 +8,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
-from types import FrameType
-from typing import NoReturn
 
 from graspline.cli import streams
 from graspline.cli.interrupts import STOPS
@@ -34,7 +32,10 @@ def _run() -> int:
         # Otherwise mujoco tries window libraries in a process of its own as it is imported, which Ctrl-C makes noisy.
         # Pictures need none: they are drawn by EGL or by rays.
         os.environ.setdefault("MUJOCO_GL", "disable")
-        return _play(_commands())
+        # Here and not at the top: a Ctrl-C during this import is handled below.
+        from graspline.cli.commands import app
+
+        return _play(app)
     except GrasplineError as error:
         return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -44,24 +45,6 @@ def _run() -> int:
     except Exception:
         traceback.print_exc()
         return _complain("this is a bug in graspline; please report it with the lines above", 5)
-
-
-def _commands() -> Callable[[], object]:
-    """The commands. Their imports take most of a second, in which Ctrl-C would strike inside some library."""
-    for each in STOPS:
-        signal.signal(each, _leave)
-    try:
-        from graspline.cli.commands import app
-    finally:
-        # Not what it was before: a script's background job starts with Ctrl-C ignored, yet may be sent one.
-        for each in STOPS:
-            signal.signal(each, signal.default_int_handler)
-    return app
-
-
-def _leave(signum: int, frame: FrameType | None) -> NoReturn:
-    os.write(2, b"graspline: interrupted\n")
-    os._exit(130)
 
 
 def _play(app: Callable[[], object]) -> int:
