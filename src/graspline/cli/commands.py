@@ -21,6 +21,7 @@ from graspline.cli import (
     report,
     run,
     serve,
+    teachability,
 )
 from graspline.version import VERSION
 
@@ -48,6 +49,7 @@ app.command("serve")(serve.serve)
 app.command("generate")(generate.command)
 app.command("eval")(evaluate.evaluate)
 app.command("report")(report.report)
+app.command("teachability")(teachability.teachability)
 app.command("compact")(edit.compact)
 app.command("merge")(edit.merge)
 app.command("delete")(edit.delete)

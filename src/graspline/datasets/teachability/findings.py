@@ -14,8 +14,9 @@ Array = NDArray[np.float64]
 # What a dataset should keep to: spread of every joint at the grasp, and way of the wrist over the least.
 GOOD_SPREAD_DEG = 15.0
 GOOD_TURN_RATIO = 1.2
-# Neighbours that choose otherwise are ties only while most scenes have none.
+# Neighbours that choose otherwise are ties while most scenes have none, or few more than the least turn would give.
 MOST_TIES = 0.5
+TIES_OVER_LEAST_TURN = 1.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +138,21 @@ class SceneFindings:
         return next(each for each in self.turns if each.joint == self.roll)
 
     @property
+    def most_ties(self) -> int:
+        """Scenes that may have a neighbour that chose otherwise, for these to be ties."""
+        return int(max(MOST_TIES * self.scenes, TIES_OVER_LEAST_TURN * (self.ties.least_turn_scenes or 0)))
+
+    @property
     def few_ties(self) -> bool:
-        return self.ties.scenes <= MOST_TIES * self.scenes
+        return self.ties.scenes <= self.most_ties
+
+    def judged_spread(self, joint: JointSpread) -> float:
+        """The median over scenes outside ties; over all of them if there are too many for ties."""
+        return joint.outside_ties if self.few_ties else joint.chosen.median
 
     def spread_is_good(self, joint: JointSpread) -> bool:
-        """Within 15 degrees, outside ties if these are few; nan is not."""
-        return (joint.outside_ties if self.few_ties else joint.chosen.median) <= GOOD_SPREAD_DEG
+        """Within 15 degrees; nan is not."""
+        return self.judged_spread(joint) <= GOOD_SPREAD_DEG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
