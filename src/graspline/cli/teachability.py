@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from graspline.cli.interrupts import interruptible
 from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
 from graspline.cli.progress import steps
-from graspline.datasets.teachability.findings import Findings, Middle, Pacing, SceneFindings
+from graspline.datasets.teachability.findings import Comparison, Findings, Middle, Pacing, SceneFindings
 from graspline.datasets.teachability.measure import measure
 from graspline.datasets.teachability.pacing import PAUSE_S
 from graspline.datasets.teachability.page import teachability_page
 from graspline.datasets.teachability.spread import OTHERWISE_DEG
 from graspline.datasets.teachability.wording import advice, number, share
+from graspline.errors import one_of
 
 # States that are listed; the rest of them is in the JSON and on the page.
 _MOST_STATES = 12
@@ -28,6 +29,13 @@ def teachability(
     neighbours: Annotated[
         int, typer.Option(min=1, max=50, metavar="K", help="Similar scenes that each scene is compared with.")
     ] = 5,
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="WHAT",
+            help="What makes scenes similar: scene, all objects and places; object, the one that is grasped first.",
+        ),
+    ] = "scene",
     still: Annotated[
         float,
         typer.Option(
@@ -53,12 +61,14 @@ def teachability(
       graspline teachability out/cubes
       graspline teachability out/cubes --out cubes.html
       graspline teachability out/cubes --neighbours 10 --json
+      graspline teachability out/oranges --by object
     """
+    comparison = one_of(by, get_args(Comparison), "--by")
     if out is not None:
         check_name("--out", out, ".html")
         make_folder("--out", out.parent)
     with interruptible(lambda: "nothing was written"), steps("measuring") as progress:
-        found = measure(folder, neighbours=neighbours, still_per_s=still, progress=progress)
+        found = measure(folder, neighbours=neighbours, by=comparison, still_per_s=still, progress=progress)
     if out is not None:
         write_whole(out, teachability_page(folder.resolve().name, found))
         tell_saved(out)
@@ -90,6 +100,10 @@ def _spread(scene: SceneFindings) -> Iterable[str]:
     yield ""
     yield f"Spread at the first grasp, of {scene.scenes} scenes and the {scene.neighbours} most similar to each"
     yield f"  the last of these is {_middle(scene.distance_mm)}"
+    if scene.by == "object":
+        yield "  similar by the object alone that is grasped first"
+    elif not scene.similar:
+        yield "  that is not similar: generate more episodes, or compare with --by object"
     if scene.without_grasp or scene.without_neighbours:
         grasp, near = scene.without_grasp, scene.without_neighbours
         yield f"  left out: {grasp} episodes without a grasp, {near} without as many similar scenes"
@@ -148,7 +162,9 @@ def _turns(scene: SceneFindings) -> Iterable[str]:
         ),
     )
     turn = scene.roll_turn
-    yield f"  medians of {scene.roll}: {number(turn.path.median)} / {number(turn.least.median)} = {turn.of_medians:.2f}"
+    if turn.of_medians > 0:
+        way, least = number(turn.path.median), number(turn.least.median)
+        yield f"  medians of {scene.roll}: {way} / {least} = {turn.of_medians:.2f}"
 
 
 def _states(scene: SceneFindings) -> Iterable[str]:

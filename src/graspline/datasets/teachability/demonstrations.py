@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.datasets.teachability.hand import Hand
-from graspline.datasets.teachability.scenes import SceneStart
+from graspline.datasets.teachability.scenes import SceneStart, StartObject
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -65,17 +65,24 @@ class Grasps:
     # Which episodes these are, and the frame of the grasp among all frames.
     episodes: Indices
     frames: Indices
+    # As they were at the start: the whole scene, and the object that was grasped.
     scenes: Sequence[SceneStart]
+    objects: Sequence[StartObject]
     # Axis of the roll joint and closing direction of the jaw at the grasp, (n, 3) in W.
     axes: Array
     closings: Array
-    # Where the grasped object lay, (n, 3) in W.
-    places_mm: Array
-    # Of the grasped object: yaw at the start, and by how much it must turn to look the same again; 0 for any angle.
-    yaws_rad: Array
-    looks_rad: Array
     # By how much the hand must turn about the vertical for another grasp that is as good; 0 for any angle.
     grips_rad: Array
 
     def __len__(self) -> int:
         return len(self.episodes)
+
+    @property
+    def yaws_rad(self) -> Array:
+        """Of the grasped objects at the start, (n,)."""
+        return np.array([each.yaw_rad for each in self.objects])
+
+    @property
+    def looks_rad(self) -> Array:
+        """By how much the grasped objects must turn to look the same again, (n,); 0 for any angle."""
+        return np.array([each.period_rad for each in self.objects])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+# Whether scenes are compared whole, or by the object alone that is grasped.
+Comparison = Literal["scene", "object"]
 
 # What a dataset should keep to: spread of every joint at the grasp, and way of the wrist over the least.
 GOOD_SPREAD_DEG = 15.0
@@ -17,6 +20,8 @@ GOOD_TURN_RATIO = 1.2
 # Neighbours that choose otherwise are ties while most scenes have none, or few more than the least turn would give.
 MOST_TIES = 0.5
 TIES_OVER_LEAST_TURN = 1.2
+# Scenes farther apart than this are not similar enough for their difference to be a choice.
+SIMILAR_MM = 40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +105,8 @@ class JointTurn:
 
     @property
     def of_medians(self) -> float:
-        return self.path.median / max(self.least.median, 1.0)
+        """Not a number where next to no way was needed."""
+        return self.path.median / self.least.median if self.least.median >= 1.0 else float("nan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +129,7 @@ class SceneFindings:
     without_grasp: int
     without_neighbours: int
     neighbours: int
+    by: Comparison
     # Of each scene, to the last of its neighbours.
     distance_mm: Middle
     roll: str
@@ -138,6 +145,11 @@ class SceneFindings:
         return next(each for each in self.turns if each.joint == self.roll)
 
     @property
+    def similar(self) -> bool:
+        """Whether neighbours are so similar that they can be judged."""
+        return self.distance_mm.median <= SIMILAR_MM
+
+    @property
     def most_ties(self) -> int:
         """Scenes that may have a neighbour that chose otherwise, for these to be ties."""
         return int(max(MOST_TIES * self.scenes, TIES_OVER_LEAST_TURN * (self.ties.least_turn_scenes or 0)))
@@ -150,9 +162,15 @@ class SceneFindings:
         """The median over scenes outside ties; over all of them if there are too many for ties."""
         return joint.outside_ties if self.few_ties else joint.chosen.median
 
-    def spread_is_good(self, joint: JointSpread) -> bool:
-        """Within 15 degrees; nan is not."""
-        return self.judged_spread(joint) <= GOOD_SPREAD_DEG
+    def spread_is_good(self, joint: JointSpread) -> bool | None:
+        """Within 15 degrees; None if neighbours are too different to tell."""
+        return self.judged_spread(joint) <= GOOD_SPREAD_DEG if self.similar else None
+
+    @property
+    def turn_is_good(self) -> bool | None:
+        """Within 1.2 times the least; None where any roll is as good."""
+        ratio = self.roll_turn.ratio.median
+        return None if np.isnan(ratio) else ratio <= GOOD_TURN_RATIO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +241,8 @@ class Findings:
             plain["scene"]["roll_turn_of_medians"] = turn.of_medians
             plain["scene"]["good"] = {
                 "spread_at_grasp": {each.joint: self.scene.spread_is_good(each) for each in self.judged},
-                "roll_turn": turn.ratio.median <= GOOD_TURN_RATIO,
+                "few_ties": self.scene.few_ties if self.scene.similar else None,
+                "roll_turn": self.scene.turn_is_good,
             }
         return _finite(plain)
 

@@ -13,6 +13,7 @@ from graspline.datasets.layout import Progress, silent
 from graspline.datasets.store import OURS, Dataset
 from graspline.datasets.teachability.demonstrations import Demonstrations, Grasps
 from graspline.datasets.teachability.findings import (
+    Comparison,
     Findings,
     JointSpread,
     JointTurn,
@@ -39,7 +40,9 @@ _LOOKED_AT = 50
 _STEPS_MM = (0.0, 5.0, 10.0, 20.0, 40.0, 80.0)
 
 
-def measure(root: Path, *, neighbours: int, still_per_s: float, progress: Progress = silent) -> Findings:
+def measure(
+    root: Path, *, neighbours: int, by: Comparison = "scene", still_per_s: float, progress: Progress = silent
+) -> Findings:
     """Measure a dataset of graspline, or of another LeRobot v3.0 dataset what needs no scene."""
     if root.is_dir() and not (root / OURS).is_file():
         demonstrations = read_foreign(root)
@@ -47,7 +50,7 @@ def measure(root: Path, *, neighbours: int, still_per_s: float, progress: Progre
     dataset = Dataset.open(root)
     done = progress(2 * len(dataset))
     demonstrations, grasps = read_dataset(dataset, done)
-    scene, why = scene_findings(demonstrations, grasps, neighbours, done)
+    scene, why = scene_findings(demonstrations, grasps, neighbours, by, done)
     return _findings(demonstrations, still_per_s, scene, why)
 
 
@@ -63,15 +66,22 @@ def _findings(demonstrations: Demonstrations, still_per_s: float, scene: SceneFi
 
 
 def scene_findings(
-    demonstrations: Demonstrations, grasps: Grasps, count: int, done: Callable[[], object] = lambda: None
+    demonstrations: Demonstrations,
+    grasps: Grasps,
+    count: int,
+    by: Comparison = "scene",
+    done: Callable[[], object] = lambda: None,
 ) -> tuple[SceneFindings | None, str]:
     """What compares scenes, or why that cannot be done."""
     if not len(grasps):
         return None, "no episode holds an object that lay there at the start"
-    near = nearest(grasps.scenes, max(count, _LOOKED_AT), done)
+    pairs = zip(grasps.scenes, grasps.objects, strict=True)
+    scenes = grasps.scenes if by == "scene" else [scene.only(thing) for scene, thing in pairs]
+    near = nearest(scenes, max(count, _LOOKED_AT), done)
     enough = np.isfinite(near.distance_mm[:, count - 1])
     if not enough.any():
-        return None, f"no scene has {count} others of the same objects and the same instruction"
+        which = "objects and the same instruction" if by == "scene" else "kind of object"
+        return None, f"no scene has {count} others of the same {which}"
     grasped, turns = postures(demonstrations, grasps, near), turns_until(demonstrations, grasps)
     otherwise = grasped.otherwise(demonstrations.turning)
     tied = otherwise[:, :count].any(axis=1) & enough
@@ -81,13 +91,14 @@ def scene_findings(
         without_grasp=len(demonstrations) - len(grasps),
         without_neighbours=int((~enough).sum()),
         neighbours=count,
+        by=by,
         distance_mm=Middle.of(near.distance_mm[enough, count - 1]),
         roll=demonstrations.joints[grasps.hand.roll],
         joints=_joint_spreads(demonstrations, grasped, count, enough & ~tied),
         ties=_ties(near, otherwise, tied, _least_turn(demonstrations, grasps, near, turns, count, enough)),
         states=tuple(states),
         whole=whole,
-        turns=_joint_turns(demonstrations, turns),
+        turns=_joint_turns(demonstrations, grasps, turns),
         points=_points(demonstrations, grasps, turns, tied),
     )
     return found, ""
@@ -170,25 +181,31 @@ def _points(demonstrations: Demonstrations, grasps: Grasps, turns: Turns, tied: 
     end = demonstrations.actions[grasps.frames, roll]
     return tuple(
         Point(
-            x_mm=float(place[0]),
-            y_mm=float(place[1]),
+            x_mm=float(thing.position_mm[0]),
+            y_mm=float(thing.position_mm[1]),
             roll=float(end[row] - start[row]),
             least_roll=float(turns.roll_deg[row] - start[row]),
             tied=bool(tied[row]),
         )
-        for row, place in enumerate(grasps.places_mm)
+        for row, thing in enumerate(grasps.objects)
     )
 
 
-def _joint_turns(demonstrations: Demonstrations, turns: Turns) -> tuple[JointTurn, ...]:
+def _joint_turns(demonstrations: Demonstrations, grasps: Grasps, turns: Turns) -> tuple[JointTurn, ...]:
     """Of all joints but the jaw, which has to open and to close."""
-    ratio = turns.path / np.maximum(turns.least, 1.0)
+    path, least = turns.path.copy(), turns.least.copy()
+    # Where no roll is needed, no way is a multiple of it; where it never is, the ways alone are told.
+    free = grasps.grips_rad == 0
+    if not free.all():
+        path[free, grasps.hand.roll] = least[free, grasps.hand.roll] = np.nan
+    ratio = path / np.maximum(least, 1.0)
+    ratio[free, grasps.hand.roll] = np.nan
     return tuple(
         JointTurn(
             joint=joint,
             unit=demonstrations.units[at],
-            path=Middle.of(turns.path[:, at]),
-            least=Middle.of(turns.least[:, at]),
+            path=Middle.of(path[:, at]),
+            least=Middle.of(least[:, at]),
             ratio=Middle.of(ratio[:, at]),
         )
         for at, joint in enumerate(demonstrations.joints)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ from graspline.datasets.store import Dataset
 from graspline.datasets.tables import numbers_in
 from graspline.datasets.teachability.demonstrations import DEGREES, MILLIMETRES, Demonstrations, Grasps
 from graspline.datasets.teachability.hand import hand_of
-from graspline.datasets.teachability.scenes import SceneStart, grip_period_rad, kinds_of, start_of
+from graspline.datasets.teachability.scenes import SceneStart, StartObject, grip_period_rad, kinds_of, start_of
 from graspline.episodes.units import units_of
 from graspline.errors import DatasetProblem, InputError
 from graspline.robots.robot import Robot
@@ -127,35 +126,23 @@ def _plain(dataset: Dataset, robot: Robot, values: Array) -> Array:
 def _grasps(scene: Scene, demonstrations: Demonstrations, episodes: list[_Episode]) -> Grasps:
     """Of every episode in which something that lay there at the start was held."""
     hand, widest_m = hand_of(scene.robot), float(scene.robot.jaw_law.gaps_m.max())
-    shapes: dict[str, Any] = {each.name: each.shape for each in scene.objects}
-    found = []
+    shapes = {each.name: each.shape for each in scene.objects}
+    found: list[tuple[int, int, Array, StartObject]] = []
     for number, each in enumerate(episodes):
         thing = each.scene.named(each.about)
         if each.grasp is not None and thing is not None:
-            grip = grip_period_rad(shapes.get(thing.name, "cylinder"), thing.half_mm / 1000, widest_m)
-            found.append(
-                (
-                    number,
-                    each.grasp,
-                    each.tool[each.grasp, 3:],
-                    thing.yaw_rad,
-                    thing.period_rad,
-                    grip,
-                    thing.position_mm,
-                )
-            )
-    columns = list(zip(*found, strict=True)) or [()] * 7
-    numbers = np.array(columns[0], dtype=np.int64)
-    rotations = matrix_from_quaternion(np.array(columns[2]).reshape(-1, 4))
+            found.append((number, each.grasp, each.tool[each.grasp, 3:], thing))
+    numbers = np.array([each[0] for each in found], dtype=np.int64)
+    rotations = matrix_from_quaternion(np.array([each[2] for each in found]).reshape(-1, 4))
     return Grasps(
         hand=hand,
         episodes=numbers,
-        frames=demonstrations.first[numbers] + np.array(columns[1], dtype=np.int64),
+        frames=demonstrations.first[numbers] + np.array([each[1] for each in found], dtype=np.int64),
         scenes=[episodes[number].scene for number in numbers],
+        objects=[each[3] for each in found],
         axes=rotate(rotations, hand.axis),
         closings=rotate(rotations, hand.closing),
-        places_mm=np.array(columns[6]).reshape(-1, 3),
-        yaws_rad=np.array(columns[3], float),
-        looks_rad=np.array(columns[4], float),
-        grips_rad=np.array(columns[5], float),
+        grips_rad=np.array(
+            [grip_period_rad(shapes[thing.name], thing.half_mm / 1000, widest_m) for *_, thing in found], dtype=float
+        ),
     )

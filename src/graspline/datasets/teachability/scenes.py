@@ -52,6 +52,10 @@ class SceneStart:
         """Scenes of one composition can be compared."""
         return (self.instruction, *(each.kind for each in self.objects))
 
+    def only(self, thing: StartObject) -> SceneStart:
+        """Nothing but this object, whatever is to be done with it."""
+        return SceneStart(instruction="", objects=(thing,))
+
     def named(self, name: str) -> StartObject | None:
         return next((each for each in self.objects if each.name == name), None)
 

@@ -85,5 +85,6 @@ def _carried_roll(grasps: Grasps, near: Neighbours, own: Array, headings: Array)
     plain = roll[index] - roll[:, None]
     # Of angles that are the same, the one nearest to the plain difference: a joint is no circle.
     whole = rolled + 360 * np.round((plain - rolled) / 360)
-    kept = np.where(is_upright(axes), whole, plain)
+    # A thing that looks the same at any angle gives a hand nothing to follow.
+    kept = np.where(is_upright(axes) & (period > 0), whole, plain)
     return np.where(index < 0, np.nan, roll[:, None] + kept)

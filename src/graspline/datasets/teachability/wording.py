@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graspline.datasets.teachability.findings import GOOD_SPREAD_DEG, GOOD_TURN_RATIO, Findings, Ties
+from graspline.datasets.teachability.findings import GOOD_SPREAD_DEG, GOOD_TURN_RATIO, SIMILAR_MM, Findings, Ties
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,24 +28,26 @@ def advice(found: Findings) -> Iterator[Advice]:
     scene, pacing = found.scene, found.pacing
     if scene is not None:
         widest = sorted(((scene.judged_spread(each), each.joint) for each in found.judged), reverse=True)[:2]
+        goods = [scene.spread_is_good(each) for each in found.judged]
+        judged = "" if scene.similar else f"; not judged where they are over {SIMILAR_MM:g} mm away"
         yield Advice(
             measure="spread at the grasp",
             value=", ".join(f"{joint} {number(value)} deg" for value, joint in widest),
-            good=f"at most {GOOD_SPREAD_DEG:g} deg for each joint, without ties if these are few",
-            met=all(map(scene.spread_is_good, found.judged)),
+            good=f"at most {GOOD_SPREAD_DEG:g} deg for each joint{judged or ', without ties if these are few'}",
+            met=all(goods) if scene.similar else None,
         )
         yield Advice(
             measure="ties",
             value=f"{share(scene.ties.scenes, scene.scenes)} of scenes; {_nearer(scene.ties)}",
             good=f"at most {share(scene.most_ties, scene.scenes)} of scenes, and fewer the more similar scenes are",
-            met=scene.few_ties,
+            met=scene.few_ties if scene.similar else None,
         )
-        turn = scene.roll_turn
+        turn, any_roll = scene.roll_turn, scene.turn_is_good is None
         yield Advice(
             measure=f"turn of {scene.roll}",
-            value=f"{number(turn.ratio.median, 2)} times the least",
-            good=f"at most {GOOD_TURN_RATIO:g} times",
-            met=turn.ratio.median <= GOOD_TURN_RATIO,
+            value=f"{number(turn.path.median)} deg" if any_roll else f"{number(turn.ratio.median, 2)} times the least",
+            good="little: any roll takes these objects" if any_roll else f"at most {GOOD_TURN_RATIO:g} times",
+            met=scene.turn_is_good,
         )
         yield Advice(
             measure="spread over time",
