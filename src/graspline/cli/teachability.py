@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, get_args
@@ -22,6 +23,7 @@ from graspline.errors import one_of
 
 # States that are listed; the rest of them is in the JSON and on the page.
 _MOST_STATES = 12
+_COLUMNS = 80
 
 
 def teachability(
@@ -92,8 +94,8 @@ def _lines(folder: Path, found: Findings) -> Iterable[str]:
     yield ""
     yield "What is good"
     for each in advice(found):
-        yield f"  {each.mark:<4} {each.measure}: {each.value}"
-        yield f"       good: {each.good}"
+        yield from _wrapped(f"  {each.mark:<4} {each.measure}: {each.value}")
+        yield from _wrapped(f"       good: {each.good}")
 
 
 def _spread(scene: SceneFindings) -> Iterable[str]:
@@ -207,6 +209,10 @@ def _pacing(pacing: Pacing) -> Iterable[str]:
     if pacing.tool_median >= 0:
         rows.append(("tool (mm)", number(pacing.tool_median), number(pacing.tool_p95), "-"))
     yield from _table(("joint", "1/s", "p95", "1/s³ p95"), rows)
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, _COLUMNS, subsequent_indent=" " * 9, drop_whitespace=True)
 
 
 def _middle(distance_mm: Middle) -> str:

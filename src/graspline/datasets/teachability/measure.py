@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.datasets.files import is_there
 from graspline.datasets.layout import Progress, silent
 from graspline.datasets.store import OURS, Dataset
 from graspline.datasets.teachability.demonstrations import Demonstrations, Grasps
@@ -44,7 +45,7 @@ def measure(
     root: Path, *, neighbours: int, by: Comparison = "scene", still_per_s: float, progress: Progress = silent
 ) -> Findings:
     """Measure a dataset of graspline, or of another LeRobot v3.0 dataset what needs no scene."""
-    if root.is_dir() and not (root / OURS).is_file():
+    if root.is_dir() and not is_there(root / OURS):
         demonstrations = read_foreign(root)
         return _findings(demonstrations, still_per_s, None, f"not written by graspline ({OURS} is missing)")
     dataset = Dataset.open(root)

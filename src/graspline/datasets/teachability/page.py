@@ -27,9 +27,9 @@ def teachability_page(name: str, found: Findings) -> str:
 
 
 def _advice(found: Findings) -> Iterable[str]:
-    words = {True: "yes", False: "<b class='failed'>no</b>", None: "–"}
-    rows = [(escape(each.measure), escape(each.value), escape(each.good), words[each.met]) for each in advice(found)]
-    yield _scrolled(("measure", "here", "good", "met"), rows)
+    words = {True: "yes", False: "<span class='bad'>&nbsp;no&nbsp;</span>", None: "–"}
+    rows = [(words[each.met], escape(each.measure), escape(each.value), escape(each.good)) for each in advice(found)]
+    yield _scrolled(("good", "measure", "here", "what is good"), rows)
 
 
 def _spread(scene: SceneFindings) -> Iterable[str]:
@@ -56,10 +56,10 @@ def _ties(scene: SceneFindings) -> Iterable[str]:
     ties = scene.ties
     yield "<h2>Neighbours that chose otherwise</h2>"
     yield f"<p><small>Chose otherwise: a joint that turns differs by more than {OTHERWISE_DEG:g} degrees. "
-    yield f"{ties.scenes} of {scene.scenes} scenes ({share(ties.scenes, scene.scenes)}) have such a neighbour"
+    yield f"{ties.scenes} of {scene.scenes} scenes ({share(ties.scenes, scene.scenes)}) have such a neighbour. "
     if ties.scenes:
-        yield f", the nearest {number(ties.nearest_mm.median)} mm away (median; p90 {number(ties.nearest_mm.p90)})"
-    yield ". Where the choice is a function of the scene with ties at its borders, the share falls towards 0 as scenes "
+        yield f"The nearest is {number(ties.nearest_mm.median)} mm away (median; p90 {number(ties.nearest_mm.p90)}). "
+    yield "Where the choice is a function of the scene with ties at its borders, the share falls towards 0 as scenes "
     yield "get more similar; where something else decides, it does not."
     if ties.least_turn_scenes is not None:
         yield f" If every {escape(scene.roll)} took the least turn, {ties.least_turn_scenes} scenes would have one."

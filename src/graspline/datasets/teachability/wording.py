@@ -29,11 +29,12 @@ def advice(found: Findings) -> Iterator[Advice]:
     if scene is not None:
         widest = sorted(((scene.judged_spread(each), each.joint) for each in found.judged), reverse=True)[:2]
         goods = [scene.spread_is_good(each) for each in found.judged]
-        judged = "" if scene.similar else f"; not judged where they are over {SIMILAR_MM:g} mm away"
+        ties = "without ties if these are few"
+        judged = ties if scene.similar else f"not judged: neighbours over {SIMILAR_MM:g} mm away"
         yield Advice(
             measure="spread at the grasp",
             value=", ".join(f"{joint} {number(value)} deg" for value, joint in widest),
-            good=f"at most {GOOD_SPREAD_DEG:g} deg for each joint{judged or ', without ties if these are few'}",
+            good=f"at most {GOOD_SPREAD_DEG:g} deg for each joint; {judged}",
             met=all(goods) if scene.similar else None,
         )
         yield Advice(
