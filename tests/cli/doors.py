@@ -32,6 +32,7 @@ COMMANDS = (
     "generate",
     "eval",
     "report",
+    "teachability",
     "replay",
     "doctor",
     "compact",

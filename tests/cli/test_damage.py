@@ -118,6 +118,10 @@ COMMANDS: dict[str, tuple[Callable[[Path, Path, Path], list[Any]], tuple[str, ..
         lambda root, other, out: ["report", root, "--out", out / "page.html"],
         ("statistics", "tasks", "card", "lock", "data", *_DELETED[1:]),
     ),
+    "teachability": (
+        lambda root, other, out: ["teachability", root, "--neighbours", "1", "--out", out / "page.html"],
+        ("statistics", "tasks", "card", "lock", "video", *_DELETED),
+    ),
     "hdf5": (
         lambda root, other, out: ["export", root, "--to", "hdf5", "--out", out / "it.hdf5"],
         ("statistics", "tasks", "card", "log", *_DELETED[1:]),

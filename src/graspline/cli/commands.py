@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, Listed] = {
     "generate": Listed("generate:command", "Make a dataset of verified demonstrations."),
     "eval": Listed("evaluate:evaluate", "Let a policy do a task, closed loop, and judge it by truth."),
     "report": Listed("report:report", "Describe a dataset on one page."),
+    "teachability": Listed("teachability:teachability", "Measure how well demonstrations can be imitated."),
     "compact": Listed("edit:compact", "Pack a dataset's many files into few."),
     "merge": Listed("edit:merge", "Make one dataset of several."),
     "delete": Listed("edit:delete", "Take episodes out of a dataset, or put them back."),
