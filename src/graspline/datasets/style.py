@@ -50,6 +50,7 @@ svg.map text.faint { paint-order: stroke; stroke: var(--paper); stroke-width: 3p
 .ring { fill: none; stroke: var(--faint); stroke-opacity: .45; }
 .reach { fill: none; stroke: var(--ink); stroke-dasharray: 6 4; }
 .place { fill: none; stroke: var(--place); stroke-opacity: .7; }
+.dot { fill: var(--fine); fill-opacity: .75; }
 .cross { fill: none; stroke: var(--bad); stroke-width: 2.5; }
 @media (max-width: 600px) {
   th, td { padding: .2rem .35rem; }

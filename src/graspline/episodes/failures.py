@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from graspline.episodes.handling import HELD_S, Handling, HandlingTracker
 from graspline.evidence import Evidence, at_least, at_most, failures
@@ -49,8 +49,9 @@ class Failure:
 
     mode: str
     about: str = ""
-    # The telling moment: the closest approach, or when the object was in the hand last.
+    # The telling moment: the closest approach, or when the object was held last before it was lost.
     t_s: float | None = None
+    moment: Literal["", "closest", "last_held"] = ""
     evidence: Evidence = ()
     # Objects asked for, and those of them that are where they belong.
     wanted: tuple[str, ...] = ()
@@ -61,6 +62,7 @@ class Failure:
             "mode": self.mode,
             "about": self.about,
             "t_s": None if self.t_s is None else round(self.t_s, 6),
+            "moment": self.moment,
             "evidence": [each.as_dict() for each in self.evidence],
             "wanted": list(self.wanted),
             "done": list(self.done),
@@ -81,9 +83,16 @@ def failure_of(verdict: str, tracker: HandlingTracker, goal: Evidence) -> Failur
     if part and mode != OUT_OF_TIME:
         # The object that came next tells why the rest is not done.
         mode, evidence = PARTLY_DONE, (*part, *evidence)
-    handling = left[name]
-    telling_s = handling.closest_s if handling.lost_s is None else handling.lost_s
-    return Failure(mode=mode, about=name, t_s=telling_s, evidence=evidence, wanted=wanted, done=done)
+    lost_s, closest_s = left[name].lost_s, left[name].closest_s
+    return Failure(
+        mode=mode,
+        about=name,
+        t_s=closest_s if lost_s is None else lost_s,
+        moment="closest" if lost_s is None else "last_held",
+        evidence=evidence,
+        wanted=wanted,
+        done=done,
+    )
 
 
 def _stage(handling: Handling) -> int:
