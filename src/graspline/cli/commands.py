@@ -9,6 +9,7 @@ from graspline.cli import (
     audit,
     bench,
     campaign,
+    compare,
     demo,
     doctor,
     edit,
@@ -47,6 +48,7 @@ app.command("run")(run.run)
 app.command("serve")(serve.serve)
 app.command("generate")(generate.command)
 app.command("eval")(evaluate.evaluate)
+app.command("compare")(compare.command)
 app.command("report")(report.report)
 app.command("compact")(edit.compact)
 app.command("merge")(edit.merge)

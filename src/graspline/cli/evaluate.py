@@ -75,8 +75,8 @@ def evaluate(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Keep everything there: evaluation.json, episodes.jsonl, logs of failures, report.html. The same command "
-            "goes on where it stopped.",
+            help="Keep everything there: evaluation.json, episodes.jsonl, logs of failures, report.html. The same "
+            "command goes on where it stopped.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per episode on standard output.")] = False,

@@ -23,6 +23,8 @@ td svg { display: block; }
 small { color: var(--faint); }
 summary { cursor: pointer; }
 figure { margin: 0; }
+.note { white-space: normal; min-width: 14rem; }
+figcaption pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0 0; }
 .lead { font-size: 1.15rem; }
 .scroll { overflow-x: auto; }
 .scroll table { margin: .4rem 0 1rem; }

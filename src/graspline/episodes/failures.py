@@ -25,7 +25,7 @@ MODES: Mapping[str, str] = MappingProxyType(
         DROPPED: "an object was raised and fell",
         NOT_PLACED: "an object was raised and let go low, where it does not count",
         PARTLY_DONE: "a part of what was asked for is done",
-        OUT_OF_TIME: "at the end the hand held an object, was closing in on one, or everything was in place but not yet still",
+        OUT_OF_TIME: "at the end the hand held an object or was closing in on one, or every object was in place",
         "policy_error": "the policy gave no action",
         "physics_diverged": "the simulation broke down",
     }

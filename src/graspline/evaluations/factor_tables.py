@@ -90,9 +90,9 @@ def factor_tables(factors: Sequence[Mapping[str, float]], outcomes: Sequence[flo
     """Outcomes, one per episode, against every factor that varied; those that matter most come first.
 
     The statistic of a factor is the variance of the outcomes between its bins. Its p-value is the share of shuffles of
-    the outcomes that give at least as much. Many factors give a small one by chance, so it is corrected: by how often the
-    least p-value of all factors is as small in a shuffle (Westfall and Young's min-P), which takes into account that
-    factors go together, such as x and radius.
+    the outcomes that give at least as much. Many factors give a small one by chance, so it is corrected: by how often
+    the least p-value of all factors is as small in a shuffle (Westfall and Young's min-P), which takes into account
+    that factors go together, such as x and radius.
     """
     y = np.array(outcomes, float)
     varied = _varied(factors)

@@ -1,4 +1,4 @@
-"""What varied in an episode, as plain numbers by name: where things lay, their sizes, everything that was randomised."""
+"""What varied in an episode, as plain numbers by name: where things lay, their sizes, what was randomised."""
 
 from __future__ import annotations
 

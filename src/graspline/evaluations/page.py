@@ -97,8 +97,10 @@ def _failures(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
         count, share, interval, bar = rate_row("", len(seeds), summary.episodes)[1:]
         example = evaluation.lines[seeds[0]]
         meaning = escape(MODES.get(mode, "the episode ended so"))
-        named = f"<b>{escape(mode)}</b><br><small>{meaning}</small>"
-        rows.append((named, count, share, interval, bar, seeds_text(seeds), evidence_text(example)))
+        named = f"<div class='note'><b>{escape(mode)}</b><br><small>{meaning}</small></div>"
+        rows.append(
+            (named, count, share, interval, bar, f"<div class='note'>{seeds_text(seeds)}</div>", evidence_text(example))
+        )
     yield scrolled(("mode", "count", "share", "95 % interval", "", "seeds", "measured in the first"), rows)
 
 
@@ -162,10 +164,10 @@ def factors_said(factors: Sequence[Factor]) -> str:
 def _factors(summary: Summary) -> Iterable[str]:
     yield "<h2>What success depends on</h2>"
     yield f"<p>{escape(factors_said(summary.factors))}</p>"
-    yield f"<p><small>Success in bins of about equal size. A factor stands out if its p-value is below {LEVEL:g}: the "
-    yield f"share of {SHUFFLES} shuffles of the outcomes with at least as much variance between the bins, corrected for "
-    yield "the number of factors (min-P by Westfall and Young). Factors that go together, such as x and radius, may stand "
-    yield "out together.</small></p>"
+    yield "<p><small>Success in bins of about equal size, with 95 % intervals. A factor stands out if its corrected "
+    yield f"p-value is below {LEVEL:g}. The p-value is the share of {SHUFFLES} shuffles of the outcomes that vary as "
+    yield "much between the bins; it is corrected for the number of factors (min-P by Westfall and Young). Factors that go "
+    yield "together, such as x and radius, may stand out together.</small></p>"
     if summary.factors:
         yield "<div class='pair'>"
         for each in summary.factors[:_CHARTS]:
@@ -191,23 +193,21 @@ def p_text(factor: Factor) -> str:
 
 
 def factor_figure(factor: Factor) -> str:
-    columns = [(each.label, round(each.total), each.episodes) for each in factor.bins]
+    columns = [(each.label.replace(" to ", "\nto "), round(each.total), each.episodes) for each in factor.bins]
     name = f"<b>{escape(factor.name)}</b>" if factor.stands_out else escape(factor.name)
     chart = rate_columns(columns, factor.name.rpartition(".")[2])
     return f"<figure><figcaption>{name} <small>{p_text(factor)}</small></figcaption>{chart}</figure>"
 
 
-def _gallery(
-    evaluation: Evaluation, summary: Summary, sheets: Sequence[Sheet], no_pictures: str
-) -> Iterable[str]:
+def _gallery(evaluation: Evaluation, summary: Summary, sheets: Sequence[Sheet], no_pictures: str) -> Iterable[str]:
     if not summary.modes:
         return
     yield "<h2>Failures in pictures</h2>"
     if not sheets:
         yield f"<p>{escape(no_pictures or 'No pictures were rendered.')}</p>"
         return
-    yield "<p><small>A few of each mode, rendered from their logs: the start, the closest approach or the last moment of "
-    yield "the hold, and the end.</small></p>"
+    yield "<p><small>A few of each mode, rendered from their logs: the start, the closest approach or the last moment "
+    yield "of the hold, and the end.</small></p>"
     for mode in summary.modes:
         alike = [each for each in sheets if mode_of(each.line) == mode]
         if alike:
