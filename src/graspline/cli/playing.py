@@ -285,7 +285,7 @@ def _seeds(seeds: list[int], width: int = _WIDTH) -> str:
     for count in range(1, min(len(seeds), _SEEDS_SHOWN) + 1):
         more = ", …" if len(seeds) > count else ""
         texts.append(f"seeds {', '.join(map(str, seeds[:count]))}{more}")
-    return max((each for each in texts if len(each) <= width), key=len, default=texts[0])
+    return next((each for each in reversed(texts) if len(each) <= width), texts[0])
 
 
 def _exit_code(played: list[Told], *, interrupted: bool, require_success: float | None) -> int:
