@@ -50,7 +50,8 @@ def test_the_correction_only_raises_p_values() -> None:
     random = np.random.default_rng(4)
     outcomes = (random.uniform(size=EPISODES) < 0.5).astype(float).tolist()
     for each in factor_tables(episodes(random), outcomes):
-        assert each.p is not None and each.p_corrected is not None
+        assert each.p is not None
+        assert each.p_corrected is not None
         assert 0 < each.p <= each.p_corrected <= 1
 
 

@@ -19,7 +19,7 @@ def test_the_page_says_the_rate_the_modes_in_order_and_where(tmp_path: Path) -> 
     assert len(summary.modes["missed"]) == 12
     page = evaluation_page(found, summary, [], "no camera")
     HTMLParser().feed(page)
-    assert "12 / 42" in page and "28.6 %" in page and "17.2 to 43.6 %" in page
+    assert all(each in page for each in ("12 / 42", "28.6 %", "17.2 to 43.6 %"))
     assert page.index("never_reached") < page.index("<b>missed") < page.index("<b>dropped")
     assert page.count("class='dot'") == 12 + 1
     assert page.count("class='cross'") == 30 + 1

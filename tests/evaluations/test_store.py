@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from graspline.engine.cpu import CpuEngine
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import interface_of
 from graspline.envs.policies import LocalPolicies
+from graspline.episodes.log import replay_log
 from graspline.episodes.run import INTERRUPTED, Episode, run_scenarios
 from graspline.errors import DatasetProblem, InputError
 from graspline.evaluations.store import LINES, SUMMARY, Evaluation, shown
@@ -53,9 +55,6 @@ def test_an_episode_is_on_disk_as_soon_as_it_is_added(tmp_path: Path, played: Ep
 
 
 def test_the_log_of_a_failure_plays_again_to_the_same_state(tmp_path: Path, played: Episode) -> None:
-    from graspline.engine.cpu import CpuEngine
-    from graspline.episodes.log import replay_log
-
     begun = Evaluation.begin(tmp_path, settings())
     scene = played.scenario.task.scene(played.scenario.parameters)
     begun.add(played, scene)
@@ -118,7 +117,6 @@ def test_a_damaged_summary_is_a_problem_of_the_folder(tmp_path: Path, text: str)
 
 
 def test_the_command_plays_one_episode_as_it_was_played() -> None:
-    task, _ = settings().found_task()
     asked = settings(faults=("drop@follow+3",))
     asked = dataclasses.replace(asked, parameters={**asked.parameters, "state_limit_s": 5.0})
     assert asked.command(12) == (
