@@ -23,7 +23,7 @@ td svg { display: block; }
 small { color: var(--faint); }
 summary { cursor: pointer; }
 figure { margin: 0; }
-.note { white-space: normal; min-width: 14rem; }
+.note { white-space: normal; min-width: 10rem; }
 figcaption pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0 0; }
 .lead { font-size: 1.15rem; }
 .scroll { overflow-x: auto; }

@@ -116,7 +116,7 @@ class Comparison:
                     "p_corrected": each.p_corrected,
                     "stands_out": each.stands_out,
                     "bins": [
-                        {"low": one.low, "high": one.high, "episodes": one.episodes, "difference": -one.mean}
+                        {"low": one.low, "high": one.high, "episodes": one.episodes, "difference": 0.0 - one.mean}
                         for one in each.bins
                     ],
                 }

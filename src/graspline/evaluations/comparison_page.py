@@ -138,7 +138,7 @@ def _name(factor: Factor) -> str:
 def _bins(factor: Factor) -> str:
     # The outcome of a pair is A's success less B's.
     return "<br>".join(
-        f"{escape(each.label)}: {-100 * each.mean:+.1f} ({each.episodes} episodes)" for each in factor.bins
+        f"{escape(each.label)}: {0.0 - 100 * each.mean:+.1f} ({each.episodes} episodes)" for each in factor.bins
     )
 
 

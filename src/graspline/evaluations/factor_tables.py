@@ -18,8 +18,9 @@ Array = NDArray[np.float64]
 BINS = 5
 # Episodes that a bin should have.
 _PER_BIN = 10
-# Outcomes are shuffled among the episodes so many times; the least p-value is one in so many and one.
-SHUFFLES = 1999
+# Outcomes are shuffled among the episodes at least so many times, and so many times for each factor: the least p-value
+# is one in so many and one, and correcting it multiplies it by up to the number of factors.
+_SHUFFLES, _PER_FACTOR = 1999, 100
 _AT_ONCE = 200
 # A factor stands out if its p-value, corrected for the number of factors, is below this.
 LEVEL = 0.05
@@ -111,6 +112,11 @@ def factor_tables(factors: Sequence[Mapping[str, float]], outcomes: Sequence[flo
     return sorted(found, key=lambda each: (each.p_corrected, each.p, -each.spread))
 
 
+def shuffles_for(factors: int) -> int:
+    """How many shuffles so many factors are tested with."""
+    return max(_SHUFFLES, _PER_FACTOR * factors - 1)
+
+
 def _varied(factors: Sequence[Mapping[str, float]]) -> dict[str, tuple[Array, NDArray[np.intp]]]:
     """Values of every factor that has two bins at least, nan where it is absent, and the bin of each episode.
 
@@ -156,7 +162,7 @@ def _p_values(bins: Sequence[NDArray[np.intp]], y: Array) -> tuple[Array, Array]
     sizes = [each.sum(axis=0) for each in members]
     joined = np.concatenate(members, axis=1).astype(float)
     ends = np.cumsum([0, *(each.shape[1] for each in members)])
-    random = np.random.default_rng(0)
+    random, shuffles = np.random.default_rng(0), shuffles_for(len(bins))
 
     def between(shuffled: Array) -> Array:
         """Variance between bins, (shuffles, factors); the mean is the same for all."""
@@ -165,8 +171,8 @@ def _p_values(bins: Sequence[NDArray[np.intp]], y: Array) -> tuple[Array, Array]
 
     # As they are, and shuffled: were outcomes chance, the first row would be like any other.
     rows = [between(y[None])] + [
-        between(random.permuted(np.tile(y, (min(_AT_ONCE, SHUFFLES - first), 1)), axis=1))
-        for first in range(0, SHUFFLES, _AT_ONCE)
+        between(random.permuted(np.tile(y, (min(_AT_ONCE, shuffles - first), 1)), axis=1))
+        for first in range(0, shuffles, _AT_ONCE)
     ]
     p = _ranked(np.concatenate(rows))
     least = p.min(axis=1)

@@ -13,7 +13,7 @@ from graspline.datasets.summary import Spot
 from graspline.episodes.failures import MODES
 from graspline.episodes.pages import page, table
 from graspline.episodes.statistics import wilson
-from graspline.evaluations.factor_tables import LEVEL, SHUFFLES, Factor
+from graspline.evaluations.factor_tables import LEVEL, Factor, shuffles_for
 from graspline.evaluations.gallery import Sheet
 from graspline.evaluations.store import Evaluation, Line
 from graspline.evaluations.summary import Summary, mode_of
@@ -165,8 +165,8 @@ def _factors(summary: Summary) -> Iterable[str]:
     yield "<h2>What success depends on</h2>"
     yield f"<p>{escape(factors_said(summary.factors))}</p>"
     yield "<p><small>Success in bins of about equal size, with 95 % intervals. A factor stands out if its corrected "
-    yield f"p-value is below {LEVEL:g}. The p-value is the share of {SHUFFLES} shuffles of the outcomes that vary as "
-    yield "much between the bins; it is corrected for the number of factors (min-P by Westfall and Young). Factors "
+    yield f"p-value is below {LEVEL:g}. The p-value is the share of {shuffles_for(len(summary.factors))} shuffles of "
+    yield "the outcomes that vary as much between the bins; it is corrected for the number of factors (min-P by Westfall and Young). Factors "
     yield "that go together, such as x and radius, may stand out together.</small></p>"
     if summary.factors:
         yield "<div class='pair'>"

@@ -8,7 +8,7 @@ from typing import Any
 
 from graspline.episodes.failures import MODES
 from graspline.episodes.statistics import wilson
-from graspline.evaluations.factor_tables import LEVEL, SHUFFLES, Factor, factor_tables
+from graspline.evaluations.factor_tables import LEVEL, Factor, factor_tables, shuffles_for
 from graspline.evaluations.store import Evaluation, Line
 
 
@@ -43,7 +43,7 @@ class Summary:
                 for mode, seeds in self.modes.items()
             ],
             "factors": [each.as_dict() for each in self.factors],
-            "factor_test": {"shuffles": SHUFFLES, "level": LEVEL},
+            "factor_test": {"shuffles": shuffles_for(len(self.factors)), "level": LEVEL},
         }
 
 
