@@ -166,8 +166,8 @@ def _factors(summary: Summary) -> Iterable[str]:
     yield f"<p>{escape(factors_said(summary.factors))}</p>"
     yield "<p><small>Success in bins of about equal size, with 95 % intervals. A factor stands out if its corrected "
     yield f"p-value is below {LEVEL:g}. The p-value is the share of {shuffles_for(len(summary.factors))} shuffles of "
-    yield "the outcomes that vary as much between the bins; it is corrected for the number of factors (min-P by Westfall and Young). Factors "
-    yield "that go together, such as x and radius, may stand out together.</small></p>"
+    yield "the outcomes that vary as much between the bins; it is corrected for the number of factors (min-P by "
+    yield "Westfall and Young). Factors that go together, such as x and radius, may stand out together.</small></p>"
     if summary.factors:
         yield "<div class='pair'>"
         for each in summary.factors[:_CHARTS]:
