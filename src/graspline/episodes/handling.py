@@ -64,9 +64,9 @@ class _Following:
     """What it takes to keep one object's `Handling`."""
 
     handling: Handling = field(default_factory=Handling)
-    # Where it was in the frame before, and how far it was pushed in sum.
-    before_m: Array | None = None
-    pushed_m: Array = field(default_factory=lambda: np.zeros(3))
+    # Where it was in the frame before, and how far it was pushed over the table in sum.
+    before_m: tuple[float, float] | None = None
+    pushed_m: tuple[float, float] = (0.0, 0.0)
     # Of the hold under way, or the last one: when it began and was last seen, from which height, and its height then.
     since_s: float = 0.0
     seen_s: float = -math.inf
@@ -123,7 +123,7 @@ class HandlingTracker:
             each = self._following.setdefault(name, _Following())
             _approach(each, snapshot, gaps[name])
             _follow_push(each, snapshot, name, gaps[name])
-            held = name == nearest and self._is_held(name, snapshot)
+            held = name == nearest and gaps[name] <= BESIDE_M and self._is_held(name, snapshot)
             _follow_hold(each, snapshot, name, held)
         beside = self._following[nearest].handling
         if gaps[nearest] <= BESIDE_M:
@@ -139,8 +139,14 @@ class HandlingTracker:
 
 def gap_m(thing: Thing, point_m: Array) -> float:
     """From a point to the bounding box of a thing; 0 inside it."""
-    away = matrix_from_quaternion(thing.quaternion).T @ (point_m - thing.position_m)
-    return float(np.linalg.norm(np.maximum(np.abs(away) - thing.half_extents_m, 0.0)))
+    # Plain numbers: of three at a time arrays take several times as long, and this is asked of each object every frame.
+    away = [at - middle for at, middle in zip(point_m.tolist(), thing.position_m.tolist(), strict=True)]
+    axes = matrix_from_quaternion(thing.quaternion).T.tolist()
+    square = 0.0
+    for axis, half in zip(axes, thing.half_extents_m.tolist(), strict=True):
+        along = abs(axis[0] * away[0] + axis[1] * away[1] + axis[2] * away[2])
+        square += max(along - half, 0.0) ** 2
+    return math.sqrt(square)
 
 
 def _approach(each: _Following, snapshot: Snapshot, gap: float) -> None:
@@ -154,15 +160,15 @@ def _approach(each: _Following, snapshot: Snapshot, gap: float) -> None:
 
 
 def _follow_push(each: _Following, snapshot: Snapshot, name: str, gap: float) -> None:
-    position = snapshot.objects[name].position_m
+    x, y, z = snapshot.objects[name].position_m.tolist()
     # On a belt things move by themselves.
     if each.before_m is not None and gap <= BESIDE_M and not snapshot.accounts:
-        each.pushed_m += position - each.before_m
-        each.handling.pushed_m = max(each.handling.pushed_m, float(np.linalg.norm(each.pushed_m[:2])))
-    each.before_m = position
+        each.pushed_m = each.pushed_m[0] + x - each.before_m[0], each.pushed_m[1] + y - each.before_m[1]
+        each.handling.pushed_m = max(each.handling.pushed_m, math.hypot(*each.pushed_m))
+    each.before_m = x, y
     if each.handling.pushed_m > 0:
         start_z_m = float(snapshot.objects[name].start_position_m[2])
-        each.handling.fallen_m = max(each.handling.fallen_m, start_z_m - float(position[2]))
+        each.handling.fallen_m = max(each.handling.fallen_m, start_z_m - z)
 
 
 def _follow_hold(each: _Following, snapshot: Snapshot, name: str, held: bool) -> None:
