@@ -9,7 +9,7 @@ import pytest
 
 from graspline.errors import InputError
 from graspline.evaluations.comparison import compare
-from graspline.evaluations.comparison_page import comparison_page, told
+from graspline.evaluations.comparison_page import comparison_page, summary_lines
 
 from .playing import evaluation, line
 
@@ -39,7 +39,7 @@ def test_rates_difference_and_discordant_seeds_are_those_of_the_lines(folders: t
     # Two-sided, 1 of 19: 2 (1 + 19) / 2^19.
     assert found.p == pytest.approx(40 / 2**19)
     assert found.endings()["missed", "success"] == tuple(range(18))
-    assert "B is better" in "\n".join(told(found))
+    assert "B is better" in "\n".join(summary_lines(found))
 
 
 def test_equal_outcomes_differ_by_nothing(folders: tuple[Path, Path]) -> None:
@@ -47,7 +47,7 @@ def test_equal_outcomes_differ_by_nothing(folders: tuple[Path, Path]) -> None:
     found = compare(*folders)
     assert (found.difference, found.p, found.only(0), found.only(1)) == (0.0, 1.0, (), ())
     assert found.interval[0] < 0 < found.interval[1]
-    assert "may be chance" in "\n".join(told(found))
+    assert "may be chance" in "\n".join(summary_lines(found))
     assert "None: both succeeded on the same." in comparison_page(found)
 
 
@@ -57,7 +57,7 @@ def test_only_common_seeds_are_compared_and_that_is_said(folders: tuple[Path, Pa
     found = compare(*folders)
     assert [each.seed for each in found.pairs] == list(range(20, 30))
     said = "compared on 10 common seeds; left out: 20 of A, 30 of B"
-    assert said in told(found)
+    assert said in summary_lines(found)
     assert said[1:] in comparison_page(found)
 
 
@@ -104,13 +104,13 @@ def test_a_difference_in_one_place_is_found_there(folders: tuple[Path, Path]) ->
     evaluation(folders[1], [scene(seed, mode(seed % 50 > 35)) for seed in range(200)])
     found = compare(*folders)
     assert [each.name for each in found.factors if each.stands_out] == ["near"]
-    assert "the difference depends on near" in told(found)
+    assert "the difference depends on near" in summary_lines(found)
 
 
 def test_lines_fit_a_narrow_terminal_and_the_numbers_are_json(folders: tuple[Path, Path]) -> None:
     two(folders, lambda seed: seed < 30, lambda seed: seed >= 30)
     found = compare(*folders)
-    assert all(len(each) <= 80 for each in told(found)[2:])
+    assert all(len(each) <= 80 for each in summary_lines(found)[2:])
     plain = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert (plain["seeds"], plain["both"], plain["neither"]) == (40, 0, 0)
     assert len(plain["only_first"]) == 10

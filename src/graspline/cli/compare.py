@@ -10,7 +10,7 @@ import typer
 
 from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
 from graspline.evaluations.comparison import compare
-from graspline.evaluations.comparison_page import comparison_page, told
+from graspline.evaluations.comparison_page import comparison_page, summary_lines
 
 
 def command(
@@ -40,5 +40,5 @@ def command(
     if as_json:
         print(json.dumps(comparison.as_dict(), allow_nan=False))
     else:
-        for line in told(comparison):
+        for line in summary_lines(comparison):
             print(line)

@@ -10,7 +10,7 @@ from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import Progress
 from graspline.datasets.files import locked
 from graspline.evaluations.gallery import Sheet, chosen, problem, sheets
-from graspline.evaluations.page import evaluation_page, factors_said
+from graspline.evaluations.page import evaluation_page, factors_sentence
 from graspline.evaluations.settings import EvaluationSettings
 from graspline.evaluations.store import LINES, PAGE, SUMMARY, Evaluation
 from graspline.evaluations.summary import Summary, summarise
@@ -28,7 +28,7 @@ def finish(evaluation: Evaluation, stop: Callable[[], bool], say: Callable[[str]
     summary = summarise(evaluation)
     evaluation.save(summary.as_dict())
     if summary.episodes:
-        say(factors_said(summary.factors))
+        say(factors_sentence(summary.factors))
     tell_saved(evaluation.folder / SUMMARY, evaluation.folder / LINES)
     write_page(evaluation, summary, evaluation.folder / PAGE, stop)
 

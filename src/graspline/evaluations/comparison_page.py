@@ -16,7 +16,7 @@ from graspline.version import VERSION
 _NAMES = ("A", "B")
 
 
-def told(comparison: Comparison) -> list[str]:
+def summary_lines(comparison: Comparison) -> list[str]:
     """A few lines that fit 80 columns, file names aside."""
     one, two = comparison.rates
     count, (low, high) = len(comparison.pairs), comparison.interval
@@ -32,7 +32,7 @@ def told(comparison: Comparison) -> list[str]:
         f"McNemar's exact test: p = {comparison.p:.3g}; {verdict(comparison)}",
         f"  only A: {_short(comparison.only(0))}",
         f"  only B: {_short(comparison.only(1))}",
-        factors_said(comparison),
+        factors_sentence(comparison),
     ]
     return lines
 
@@ -44,7 +44,7 @@ def verdict(comparison: Comparison) -> str:
     return "B is better" if comparison.difference > 0 else "A is better"
 
 
-def factors_said(comparison: Comparison) -> str:
+def factors_sentence(comparison: Comparison) -> str:
     out = [each.name for each in comparison.factors if each.stands_out]
     if not comparison.factors or comparison.factors[0].p is None:
         return "too few episodes differ to say where"
@@ -122,7 +122,7 @@ def _seeds(comparison: Comparison) -> Iterable[str]:
 
 
 def _factors(comparison: Comparison) -> Iterable[str]:
-    said = factors_said(comparison)
+    said = factors_sentence(comparison)
     yield f"<h2>Where they differ</h2><p>{escape(said[0].upper() + said[1:])}.</p>"
     yield "<p><small>B's rate less A's, in points, in bins of about equal size; tested like the factors of one "
     yield "evaluation, with the difference of each pair as the outcome.</small></p>"

@@ -14,7 +14,7 @@ from graspline.scenes.scene import Scene
 Array = NDArray[np.float64]
 
 # Objects that an episode does not use are parked farther from the robot than this.
-_ON_STAGE_M = 4.0
+_PARKED_M = 4.0
 
 
 def factors_of(episode: Episode, scene: Scene) -> dict[str, float]:
@@ -39,7 +39,7 @@ def _poses(start: Array, scene: Scene) -> Iterator[tuple[str, float]]:
     for name in (*scene.object_names, *scene.place_names):
         at = scene.joint_address(name)
         x_m, y_m = (float(each) for each in start[at : at + 2])
-        if math.hypot(x_m, y_m) > _ON_STAGE_M:
+        if math.hypot(x_m, y_m) > _PARKED_M:
             continue
         w, x, y, z = (float(each) for each in start[at + 3 : at + 7])
         yield f"{name}.x_m", x_m

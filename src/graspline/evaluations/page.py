@@ -147,7 +147,7 @@ def objects_of(line: Line) -> dict[str, bool]:
     return {name: name in line.get("failure", {}).get("done", ()) for name in line["wanted"]}
 
 
-def factors_said(factors: Sequence[Factor]) -> str:
+def factors_sentence(factors: Sequence[Factor]) -> str:
     """In one sentence, which factors matter."""
     out = [each.name for each in factors if each.stands_out]
     if not factors:
@@ -163,7 +163,7 @@ def factors_said(factors: Sequence[Factor]) -> str:
 
 def _factors(summary: Summary) -> Iterable[str]:
     yield "<h2>What success depends on</h2>"
-    yield f"<p>{escape(factors_said(summary.factors))}</p>"
+    yield f"<p>{escape(factors_sentence(summary.factors))}</p>"
     yield "<p><small>Success in bins of about equal size, with 95 % intervals. A factor stands out if its corrected "
     yield f"p-value is below {LEVEL:g}. The p-value is the share of {shuffles_for(len(summary.factors))} shuffles of "
     yield "the outcomes that vary as much between the bins; it is corrected for the number of factors (min-P by "
