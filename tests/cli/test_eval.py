@@ -87,6 +87,9 @@ def test_json_is_what_run_prints() -> None:
         assert ended["evidence"] == line["evidence"]
         assert {each["name"] for each in line["evidence"]} == {"raised", "off_pads", "speed"}
         assert "cube" in line["truth"]["objects"]
+        assert (line["failure"]["mode"], line["failure"]["about"]) == ("never_reached", "cube")
+        (closest,) = line["failure"]["evidence"]
+        assert closest["value"] > closest["limit"]
 
 
 def test_the_summary_says_how_it_went_and_nothing_about_a_machine() -> None:
@@ -94,7 +97,7 @@ def test_the_summary_says_how_it_went_and_nothing_about_a_machine() -> None:
     assert answer.code == 0
     assert answer.out.splitlines()[:2] == [
         "succeeded 0/3 = 0.0 % (95 % interval 0.0 to 56.2 %)",
-        "  out_of_time: 3 (seeds 0, 1, 2)",
+        "  never_reached     3 100.0 %  seeds 0, 1, 2",
     ]
     assert "retry" not in answer.out
     assert "claims" not in answer.out

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graspline.datasets.charts import box_plot, column_chart, histogram, rate_bar
+from graspline.datasets.charts import box_plot, column_chart, histogram, rate_bar, rate_columns
 
 
 def bars_of(drawn: str) -> list[dict[str, str]]:
@@ -49,3 +49,12 @@ def test_a_rate_is_as_long_as_its_share_and_its_interval_holds_it(hits: int, sha
     assert float(bar["width"]) == pytest.approx(220 * share)
     low, high = map(float, re.findall(r"d='M([\d.]+) [\d.]+ H([\d.]+)", drawn)[0])
     assert low <= 220 * share <= high
+
+
+def test_columns_of_rates_are_as_high_as_the_rates_and_say_their_counts() -> None:
+    drawn = rate_columns([("0.1\nto 0.2", 10, 10), ("0.2\nto <3", 5, 10), ("none", 0, 10)], "radius_m")
+    whole, half, none = (float(each["height"]) for each in bars_of(drawn))
+    assert whole == pytest.approx(2 * half, abs=0.1)
+    assert none == 0
+    texts = [each.text for each in ElementTree.fromstring(drawn).iter() if each.tag.endswith("text")]
+    assert {"10/10", "5/10", "0/10", "0.1", "to 0.2", "to <3", "radius_m", "100 %"} <= set(texts)

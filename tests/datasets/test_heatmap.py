@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 
-from graspline.datasets.heatmap import heat_map
+from graspline.datasets.heatmap import heat_map, outcome_map
 from graspline.datasets.summary import Spot
 
 
@@ -54,3 +54,10 @@ def test_what_lies_out_of_reach_is_still_on_the_map() -> None:
 def test_many_plates_are_thinned() -> None:
     map_ = drawn(spot(0.2, 0.1), places=tuple(spot(0.2, -0.1, 0.1) for _ in range(500)))
     assert 10 < sum(each.attrib.get("class") == "place" for each in map_.iter()) < 60
+
+
+def test_an_outcome_map_has_a_dot_or_a_cross_for_every_object() -> None:
+    map_ = ElementTree.fromstring(outcome_map([spot(0.2, 0.1), spot(0.3, 0.1)], [spot(0.1, -0.2)]))
+    titles = [(each.attrib.get("class"), each[0].text) for each in map_.iter() if len(each) and each[0].text]
+    assert titles.count(("dot", "<thing>")) == 2
+    assert titles.count(("cross", "<thing>")) == 1

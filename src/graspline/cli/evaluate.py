@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from graspline.cli.evaluations import finish, open_evaluation
+from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Randomize, Settings, TaskName, struck, task_and_parameters
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
@@ -20,6 +22,7 @@ from graspline.episodes.film_frames import film_view
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.views import DEFAULT_VIEWS
+from graspline.evaluations.settings import settings_of
 
 
 def evaluate(
@@ -68,6 +71,14 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE.mp4", help="Film; with several episodes the seed joins the name."),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep everything there: evaluation.json, episodes.jsonl, logs of failures, report.html. The same "
+            "command goes on where it stopped.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per episode on standard output.")] = False,
 ) -> None:
     """Let a policy do a task, closed loop, and judge it by truth.
@@ -81,6 +92,7 @@ def evaluate(
       graspline eval lift-cube --policy my_policy:Policy --episodes 50
       graspline eval oranges --policy my_policy:Policy --cameras front:320x240 --require-success 0.8
       graspline eval lift-cube --policy my_policy:Policy --cameras none --fault drop@follow+3 --json
+      graspline eval lift-cube --policy my_policy:Policy --episodes 500 --out out/eval
     """
     faults = tuple(fault or ())
     with ExitStack() as stack:
@@ -103,8 +115,22 @@ def evaluate(
             film_view(found, parameters, scene)
             make_folder("--video", video.parent)
         interface = interface_of(scene, fps=fps, cameras=cameras, units=units)
+        kept = None
+        if out is not None:
+            options = {
+                "fps": fps,
+                "cameras": ",".join(map(str, interface.views)) or "none",
+                "smooth": smooth,
+                "units": units,
+                "max_seconds": max_seconds,
+            }
+            asked = settings_of(found, parameters, seed=seed, policy=policy, faults=faults, options=options)
+            kept = open_evaluation(out, asked, stack)
+        recorded = {} if kept is None else dict(kept.lines)
         scenarios = [
-            Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults) for index in range(episodes)
+            Scenario(task=found, parameters=parameters, seed=each, faults=faults)
+            for each in range(seed, seed + episodes)
+            if each not in recorded
         ]
         report = Report(
             episodes=episodes,
@@ -114,13 +140,22 @@ def evaluate(
             video=video,
             require_success=require_success,
             by_machine=False,
+            recorded=tuple(recorded.values()),
         )
 
         def played(stop: Callable[[], bool], _: object) -> Iterator[Episode]:
             policies = ServedPolicies(processes[0], interface, stop)
             stack.callback(policies.close)
             pilot = PolicyPilot(interface=interface, policies=policies, max_seconds=max_seconds, smooth=smooth)
-            return run_scenarios(scenarios, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot)
+            for episode in run_scenarios(
+                scenarios, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot
+            ):
+                if kept is not None:
+                    kept.add(episode, scene)
+                yield episode
 
         code = play(report, played)
+        if kept is not None:
+            with stopping() as stop:
+                finish(kept, lambda: stop() or code == 130, report.say)
     raise typer.Exit(code)

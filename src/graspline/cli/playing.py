@@ -18,9 +18,15 @@ from graspline.cli.streams import unread
 from graspline.episodes.film import FilmStopped, film
 from graspline.episodes.run import INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.statistics import rate_text
+from graspline.evaluations.store import Line, shown
+from graspline.evaluations.summary import in_order, mode_of
+from graspline.evidence import Evidence, Measurement
+from graspline.execution.happenings import Answered
 from graspline.scenes.scene import Scene
 
 _SEEDS_SHOWN = 8
+# Columns of a narrow terminal.
+_WIDTH = 80
 _NEAREST = "    --log info also tells the nearest order that would pass"
 
 
@@ -37,6 +43,12 @@ class Report:
     require_success: float | None
     # A policy neither retries nor claims anything: whether it succeeded is what the simulator says.
     by_machine: bool = True
+    # Episodes that were played before, which count like those that are played now.
+    recorded: tuple[Line, ...] = ()
+
+    def say(self, line: str) -> None:
+        """One line for people; with --json nothing else may be on standard output."""
+        print(line, file=sys.stderr if self.as_json else sys.stdout)
 
     @property
     def wanted_unread(self) -> bool:
@@ -44,21 +56,61 @@ class Report:
         return not self.as_json or self.video is not None or self.require_success is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """What the summary needs of an episode; its log is let go."""
 
-    def __init__(self, episode: Episode) -> None:
-        self.verdict, self.succeeded, self.retries = episode.verdict, episode.succeeded, episode.retries
-        self.sim_time_s, self.refused, self.error = episode.sim_time_s, episode.draw.refused, episode.error
-        self.evidence = episode.evidence
-        # A question that was not put to anyone.
-        self.unasked = next((each for _, each in episode.answers if each.by == "default"), None)
-        # Why an order was turned down: the measurement that failed.
-        self.why = episode.evidence[0] if episode.declined and episode.evidence else None
-        task, parameters = episode.scenario.task, episode.scenario.parameters
-        self.advice = task.advise(parameters, self.why) if self.why is not None else ""
-        self.declined, self.false_success, self.seed = episode.declined, episode.false_success, episode.scenario.seed
-        self.certified = episode.certified if episode.succeeded else None
+    seed: int
+    verdict: str
+    succeeded: bool
+    sim_time_s: float
+    # How a policy failed, by truth.
+    mode: str = ""
+    error: str = ""
+    retries: int = 0
+    refused: int = 0
+    evidence: Evidence = ()
+    declined: bool = False
+    false_success: bool = False
+    certified: bool | None = None
+    # A question that no person was asked.
+    unasked: Answered | None = None
+    # Why an order was turned down: the measurement that failed, and what to set otherwise.
+    why: Measurement | None = None
+    advice: str = ""
+
+
+def told_of(episode: Episode) -> Told:
+    why = episode.evidence[0] if episode.declined and episode.evidence else None
+    task, parameters = episode.scenario.task, episode.scenario.parameters
+    return Told(
+        seed=episode.scenario.seed,
+        verdict=episode.verdict,
+        succeeded=episode.succeeded,
+        sim_time_s=episode.sim_time_s,
+        mode="" if episode.failure is None else episode.failure.mode,
+        error=episode.error,
+        retries=episode.retries,
+        refused=episode.draw.refused,
+        evidence=episode.evidence if episode.failure is None else (*episode.evidence, *episode.failure.evidence),
+        declined=episode.declined,
+        false_success=episode.false_success,
+        certified=episode.certified if episode.succeeded else None,
+        unasked=next((each for _, each in episode.answers if each.by == "default"), None),
+        why=why,
+        advice=task.advise(parameters, why) if why is not None else "",
+    )
+
+
+def told_of_line(line: Line) -> Told:
+    return Told(
+        seed=line["seed"],
+        verdict=line["verdict"],
+        succeeded=line["succeeded"],
+        sim_time_s=line["sim_time_s"],
+        mode=mode_of(line),
+        error=line.get("error", ""),
+    )
 
 
 def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], Iterator[Episode]]) -> int:
@@ -74,19 +126,23 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
         # Whatever happens: what has ended is told.
         contextlib.closing(lines),
     ):
+        for line in report.recorded:
+            progress.add_recorded(succeeded=line["succeeded"])
+            if report.as_json:
+                lines.add(line["seed"], shown(line))
         for episode in episodes(stop, progress):
             progress.add(episode)
             if report.as_json:
                 lines.add(episode.scenario.seed, episode.as_dict())
             if report.video is not None and episode.verdict != INTERRUPTED:
                 _film(report, report.video, episode, stop, progress)
-            played.append(Told(episode))
+            played.append(told_of(episode))
             if unread() and not report.wanted_unread:
                 return _exit_code(played, interrupted=stop(), require_success=None)
         interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
-    played.sort(key=lambda each: each.seed)
-    _summarise(played, time.monotonic() - began, report)
-    return _exit_code(played, interrupted=interrupted, require_success=report.require_success)
+    told = sorted([*map(told_of_line, report.recorded), *played], key=lambda each: each.seed)
+    _summarise(told, played, time.monotonic() - began, report)
+    return _exit_code(told, interrupted=interrupted, require_success=report.require_success)
 
 
 def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool], progress: RunProgress) -> None:
@@ -104,21 +160,22 @@ def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
     return path if episodes == 1 else path.with_stem(f"{path.stem}-{episode.scenario.seed}")
 
 
-def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
-    """A few lines on standard error; with --json nothing else may be on standard output."""
-    say = (lambda line: print(line, file=sys.stderr)) if report.as_json else print
-    if report.episodes == 1 and played:
-        _summarise_one(played[0], wall_s, report, say)
+def _summarise(told: list[Told], played: list[Told], wall_s: float, report: Report) -> None:
+    """A few lines of all episodes, and how fast those were that were played now."""
+    if report.episodes == 1 and len(told) == 1:
+        _summarise_one(told[0], wall_s, report, report.say)
     else:
-        _summarise_all(played, wall_s, report, say)
-    _tell_unasked(played)
-    _tell_errors(played)
+        _summarise_all(told, report, report.say)
+        _tell_pace(played, wall_s, report.say)
+    _tell_unasked(told)
+    _tell_errors(told)
 
 
 def _summarise_one(told: Told, wall_s: float, report: Report, say: Callable[[str], object]) -> None:
     """One episode has no rate: how it ended, and what was measured."""
     retries = "" if told.retries == 0 else f", {_counted(told.retries, 'retry', 'retries')}"
     how = f"turned down: {told.verdict}" if told.declined else told.verdict
+    how += f" ({told.mode})" if told.mode and told.mode != told.verdict else ""
     say(f"{how} after {told.sim_time_s:.1f} s{retries} (seed {told.seed}, took {wall_s:.1f} s)")
     for measurement in told.evidence:
         if not measurement.absent:
@@ -131,7 +188,7 @@ def _summarise_one(told: Told, wall_s: float, report: Report, say: Callable[[str
         say(f"the CPU {'certifies' if told.certified else 'does not certify'} it")
 
 
-def _summarise_all(played: list[Told], wall_s: float, report: Report, say: Callable[[str], object]) -> None:
+def _summarise_all(played: list[Told], report: Report, say: Callable[[str], object]) -> None:
     finished = [each for each in played if each.verdict != INTERRUPTED]
     accepted = [each for each in finished if not each.declined]
     if len(accepted) < len(finished):
@@ -142,8 +199,11 @@ def _summarise_all(played: list[Told], wall_s: float, report: Report, say: Calla
         if report.by_machine:
             first = sum(each.succeeded and each.retries == 0 for each in accepted)
             say(f"without a retry {rate_text(first, count)}")
-    for verdict, number in collections.Counter(each.verdict for each in played if not each.succeeded).most_common():
-        say(f"  {verdict}: {number} ({_seeds([each.seed for each in played if each.verdict == verdict])})")
+    if report.by_machine:
+        for verdict, number in collections.Counter(each.verdict for each in played if not each.succeeded).most_common():
+            say(f"  {verdict}: {number} ({_seeds([each.seed for each in played if each.verdict == verdict])})")
+    else:
+        _tell_modes(played, len(finished), say)
     _tell_why(played, say)
     if finished and report.by_machine:
         false = [str(each.seed) for each in finished if each.false_success]
@@ -156,9 +216,27 @@ def _summarise_all(played: list[Told], wall_s: float, report: Report, say: Calla
         sampled = len(played) + sum(each.refused for each in played)
         if sampled > len(played):
             say(f"scenes kept: {len(played)} of {sampled} sampled")
+
+
+def _tell_pace(played: list[Told], wall_s: float, say: Callable[[str], object]) -> None:
+    finished = [each for each in played if each.verdict != INTERRUPTED]
     if finished:
         simulated = sum(each.sim_time_s for each in played)
         say(f"{simulated:.0f} s simulated in {wall_s:.1f} s, {len(finished) / wall_s:.1f} episodes per second")
+
+
+def _tell_modes(played: list[Told], finished: int, say: Callable[[str], object]) -> None:
+    """How policies failed, by how far they got, with the share of all episodes that finished."""
+    seeds: dict[str, list[int]] = {}
+    for each in played:
+        if not each.succeeded:
+            seeds.setdefault(each.mode or each.verdict, []).append(each.seed)
+    width = max(map(len, seeds), default=0)
+    for mode in in_order(seeds):
+        number = len(seeds[mode])
+        share = f"{100 * number / finished:5.1f} %" if finished and mode != INTERRUPTED else " " * 7
+        start = f"  {mode:<{width}} {number:>5} {share}  "
+        say(start + _seeds(seeds[mode], _WIDTH - len(start)))
 
 
 def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:
@@ -199,11 +277,15 @@ def _tell_errors(played: list[Told]) -> None:
         print(f"{_seeds(seeds)} {verdict}:\n{error}", file=sys.stderr)
 
 
-def _seeds(seeds: list[int]) -> str:
+def _seeds(seeds: list[int], width: int = _WIDTH) -> str:
+    """The first few of them, as many as fit a width."""
     if len(seeds) == 1:
         return f"seed {seeds[0]}"
-    more = ", …" if len(seeds) > _SEEDS_SHOWN else ""
-    return f"seeds {', '.join(map(str, seeds[:_SEEDS_SHOWN]))}{more}"
+    texts = []
+    for count in range(1, min(len(seeds), _SEEDS_SHOWN) + 1):
+        more = ", …" if len(seeds) > count else ""
+        texts.append(f"seeds {', '.join(map(str, seeds[:count]))}{more}")
+    return next((each for each in reversed(texts) if len(each) <= width), texts[0])
 
 
 def _exit_code(played: list[Told], *, interrupted: bool, require_success: float | None) -> int:

@@ -119,6 +119,13 @@ class RunProgress(Progress):
 
     succeeded = accepted = 0
 
+    def add_recorded(self, *, succeeded: bool) -> None:
+        """An episode that was played before."""
+        self.succeeded += succeeded
+        self.accepted += 1
+        self.done += 1
+        self.began_with += 1
+
     def add(self, episode: Episode) -> None:
         self.succeeded += episode.succeeded
         self.accepted += not episode.declined

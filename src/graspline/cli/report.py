@@ -7,30 +7,42 @@ from typing import Annotated
 
 import typer
 
+from graspline.cli.evaluations import write_page
+from graspline.cli.interrupts import stopping
 from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
 from graspline.datasets.report import report_page
 from graspline.datasets.store import Dataset
+from graspline.evaluations.store import SUMMARY, Evaluation
+from graspline.evaluations.summary import summarise
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The dataset's folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a dataset or of an evaluation.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Where the page goes; DIR/report.html if not given.")
     ] = None,
 ) -> None:
-    """Describe a dataset on one page.
+    """Describe a dataset or an evaluation on one page.
 
     Success rates with their intervals, failures by state and cause, where objects lay, times per state, pictures of
     some episodes, and how often the machine took which way. The page is one file that opens anywhere and loads nothing.
-    The dataset may still be growing: the page shows what is committed.
+    The dataset may still be growing: the page shows what is committed. Of an evaluation (`eval --out`): success, how it
+    failed, what success depends on, and pictures of failures.
 
     \b
     Examples:
       graspline report out/cubes
       graspline report out/cubes --out cubes.html
+      graspline report out/eval
     """
     path = out or folder / "report.html"
     check_name("--out", path, ".html")
+    if (folder / SUMMARY).is_file():
+        evaluation = Evaluation.read(folder)
+        make_folder("--out", path.parent)
+        with stopping() as stop:
+            write_page(evaluation, summarise(evaluation), path, stop)
+        return
     dataset = Dataset.open(folder)
     make_folder("--out", path.parent)
     write_whole(path, report_page(dataset))

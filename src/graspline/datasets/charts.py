@@ -57,6 +57,35 @@ def column_chart(columns: Sequence[tuple[str, int]], unit: str) -> str:
     return "".join([*parts, "</svg>"])
 
 
+def rate_columns(columns: Sequence[tuple[str, int, int]], unit: str) -> str:
+    """A column for the rate of each label, from (label, hits, trials), with its interval as a line.
+
+    Lines of a label stand below each other.
+    """
+    pitch, deep = 74, max(label.count("\n") for label, _, _ in columns)
+    width, height = pitch * len(columns) + 58, _COLUMN_H + 70 + 15 * deep
+    base = 18 + _COLUMN_H
+    parts = [_opening(width, height)]
+    for share in (0.0, 0.5, 1.0):
+        y = base - _COLUMN_H * share
+        parts.append(f"<path class='frame' d='M50 {y:g} H{width - 5}'/>")
+        parts.append(f"<text class='faint' x='46' y='{y + 4:g}' text-anchor='end'>{100 * share:g} %</text>")
+    for index, (label, hits, trials) in enumerate(columns):
+        left, middle, tall = 52 + pitch * index, 52 + pitch * (index + 0.5), _COLUMN_H * hits / max(trials, 1)
+        low, high = (base - _COLUMN_H * end for end in wilson(hits, trials))
+        parts.append(
+            f"<rect class='bar' x='{left + 12}' y='{base - tall:.1f}' width='{pitch - 24}' height='{tall:.1f}'>"
+            f"<title>{hits} of {trials}</title></rect>"
+            f"<path class='line' d='M{middle} {low:.1f} V{high:.1f} M{middle - 5} {low:.1f} h10 "
+            f"M{middle - 5} {high:.1f} h10'/>"
+            f"<text class='faint' x='{middle}' y='{base + 33 + 15 * deep}' text-anchor='middle'>{hits}/{trials}</text>"
+        )
+        for row, words in enumerate(label.split("\n")):
+            parts.append(f"<text x='{middle}' y='{base + 17 + 15 * row}' text-anchor='middle'>{escape(words)}</text>")
+    parts.append(f"<text class='faint' x='{width / 2}' y='{height - 3}' text-anchor='middle'>{escape(unit)}</text>")
+    return "".join([*parts, "</svg>"])
+
+
 def histogram(values: Sequence[float], unit: str) -> str:
     """How many values fall between round numbers."""
     step = _round_step((max(values) - min(values)) / (_MOST_COLUMNS - 1))

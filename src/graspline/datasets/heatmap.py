@@ -1,4 +1,7 @@
-"""Where things lay around an SO-101, seen from above: how often in each cell, and where attempts failed."""
+"""Where things lay around an SO-101, seen from above: how often in each cell, and where attempts failed.
+
+For evaluations, each object by itself: where it lay, and whether it came to what was asked for.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +68,7 @@ def heat_map(targets: Sequence[Spot], failed: Sequence[Spot], places: Sequence[S
     return "".join(
         [
             f"<svg xmlns='http://www.w3.org/2000/svg' class='map' viewBox='0 0 {width:.0f} {height:.0f}'>",
-            f"<clipPath id='table'><rect x='{_LEFT}' y='{_TOP}' width='{plan.width:.1f}' "
-            f"height='{plan.height:.1f}'/></clipPath><g clip-path='url(#table)'>",
+            _clipped(plan),
             *_cells(plan, counts),
             *_rings(plan),
             *_outlines(plan, places),
@@ -78,6 +80,43 @@ def heat_map(targets: Sequence[Spot], failed: Sequence[Spot], places: Sequence[S
             "</svg>",
         ]
     )
+
+
+def outcome_map(fine: Sequence[Spot], failed: Sequence[Spot]) -> str:
+    """A dot for every object that lay there and came to what was asked for, a cross for every one that did not."""
+    plan = _Plan([*fine, *failed])
+    width, height = _LEFT + plan.width + _RIGHT, _TOP + plan.height + _BOTTOM
+    x, y = float(_LEFT), _TOP + plan.height + 66
+    return "".join(
+        [
+            f"<svg xmlns='http://www.w3.org/2000/svg' class='map' viewBox='0 0 {width:.0f} {height:.0f}'>",
+            _clipped(plan),
+            *_rings(plan),
+            *_base(plan),
+            *_dots(plan, fine),
+            *_crosses(plan, failed),
+            "</g>",
+            *_axes(plan),
+            f"<circle class='dot' cx='{x + 6}' cy='{y - 3}' r='5'/><text x='{x + 18}' y='{y + 2}'>done</text>",
+            f"<path class='cross' d='M{x + 80} {y - 9} l12 12 m0 -12 l-12 12'/>",
+            f"<text x='{x + 98}' y='{y + 2}'>failed</text>",
+            f"<path class='reach' d='M{x + 165} {y - 3} h22'/><text x='{x + 192}' y='{y + 2}'>reach</text></svg>",
+        ]
+    )
+
+
+def _clipped(plan: _Plan) -> str:
+    """The beginning of a group that shows nothing outside the frame."""
+    return (
+        f"<clipPath id='table'><rect x='{_LEFT}' y='{_TOP}' width='{plan.width:.1f}' "
+        f"height='{plan.height:.1f}'/></clipPath><g clip-path='url(#table)'>"
+    )
+
+
+def _dots(plan: _Plan, spots: Sequence[Spot]) -> Iterable[str]:
+    for spot in spots:
+        x, y = plan.at(spot.x_m, spot.y_m)
+        yield f"<circle class='dot' cx='{x:.1f}' cy='{y:.1f}' r='5'><title>{escape(spot.name)}</title></circle>"
 
 
 def _cells(plan: _Plan, counts: Counter[tuple[int, int]]) -> Iterable[str]:

@@ -90,7 +90,8 @@ class Recording:
         return str(broken[0]) if broken else "contradicted by the simulator" if self.contradicted else ""
 
 
-def recording_of(episode: Episode, machine: Machine) -> Recording:
+def recording_of(episode: Episode, machine: Machine | None) -> Recording:
+    """What becomes of an episode that a machine played, or a policy, which has no recoveries."""
     return Recording(
         seed=episode.scenario.seed,
         verdict=episode.verdict,
@@ -102,7 +103,7 @@ def recording_of(episode: Episode, machine: Machine) -> Recording:
         targets=episode.targets,
         transitions=episode.transitions,
         entries=episode.entries,
-        recoveries=recoveries_of(episode.transitions, machine, episode.sim_time_s),
+        recoveries=() if machine is None else recoveries_of(episode.transitions, machine, episode.sim_time_s),
         evidence=episode.evidence,
         truth=dict(episode.truth),
         strikes=episode.strikes,

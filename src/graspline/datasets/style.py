@@ -23,6 +23,8 @@ td svg { display: block; }
 small { color: var(--faint); }
 summary { cursor: pointer; }
 figure { margin: 0; }
+.note { white-space: normal; min-width: 10rem; }
+figcaption pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0 0; }
 .lead { font-size: 1.15rem; }
 .scroll { overflow-x: auto; }
 .scroll table { margin: .4rem 0 1rem; }
@@ -50,6 +52,7 @@ svg.map text.faint { paint-order: stroke; stroke: var(--paper); stroke-width: 3p
 .ring { fill: none; stroke: var(--faint); stroke-opacity: .45; }
 .reach { fill: none; stroke: var(--ink); stroke-dasharray: 6 4; }
 .place { fill: none; stroke: var(--place); stroke-opacity: .7; }
+.dot { fill: var(--fine); fill-opacity: .75; }
 .cross { fill: none; stroke: var(--bad); stroke-width: 2.5; }
 @media (max-width: 600px) {
   th, td { padding: .2rem .35rem; }

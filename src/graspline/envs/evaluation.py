@@ -10,6 +10,8 @@ from typing import Any, cast
 from graspline.envs.interface import Array, Interface, joints_rad
 from graspline.envs.policies import Answered, Asked, Policies, PolicyFailed
 from graspline.envs.referee import Referee
+from graspline.episodes.failures import OUT_OF_TIME, failure_of
+from graspline.episodes.handling import HandlingTracker
 from graspline.episodes.run import POLICY_ERROR, Instant, Ruling
 from graspline.execution.drivers import follow
 from graspline.execution.happenings import Ended, Entered, Targeted
@@ -18,7 +20,7 @@ from graspline.rendering.picture import Picture, Pixels
 from graspline.tasks.task import Snapshot
 
 FOLLOW = "follow"
-SUCCESS, OUT_OF_TIME = "success", "out_of_time"
+SUCCESS = "success"
 # Of all episodes that policies ever play in this process.
 _EPISODES = itertools.count()
 
@@ -58,6 +60,7 @@ class _Trial:
     def __init__(self, pilot: PolicyPilot, instant: Instant) -> None:
         self._pilot, self._instant = pilot, instant
         self._referee = Referee(instant.scenario, instant.draw)
+        self._tracker = HandlingTracker(instant.scenario, instant.draw)
         scenario = instant.scenario
         self._sentence = scenario.task.instruction(scenario.parameters, instant.draw, {}).sentence
         self.episode = next(_EPISODES)
@@ -65,11 +68,15 @@ class _Trial:
         self._verdict, self._error = "", ""
 
     def ruling(self) -> Ruling:
-        return Ruling(verdict=self._verdict, evidence=self._referee.evidence, error=self._error)
+        evidence = self._referee.evidence
+        failed = self._verdict != SUCCESS
+        failure = failure_of(self._verdict, self._tracker, evidence) if failed else None
+        return Ruling(verdict=self._verdict, evidence=evidence, error=self._error, failure=failure)
 
     def choose(self, reply: Reply) -> Generator[Any, Any, Array | None]:
         """The next target, or none if the episode is over."""
         snapshot = replace(self._instant, time_s=reply.time_s).snapshot()
+        self._tracker.add(snapshot)
         # Faults strike at what the task works on. A policy does not say what that is; the hand does.
         nearest = _nearest_to_hand(snapshot)
         if nearest != self._nearest:

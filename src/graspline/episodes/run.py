@@ -17,6 +17,7 @@ from graspline.engine.protocol import Elsewhere, Engine, EngineKind
 from graspline.episodes.camera import Camera
 from graspline.episodes.context import Context
 from graspline.episodes.draws import Draws
+from graspline.episodes.failures import Failure
 from graspline.episodes.faults import Fault, FaultInjector, Strike, parse_faults
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
 from graspline.episodes.questions import AskPerson, Questions
@@ -94,6 +95,8 @@ class Episode:
     outputs: Mapping[str, Any] = field(default_factory=dict)
     # Questions of the task and what each was answered, with the time.
     answers: tuple[tuple[float, Answered], ...] = ()
+    # Of a policy's episode that failed: how, by truth.
+    failure: Failure | None = None
 
     @property
     def declined(self) -> bool:
@@ -151,6 +154,7 @@ class Episode:
             **({"outputs": dict(self.outputs)} if self.outputs else {}),
             **self._answers(),
             "truth": self.truth,
+            **({} if self.failure is None else {"failure": self.failure.as_dict()}),
             **self._variation(),
             **({"error": self.error} if self.error else {}),
         }
@@ -194,6 +198,8 @@ class Ruling:
     evidence: Evidence
     # What went wrong with whoever played it, for people to read.
     error: str = ""
+    # How it failed, unless it succeeded.
+    failure: Failure | None = None
 
 
 class Pilot(Protocol):
@@ -391,6 +397,7 @@ class Studio:
             targets=self.targets(lane),
             strikes=tuple(self.faults.strikes[lane]),
             error=how.value.error if isinstance(how.value, Ruling) else how.error,
+            failure=how.value.failure if isinstance(how.value, Ruling) else None,
             engine=engine.kind,
             outputs=_outputs(how, scenario, machine),
             answers=answers,
@@ -529,6 +536,8 @@ def run_scenarios(
                 if lane in hung:
                     hung.discard(lane)
                     episode = _hung(episode, limit_s) if episode.verdict == INTERRUPTED else episode
+                if pilot is not None:
+                    episode = _with_failure(episode)
                 yield replace(episode, notes=tuple(notes.pop(lane))) if lane in notes else episode
     finally:
         studio.close()
@@ -568,6 +577,13 @@ def _outputs(how: Finished, scenario: Scenario, machine: Machine) -> Mapping[str
     if not isinstance(how.value, Result) or how.value.outcome not in machine.successes:
         return {}
     return scenario.task.outputs(scenario.parameters, how.value.memory)
+
+
+def _with_failure(episode: Episode) -> Episode:
+    """An episode that broke off before its pilot could say how it failed has failed by its verdict."""
+    if episode.succeeded or episode.failure is not None or episode.verdict == INTERRUPTED:
+        return episode
+    return replace(episode, failure=Failure(mode=episode.verdict))
 
 
 def _hung(episode: Episode, limit_s: float) -> Episode:

@@ -1,0 +1,44 @@
+"""`graspline compare`: two evaluations on the same seeds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
+from graspline.evaluations.comparison import compare
+from graspline.evaluations.comparison_page import comparison_page, summary_lines
+
+
+def command(
+    first: Annotated[Path, typer.Argument(metavar="DIR_A", help="The folder of an evaluation, from `eval --out`.")],
+    second: Annotated[Path, typer.Argument(metavar="DIR_B", help="The folder of the other one.")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page there.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+) -> None:
+    """Compare two evaluations on the same seeds.
+
+    Both rates, their difference with its interval, and McNemar's exact test on the episodes that only one of them did.
+    Task, parameters, faults, time limit and scenes must be the same; policy, cameras and rate may differ. Where only a
+    part of the seeds is common, that part is compared.
+
+    \b
+    Examples:
+      graspline compare out/eval-a out/eval-b
+      graspline compare out/eval-a out/eval-b --out out/compare.html
+    """
+    if out is not None:
+        check_name("--out", out, ".html")
+    comparison = compare(first, second)
+    if out is not None:
+        make_folder("--out", out.parent)
+        write_whole(out, comparison_page(comparison))
+        tell_saved(out)
+    if as_json:
+        print(json.dumps(comparison.as_dict(), allow_nan=False))
+    else:
+        for line in summary_lines(comparison):
+            print(line)

@@ -1,0 +1,227 @@
+"""An evaluation as one page: the rate, how it failed, what success depends on, where, and pictures of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from graspline.datasets.charts import rate_bar, rate_columns
+from graspline.datasets.heatmap import MAPPED, outcome_map
+from graspline.datasets.style import STYLE
+from graspline.datasets.summary import Spot
+from graspline.episodes.failures import MODES
+from graspline.episodes.pages import page, table
+from graspline.episodes.statistics import wilson
+from graspline.evaluations.factor_tables import LEVEL, Factor, shuffles_for
+from graspline.evaluations.gallery import Sheet
+from graspline.evaluations.store import Evaluation, Line
+from graspline.evaluations.summary import Summary, mode_of
+from graspline.parameters import describe
+from graspline.version import VERSION
+
+# Factors that get a chart; the others are folded into a table.
+_CHARTS = 8
+_SEEDS = 12
+
+
+def evaluation_page(evaluation: Evaluation, summary: Summary, sheets: Sequence[Sheet], no_pictures: str = "") -> str:
+    """The whole page, in one file that loads nothing; `no_pictures` says why there are none."""
+    body = [
+        *_head(evaluation, summary),
+        *_success(summary),
+        *_failures(evaluation, summary),
+        *_where(evaluation),
+        *_factors(summary),
+        *_gallery(evaluation, summary, sheets, no_pictures),
+        f"<p><small>Made by graspline {escape(VERSION)}.</small></p>",
+    ]
+    return page(f"Evaluation: {evaluation.settings.task}", body, STYLE)
+
+
+def facts(pairs: dict[str, str]) -> str:
+    cells = (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in pairs.items())
+    return f"<dl class='facts'>{''.join(cells)}</dl>"
+
+
+def scrolled(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table that moves sideways where the page is narrower."""
+    return f"<div class='scroll'>{table(head, rows)}</div>"
+
+
+def rate_row(name: str, hits: int, trials: int) -> tuple[str, ...]:
+    """A rate with its interval, as cells."""
+    low, high = wilson(hits, trials)
+    rate = f"{100 * hits / max(trials, 1):.1f} %"
+    return name, f"{hits} / {trials}", rate, f"{100 * low:.1f} to {100 * high:.1f} %", rate_bar(hits, max(trials, 1))
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    more = f" and {len(seeds) - _SEEDS} more" if len(seeds) > _SEEDS else ""
+    return ", ".join(map(str, seeds[:_SEEDS])) + more
+
+
+def _head(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
+    settings = evaluation.settings
+    sentences = dict.fromkeys(str(line["instruction"]) for line in evaluation.lines.values())
+    yield f"<p class='lead'>{escape(' '.join(list(sentences)[:3]))}</p>"
+    seeds = list(evaluation.lines)
+    shown = {
+        "policy": settings.policy,
+        "episodes": str(summary.episodes),
+        "seeds": f"{seeds[0]} to {seeds[-1]}" if seeds else "none",
+        **{name.replace("_", " "): str(value) for name, value in settings.options.items()},
+        "faults": ", ".join(settings.faults) or "none",
+        "simulated": f"{summary.sim_time_s / 60:.1f} min",
+        "made by": f"graspline {settings.graspline}, MuJoCo {settings.mujoco}",
+    }
+    yield facts(shown)
+    _, parameters = settings.found_task()
+    yield f"<details><summary>All parameters of the task</summary><pre>{escape(describe(parameters))}</pre></details>"
+
+
+def _success(summary: Summary) -> Iterable[str]:
+    yield "<h2>Success</h2>"
+    rows = [rate_row("succeeded", summary.succeeded, summary.episodes)]
+    yield scrolled(("", "count", "rate", "95 % interval (Wilson)", ""), rows)
+
+
+def _failures(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
+    yield "<h2>How it failed</h2>"
+    if not summary.modes:
+        yield "<p>No episode failed.</p>"
+        return
+    yield "<p><small>By truth, in the order of how far an episode got; shares are of all episodes.</small></p>"
+    rows = []
+    for mode, seeds in summary.modes.items():
+        count, share, interval, bar = rate_row("", len(seeds), summary.episodes)[1:]
+        example = evaluation.lines[seeds[0]]
+        meaning = escape(MODES.get(mode, "the episode ended so"))
+        named = f"<div class='note'><b>{escape(mode)}</b><br><small>{meaning}</small></div>"
+        rows.append(
+            (named, count, share, interval, bar, f"<div class='note'>{seeds_text(seeds)}</div>", evidence_text(example))
+        )
+    yield scrolled(("mode", "count", "share", "95 % interval", "", "seeds", "measured in the first"), rows)
+
+
+def evidence_text(line: Line) -> str:
+    """What decided how an episode failed, as HTML."""
+    if line.get("error"):
+        return escape(str(line["error"]).strip().splitlines()[-1][:120])
+    failure: dict[str, Any] = line.get("failure", {})
+    about = f"{escape(str(failure.get('about', '')))}: " if failure.get("about") else ""
+    return about + "<br>".join(_measured(each) for each in failure.get("evidence", line["evidence"])) or "–"
+
+
+def _measured(each: dict[str, Any]) -> str:
+    value = "absent" if each["value"] is None else f"{each['value']:.3g}"
+    relation = {"<=": "≤", ">=": "≥"}.get(each["relation"], each["relation"])
+    unit = f" {each['unit']}" if each["unit"] else ""
+    return escape(f"{each['name'].replace('_', ' ')} {value}{unit} ({relation} {each['limit']:.3g})")
+
+
+def _where(evaluation: Evaluation) -> Iterable[str]:
+    task, parameters = evaluation.settings.found_task()
+    if task.scene(parameters).robot.name not in MAPPED:
+        return
+    fine, failed = list[Spot](), list[Spot]()
+    for line in evaluation.lines.values():
+        for name, is_done in objects_of(line).items():
+            x_m, y_m = (line["factors"].get(f"{name}.{axis}_m") for axis in "xy")
+            if x_m is not None and y_m is not None:
+                said = f"seed {line['seed']}, {name}" + ("" if is_done else f": {mode_of(line)}")
+                (fine if is_done else failed).append(Spot(name=said, x_m=x_m, y_m=y_m))
+    if not fine and not failed:
+        return
+    yield "<h2>Where</h2>"
+    yield "<p><small>Where each object that was asked for lay at the start, from above. Rings give the distance from "
+    yield "the pan axis; the dashed one is as far as the stretched arm touches the table. Rest the pointer on a mark "
+    yield "for its seed.</small></p>"
+    yield outcome_map(fine, failed)
+
+
+def objects_of(line: Line) -> dict[str, bool]:
+    """Objects that an episode was asked for, and whether each came to what was asked for."""
+    if line["succeeded"]:
+        return dict.fromkeys(line["wanted"], True)
+    return {name: name in line.get("failure", {}).get("done", ()) for name in line["wanted"]}
+
+
+def factors_sentence(factors: Sequence[Factor]) -> str:
+    """In one sentence, which factors matter."""
+    out = [each.name for each in factors if each.stands_out]
+    if not factors:
+        return "Nothing varied between the episodes."
+    if factors[0].p is None:
+        return f"{len(factors)} factors varied. Too few episodes, or too few that differ, to test any of them."
+    if not out:
+        return f"No factor stands out of the {len(factors)} that varied."
+    names = ", ".join(out)
+    verb = "stands" if len(out) == 1 else "stand"
+    return f"Of {len(factors)} factors that varied, {names} {verb} out."
+
+
+def _factors(summary: Summary) -> Iterable[str]:
+    yield "<h2>What success depends on</h2>"
+    yield f"<p>{escape(factors_sentence(summary.factors))}</p>"
+    yield "<p><small>Success in bins of about equal size, with 95 % intervals. A factor stands out if its corrected "
+    yield f"p-value is below {LEVEL:g}. The p-value is the share of {shuffles_for(len(summary.factors))} shuffles of "
+    yield "the outcomes that vary as much between the bins; it is corrected for the number of factors (min-P by "
+    yield "Westfall and Young). Factors that go together, such as x and radius, may stand out together.</small></p>"
+    if summary.factors:
+        yield "<div class='pair'>"
+        for each in summary.factors[:_CHARTS]:
+            yield factor_figure(each)
+        yield "</div>"
+    rest = summary.factors[_CHARTS:]
+    if rest:
+        rows = [
+            (
+                escape(each.name),
+                p_text(each),
+                "<br>".join(f"{escape(one.label)}: {round(one.total)}/{one.episodes}" for one in each.bins),
+            )
+            for each in rest
+        ]
+        yield f"<details><summary>{len(rest)} more factors</summary>{scrolled(('factor', 'p', 'bins'), rows)}</details>"
+
+
+def p_text(factor: Factor) -> str:
+    if factor.p is None or factor.p_corrected is None:
+        return "not tested"
+    return f"p = {factor.p:.2g}, corrected {factor.p_corrected:.2g}"
+
+
+def factor_figure(factor: Factor) -> str:
+    columns = [(each.label.replace(" to ", "\nto "), round(each.total), each.episodes) for each in factor.bins]
+    name = f"<b>{escape(factor.name)}</b>" if factor.stands_out else escape(factor.name)
+    chart = rate_columns(columns, factor.name.rpartition(".")[2])
+    return f"<figure><figcaption>{name} <small>{p_text(factor)}</small></figcaption>{chart}</figure>"
+
+
+def _gallery(evaluation: Evaluation, summary: Summary, sheets: Sequence[Sheet], no_pictures: str) -> Iterable[str]:
+    if not summary.modes:
+        return
+    yield "<h2>Failures in pictures</h2>"
+    if not sheets:
+        yield f"<p>{escape(no_pictures or 'No pictures were rendered.')}</p>"
+        return
+    yield "<p><small>A few of each mode, rendered from their logs: the start, the closest approach or the last moment "
+    yield "of the hold, and the end.</small></p>"
+    for mode in summary.modes:
+        alike = [each for each in sheets if mode_of(each.line) == mode]
+        if alike:
+            yield f"<h3>{escape(mode)}</h3><div class='gallery'>"
+            yield from (_figure(evaluation, each) for each in alike)
+            yield "</div>"
+
+
+def _figure(evaluation: Evaluation, sheet: Sheet) -> str:
+    seed = sheet.line["seed"]
+    differs = "" if sheet.same else "<br><small>Played again here, it ended differently.</small>"
+    return (
+        f"<figure class='failed'><img alt='moments of seed {seed}' width='{sheet.width}' height='{sheet.height}' "
+        f"src='{sheet.source}'><figcaption>seed {seed}: <b>{escape(mode_of(sheet.line))}</b>, "
+        f"{evidence_text(sheet.line)}{differs}<pre>{escape(evaluation.settings.command(seed))}</pre>"
+        "</figcaption></figure>"
+    )
