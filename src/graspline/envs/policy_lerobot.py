@@ -19,7 +19,7 @@ import numpy as np
 
 _IMAGES, _STATE = "observation.images", "observation.state"
 # Constructing a network downloads these, although a checkpoint brings all weights.
-_NO_DOWNLOADS = {"pretrained_backbone_weights": "null", "load_vlm_weights": "false"}
+_NO_DOWNLOADS = {"pretrained_backbone_weights": "null"}
 
 
 class NoDevice(Exception):
@@ -56,7 +56,7 @@ class CheckpointPolicy:
         self._torch = torch
         with open(os.path.join(folder, "config.json")) as file:
             known = json.load(file)
-        overrides = {key: value for key, value in _NO_DOWNLOADS.items() if known.get(key) not in (None, False)}
+        overrides = {key: value for key, value in _NO_DOWNLOADS.items() if known.get(key) is not None}
         overrides |= {"device": device} if device else {}
         config = PreTrainedConfig.from_pretrained(
             folder, cli_overrides=[f"--{key}={value}" for key, value in (overrides | settings).items()]
