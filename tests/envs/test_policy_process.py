@@ -241,9 +241,9 @@ def test_a_batch_with_too_few_rows_says_so() -> None:
 
 
 def test_more_lanes_than_fit_make_the_memory_larger(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graspline.envs.policy_process, "SLOTS", 2)
-    few = served("Batched", 5, lanes=5, max_seconds=0.1)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(graspline.envs.policy_process, "SLOTS", 2)
+        few = served("Batched", 5, lanes=5, max_seconds=0.1)
     assert {seed: each.state_hash for seed, each in few.items()} == {
         seed: each.state_hash for seed, each in served("Batched", 5, lanes=5, max_seconds=0.1).items()
     }
@@ -268,7 +268,7 @@ def test_what_is_no_python_is_refused(tmp_path: Path) -> None:
         PolicyProcess(PolicySource(named="served_policy:fail", python="/bin/true"))
     text = tmp_path / "text"
     text.write_text("no program")
-    with pytest.raises(InputError, match="--policy-python .*text: cannot be run"):
+    with pytest.raises(InputError, match=r"--policy-python .*text: cannot be run"):
         PolicyProcess(PolicySource(named="served_policy:fail", python=str(text)))
 
 
