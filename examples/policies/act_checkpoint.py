@@ -166,7 +166,9 @@ def load_last(out: Path, policy: Any) -> dict[str, Any] | None:
     last = out / "checkpoints" / "last"
     if not (last / "training_state" / "state.pt").is_file():
         return None
-    missing, unexpected = policy.load_state_dict(load_file(last / "pretrained_model" / "model.safetensors"), strict=False)
+    missing, unexpected = policy.load_state_dict(
+        load_file(last / "pretrained_model" / "model.safetensors"), strict=False
+    )
     wrong = [key for key in missing if not key.endswith("num_batches_tracked")] + list(unexpected)
     if wrong:
         raise SystemExit(f"{last}: weights of another network: {', '.join(wrong[:5])}")

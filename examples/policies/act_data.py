@@ -105,7 +105,7 @@ def _check_alike(folders: list[Path], infos: list[dict]) -> None:
             raise SystemExit(f"{folder} cannot be mixed with {folders[0]}:\n{shape(info)}\n{shape(infos[0])}")
 
 
-def _table(folder: Path):  # noqa: ANN202
+def _table(folder: Path):
     import pyarrow as pa
 
     return pa.concat_tables(
@@ -122,7 +122,7 @@ def _episodes(folder: Path) -> list[dict]:
     return rows
 
 
-def _column(table, name: str) -> np.ndarray:  # noqa: ANN001
+def _column(table, name: str) -> np.ndarray:
     flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
     return flat.reshape(len(table), -1).astype(np.float32)
 

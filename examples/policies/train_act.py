@@ -27,6 +27,9 @@ import torch
 from act_checkpoint import ActConfig, Feature, load_last, make_policy, save
 from act_data import ACTION, IMAGENET, IMAGES, STATE, Frames, load
 
+# Held-out frames that are measured on.
+_MEASURED = 512
+
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -36,7 +39,9 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--minutes", type=float, metavar="M", help="train so long, over all calls together")
     add("--steps", type=int, metavar="N", help="train so many steps; with --minutes, whatever ends first")
     add("--batch", type=int, default=64, metavar="N")
-    add("--lr", type=float, default=1e-4, help="learning rate; it rises over 500 steps and falls to nothing by a cosine")
+    add(
+        "--lr", type=float, default=1e-4, help="learning rate; it rises over 500 steps and falls to nothing by a cosine"
+    )
     add("--chunk", type=int, default=50, metavar="N", help="actions predicted at once")
     add("--play", type=int, metavar="N", help="n_action_steps of the checkpoint: played before it is asked again")
     add("--dim", type=int, default=256, metavar="N", help="width of the transformer; lerobot's default is 512")
@@ -76,7 +81,9 @@ class Batches:
         """A batch to learn from, with every picture shifted by itself."""
         drawn = torch.rand(count, generator=generator, dtype=torch.float64)
         rows = torch.searchsorted(self._cumulated, drawn).clamp(max=len(self._cumulated) - 1)
-        shifts = torch.randint(-self._shift, self._shift + 1, (count, len(self._frames.pictures), 2), generator=generator)
+        shifts = torch.randint(
+            -self._shift, self._shift + 1, (count, len(self._frames.pictures), 2), generator=generator
+        )
         return self.batch(self._frames.train[rows], shifts)
 
     def batch(self, rows: torch.Tensor, shifts: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
@@ -125,7 +132,7 @@ def held_out_l1(policy: Any, batches: Batches, rows: torch.Tensor, given: argpar
         return float("nan")
     policy.eval()
     errors, count = 0.0, 0
-    for part in rows[:: max(1, len(rows) // 2048)].split(given.batch):
+    for part in rows[:: max(1, len(rows) // _MEASURED)].split(given.batch):
         batch = batches.batch(part)
         wanted, real = batch.pop(ACTION), ~batch["action_is_pad"][..., None]
         with _mixed(given):
@@ -143,9 +150,7 @@ def _mixed(given: argparse.Namespace) -> Any:
 
 def configured(frames: Frames, given: argparse.Namespace) -> ActConfig:
     joints = frames.actions.shape[1]
-    seen = {
-        IMAGES + camera: Feature("VISUAL", (3, *kept.shape[1:3])) for camera, kept in frames.pictures.items()
-    }
+    seen = {IMAGES + camera: Feature("VISUAL", (3, *kept.shape[1:3])) for camera, kept in frames.pictures.items()}
     return ActConfig(
         input_features={**seen, STATE: Feature("STATE", (frames.states.shape[1],))},
         output_features={ACTION: Feature("ACTION", (joints,))},
@@ -188,9 +193,11 @@ def train(given: argparse.Namespace) -> int:
         step, spent_s = state["step"], state["spent_s"]
         say(given, resumed_at=step)
     say(given, parameters=sum(each.numel() for each in policy.parameters()))
-    batches, stopped = Batches(frames, given), Stop()
+    batches, stopped, saved_at = Batches(frames, given), Stop(), step
 
     def saved() -> None:
+        nonlocal saved_at
+        saved_at = step
         kept = {"step": step, "spent_s": spent_s, "optimizer": optimizer.state_dict()}
         kept |= {"generator": generator.get_state(), "torch": torch.get_rng_state()}
         about = {"dataset": frames.about, "steps": step, "batch_size": given.batch, "command": sys.argv}
@@ -222,7 +229,7 @@ def train(given: argparse.Namespace) -> int:
             saved()
             # Saving and measuring is not training.
             since = logged_at = time.monotonic()
-    if state is None or step > state["step"]:
+    if step > saved_at:
         saved()
     say(given, step=step, minutes=spent_s / 60, checkpoint=str(given.out / "checkpoints" / "last"))
     return 130 if stopped.wanted else 0
@@ -242,7 +249,9 @@ class Stop:
 
 def say(given: argparse.Namespace, **values: Any) -> None:
     """One line to read, and the same in OUT/log.jsonl."""
-    print("  ".join(f"{key} {each:.4g}" if isinstance(each, float) else f"{key} {each}" for key, each in values.items()))
+    print(
+        "  ".join(f"{key} {each:.4g}" if isinstance(each, float) else f"{key} {each}" for key, each in values.items())
+    )
     sys.stdout.flush()
     given.out.mkdir(parents=True, exist_ok=True)
     with open(given.out / "log.jsonl", "a") as log:

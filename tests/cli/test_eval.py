@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 import graspline.cli.evaluate
+from envs.playing import save_checkpoint
 from graspline.episodes.run import Episode
 
-from ..envs.playing import save_checkpoint
 from .doors import Answer, call, refused, running, spawn, watch
 from .test_any_text import check, words
 from .test_main import examples
