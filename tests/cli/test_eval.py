@@ -276,6 +276,13 @@ def test_the_policy_in_the_documents_works_as_printed(tmp_path: Path) -> None:
     assert evaluate("Policy", *BLIND, "--episodes", "1", "--json").lines[0]["verdict"] == "out_of_time"
 
 
+def test_the_batched_policy_in_the_documents_works_as_printed(tmp_path: Path) -> None:
+    (tmp_path / "my_policy.py").write_text(documented(2))
+    assert {line["verdict"] for line in evaluate("Policy", *BLIND, "--episodes", "3", "--json").lines} == {
+        "out_of_time"
+    }
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words)
 @example("..x:y")
