@@ -224,6 +224,12 @@ def test_what_does_not_suit_a_checkpoint_is_refused_before_it_is_loaded(
         assert words_said in problem
 
 
+def test_cameras_of_a_checkpoint_that_the_scene_has_not_are_said_to_be_its_own() -> None:
+    save_checkpoint(Path("trained"), sizes={"top": (32, 24)})
+    (problem,) = refused("eval", "lift-cube", "--policy", "lerobot:trained")
+    assert problem.startswith("--policy lerobot:trained: its cameras: no camera 'top'")
+
+
 def test_settings_of_a_checkpoint_are_refused_for_other_policies() -> None:
     problems = refused(
         *("eval", "lift-cube", "--policy", "my_policy:stay", "--policy-set", "a=1", "--policy-device", "cpu")

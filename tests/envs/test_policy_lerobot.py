@@ -34,16 +34,29 @@ def compared(kind: str, folder: Path) -> list[list[str]]:
     return [line.split() for line in told.stdout.splitlines() if line.startswith(("alone", "together"))]
 
 
-@pytest.mark.parametrize("kind", ["act", "ensembled", "diffusion"])
-def test_actions_are_those_of_lerobots_own_loop(tmp_path: Path, kind: str) -> None:
-    lines = compared(kind, tmp_path / "one")
+@pytest.fixture(scope="module")
+def act(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[list[str]]]:
+    """A checkpoint of ACT, and how its actions compare."""
+    folder = tmp_path_factory.mktemp("act") / "one"
+    return folder, compared("act", folder)
+
+
+def test_actions_are_those_of_lerobots_own_loop(act: tuple[Path, list[list[str]]]) -> None:
+    check(act[1])
+
+
+@pytest.mark.parametrize("kind", ["ensembled", "diffusion"])
+def test_ensembles_and_histories_are_those_of_lerobots_own_loop(tmp_path: Path, kind: str) -> None:
+    check(compared(kind, tmp_path / "one"))
+
+
+def check(lines: list[list[str]]) -> None:
     assert {line[0] for line in lines} == {"alone", "together"}
     assert all(float(line[1]) < 1e-5 for line in lines), lines
 
 
-def test_a_checkpoint_plays_to_verdicts_in_another_python(tmp_path: Path) -> None:
-    folder = tmp_path / "one"
-    compared("act", folder)
+def test_a_checkpoint_plays_to_verdicts_in_another_python(act: tuple[Path, list[list[str]]]) -> None:
+    folder = act[0]
     seen = interface(cameras="front:48x36,wrist:48x36")
     check_fits(find_checkpoint(f"lerobot:{folder}"), seen)
     source = policy_source(f"lerobot:{folder}", Path(PYTHON), ["n_action_steps=3"])
@@ -62,18 +75,18 @@ def test_a_checkpoint_plays_to_verdicts_in_another_python(tmp_path: Path) -> Non
         ("dim_model=32", "size mismatch"),
     ],
 )
-def test_a_setting_that_lerobot_refuses_is_refused_with_its_words(tmp_path: Path, setting: str, words: str) -> None:
-    folder = tmp_path / "one"
-    compared("act", folder)
+def test_a_setting_that_lerobot_refuses_is_refused_with_its_words(
+    act: tuple[Path, list[list[str]]], setting: str, words: str
+) -> None:
+    folder = act[0]
     with pytest.raises(InputError, match=words):
         PolicyProcess(policy_source(f"lerobot:{folder}", Path(PYTHON), [setting]))
 
 
 def test_a_device_that_is_not_there_is_a_problem_of_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    act: tuple[Path, list[list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    folder = tmp_path / "one"
-    compared("act", folder)
+    folder = act[0]
     with pytest.raises(EnvironmentProblem, match=r"--policy-device cuda: its torch .* finds no such device"):
         PolicyProcess(policy_source(f"lerobot:{folder}", Path(PYTHON), device="cuda"))

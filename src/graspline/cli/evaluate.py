@@ -119,7 +119,12 @@ def evaluate(
       graspline eval lift-cube --policy lerobot:out/train --policy-set n_action_steps=25 --policy-device cuda
     """
     faults, defaults = tuple(fault or ()), defaults_of(policy)
+    given = {"fps": fps, "cameras": cameras, "units": units}
     fps, cameras, units = fps or defaults.fps, cameras or defaults.cameras, units or defaults.units
+
+    def option(name: str) -> str:
+        return f"--policy {policy}: its {name}" if is_checkpoint(policy) and given[name] is None else f"--{name}"
+
     with ExitStack() as stack:
         processes: list[PolicyProcess] = []
         sources: list[PolicySource] = []
@@ -138,7 +143,7 @@ def evaluate(
             settings,
             lambda _: check_policy(),
             lambda named: interface_of(
-                named.scene(named.parameters()), fps=fps, cameras=cameras, units=units, named=lambda name: f"--{name}"
+                named.scene(named.parameters()), fps=fps, cameras=cameras, units=units, named=option
             ),
             lambda _: parse_faults(faults, (FOLLOW,)),
             lambda _: video is None or check_name("--video", video, ".mp4"),

@@ -105,6 +105,7 @@ class PolicyProcess:
             raise
         if "ready" in answer:
             return
+        self.ending = "it could not begin"
         self.close()
         if "lacks" in answer:
             raise EnvironmentProblem(
