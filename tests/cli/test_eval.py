@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 import graspline.cli.evaluate
+from envs.playing import save_checkpoint
 from graspline.episodes.run import Episode
 
 from .doors import Answer, call, refused, running, spawn, watch
@@ -196,6 +197,52 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         assert problem.startswith(start)
 
 
+def test_a_checkpoint_brings_its_cameras_along_and_a_python_without_lerobot_is_missing_on_this_machine() -> None:
+    save_checkpoint(Path("trained"), sizes={"front": (32, 24)})
+    answer = call("eval", "lift-cube", "--policy", "lerobot:trained", "--episodes", "1")
+    assert answer.code == 3
+    assert "No module named" in answer.err
+    assert "--policy-python" in answer.err
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("--cameras", "front:64x48"), ["it wants pictures front:32x24, and --cameras gives front:64x48"]),
+        (("--cameras", "wrist:32x24"), ["it wants pictures front:32x24, and the cameras here are wrist:32x24"]),
+        (("--policy-set", "n_action_step=5"), ["--policy-set n_action_step: unknown; did you mean 'n_action_steps'?"]),
+        (("--policy-set", "n_action_steps"), ["--policy-set n_action_steps: expected KEY=VALUE"]),
+        (("--policy-python", "nowhere/python"), ["--policy-python nowhere/python: no such program"]),
+        (("--policy-device", "fast"), ["--policy-device fast: expected cuda, cuda:1 or cpu"]),
+        (("--fps", "7", "--policy-set", "x"), ["--policy-set x: expected KEY=VALUE", "--fps"]),
+    ],
+)
+def test_what_does_not_suit_a_checkpoint_is_refused_before_it_is_loaded(
+    words: tuple[str, ...], said: list[str]
+) -> None:
+    save_checkpoint(Path("trained"), sizes={"front": (32, 24)})
+    problems = refused("eval", "lift-cube", "--policy", "lerobot:trained", *words)
+    assert len(problems) == len(said)
+    for problem, words_said in zip(problems, said, strict=True):
+        assert words_said in problem
+
+
+def test_cameras_of_a_checkpoint_that_the_scene_has_not_are_said_to_be_its_own() -> None:
+    save_checkpoint(Path("trained"), sizes={"top": (32, 24)})
+    (problem,) = refused("eval", "lift-cube", "--policy", "lerobot:trained")
+    assert problem.startswith("--policy lerobot:trained: its cameras: no camera 'top'")
+
+
+def test_settings_of_a_checkpoint_are_refused_for_other_policies() -> None:
+    problems = refused(
+        *("eval", "lift-cube", "--policy", "my_policy:stay", "--policy-set", "a=1", "--policy-device", "cpu")
+    )
+    assert problems == [
+        "--policy-set a=1: only for --policy lerobot:DIR",
+        "--policy-device cpu: only for --policy lerobot:DIR",
+    ]
+
+
 def test_a_policy_of_the_current_directory_is_found_by_the_real_command(tmp_path: Path) -> None:
     words = "eval lift-cube --policy my_policy:stay --cameras none --max-seconds 0.1 --episodes 1 --json"
     answer = spawn(*words.split(), cwd=tmp_path)
@@ -214,8 +261,12 @@ def test_examples_in_the_help_work_as_printed(tmp_path: Path, monkeypatch: pytes
     )
     assert len(examples("eval")) >= 3
     for line in examples("eval"):
-        # Nothing is played, so no share is reached.
-        assert call(*shlex.split(line)[1:]).code in (0, 1), line
+        answer = call(*shlex.split(line)[1:])
+        if "lerobot:" in line:
+            assert "lerobot:out/train: no such folder" in answer.err, line
+        else:
+            # Nothing is played, so no share is reached.
+            assert answer.code in (0, 1), line
 
 
 def documented(index: int) -> str:
@@ -232,6 +283,13 @@ def test_the_program_in_the_documents_runs_as_printed(capsys: pytest.CaptureFixt
 def test_the_policy_in_the_documents_works_as_printed(tmp_path: Path) -> None:
     (tmp_path / "my_policy.py").write_text(documented(1))
     assert evaluate("Policy", *BLIND, "--episodes", "1", "--json").lines[0]["verdict"] == "out_of_time"
+
+
+def test_the_batched_policy_in_the_documents_works_as_printed(tmp_path: Path) -> None:
+    (tmp_path / "my_policy.py").write_text(documented(2))
+    assert {line["verdict"] for line in evaluate("Policy", *BLIND, "--episodes", "3", "--json").lines} == {
+        "out_of_time"
+    }
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -14,9 +14,11 @@ from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Randomize, Settings, TaskName, struck, task_and_parameters
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
+from graspline.envs.checkpoints import check_fits, defaults_of, find_checkpoint, policy_source
 from graspline.envs.evaluation import FOLLOW, PolicyPilot
 from graspline.envs.interface import interface_of
-from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies
+from graspline.envs.policies import PolicySource, is_checkpoint
+from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies, play_lost_again
 from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.film_frames import film_view
 from graspline.episodes.run import Episode, run_scenarios
@@ -28,24 +30,41 @@ from graspline.evaluations.settings import settings_of
 def evaluate(
     task: TaskName,
     policy: Annotated[
-        str, typer.Option(metavar="MODULE:NAME", help="A function from observation to action, or a class of such.")
+        str,
+        typer.Option(
+            metavar="MODULE:NAME|lerobot:DIR",
+            help="A function from observation to action, a class of such, or a checkpoint that lerobot-train wrote.",
+        ),
     ],
     episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 10,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
     lanes: Annotated[
         int,
-        typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; the policy answers for each of them in turn."),
+        typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; the policy is asked for all of them at once."),
     ] = 16,
-    fps: Annotated[int, typer.Option(metavar="HZ", help="Actions a second; must divide the control rate, 60.")] = 30,
+    fps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="HZ", help="Actions a second; must divide the control rate, 60. Default: a checkpoint's, else 30."
+        ),
+    ] = None,
     cameras: Annotated[
-        str, typer.Option(metavar="NAME:WxH,…", help="Cameras and sizes, or none for joints alone.")
-    ] = DEFAULT_VIEWS,
+        str | None,
+        typer.Option(
+            metavar="NAME:WxH,…",
+            help=f"Cameras and sizes, or none for joints alone. Default: a checkpoint's, else {DEFAULT_VIEWS}.",
+        ),
+    ] = None,
     smooth: Annotated[
         bool, typer.Option("--smooth", help="Antialias the pictures, as those of a dataset made with --smooth.")
     ] = False,
     units: Annotated[
-        str, typer.Option(metavar="UNITS", help="degrees, or normalized for joints from -100 to 100.")
-    ] = "degrees",
+        str | None,
+        typer.Option(
+            metavar="UNITS",
+            help="degrees, or normalized for joints from -100 to 100. Default: a checkpoint's data, else degrees.",
+        ),
+    ] = None,
     max_seconds: Annotated[
         float, typer.Option(min=0.1, max=3600, metavar="S", help="Simulated time after which an episode is over.")
     ] = 60.0,
@@ -53,6 +72,20 @@ def evaluate(
         float,
         typer.Option(min=0.1, max=86_400, metavar="S", help="Seconds the policy may take for one answer."),
     ] = TIMEOUT_S,
+    policy_python: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Python in which the policy runs, such as the one lerobot is installed in."),
+    ] = None,
+    policy_set: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="With lerobot:DIR, one value of its config.json, such as n_action_steps=25; repeatable.",
+        ),
+    ] = None,
+    policy_device: Annotated[
+        str | None, typer.Option(metavar="DEVICE", help="With lerobot:DIR, cuda or cpu instead of its config's.")
+    ] = None,
     config: Config = None,
     settings: Settings = None,
     randomize: Randomize = None,
@@ -85,7 +118,8 @@ def evaluate(
 
     A policy is any function from an observation, {"pixels": {camera: uint8 (H, W, 3)}, "agent_pos": float32 (6,)}, to
     six joint targets in the same units, as datasets hold them. A class is made anew for every episode. Episodes end as
-    success, out_of_time or policy_error; with the last one the exit code is 2. A policy runs in a process of its own.
+    success, out_of_time or policy_error; with the last one the exit code is 2. A policy runs in a process of its own,
+    in another Python if need be. A checkpoint brings its cameras, sizes and rate along.
 
     \b
     Examples:
@@ -93,17 +127,35 @@ def evaluate(
       graspline eval oranges --policy my_policy:Policy --cameras front:320x240 --require-success 0.8
       graspline eval lift-cube --policy my_policy:Policy --cameras none --fault drop@follow+3 --json
       graspline eval lift-cube --policy my_policy:Policy --episodes 500 --out out/eval
+      graspline eval lift-cube --policy lerobot:out/train --policy-python ~/lerobot/bin/python --episodes 500
+      graspline eval lift-cube --policy lerobot:out/train --policy-set n_action_steps=25 --policy-device cuda
     """
-    faults = tuple(fault or ())
+    faults, defaults = tuple(fault or ()), defaults_of(policy)
+    given = {"fps": fps, "cameras": cameras, "units": units}
+    fps, cameras, units = fps or defaults.fps, cameras or defaults.cameras, units or defaults.units
+
+    def option(name: str) -> str:
+        return f"--policy {policy}: its {name}" if is_checkpoint(policy) and given[name] is None else f"--{name}"
+
     with ExitStack() as stack:
         processes: list[PolicyProcess] = []
+        sources: list[PolicySource] = []
+
+        def start() -> None:
+            processes.append(stack.enter_context(PolicyProcess(sources[0], policy_timeout)))
+
+        def check_policy() -> None:
+            sources.append(policy_source(policy, policy_python, policy_set or (), policy_device))
+            if not is_checkpoint(policy):
+                start()
+
         found, parameters = task_and_parameters(
             task,
             config,
             settings,
-            lambda _: processes.append(stack.enter_context(PolicyProcess(policy, policy_timeout))),
+            lambda _: check_policy(),
             lambda named: interface_of(
-                named.scene(named.parameters()), fps=fps, cameras=cameras, units=units, named=lambda name: f"--{name}"
+                named.scene(named.parameters()), fps=fps, cameras=cameras, units=units, named=option
             ),
             lambda _: parse_faults(faults, (FOLLOW,)),
             lambda _: video is None or check_name("--video", video, ".mp4"),
@@ -111,18 +163,23 @@ def evaluate(
         )
         parameters = struck(found, parameters, faults)
         scene = found.scene(parameters)
+        interface = interface_of(scene, fps=fps, cameras=cameras, units=units)
+        if is_checkpoint(policy):
+            check_fits(find_checkpoint(policy), interface)
+            # Loading takes seconds: not before everything else is known to be right.
+            start()
         if video is not None:
             film_view(found, parameters, scene)
             make_folder("--video", video.parent)
-        interface = interface_of(scene, fps=fps, cameras=cameras, units=units)
         kept = None
         if out is not None:
             options = {
                 "fps": fps,
                 "cameras": ",".join(map(str, interface.views)) or "none",
-                "smooth": smooth,
+                "smooth": smooth or defaults.smooth,
                 "units": units,
                 "max_seconds": max_seconds,
+                "policy_set": ",".join(sorted(policy_set or ())),
             }
             asked = settings_of(found, parameters, seed=seed, policy=policy, faults=faults, options=options)
             kept = open_evaluation(out, asked, stack)
@@ -146,9 +203,14 @@ def evaluate(
         def played(stop: Callable[[], bool], _: object) -> Iterator[Episode]:
             policies = ServedPolicies(processes[0], interface, stop)
             stack.callback(policies.close)
-            pilot = PolicyPilot(interface=interface, policies=policies, max_seconds=max_seconds, smooth=smooth)
-            for episode in run_scenarios(
-                scenarios, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot
+            pilot = PolicyPilot(
+                interface=interface, policies=policies, max_seconds=max_seconds, smooth=smooth or defaults.smooth
+            )
+            for episode in play_lost_again(
+                scenarios,
+                policies,
+                lambda left: run_scenarios(left, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot),
+                stop,
             ):
                 if kept is not None:
                     kept.add(episode, scene)

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
 
 from graspline.envs.interface import Array, Interface, Observation
-from graspline.envs.policy_server import Unusable, find_policy
+from graspline.envs.policy_server import LEROBOT, Unusable, find_policy, is_batched
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError, nearest
 from graspline.execution.requests import Preempted
 from graspline.parameters.notation import printable, shortened
 
 Policy = Callable[[Observation], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySource:
+    """Which policy is asked, and where it runs."""
+
+    # `module:name`, or `lerobot:FOLDER` with the folder that holds the weights.
+    named: str
+    # The interpreter of its process.
+    python: str = sys.executable
+    # Only for a checkpoint of LeRobot: keys of its configuration that are set otherwise, and cuda or cpu.
+    settings: Mapping[str, str] = field(default_factory=dict)
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,11 @@ def parse_policy(named: str, where: str = "--policy") -> tuple[str, str]:
     return module_name, name
 
 
+def is_checkpoint(named: str) -> bool:
+    """Whether a policy that was named is a checkpoint of LeRobot."""
+    return named.startswith(f"{LEROBOT}:")
+
+
 def unusable(named: str, text: str, known: tuple[str, ...], where: str = "--policy") -> InputError:
     """What is wrong with a policy that was named, on one line."""
     hint = f"; {nearest(named.partition(':')[2], known)}" if known else ""
@@ -104,6 +123,9 @@ def load_policy(named: str, where: str = "--policy") -> Callable[[], Policy]:
     """
     module_name, name = parse_policy(named, where)
     try:
-        return cast(Callable[[], Policy], find_policy(module_name, name))
+        found = find_policy(module_name, name)
     except Unusable as error:
         raise unusable(named, str(error), error.known, where) from None
+    if is_batched(found) and not any("__call__" in vars(each) for each in found.__mro__):
+        raise unusable(named, "its objects answer for many episodes; only a process of its own can ask them", ())
+    return cast(Callable[[], Policy], found)

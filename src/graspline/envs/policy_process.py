@@ -10,9 +10,9 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
@@ -21,16 +21,22 @@ from numpy.typing import NDArray
 
 from graspline.envs import policy_server
 from graspline.envs.interface import Array, Interface, Observation
-from graspline.envs.policies import Answered, Asked, PolicyFailed, parse_policy, unusable
+from graspline.envs.policies import Answered, Asked, PolicyFailed, PolicySource, is_checkpoint, parse_policy, unusable
+from graspline.episodes.run import INTERRUPTED, Episode
+from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import joint_names
-from graspline.errors import InputError
+from graspline.errors import EnvironmentProblem, GrasplineError, InputError
 from graspline.execution.requests import Preempted
 
-# How long an answer may take, and importing a policy at least.
-TIMEOUT_S = 60.0
-# Observations in one message; pictures of so many are held in shared memory.
+# How long an answer may take, and importing a policy at least; loading a checkpoint with torch may take longer.
+TIMEOUT_S, LOADING_S = 60.0, 300.0
+# Observations in one message. Shared memory holds the pictures of so many; more are laid out as more lanes ask, up to
+# the memory that they may take.
 SLOTS = 64
-# How often somebody who waits looks whether to wait on.
+_MOST_BYTES = 2**32
+# How many processes are started after one that has ended.
+_MOST_RESTARTS = 20
+# How often a wait for an answer is interrupted to see whether to wait on.
 _SLICE_S = 0.05
 _LONGEST_MESSAGE = 2**24
 _LEAVE_S = 5.0
@@ -40,59 +46,101 @@ class PolicyGone(Exception):
     """The process has ended, or was ended for its silence."""
 
 
+class _Ended(Exception):
+    """The process ended while it was answering for these."""
+
+    def __init__(self, blamed: list[Asked]) -> None:
+        super().__init__()
+        self.blamed = blamed
+
+
 class PolicyProcess:
     """One process with a policy in it."""
 
-    def __init__(self, named: str, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, policy: str | PolicySource, timeout_s: float = TIMEOUT_S) -> None:
         """Imports the policy there; an InputError says what was not found. Answers may take `timeout_s` each."""
-        parse_policy(named)
-        self.named, self.timeout_s = named, timeout_s
+        self.source = PolicySource(named=policy) if isinstance(policy, str) else policy
+        parse_policy(self.source.named)
+        self.timeout_s = timeout_s
+        self._start_s = max(LOADING_S if is_checkpoint(self.source.named) else TIMEOUT_S, timeout_s)
         # Why it is gone, if it is.
         self.ending = ""
         self.has_answered = False
+        # Whether it answers for one episode after the other, so that the one it dies of is known.
+        self.one_by_one = True
         self._received = b""
         self._memory_file = _memory_file()
-        self._process = subprocess.Popen(
-            [sys.executable, policy_server.__file__, str(self._memory_file)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if _is_open(2) else subprocess.DEVNULL,
-            pass_fds=(self._memory_file,),
-            # Ctrl-C is for us to hear, and processes that the policy starts are ended with it.
-            start_new_session=True,
-        )
         try:
-            self.send({"policy": named, "version": policy_server.VERSION})
-            answer = self.receive(lambda: False, max(TIMEOUT_S, timeout_s))
+            self._process = subprocess.Popen(
+                [self.source.python, policy_server.__file__, str(self._memory_file)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None if _is_open(2) else subprocess.DEVNULL,
+                pass_fds=(self._memory_file,),
+                # Ctrl-C is for us to hear, and processes that the policy starts are ended with it.
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(self._memory_file)
+            raise InputError(f"--policy-python {self.source.python}: cannot be run: {error.strerror}") from None
+        self._agree(
+            {
+                "policy": self.source.named,
+                "version": policy_server.VERSION,
+                "settings": dict(self.source.settings),
+                "device": self.source.device,
+            }
+        )
+
+    def _agree(self, message: dict[str, Any]) -> None:
+        """Send what must be answered by ready; what is refused or lacking is raised, and the process ended."""
+        named = self.source.named
+        try:
+            self.send(message)
+            answer = self.receive(lambda: False, self._start_s)
         except PolicyGone as gone:
             raise unusable(named, f"cannot be imported: {gone}", ()) from None
         except BaseException:
             self.close()
             raise
-        if "refused" in answer:
-            self.close()
-            raise unusable(named, str(answer["refused"]), tuple(answer.get("known", ())))
+        if "ready" in answer:
+            return
+        self.ending = "it could not begin"
+        self.close()
+        if "lacks" in answer:
+            raise EnvironmentProblem(
+                f"--policy {named}: {answer['lacks']}; --policy-python names a Python that has what it needs"
+            )
+        raise unusable(named, str(answer.get("refused")), tuple(answer.get("known", ())))
 
-    def lay_out(self, fields: dict[tuple[str, ...], tuple[str, tuple[int, ...]]], joints: tuple[str, ...]) -> _Memory:
-        """Arrange the shared memory for observations of these fields: dtype and shape, by key."""
-        offsets: dict[tuple[str, ...], list[int]] = {key: [] for key in fields}
+    def lay_out(
+        self, fields: dict[tuple[str, ...], tuple[str, tuple[int, ...]]], joints: tuple[str, ...], slots: int = SLOTS
+    ) -> _Memory:
+        """Arrange the shared memory for observations of these fields: dtype and shape, by key.
+
+        An InputError says why the policy cannot use such observations.
+        """
+        sizes = {
+            key: _whole_lines(int(np.prod(shape)) * np.dtype(dtype).itemsize) for key, (dtype, shape) in fields.items()
+        }
+        slots = max(SLOTS, min(slots, _MOST_BYTES // sum(sizes.values())))
+        offsets: dict[tuple[str, ...], list[int]] = {}
         end = 0
-        for _ in range(SLOTS):
-            for key, (dtype, shape) in fields.items():
-                offsets[key].append(end)
-                end += _whole_lines(int(np.prod(shape)) * np.dtype(dtype).itemsize)
-        actions, size = end, end + SLOTS * len(joints) * 8
-        os.ftruncate(self._memory_file, size)
+        for key, size in sizes.items():
+            offsets[key] = [end + slot * size for slot in range(slots)]
+            end += slots * size
+        actions, whole = end, end + slots * len(joints) * 8
+        os.ftruncate(self._memory_file, whole)
         told = [
             {"key": key, "dtype": dtype, "shape": shape, "offsets": offsets[key]}
             for key, (dtype, shape) in fields.items()
         ]
-        self.send({"slots": SLOTS, "fields": told, "actions": actions, "joints": joints})
-        memory = mmap.mmap(self._memory_file, size)
-        slots = {
+        self._agree({"slots": slots, "fields": told, "actions": actions, "joints": joints})
+        memory = mmap.mmap(self._memory_file, whole)
+        arrays = {
             key: [np.ndarray(shape, dtype, memory, at) for at in offsets[key]] for key, (dtype, shape) in fields.items()
         }
-        return _Memory(slots, np.ndarray((SLOTS, len(joints)), np.float64, memory, actions))
+        return _Memory(arrays, np.ndarray((slots, len(joints)), np.float64, memory, actions))
 
     def send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -119,7 +167,7 @@ class PolicyProcess:
             # Others that it started may keep its end of the pipe open.
             if self._process.poll() is not None:
                 self._give_up(self._how_it_ended())
-            # Counted, not read from a clock: while this process does not run, nobody waits.
+            # Counted, not read from a clock: time in which this process does not run does not count.
             silent_s += _SLICE_S
             if silent_s >= timeout_s:
                 self._give_up(f"no answer within {timeout_s:g} s")
@@ -181,8 +229,9 @@ class _Memory:
 class ServedPolicies:
     """Answers for the policies of all episodes by asking a process.
 
-    A process that ends takes with it the episodes whose policies lived in it. Those that begin later get a new one,
-    unless it ended before it had answered at all.
+    A process that ends takes with it the episodes whose policies lived in it; those that begin later get a new one,
+    unless it ended before it had answered at all. The episode it was answering for is to blame, or all of one question
+    if it answers for them at once. The others are in `lost`: played again, they end as if they had been alone.
     """
 
     def __init__(self, process: PolicyProcess, interface: Interface, stop: Callable[[], bool] = lambda: False) -> None:
@@ -192,14 +241,17 @@ class ServedPolicies:
         # Where the policy of each episode lives.
         self._homes: dict[int, PolicyProcess] = {}
         self._ended: list[int] = []
+        self._restarts = 0
+        self.lost: set[Scenario] = set()
 
     def __call__(self, asked: Asked) -> Answered:
         return self.many([(asked,)])[0]
 
     def many(self, asked: list[tuple[Asked]]) -> list[Answered]:
         answers: list[Answered] = []
-        for first in range(0, len(asked), SLOTS):
-            answers += self._answers([each for (each,) in asked[first : first + SLOTS]])
+        while len(answers) < len(asked):
+            left = [each for (each,) in asked[len(answers) :]]
+            answers += self._answers(left)
         return answers
 
     def forget(self, episode: int) -> None:
@@ -210,32 +262,49 @@ class ServedPolicies:
         self._process.close()
 
     def _answers(self, asked: list[Asked]) -> list[Answered]:
+        """Answers for as many as fit into one question."""
         for each in asked:
             if each.episode not in self._homes:
                 self._homes[each.episode] = self._living()
+        slots = self._room(len(asked))
+        asked = asked[:slots]
         there = [each for each in asked if not self._homes[each.episode].ending]
         found: dict[int, Answered] = {}
         try:
             found = self._ask(there)
         except Preempted:
             found = {each.episode: Preempted() for each in there}
-        except PolicyGone:
-            pass
+        except _Ended as ended:
+            found = {each.episode: self._gone(each) for each in ended.blamed}
         return [found[each.episode] if each.episode in found else self._lost(each) for each in asked]
 
+    def _room(self, count: int) -> int:
+        """How many observations one question may have; more memory is laid out if more are there."""
+        slots = len(self._memory.actions)
+        if slots < count and not self._process.ending:
+            with contextlib.suppress(GrasplineError):
+                self._memory = self._lay_out(self._process, 2 ** (count - 1).bit_length())
+        return len(self._memory.actions)
+
+    def _gone(self, asked: Asked) -> PolicyFailed:
+        return PolicyFailed(f"the policy's process is gone: {self._homes[asked.episode].ending}")
+
     def _lost(self, asked: Asked) -> PolicyFailed:
-        ending = self._homes[asked.episode].ending
-        return PolicyFailed(f"the policy is gone, and with it the episodes it was playing: {ending}")
+        if self._homes[asked.episode].has_answered and self._restarts < _MOST_RESTARTS:
+            self.lost.add(asked.scenario)
+        return self._gone(asked)
 
     def _living(self) -> PolicyProcess:
         """A process for a new episode; one that is gone if it is no use to start another."""
         before = self._process
-        if before.ending and before.has_answered:
-            self._ended = []
+        if before.ending and before.has_answered and self._restarts < _MOST_RESTARTS:
+            self._ended, self._restarts = [], self._restarts + 1
             try:
-                self._process = PolicyProcess(before.named, before.timeout_s)
-                self._memory = self._lay_out(self._process)
-            except InputError as error:
+                self._process = PolicyProcess(before.source, before.timeout_s)
+                self._memory = self._lay_out(self._process, len(self._memory.actions))
+                # A policy that has answered once is worth another process, whichever episode ends this one.
+                self._process.has_answered = True
+            except GrasplineError as error:
                 before.has_answered, before.ending = False, str(error)
                 self._process = before
         return self._process
@@ -247,10 +316,22 @@ class ServedPolicies:
             self._memory.put(slot, each.observation)
         ended, self._ended = self._ended, []
         process = self._process
-        tasks = [each.observation["task"] for each in asked]
-        process.send({"ask": [each.episode for each in asked], "tasks": tasks, "ended": ended})
-        while "errors" not in (answer := process.receive(self._stop, process.timeout_s)):
-            process.has_answered = True
+        done = 0
+        try:
+            process.send(
+                {
+                    "ask": [each.episode for each in asked],
+                    "seeds": [each.scenario.seed for each in asked],
+                    "tasks": [each.observation["task"] for each in asked],
+                    "ended": ended,
+                }
+            )
+            while "errors" not in (answer := process.receive(self._stop, process.timeout_s)):
+                process.has_answered = True
+                process.one_by_one = "row" in answer
+                done += 1
+        except PolicyGone:
+            raise _Ended(asked[min(done, len(asked) - 1) :][:1] if process.one_by_one else asked) from None
         actions = self._memory.actions[: len(asked)].copy()
         return {
             each.episode: self._answer(actions[row], answer["errors"].get(str(row))) for row, each in enumerate(asked)
@@ -264,12 +345,36 @@ class ServedPolicies:
         except InputError as refused:
             return PolicyFailed(str(refused))
 
-    def _lay_out(self, process: PolicyProcess) -> _Memory:
+    def _lay_out(self, process: PolicyProcess, slots: int = SLOTS) -> _Memory:
         fields: dict[tuple[str, ...], tuple[str, tuple[int, ...]]] = {}
         for view in self._interface.views:
             fields["pixels", view.camera] = "uint8", (view.height, view.width, 3)
         fields["agent_pos",] = "float32", (len(self._joints),)
-        return process.lay_out(fields, self._joints)
+        return process.lay_out(fields, self._joints, slots)
+
+
+def play_lost_again(
+    scenarios: Sequence[Scenario],
+    policies: ServedPolicies,
+    run: Callable[[Sequence[Scenario]], Iterator[Episode]],
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Episode]:
+    """Every episode once: those that were lost because another one ended the policy's process are run again.
+
+    So which episodes end as `policy_error` does not depend on which ones are played together.
+    """
+    while scenarios:
+        policies.lost.clear()
+        lost: list[Episode] = []
+        for episode in run(scenarios):
+            if episode.scenario in policies.lost:
+                lost.append(episode)
+            else:
+                yield episode
+        if stop():
+            yield from (replace(each, verdict=INTERRUPTED, error="") for each in lost)
+            return
+        scenarios = [each.scenario for each in lost]
 
 
 def _memory_file() -> int:

@@ -1,0 +1,262 @@
+"""Train lerobot's stock ACT on datasets of graspline, with all frames in the memory of the GPU.
+
+    python examples/policies/train_act.py out/cubes --out out/act --minutes 60
+    python examples/policies/train_act.py out/clean:1 out/disturbed:2 --out out/mixed --steps 60000
+    graspline eval lift-cube --policy lerobot:out/act --policy-python /path/to/python
+
+Needs torch, torchvision, pyarrow, einops, safetensors, huggingface_hub, PyAV or OpenCV, and lerobot: installed, or its
+wheel unpacked in a folder on PYTHONPATH. graspline need not be installed there. The same command goes on where it was
+stopped; Ctrl-C saves first. Checkpoints are lerobot's own, in OUT/checkpoints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from act_checkpoint import ActConfig, Feature, load_last, make_policy, save
+from act_data import ACTION, IMAGENET, IMAGES, STATE, Frames, load
+
+# Held-out frames that are measured on.
+_MEASURED = 512
+
+
+def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("data", nargs="+", metavar="DIR[:WEIGHT]", help="datasets; weights say how often each is sampled")
+    add("--out", type=Path, required=True, metavar="DIR", help="where checkpoints go")
+    add("--minutes", type=float, metavar="M", help="train so long, over all calls together")
+    add("--steps", type=int, metavar="N", help="train so many steps; with --minutes, whatever ends first")
+    add("--batch", type=int, default=64, metavar="N")
+    add(
+        "--lr", type=float, default=1e-4, help="learning rate; it rises over 500 steps and falls to nothing by a cosine"
+    )
+    add("--chunk", type=int, default=50, metavar="N", help="actions predicted at once")
+    add("--play", type=int, metavar="N", help="n_action_steps of the checkpoint: played before it is asked again")
+    add("--dim", type=int, default=256, metavar="N", help="width of the transformer; lerobot's default is 512")
+    add("--feedforward", type=int, default=1024, metavar="N")
+    add("--layers", type=int, default=4, metavar="N", help="layers of the encoders")
+    add("--kl", type=float, default=10.0, help="weight of the variational term")
+    add("--backbone", type=Path, metavar="FILE", help="weights of a ResNet-18 as torchvision publishes them")
+    add("--shift", type=int, default=4, metavar="PX", help="pictures are shifted at random by up to so many pixels")
+    add("--held-out", type=float, default=0.05, metavar="SHARE", help="episodes that are only measured on")
+    add("--only", default="", metavar="COLUMN", help="learn only from frames where this column, if there, is true")
+    add("--save-every", type=int, default=5000, metavar="STEPS")
+    add("--log-every", type=int, default=200, metavar="STEPS")
+    add("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    add("--frames-on", metavar="DEVICE", help="where the frames are kept: the device, or cpu if it is too small")
+    add("--threads", type=int, default=os.cpu_count() or 1, metavar="N", help="threads that decode films")
+    add("--seed", type=int, default=0)
+    given = parser.parse_args(words)
+    if given.minutes is None and given.steps is None:
+        parser.error("--minutes or --steps says when to end")
+    return given
+
+
+class Batches:
+    """Samples of frames as the network gets them, normalized, all on one device."""
+
+    def __init__(self, frames: Frames, given: argparse.Namespace) -> None:
+        self._frames, self._device, self._chunk, self._shift = frames, given.device, given.chunk, given.shift
+        self._stats = {
+            key: tuple(torch.tensor(frames.stats[key][name], device=given.device) for name in ("mean", "std"))
+            for key in (STATE, ACTION)
+        }
+        self._light = tuple(torch.tensor(IMAGENET[name], device=given.device).reshape(3, 1, 1) for name in IMAGENET)
+        cumulated = torch.cumsum(frames.odds, 0)
+        self._cumulated = cumulated / cumulated[-1]
+
+    def sample(self, count: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
+        """A batch to learn from, with every picture shifted by itself."""
+        drawn = torch.rand(count, generator=generator, dtype=torch.float64)
+        rows = torch.searchsorted(self._cumulated, drawn).clamp(max=len(self._cumulated) - 1)
+        shifts = torch.randint(
+            -self._shift, self._shift + 1, (count, len(self._frames.pictures), 2), generator=generator
+        )
+        return self.batch(self._frames.train[rows], shifts)
+
+    def batch(self, rows: torch.Tensor, shifts: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
+        frames = self._frames
+        last = frames.last[rows][:, None]
+        ahead = rows[:, None] + torch.arange(self._chunk)
+        states, actions = frames.states[rows], frames.actions[torch.minimum(ahead, last)]
+        batch = {STATE: self._normal(STATE, states), ACTION: self._normal(ACTION, actions)}
+        batch["action_is_pad"] = (ahead > last).to(self._device)
+        for number, (camera, kept) in enumerate(frames.pictures.items()):
+            shift = torch.zeros(len(rows), 2, dtype=torch.long) if shifts is None else shifts[:, number]
+            seen = _shifted(kept, rows, shift).to(self._device, non_blocking=True)
+            batch[IMAGES + camera] = (seen.permute(0, 3, 1, 2).float() / 255 - self._light[0]) / self._light[1]
+        return batch
+
+    def _normal(self, key: str, values: torch.Tensor) -> torch.Tensor:
+        mean, std = self._stats[key]
+        return (values.to(self._device) - mean) / (std + 1e-8)
+
+
+def _shifted(kept: torch.Tensor, rows: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
+    """Pictures (n, height, width, 3), moved by (n, 2) pixels; what comes in at an edge repeats the edge."""
+    device, (height, width) = kept.device, kept.shape[1:3]
+    if not shift.any():
+        return kept[rows.to(device)]
+    shift = shift.to(device)
+    down = (torch.arange(height, device=device) + shift[:, :1]).clamp(0, height - 1)
+    right = (torch.arange(width, device=device) + shift[:, 1:]).clamp(0, width - 1)
+    return kept[rows.to(device)[:, None, None], down[:, :, None], right[:, None, :]]
+
+
+def progress(step: int, spent_s: float, given: argparse.Namespace) -> float:
+    """How much of the training is done, 0 to 1."""
+    by_steps = step / given.steps if given.steps else 0.0
+    return max(by_steps, spent_s / 60 / given.minutes if given.minutes else 0.0)
+
+
+def learning_rate(step: int, done: float, given: argparse.Namespace) -> float:
+    return given.lr * min(1.0, (step + 1) / 500) * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
+
+
+@torch.no_grad()
+def held_out_l1(policy: Any, batches: Batches, rows: torch.Tensor, given: argparse.Namespace) -> float:
+    """Mean error of normalized actions on episodes that are not learned from, without their hindsight."""
+    if not len(rows):
+        return float("nan")
+    policy.eval()
+    errors, count = 0.0, 0
+    for part in rows[:: max(1, len(rows) // _MEASURED)].split(given.batch):
+        batch = batches.batch(part)
+        wanted, real = batch.pop(ACTION), ~batch["action_is_pad"][..., None]
+        with _mixed(given):
+            predicted = policy.predict_action_chunk(batch)
+        errors += float(((predicted.float() - wanted).abs() * real).sum())
+        count += int(real.sum()) * wanted.shape[-1]
+    policy.train()
+    return errors / max(count, 1)
+
+
+def _mixed(given: argparse.Namespace) -> Any:
+    on_gpu = given.device.startswith("cuda")
+    return torch.autocast("cuda", torch.bfloat16) if on_gpu else contextlib.nullcontext()
+
+
+def configured(frames: Frames, given: argparse.Namespace) -> ActConfig:
+    joints = frames.actions.shape[1]
+    seen = {IMAGES + camera: Feature("VISUAL", (3, *kept.shape[1:3])) for camera, kept in frames.pictures.items()}
+    return ActConfig(
+        input_features={**seen, STATE: Feature("STATE", (frames.states.shape[1],))},
+        output_features={ACTION: Feature("ACTION", (joints,))},
+        device=given.device.partition(":")[0],
+        chunk_size=given.chunk,
+        n_action_steps=given.play or given.chunk,
+        dim_model=given.dim,
+        dim_feedforward=given.feedforward,
+        n_encoder_layers=given.layers,
+        n_vae_encoder_layers=given.layers,
+        kl_weight=given.kl,
+    )
+
+
+def train(given: argparse.Namespace) -> int:
+    torch.manual_seed(given.seed)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    began = time.monotonic()
+    frames = load(
+        given.data,
+        held_out=given.held_out,
+        only=given.only,
+        store=torch.device(given.frames_on or given.device),
+        threads=given.threads,
+        rng=np.random.default_rng(given.seed),
+    )
+    size = sum(kept.numel() for kept in frames.pictures.values()) / 1e9
+    say(given, frames=len(frames.states), train=len(frames.train), held_out=len(frames.held_out), picture_gb=size)
+    say(given, decoded_s=time.monotonic() - began)
+    policy = make_policy(configured(frames, given), given.backbone)
+    state = load_last(given.out, policy)
+    policy.to(given.device).train()
+    optimizer = torch.optim.AdamW(policy.parameters(), lr=given.lr, weight_decay=1e-4)
+    generator = torch.Generator().manual_seed(given.seed)
+    step, spent_s = 0, 0.0
+    if state is not None:
+        optimizer.load_state_dict(state["optimizer"])
+        generator.set_state(state["generator"])
+        torch.set_rng_state(state["torch"])
+        step, spent_s = state["step"], state["spent_s"]
+        say(given, resumed_at=step)
+    say(given, parameters=sum(each.numel() for each in policy.parameters()))
+    batches, stopped, saved_at = Batches(frames, given), Stop(), step
+
+    def saved() -> None:
+        nonlocal saved_at
+        saved_at = step
+        kept = {"step": step, "spent_s": spent_s, "optimizer": optimizer.state_dict()}
+        kept |= {"generator": generator.get_state(), "torch": torch.get_rng_state()}
+        about = {"dataset": frames.about, "steps": step, "batch_size": given.batch, "command": sys.argv}
+        folder = given.out / "checkpoints" / f"{step:06d}"
+        save(folder, policy, frames.stats, about, kept)
+        say(given, step=step, saved=str(folder), held_out_l1=held_out_l1(policy, batches, frames.held_out, given))
+
+    since, l1, kl = time.monotonic(), 0.0, 0.0
+    logged, logged_at = step, since
+    while not stopped.wanted and progress(step, spent_s, given) < 1:
+        rate = learning_rate(step, progress(step, spent_s, given), given)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        with _mixed(given):
+            loss, parts = policy(batches.sample(given.batch, generator))
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(policy.parameters(), 10.0)
+        optimizer.step()
+        step += 1
+        l1, kl = l1 + parts["l1_loss"], kl + parts.get("kld_loss", 0.0)
+        now = time.monotonic()
+        spent_s, since = spent_s + now - since, now
+        if step % given.log_every == 0:
+            number = step - logged
+            say(given, step=step, l1=l1 / number, kl=kl / number, lr=rate, steps_per_s=number / (now - logged_at))
+            l1, kl, logged, logged_at = 0.0, 0.0, step, now
+        if step % given.save_every == 0:
+            saved()
+            # Saving and measuring is not training.
+            since = logged_at = time.monotonic()
+    if step > saved_at:
+        saved()
+    say(given, step=step, minutes=spent_s / 60, checkpoint=str(given.out / "checkpoints" / "last"))
+    return 130 if stopped.wanted else 0
+
+
+class Stop:
+    """Ctrl-C or a polite kill: the step is finished, and a checkpoint written."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, self._want)
+
+    def _want(self, *_: object) -> None:
+        self.wanted = True
+
+
+def say(given: argparse.Namespace, **values: Any) -> None:
+    """One line to read, and the same in OUT/log.jsonl."""
+    print(
+        "  ".join(f"{key} {each:.4g}" if isinstance(each, float) else f"{key} {each}" for key, each in values.items())
+    )
+    sys.stdout.flush()
+    given.out.mkdir(parents=True, exist_ok=True)
+    with open(given.out / "log.jsonl", "a") as log:
+        log.write(json.dumps(values) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(train(arguments()))
