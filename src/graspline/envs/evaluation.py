@@ -83,7 +83,7 @@ class _Trial:
             return None
         pictures: dict[str, Pixels] = {}
         for view in self._pilot.interface.views:
-            seen = yield Look(view.camera, view.width, view.height)
+            seen = yield Look(view.camera, view.width, view.height, posed=False)
             pictures[view.camera] = cast(Picture, seen.value).rgb
         instant = self._instant
         seen = self._pilot.interface.observation(joints_rad(instant.engine, instant.lane), pictures)
