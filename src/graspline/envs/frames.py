@@ -34,6 +34,8 @@ class Frames:
         # Where the reference stands.
         self.command_rad = draw.start[[engine.scene.joint_address(name) for name in self.robot.joints]]
         self._ticks = 0
+        # What has happened, with the tick before which it did.
+        self.events: list[tuple[int, Event]] = []
         self._act()
 
     @property
@@ -57,6 +59,7 @@ class Frames:
     def apply(self, event: Event) -> None:
         """Let the world act before the next tick."""
         self.engine.apply(0, event)
+        self.events.append((self._ticks, event))
         self._tell(event)
 
     def _act(self) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import Actor, World
 from graspline.engine.cpu import CpuEngine
+from graspline.engine.events import Event
 from graspline.engine.protocol import Elsewhere, Engine, EngineKind
 from graspline.episodes.camera import Camera
 from graspline.episodes.context import Context
@@ -168,10 +169,12 @@ class Instant:
     time_s: float
     # Who acts in that world, if anybody does.
     actor: Actor | None = None
+    # What has happened to it, with the tick before which it did; grows while the episode is played.
+    events: Sequence[tuple[int, Event]] = ()
 
     def snapshot(self) -> Snapshot:
         """What the simulator knows now."""
-        return snapshot_of(self.engine, self.lane, self.draw, self.time_s, self.actor)
+        return snapshot_of(self.engine, self.lane, self.draw, self.time_s, self.actor, self.events)
 
 
 class Onlooker(Protocol):
@@ -289,7 +292,13 @@ class Studio:
             if isinstance(player, Machine):
                 return player.run(self.executor.robot, reply, given)
             instant = Instant(
-                scenario=scenario, draw=draw, engine=self.engine, lane=lane, time_s=0.0, actor=self.actor(lane)
+                scenario=scenario,
+                draw=draw,
+                engine=self.engine,
+                lane=lane,
+                time_s=0.0,
+                actor=self.actor(lane),
+                events=self.executor.events(lane),
             )
             return player.drive(instant, reply)
 

@@ -260,6 +260,10 @@ class Executor:
         standing = self._playing(lane).standing
         return self._reel.command(lane, self._now) if standing is None else standing.command
 
+    def events(self, lane: int) -> Sequence[tuple[int, Event]]:
+        """What has happened in a lane's episode, with the tick before which it did; grows as it goes on."""
+        return self._playing(lane).track.events
+
     def apply(self, lane: int, event: Event) -> None:
         """Let the world act on a lane before its next tick; logged, so that a replay does the same."""
         mine = self._playing(lane)
