@@ -59,6 +59,8 @@ class Told:
         self.advice = task.advise(parameters, self.why) if self.why is not None else ""
         self.declined, self.false_success, self.seed = episode.declined, episode.false_success, episode.scenario.seed
         self.certified = episode.certified if episode.succeeded else None
+        # Whether the CPU found the same, success or not; None if it was not asked.
+        self.agreed = episode.certified
 
 
 def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], Iterator[Episode]]) -> int:
@@ -127,7 +129,9 @@ def _summarise_one(told: Told, wall_s: float, report: Report, say: Callable[[str
         say(_NEAREST)
     if told.false_success and report.by_machine:
         say("the simulator contradicts this claim")
-    if told.certified is not None:
+    if told.agreed is not None and not report.by_machine:
+        say(f"the CPU {'finds the same' if told.agreed else 'does not find the same'}, from the same actions")
+    elif told.certified is not None:
         say(f"the CPU {'certifies' if told.certified else 'does not certify'} it")
 
 
@@ -156,9 +160,22 @@ def _summarise_all(played: list[Told], wall_s: float, report: Report, say: Calla
         sampled = len(played) + sum(each.refused for each in played)
         if sampled > len(played):
             say(f"scenes kept: {len(played)} of {sampled} sampled")
+    if not report.by_machine:
+        _tell_agreed([each for each in finished if each.agreed is not None], say)
     if finished:
         simulated = sum(each.sim_time_s for each in played)
         say(f"{simulated:.0f} s simulated in {wall_s:.1f} s, {len(finished) / wall_s:.1f} episodes per second")
+
+
+def _tell_agreed(asked: list[Told], say: Callable[[str], object]) -> None:
+    """The rate on the CPU, from the same actions, and which episodes it judges otherwise."""
+    if not asked:
+        return
+    otherwise = [each for each in asked if not each.agreed]
+    succeeded = sum(each.succeeded == each.agreed for each in asked)
+    say(f"succeeded on the CPU, from the same actions {rate_text(succeeded, len(asked))}")
+    if otherwise:
+        say(f"  judged otherwise there: {len(otherwise)} ({_seeds([each.seed for each in otherwise])})")
 
 
 def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:

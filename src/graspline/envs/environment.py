@@ -156,9 +156,13 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         pictures = {each.camera: self._camera(0, Look(each.camera, each.width, each.height)).rgb for each in views}
         return self._interface.observation(joints_rad(self._engine, 0), pictures)
 
-    @staticmethod
-    def _info(episode: _Episode) -> dict[str, Any]:
-        return {"is_success": episode.succeeded, "seed": episode.seed, "diverged": episode.diverged}
+    def _info(self, episode: _Episode) -> dict[str, Any]:
+        return {
+            "is_success": episode.succeeded,
+            "seed": episode.seed,
+            "diverged": episode.diverged,
+            "task": self.task_description,
+        }
 
 
 def _judge(scenario: Scenario, draw: Draw, frames: Frames, actor: Actor | None) -> Callable[[], bool]:

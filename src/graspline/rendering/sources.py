@@ -39,5 +39,5 @@ class PictureSource(Protocol):
     def close(self) -> None: ...
 
 
-# A source for a scene, for at most so many pictures of a camera at a time.
-OpenSource = Callable[[Scene, int], PictureSource]
+# A source for so many lanes of a scene; None where each picture is better rendered as it is looked at.
+OpenSource = Callable[[Scene, int], PictureSource | None]
