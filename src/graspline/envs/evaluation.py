@@ -65,7 +65,12 @@ class _Trial:
         self._verdict, self._error = "", ""
 
     def ruling(self) -> Ruling:
-        return Ruling(verdict=self._verdict, evidence=self._referee.evidence, error=self._error)
+        return Ruling(
+            verdict=self._verdict,
+            evidence=self._referee.evidence,
+            error=self._error,
+            succeeded=self._verdict == SUCCESS,
+        )
 
     def choose(self, reply: Reply) -> Generator[Any, Any, Array | None]:
         """The next target, or none if the episode is over."""

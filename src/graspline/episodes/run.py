@@ -198,6 +198,8 @@ class Ruling:
     evidence: Evidence
     # What went wrong with whoever played it, for people to read.
     error: str = ""
+    # Where the verdict is one by which no machine of the task says that it succeeded.
+    succeeded: bool = False
 
 
 class Pilot(Protocol):
@@ -383,7 +385,7 @@ class Studio:
             scenario=scenario,
             draw=draw,
             verdict=verdict,
-            succeeded=verdict in machine.successes,
+            succeeded=verdict in machine.successes or (isinstance(how.value, Ruling) and how.value.succeeded),
             retries=retries,
             sim_time_s=sim_time_s,
             state_hash=state_hash(log, engine.state(lane)),
