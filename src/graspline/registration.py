@@ -15,7 +15,9 @@ from types import ModuleType
 ENVIRONMENTS = {
     "graspline/Oranges-v0": "oranges",
     "graspline/LiftCube-v0": "lift-cube",
+    "graspline/Grab-v0": "grab",
     "graspline/Sort-v0": "sort",
+    "graspline/Tidy-v0": "tidy",
 }
 _GYMNASIUM = "gymnasium"
 

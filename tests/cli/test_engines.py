@@ -31,6 +31,7 @@ COMMANDS = {
     "campaign": ("campaign", "lift-cube"),
     "generate": ("generate", "lift-cube", "--episodes", "1", "--out", "set"),
     "bench": ("bench",),
+    "eval": ("eval", "lift-cube", "--policy", "os.path:basename"),
 }
 
 

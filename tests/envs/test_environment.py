@@ -94,7 +94,7 @@ def test_observations_are_those_of_the_space_and_joints_are_in_dataset_units() -
     np.testing.assert_array_equal(
         observation["agent_pos"], units_of(SO101, "degrees").outward(SO101.home).astype(np.float32)
     )
-    assert info == {"is_success": False, "seed": SEED, "diverged": False}
+    assert info == {"is_success": False, "seed": SEED, "diverged": False, "task": "Lift the cube and hold it still."}
 
 
 def test_pictures_are_those_that_a_dataset_draws_from_its_log() -> None:

@@ -13,7 +13,7 @@ from graspline.episodes.scenario import Scenario
 from graspline.evidence import at_least
 from graspline.scenes.variation import Variation
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
-from graspline.tasks.task import Draw, Snapshot
+from graspline.tasks.task import Draw, Milestone, Snapshot
 
 DRAW = Draw(start=np.zeros(1), variation=Variation(), refused=0)
 # A task whose goal is that the jaws are open.
@@ -31,6 +31,18 @@ def at(time_s: float, gap_m: float) -> Snapshot:
         joints_rad=np.zeros(6),
         time_s=time_s,
     )
+
+
+def test_a_goal_counts_once_its_milestone_has_been_reached() -> None:
+    wide = Milestone(name="wide", check=lambda parameters, draw, truth: (at_least("gap", truth.jaw_gap_m, 0.05),))
+    task = dataclasses.replace(OPEN, milestone=wide)
+    referee = Referee(Scenario(task=task, parameters=LiftCube(), seed=0), DRAW)
+    assert not any(referee.succeeded(at(time_s, 0.02)) for time_s in (0.0, 0.2, 0.4))
+    assert referee.evidence[-1] == at_least("wide", 0, 1)
+    assert not referee.succeeded(at(0.5, 0.06))
+    # Met from here on; it need not stay reached.
+    assert [referee.succeeded(at(time_s, 0.02)) for time_s in (0.6, 0.7, 0.8)] == [False, False, True]
+    assert referee.evidence[-1] == at_least("wide", 1, 1)
 
 
 def rulings(gaps: dict[float, float]) -> list[bool]:

@@ -9,6 +9,7 @@ import pytest
 
 from graspline.envs.terms import Terms, terms_of
 from graspline.errors import InputError
+from graspline.tasks.catalogue import TASKS
 from graspline.tasks.oranges.parameters import FruitParameters, Oranges
 
 USUAL: dict[str, Any] = {
@@ -28,6 +29,18 @@ def terms(**changes: Any) -> Terms:
 
 def test_usual_arguments_mean_usual_parameters() -> None:
     assert terms().parameters == Oranges()
+
+
+def test_the_time_limit_is_the_tasks_unless_one_is_given() -> None:
+    assert terms(max_seconds=None, parameters={"oranges.count": 2}).max_seconds == 80.0
+    assert terms(max_seconds=7).max_seconds == 7.0
+    limits_s = {name: terms_of(name, **{**USUAL, "max_seconds": None}).max_seconds for name in TASKS}
+    assert limits_s == {"lift-cube": 20.0, "oranges": 120.0, "grab": 40.0, "sort": 380.0, "tidy": 90.0}
+
+
+def test_a_program_that_leaves_nothing_to_judge_is_refused() -> None:
+    with pytest.raises(InputError, match="program: find_grasp leaves nothing behind that a policy could be judged by"):
+        terms_of("tidy", **{**USUAL, "parameters": {"program": "find_grasp"}})
 
 
 @pytest.mark.parametrize(

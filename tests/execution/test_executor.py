@@ -640,6 +640,48 @@ def test_a_look_through_a_camera_is_answered_with_the_lanes_picture() -> None:
         assert (taken.camera, taken.width, taken.height, int(taken.rgb[0, 0, 0])) == ("wrist", 6, 4, 10 * lane)
 
 
+def test_pictures_of_one_tick_are_taken_together_and_what_is_asked_then_is_solved_together() -> None:
+    taken: list[list[tuple[int, str | None]]] = []
+    solved_together: list[int] = []
+
+    def photograph_many(looks: list[tuple[int, Look]]) -> list[Any]:
+        taken.append([(lane, look.camera) for lane, look in looks])
+        return [f"{look.camera} of {lane}" for lane, look in looks]
+
+    def solve(solves: list[Solve[Any]]) -> list[Any]:
+        solved_together.append(len(solves))
+        return [each.arguments for each in solves]
+
+    def looking(first: Reply) -> Script:
+        front = yield Look("front")
+        wrist = yield Look("wrist")
+        answer = yield Solve(lambda *seen: seen, (front.value, wrist.value))
+        return answer.value
+
+    def asking(first: Reply) -> Script:
+        answer = yield Solve(lambda: None, ())
+        return answer.value
+
+    done = play(looking, asking, looking, photograph_many=photograph_many, solve=solve)
+    assert taken == [[(0, "front"), (2, "front")], [(0, "wrist"), (2, "wrist")]]
+    assert solved_together == [3]
+    assert returned(done, 2) == ("front of 2", "wrist of 2")
+
+
+def test_a_picture_taken_together_with_others_takes_its_time() -> None:
+    def photograph_many(looks: list[tuple[int, Look]]) -> list[Any]:
+        return ["seen" for _ in looks]
+
+    def looking(first: Reply) -> Script:
+        seen = yield Look("front")
+        return seen.value, seen.time_s - first.time_s
+
+    done = play(looking, photograph_many=photograph_many, delays=Delays(look_s=0.25))
+    value, lasted_s = returned(done)
+    assert value == "seen"
+    assert lasted_s == pytest.approx(0.25)
+
+
 def test_a_look_through_a_camera_that_nobody_has_crashes_the_lane_with_a_clear_error() -> None:
     def looking(first: Reply) -> Script:
         yield from pictured("wrist")

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from graspline.cli.evaluations import finish, open_evaluation
 from graspline.cli.interrupts import stopping
-from graspline.cli.options import Config, Randomize, Settings, TaskName, struck, task_and_parameters
+from graspline.cli.options import (
+    Config,
+    EngineName,
+    Randomize,
+    Settings,
+    TaskName,
+    engine_of,
+    struck,
+    task_and_parameters,
+)
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
+from graspline.engine.choose import open_engine
+from graspline.engine.cpu import CpuEngine
+from graspline.engine.protocol import EngineKind
+from graspline.envs.certify import certified_by_frames
 from graspline.envs.checkpoints import check_fits, defaults_of, find_checkpoint, policy_source
 from graspline.envs.evaluation import FOLLOW, PolicyPilot
-from graspline.envs.interface import interface_of
+from graspline.envs.interface import Interface, interface_of
+from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource, is_checkpoint
 from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies, play_lost_again
 from graspline.episodes.faults import FAULTS, parse_faults
@@ -24,7 +41,53 @@ from graspline.episodes.film_frames import film_view
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.views import DEFAULT_VIEWS
+from graspline.errors import InputError
 from graspline.evaluations.settings import settings_of
+from graspline.parameters import Parameters
+from graspline.scenes.scene import Scene
+from graspline.tasks.task import Task
+
+# Worlds at once if it is not said how many.
+_CPU_LANES, _GPU_LANES = 16, 512
+# Episodes that the CPU plays again side by side.
+_CERTIFIED_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Player:
+    """How episodes are played and certified."""
+
+    scene: Scene
+    interface: Interface
+    engine: EngineKind
+    lanes: int
+    max_seconds: float
+    smooth: bool
+    certify: bool
+    record_states: bool
+
+    def play(
+        self, scenarios: Sequence[Scenario], policies: ServedPolicies, stop: Callable[[], bool]
+    ) -> Iterator[Episode]:
+        pilot = PolicyPilot(
+            interface=self.interface, policies=policies, max_seconds=self.max_seconds, smooth=self.smooth
+        )
+
+        def run(left: Sequence[Scenario]) -> Iterator[Episode]:
+            return run_scenarios(
+                left,
+                lanes=self.lanes or (_GPU_LANES if self.engine == "gpu" else _CPU_LANES),
+                record_states=self.record_states,
+                stop=stop,
+                pilot=pilot,
+                make_engine=functools.partial(open_engine, self.engine),
+                open_source=source_for(self.engine, self.scene, self.interface, smooth=self.smooth, say=_say),
+            )
+
+        episodes = play_lost_again(scenarios, policies, run, stop)
+        if not self.certify:
+            return episodes
+        return certified_by_frames(episodes, CpuEngine(self.scene, _CERTIFIED_AT_ONCE), self.interface, stop)
 
 
 def evaluate(
@@ -40,8 +103,18 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
     lanes: Annotated[
         int,
-        typer.Option(min=1, max=4096, metavar="N", help="Worlds at once; the policy is asked for all of them at once."),
-    ] = 16,
+        typer.Option(
+            min=0,
+            max=4096,
+            metavar="N",
+            help=f"Worlds at once; 0 takes {_CPU_LANES}, on a GPU {_GPU_LANES}. Results do not depend on it.",
+        ),
+    ] = 0,
+    engine: EngineName = "cpu",
+    certify: Annotated[
+        bool,
+        typer.Option("--certify", help="Play every episode again on the CPU, from its actions, and judge it there."),
+    ] = False,
     fps: Annotated[
         int | None,
         typer.Option(
@@ -66,8 +139,15 @@ def evaluate(
         ),
     ] = None,
     max_seconds: Annotated[
-        float, typer.Option(min=0.1, max=3600, metavar="S", help="Simulated time after which an episode is over.")
-    ] = 60.0,
+        float | None,
+        typer.Option(
+            min=0.1,
+            max=3600,
+            metavar="S",
+            help="Simulated time after which an episode is over; left out, about three times what the task's own "
+            "machine takes.",
+        ),
+    ] = None,
     policy_timeout: Annotated[
         float,
         typer.Option(min=0.1, max=86_400, metavar="S", help="Seconds the policy may take for one answer."),
@@ -116,10 +196,11 @@ def evaluate(
 ) -> None:
     """Let a policy do a task, closed loop, and judge it by truth.
 
-    A policy is any function from an observation, {"pixels": {camera: uint8 (H, W, 3)}, "agent_pos": float32 (6,)}, to
-    six joint targets in the same units, as datasets hold them. A class is made anew for every episode. Episodes end as
-    success, out_of_time or policy_error; with the last one the exit code is 2. A policy runs in a process of its own,
-    in another Python if need be. A checkpoint brings its cameras, sizes and rate along.
+    A policy is any function from an observation, {"pixels": {camera: uint8 (H, W, 3)}, "agent_pos": float32 (nu,),
+    "task": a sentence}, to a target for each of the robot's nu joints in the same units, as datasets hold them. A class
+    is made anew for every episode. Episodes end as success, out_of_time or policy_error; with the last one the exit
+    code is 2. A policy runs in a process of its own, in another Python if need be. A checkpoint brings its cameras,
+    sizes and rate along.
 
     \b
     Examples:
@@ -129,10 +210,13 @@ def evaluate(
       graspline eval lift-cube --policy my_policy:Policy --episodes 500 --out out/eval
       graspline eval lift-cube --policy lerobot:out/train --policy-python ~/lerobot/bin/python --episodes 500
       graspline eval lift-cube --policy lerobot:out/train --policy-set n_action_steps=25 --policy-device cuda
+      graspline eval tidy --policy my_policy:Policy --cameras head:320x240,hand:320x240
+      graspline eval lift-cube --policy my_policy:Policy --engine gpu --episodes 500 --certify
     """
     faults, defaults = tuple(fault or ()), defaults_of(policy)
     given = {"fps": fps, "cameras": cameras, "units": units}
     fps, cameras, units = fps or defaults.fps, cameras or defaults.cameras, units or defaults.units
+    smooth = smooth or defaults.smooth
 
     def option(name: str) -> str:
         return f"--policy {policy}: its {name}" if is_checkpoint(policy) and given[name] is None else f"--{name}"
@@ -161,7 +245,10 @@ def evaluate(
             lambda _: video is None or check_name("--video", video, ".mp4"),
             randomize=randomize,
         )
+        _judgeable(found, parameters)
+        kind = engine_of(engine)
         parameters = struck(found, parameters, faults)
+        limit_s = found.time_limit_s(parameters) if max_seconds is None else max_seconds
         scene = found.scene(parameters)
         interface = interface_of(scene, fps=fps, cameras=cameras, units=units)
         if is_checkpoint(policy):
@@ -176,14 +263,28 @@ def evaluate(
             options = {
                 "fps": fps,
                 "cameras": ",".join(map(str, interface.views)) or "none",
-                "smooth": smooth or defaults.smooth,
+                "smooth": smooth,
                 "units": units,
-                "max_seconds": max_seconds,
-                "policy_set": ",".join(sorted(policy_set or ())),
+                "max_seconds": limit_s,
+                "engine": kind,
+                "certify": certify,
+                "policy_python": None if policy_python is None else str(policy_python),
+                "policy_set": sorted(policy_set or ()),
+                "policy_device": policy_device,
             }
             asked = settings_of(found, parameters, seed=seed, policy=policy, faults=faults, options=options)
             kept = open_evaluation(out, asked, stack)
         recorded = {} if kept is None else dict(kept.lines)
+        player = _Player(
+            scene=scene,
+            interface=interface,
+            engine=kind,
+            lanes=lanes,
+            max_seconds=limit_s,
+            smooth=smooth,
+            certify=certify,
+            record_states=video is not None,
+        )
         scenarios = [
             Scenario(task=found, parameters=parameters, seed=each, faults=faults)
             for each in range(seed, seed + episodes)
@@ -203,15 +304,7 @@ def evaluate(
         def played(stop: Callable[[], bool], _: object) -> Iterator[Episode]:
             policies = ServedPolicies(processes[0], interface, stop)
             stack.callback(policies.close)
-            pilot = PolicyPilot(
-                interface=interface, policies=policies, max_seconds=max_seconds, smooth=smooth or defaults.smooth
-            )
-            for episode in play_lost_again(
-                scenarios,
-                policies,
-                lambda left: run_scenarios(left, lanes=lanes, record_states=video is not None, stop=stop, pilot=pilot),
-                stop,
-            ):
+            for episode in player.play(scenarios, policies, stop):
                 if kept is not None:
                     kept.add(episode, scene)
                 yield episode
@@ -221,3 +314,13 @@ def evaluate(
             with stopping() as stop:
                 finish(kept, lambda: stop() or code == 130, report.say)
     raise typer.Exit(code)
+
+
+def _judgeable(task: Task[Any], parameters: Parameters) -> None:
+    problems = task.policy_problems(parameters)
+    if problems:
+        raise InputError(problems)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

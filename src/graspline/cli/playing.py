@@ -73,6 +73,8 @@ class Told:
     declined: bool = False
     false_success: bool = False
     certified: bool | None = None
+    # Whether the CPU found the same, success or not; None if it was not asked.
+    agreed: bool | None = None
     # A question that no person was asked.
     unasked: Answered | None = None
     # Why an order was turned down: the measurement that failed, and what to set otherwise.
@@ -96,6 +98,7 @@ def told_of(episode: Episode) -> Told:
         declined=episode.declined,
         false_success=episode.false_success,
         certified=episode.certified if episode.succeeded else None,
+        agreed=episode.certified,
         unasked=next((each for _, each in episode.answers if each.by == "default"), None),
         why=why,
         advice=task.advise(parameters, why) if why is not None else "",
@@ -110,6 +113,7 @@ def told_of_line(line: Line) -> Told:
         sim_time_s=line["sim_time_s"],
         mode=mode_of(line),
         error=line.get("error", ""),
+        agreed=line.get("certified"),
     )
 
 
@@ -184,7 +188,9 @@ def _summarise_one(told: Told, wall_s: float, report: Report, say: Callable[[str
         say(_NEAREST)
     if told.false_success and report.by_machine:
         say("the simulator contradicts this claim")
-    if told.certified is not None:
+    if told.agreed is not None and not report.by_machine:
+        say(f"the CPU {'finds the same' if told.agreed else 'does not find the same'}, from the same actions")
+    elif told.certified is not None:
         say(f"the CPU {'certifies' if told.certified else 'does not certify'} it")
 
 
@@ -216,6 +222,8 @@ def _summarise_all(played: list[Told], report: Report, say: Callable[[str], obje
         sampled = len(played) + sum(each.refused for each in played)
         if sampled > len(played):
             say(f"scenes kept: {len(played)} of {sampled} sampled")
+    if not report.by_machine:
+        _tell_agreed([each for each in finished if each.agreed is not None], say)
 
 
 def _tell_pace(played: list[Told], wall_s: float, say: Callable[[str], object]) -> None:
@@ -237,6 +245,17 @@ def _tell_modes(played: list[Told], finished: int, say: Callable[[str], object])
         share = f"{100 * number / finished:5.1f} %" if finished and mode != INTERRUPTED else " " * 7
         start = f"  {mode:<{width}} {number:>5} {share}  "
         say(start + _seeds(seeds[mode], _WIDTH - len(start)))
+
+
+def _tell_agreed(asked: list[Told], say: Callable[[str], object]) -> None:
+    """The rate on the CPU, from the same actions, and which episodes it judges otherwise."""
+    if not asked:
+        return
+    otherwise = [each for each in asked if not each.agreed]
+    succeeded = sum(each.succeeded == each.agreed for each in asked)
+    say(f"succeeded on the CPU, from the same actions {rate_text(succeeded, len(asked))}")
+    if otherwise:
+        say(f"  judged otherwise there: {len(otherwise)} ({_seeds([each.seed for each in otherwise])})")
 
 
 def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:

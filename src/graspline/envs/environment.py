@@ -67,7 +67,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         cameras: str | Mapping[str, object] = DEFAULT_VIEWS,
         units: str = "degrees",
         parameters: Mapping[str, object] | None = None,
-        max_seconds: float = 60.0,
+        max_seconds: float | None = None,
         renderer: str = "auto",
         smooth: bool = False,
         render_mode: str | None = None,
@@ -76,7 +76,8 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
 
         `cameras` is a text such as front:640x480,wrist:320x240, a mapping from names to (width, height), or none for
         speed; `smooth` pictures are antialiased, as those of a dataset made with --smooth. `parameters` are the task's,
-        by dotted keys or nested: {"oranges.count": 2} is {"oranges": {"count": 2}}.
+        by dotted keys or nested: {"oranges.count": 2} is {"oranges": {"count": 2}}. `max_seconds` is simulated time,
+        the task's own limit if it is left out.
         """
         terms = terms_of(
             task,
@@ -155,17 +156,21 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         pictures = {each.camera: self._camera(0, Look(each.camera, each.width, each.height)).rgb for each in views}
         return self._interface.observation(joints_rad(self._engine, 0), pictures)
 
-    @staticmethod
-    def _info(episode: _Episode) -> dict[str, Any]:
-        return {"is_success": episode.succeeded, "seed": episode.seed, "diverged": episode.diverged}
+    def _info(self, episode: _Episode) -> dict[str, Any]:
+        return {
+            "is_success": episode.succeeded,
+            "seed": episode.seed,
+            "diverged": episode.diverged,
+            "task": self.task_description,
+        }
 
 
 def _judge(scenario: Scenario, draw: Draw, frames: Frames, actor: Actor | None) -> Callable[[], bool]:
     """What rules at the end of every frame whether the goal has been met for long enough."""
     engine = frames.engine
-    if actor is not None or has_room(engine.scene):
+    if actor is not None or has_room(engine.scene) or scenario.task.milestone is not None:
         every = Referee(scenario, draw)
-        return lambda: every.succeeded(snapshot_of(engine, 0, draw, frames.time_s, actor))
+        return lambda: every.succeeded(snapshot_of(engine, 0, draw, frames.time_s, actor, frames.events))
 
     def met(rows: tuple[Array, Array], time_s: float) -> bool:
         snapshot = snapshot_of(engine, 0, draw, time_s, rows=rows)

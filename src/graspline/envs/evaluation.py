@@ -71,7 +71,9 @@ class _Trial:
         evidence = self._referee.evidence
         failed = self._verdict != SUCCESS
         failure = failure_of(self._verdict, self._tracker, evidence) if failed else None
-        return Ruling(verdict=self._verdict, evidence=evidence, error=self._error, failure=failure)
+        return Ruling(
+            verdict=self._verdict, evidence=evidence, error=self._error, failure=failure, succeeded=not failed
+        )
 
     def choose(self, reply: Reply) -> Generator[Any, Any, Array | None]:
         """The next target, or none if the episode is over."""
@@ -90,7 +92,7 @@ class _Trial:
             return None
         pictures: dict[str, Pixels] = {}
         for view in self._pilot.interface.views:
-            seen = yield Look(view.camera, view.width, view.height)
+            seen = yield Look(view.camera, view.width, view.height, posed=False)
             pictures[view.camera] = cast(Picture, seen.value).rgb
         instant = self._instant
         seen = self._pilot.interface.observation(joints_rad(instant.engine, instant.lane), pictures)

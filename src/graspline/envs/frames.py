@@ -33,7 +33,10 @@ class Frames:
         engine.reset(0, draw.start, draw.variation)
         # Where the reference stands.
         self.command_rad = draw.start[[engine.scene.joint_address(name) for name in self.robot.joints]]
+        self._velocity_rad_s = np.zeros_like(self.command_rad)
         self._ticks = 0
+        # What has happened, with the tick before which it did.
+        self.events: list[tuple[int, Event]] = []
         self._act()
 
     @property
@@ -42,14 +45,14 @@ class Frames:
 
     def play(self, target_rad: Array, ticks: int) -> bool:
         """Go towards a target for so many ticks; whether physics diverged, which ends the frame."""
-        path = ramp(self.robot, self.command_rad, target_rad, ticks)
+        path = ramp(self.robot, self.command_rad, target_rad, ticks, self._velocity_rad_s)
         diverged = False
         for row, controls in enumerate(controls_of(self.robot, path.positions, path.velocities), 1):
             if self._ticks == self._acts_at:
                 self._act()
             diverged = self.engine.step(controls, _LANES)
             self._ticks += 1
-            self.command_rad = path.positions[row]
+            self.command_rad, self._velocity_rad_s = path.positions[row], path.velocities[row]
             if diverged:
                 break
         return diverged
@@ -57,6 +60,7 @@ class Frames:
     def apply(self, event: Event) -> None:
         """Let the world act before the next tick."""
         self.engine.apply(0, event)
+        self.events.append((self._ticks, event))
         self._tell(event)
 
     def _act(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from graspline.episodes.scenario import Scenario
-from graspline.evidence import Evidence, passes
+from graspline.evidence import Evidence, at_least, passes
 from graspline.tasks.task import Draw, Snapshot
 
 T = TypeVar("T")
@@ -22,18 +22,31 @@ class Referee:
     def __init__(self, scenario: Scenario, draw: Draw) -> None:
         self._scenario, self._draw = scenario, draw
         self._met_since_s: float | None = None
-        # What the goal measured last.
+        # Whether the task's milestone has been reached, if it has one.
+        self._reached = False
+        # What the goal measured last, and whether its milestone was reached.
         self.evidence: Evidence = ()
 
     def succeeded(self, snapshot: Snapshot) -> bool:
         """Whether by this instant the goal has been met for long enough."""
-        self.evidence = self._scenario.task.judge(self._scenario.parameters, self._draw, snapshot)
+        self.evidence = (
+            *self._scenario.task.judge(self._scenario.parameters, self._draw, snapshot),
+            *self._milestone(snapshot),
+        )
         if not passes(self.evidence):
             self._met_since_s = None
             return False
         if self._met_since_s is None:
             self._met_since_s = snapshot.time_s
         return _is_steady(self._met_since_s, snapshot.time_s)
+
+    def _milestone(self, snapshot: Snapshot) -> Evidence:
+        milestone = self._scenario.task.milestone
+        if milestone is None:
+            return ()
+        if not self._reached:
+            self._reached = passes(milestone.check(self._scenario.parameters, self._draw, snapshot))
+        return (at_least(milestone.name, float(self._reached), 1),)
 
 
 class SparseReferee(Generic[T]):

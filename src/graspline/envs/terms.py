@@ -38,7 +38,7 @@ def terms_of(
     cameras: str | Mapping[str, object],
     units: str,
     parameters: Mapping[str, object],
-    max_seconds: float,
+    max_seconds: float | None,
     renderer: str,
     render_mode: str | None,
 ) -> Terms:
@@ -48,10 +48,11 @@ def terms_of(
     built, interface, seconds, drawn_by, _ = together(
         lambda: _built(found, parameters),
         lambda: interface_of(usual_scene, fps=fps, cameras=cameras, units=units),
-        lambda: check_seconds(max_seconds, "max_seconds"),
+        lambda: None if max_seconds is None else check_seconds(max_seconds, "max_seconds"),
         lambda: one_of(renderer, typing.get_args(RendererKind), "renderer"),
         lambda: render_mode is None or one_of(render_mode, RENDER_MODES, "render_mode"),
     )
+    seconds = found.time_limit_s(built) if seconds is None else seconds
     return Terms(task=found, parameters=built, interface=interface, max_seconds=seconds, renderer=drawn_by)
 
 
@@ -69,7 +70,7 @@ def _built(task: Task[Any], given: object) -> Parameters:
     for key, value in given.items():
         _put(values, str(key).split("."), value)
     parameters = build(task.parameters, Document(name="parameters", values=values, lines={}))
-    problems = task.problems(parameters)
+    problems = [*task.problems(parameters), *task.policy_problems(parameters)]
     if problems:
         raise InputError(problems)
     return parameters

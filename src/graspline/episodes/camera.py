@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Look
 from graspline.rendering.choose import Renderer, RendererKind, open_renderer
 from graspline.rendering.depth_errors import LOST_SHARE, DepthErrors, measured_depth
-from graspline.rendering.picture import Depths, Picture
+from graspline.rendering.picture import Array, Depths, Picture
+from graspline.rendering.sources import PictureJob, PictureSource
 from graspline.scenes.scene import PHYSICS_HZ
 from graspline.scenes.variation import Variation
 
@@ -41,18 +43,50 @@ class Camera:
         return self._variations[lane]
 
     def __call__(self, lane: int, look: Look) -> Picture:
-        size = look.width, look.height
-        if size not in self._renderers:
-            self._renderers[size] = open_renderer(self._engine.scene, *size, self._kind, smooth=self._smooth)
         assert look.camera is not None
         seen, error_m = self._eyesight.picture(lane, look.camera)
         qpos = self._engine.qpos[lane] if seen is None else seen
-        picture = self._renderers[size].draw(qpos, self._variations[lane], look.camera)
+        picture = self._renderer(look).draw(qpos, self._variations[lane], look.camera)
+        return self._as_seen(lane, look, picture, seen, error_m)
+
+    def many(self, looks: Sequence[tuple[int, Look]], source: PictureSource) -> list[Picture]:
+        """Answer looks of many lanes, with pictures that a source renders together."""
+        jobs: list[PictureJob] = []
+        sights: list[tuple[Array | None, Array]] = []
+        for lane, look in looks:
+            assert look.camera is not None
+            seen, error_m = self._eyesight.picture(lane, look.camera)
+            sights.append((seen, error_m))
+            qpos = self._engine.qpos[lane] if seen is None else seen
+            jobs.append(
+                PictureJob(
+                    qpos=qpos,
+                    variation=self._variations[lane],
+                    camera=look.camera,
+                    width=look.width,
+                    height=look.height,
+                    posed=look.posed or look.depth,
+                )
+            )
+        pictures = source.pictures(jobs)
+        return [
+            self._as_seen(lane, look, picture, *sight)
+            for (lane, look), picture, sight in zip(looks, pictures, sights, strict=True)
+        ]
+
+    def _renderer(self, look: Look) -> Renderer:
+        size = look.width, look.height
+        if size not in self._renderers:
+            self._renderers[size] = open_renderer(self._engine.scene, *size, self._kind, smooth=self._smooth)
+        return self._renderers[size]
+
+    def _as_seen(self, lane: int, look: Look, picture: Picture, seen: Array | None, error_m: Array) -> Picture:
+        """A picture as the eyes of its lane have it; `seen` (nq,) is what it shows, None if they are dark."""
         if seen is None:
             dark = np.full(picture.rgb.shape[:2], np.nan, np.float32) if look.depth else None
             return dataclasses.replace(picture, rgb=np.zeros_like(picture.rgb), depth_m=dark)
         if look.depth:
-            exact = self._renderers[size].depth(qpos, self._variations[lane], look.camera)
+            exact = self._renderer(look).depth(seen, self._variations[lane], picture.camera)
             picture = dataclasses.replace(picture, depth_m=self._measured(lane, picture, exact))
         return dataclasses.replace(picture, position_m=picture.position_m + error_m) if error_m.any() else picture
 

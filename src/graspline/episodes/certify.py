@@ -25,6 +25,11 @@ from graspline.tasks.task import Draw, Task
 _BREAKDOWNS = ("physics_diverged", "crashed", HUNG, INTERRUPTED)
 
 
+def has_broken_down(episode: Episode) -> bool:
+    """Whether an episode came to no end of its own."""
+    return episode.verdict in _BREAKDOWNS
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
     """How a log that was played again ended: by truth, and held against the goal."""
@@ -55,7 +60,7 @@ def certified(
 
     def logs() -> Iterator[EpisodeLog]:
         for episode in episodes:
-            if stop() or not episode.log.ticks or episode.verdict in _BREAKDOWNS:
+            if stop() or not episode.log.ticks or has_broken_down(episode):
                 passed.append(episode)
                 continue
             playing[next(numbers)] = episode

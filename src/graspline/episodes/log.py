@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,23 +101,38 @@ class Replayed:
     states: Array
 
 
+class Follower(Protocol):
+    """Follows one log as it is played again in a lane."""
+
+    def before(self, lane: int, tick: int, event: Event) -> None:
+        """An event is about to strike, before this tick."""
+        ...
+
+    def after(self, lane: int, ticks: int) -> None:
+        """So many ticks have been played; none after the first events."""
+        ...
+
+
 def replay_log(engine: Engine, log: EpisodeLog) -> str:
     """Play a log again; returns its hash."""
     (replayed,) = replay_logs(engine, [log])
     return replayed.state_hash
 
 
-def replay_logs(engine: Engine, logs: Iterable[EpisodeLog]) -> Iterator[Replayed]:
+def replay_logs(
+    engine: Engine, logs: Iterable[EpisodeLog], follower: Callable[[int], Follower] | None = None
+) -> Iterator[Replayed]:
     """Play logs again, without machine, picture or person, as many at once as there are lanes.
 
-    Yields each when it ends; until the next is asked for, its lane stays as it ended.
+    Yields each when it ends; until the next is asked for, its lane stays as it ended. `follower` gives what follows a
+    log, by its number.
     """
     waiting = iter(enumerate(logs))
     playing: dict[int, _Rerun] = {}
     while True:
         for lane in (lane for lane in range(engine.count) if lane not in playing):
             for number, log in itertools.islice(waiting, 1):
-                playing[lane] = _Rerun(engine, lane, number, log)
+                playing[lane] = _Rerun(engine, lane, number, log, None if follower is None else follower(number))
         ended = [rerun for rerun in playing.values() if rerun.ended]
         for rerun in ended:
             del playing[rerun.lane]
@@ -134,14 +150,14 @@ def replay_logs(engine: Engine, logs: Iterable[EpisodeLog]) -> Iterator[Replayed
 class _Rerun:
     """One log on its way through a lane."""
 
-    def __init__(self, engine: Engine, lane: int, number: int, log: EpisodeLog) -> None:
+    def __init__(self, engine: Engine, lane: int, number: int, log: EpisodeLog, follower: Follower | None) -> None:
         self.lane, self._number, self._log, self._engine = lane, number, log, engine
         self._controls = controls_of(engine.scene.robot, log.positions, log.velocities)
         self._events: dict[int, list[Event]] = {}
         for tick, event in log.events:
             self._events.setdefault(tick, []).append(event)
         self._states = np.empty((log.ticks + 1, len(log.start)))
-        self._tick = 0
+        self._tick, self._follower = 0, follower
         engine.reset(lane, log.start, log.variation)
         self._states[0] = log.start
 
@@ -152,12 +168,18 @@ class _Rerun:
     def next_control(self) -> Array:
         """Let strike what struck before this tick; returns the tick's control."""
         for event in self._events.get(self._tick, ()):
+            if self._follower is not None:
+                self._follower.before(self.lane, self._tick, event)
             self._engine.apply(self.lane, event)
+        if self._follower is not None and not self._tick:
+            self._follower.after(self.lane, 0)
         return self._controls[self._tick]
 
     def note(self) -> None:
         self._tick += 1
         self._states[self._tick] = self._engine.qpos[self.lane]
+        if self._follower is not None:
+            self._follower.after(self.lane, self._tick)
 
     def result(self) -> Replayed:
         final = self._engine.state(self.lane)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import Actor, World
 from graspline.engine.cpu import CpuEngine
+from graspline.engine.events import Event
 from graspline.engine.protocol import Elsewhere, Engine, EngineKind
 from graspline.episodes.camera import Camera
 from graspline.episodes.context import Context
@@ -34,6 +35,7 @@ from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
 from graspline.parameters import Parameters
 from graspline.rendering.picture import Picture
+from graspline.rendering.sources import OpenSource, PictureSource
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.task import Draw, Instruction, Snapshot
@@ -171,10 +173,12 @@ class Instant:
     time_s: float
     # Who acts in that world, if anybody does.
     actor: Actor | None = None
+    # What has happened to it, with the tick before which it did; grows while the episode is played.
+    events: Sequence[tuple[int, Event]] = ()
 
     def snapshot(self) -> Snapshot:
         """What the simulator knows now."""
-        return snapshot_of(self.engine, self.lane, self.draw, self.time_s, self.actor)
+        return snapshot_of(self.engine, self.lane, self.draw, self.time_s, self.actor, self.events)
 
 
 class Onlooker(Protocol):
@@ -200,6 +204,8 @@ class Ruling:
     error: str = ""
     # How it failed, unless it succeeded.
     failure: Failure | None = None
+    # Where the verdict is one by which no machine of the task says that it succeeded.
+    succeeded: bool = False
 
 
 class Pilot(Protocol):
@@ -257,18 +263,23 @@ class Studio:
         solve: Callable[[list[Solve[Any]]], list[Any]] | None = None,
         thinking: Thinking | None = None,
         take: Callable[[Callable[[], Picture]], Picture] = lambda draw: draw(),
+        source: PictureSource | None = None,
     ) -> None:
-        """Who answers questions, computes and takes pictures can be chosen; see `Questions` and `Executor`."""
+        """Who answers questions, computes and takes pictures can be chosen; see `Questions` and `Executor`.
+
+        A `source` renders the pictures of all lanes that look in one tick together.
+        """
         self.engine = engine
         self.questions = Questions(ask)
         self._diary = _Diary(engine.count)
         self._actors: dict[int, Actor | None] = {}
         eyesight = Eyesight(engine)
-        self._camera = Camera(engine, eyesight, smooth=smooth)
+        camera = self._camera = Camera(engine, eyesight, smooth=smooth)
         self.executor = Executor(
             engine,
             allow_truth=allow_truth,
-            photograph=lambda lane, look: take(lambda: self._camera(lane, look)),
+            photograph=lambda lane, look: take(lambda: camera(lane, look)),
+            photograph_many=None if source is None else lambda looks: camera.many(looks, source),
             answer=self._answer,
             solve=solve,
             thinking=thinking,
@@ -289,7 +300,13 @@ class Studio:
             if isinstance(player, Machine):
                 return player.run(self.executor.robot, reply, given)
             instant = Instant(
-                scenario=scenario, draw=draw, engine=self.engine, lane=lane, time_s=0.0, actor=self.actor(lane)
+                scenario=scenario,
+                draw=draw,
+                engine=self.engine,
+                lane=lane,
+                time_s=0.0,
+                actor=self.actor(lane),
+                events=self.executor.events(lane),
             )
             return player.drive(instant, reply)
 
@@ -374,7 +391,7 @@ class Studio:
             scenario=scenario,
             draw=draw,
             verdict=verdict,
-            succeeded=verdict in machine.successes,
+            succeeded=verdict in machine.successes or (isinstance(how.value, Ruling) and how.value.succeeded),
             retries=retries,
             sim_time_s=sim_time_s,
             state_hash=state_hash(log, engine.state(lane)),
@@ -442,6 +459,7 @@ def run_scenarios(
     spread_ticks: int = 0,
     make_engine: Callable[[Scene, int, int], Engine] = CpuEngine,
     ask: AskPerson | None = None,
+    open_source: OpenSource | None = None,
 ) -> Iterator[Episode]:
     """Play scenarios of one task, as many at once as there are lanes, and yield each when it is finished.
 
@@ -450,6 +468,7 @@ def run_scenarios(
     simulated time is preempted alike and ends `hung`. Without a `pilot` the task's machine plays. Lanes that all start
     at once all plan at once, again and again; their first starts can be spread over so many ticks. Questions of tasks
     get their default unless the scenario brings answers or `ask` asks a person; no simulated time passes meanwhile.
+    Pictures are rendered here, one after the other, unless `open_source` gives what renders them for all lanes at once.
     """
     if not scenarios:
         return
@@ -462,6 +481,7 @@ def run_scenarios(
     }
     engine = make_engine(scene, min(lanes, len(scenarios)), threads or cores())
     elsewhere, thinking = isinstance(engine, Elsewhere), Thinking()
+    source = None if open_source is None else open_source(scene, engine.count)
     studio = Studio(
         engine,
         allow_truth=uses_truth,
@@ -470,6 +490,7 @@ def run_scenarios(
         record_states=record_states,
         ask=ask,
         thinking=thinking if elsewhere else None,
+        source=source,
     )
     executor = studio.executor
     waiting, playing, stopped = Draws(scenarios, ahead=engine.count // _LANES_AHEAD), {}, False
@@ -541,6 +562,8 @@ def run_scenarios(
                 yield replace(episode, notes=tuple(notes.pop(lane))) if lane in notes else episode
     finally:
         studio.close()
+        if source is not None:
+            source.close()
 
 
 def cores() -> int:

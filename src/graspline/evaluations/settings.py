@@ -66,6 +66,8 @@ class EvaluationSettings:
         for name, value in self.options.items():
             if isinstance(value, bool):
                 words += [f"--{name.replace('_', '-')}"] if value else []
+            elif isinstance(value, list):
+                words += [word for each in value for word in (f"--{name.replace('_', '-')}", str(each))]
             elif value not in (None, ""):
                 words += [f"--{name.replace('_', '-')}", str(value)]
         for fault in self.faults:

@@ -30,7 +30,9 @@ def follow(
     ticks = max(1, round(robot.control_hz / rate_hz))
     reply = first
     while (target := (yield from policy(reply))) is not None:
-        reply = yield Motion("follow", ramp(robot, reply.command.position, target, ticks), corners=True)
+        command = reply.command
+        path = ramp(robot, command.position, target, ticks, command.velocity)
+        reply = yield Motion("follow", path, corners=True)
     return reply
 
 

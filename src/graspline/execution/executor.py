@@ -99,7 +99,7 @@ class _Lane:
 
 
 # A lane, what it asks for, and the command in force there.
-_Asking = tuple[int, Solve[Any], Command]
+_Asking = tuple[int, Solve[Any] | Look, Command]
 
 
 class Executor:
@@ -111,6 +111,7 @@ class Executor:
         *,
         allow_truth: bool = False,
         photograph: Callable[[int, Look], Picture] | None = None,
+        photograph_many: Callable[[list[tuple[int, Look]]], list[Picture]] | None = None,
         answer: Callable[[int, Ask], str | None] | None = None,
         solve: Callable[[list[Solve[Any]]], list[Any]] | None = None,
         thinking: Thinking | None = None,
@@ -121,7 +122,9 @@ class Executor:
     ) -> None:
         """Lanes without drivers yet.
 
-        `answer` may return None while nobody has answered: the lane holds and asks again on the next tick. `solve`
+        With `photograph_many` the pictures that lanes look at in one tick are taken together, one camera of each lane
+        at a time. `answer` may return None while nobody has answered: the lane holds and asks again on the next tick.
+        `solve`
         computes what lanes ask for in one tick, by default here and now as `solve_all` does. Where it gives `Preempted`
         instead of a value, or `photograph` raises it, the lane that asked is stopped. With `thinking`, which somebody
         else lets go on, it is computed there instead, and lanes that have asked stand still until they are answered.
@@ -131,7 +134,7 @@ class Executor:
         self._joints = [engine.scene.joint_address(name) for name in self.robot.joints]
         self.observers = list(observers)
         self._allow_truth = allow_truth
-        self._photograph = photograph
+        self._photograph, self._photograph_many = photograph, photograph_many
         self._answer = answer or (lambda lane, ask: ask.default)
         self._solve = solve or solve_all
         self._thinking = thinking
@@ -256,6 +259,10 @@ class Executor:
         """The command in force in a lane."""
         standing = self._playing(lane).standing
         return self._reel.command(lane, self._now) if standing is None else standing.command
+
+    def events(self, lane: int) -> Sequence[tuple[int, Event]]:
+        """What has happened in a lane's episode, with the tick before which it did; grows as it goes on."""
+        return self._playing(lane).track.events
 
     def apply(self, lane: int, event: Event) -> None:
         """Let the world act on a lane before its next tick; logged, so that a replay does the same."""
@@ -402,16 +409,36 @@ class Executor:
         return finished
 
     def _take_up(self, asking: list[_Asking], finished: dict[int, tuple[Finished, Track]]) -> None:
-        """Have computed what lanes ask for: at once, or while they stand still."""
-        if self._thinking is not None:
-            for lane, solve, command in asking:
-                self._thinking.begin(lane, solve)
-                self._stand(lane, command)
-            return
+        """Take the pictures that lanes ask for, and have computed what they ask: at once, or while they stand still."""
         while asking:
-            solves, asking = asking, []
-            for (lane, _, command), value in zip(solves, self._solve([each[1] for each in solves]), strict=True):
-                self._deliver(lane, value, command, asking, finished)
+            looking = [(lane, request, command) for lane, request, command in asking if isinstance(request, Look)]
+            solves = [(lane, request, command) for lane, request, command in asking if isinstance(request, Solve)]
+            asking = []
+            if looking:
+                # A lane that looks may ask next for something computed from that: solves wait for it, to be one call.
+                asking += solves
+                self._take_pictures(looking, asking, finished)
+            elif self._thinking is not None:
+                for lane, solve, command in solves:
+                    self._thinking.begin(lane, solve)
+                    self._stand(lane, command)
+            else:
+                for (lane, _, command), value in zip(solves, self._solve([each[1] for each in solves]), strict=True):
+                    self._deliver(lane, value, command, asking, finished)
+
+    def _take_pictures(
+        self,
+        looking: list[tuple[int, Look, Command]],
+        asking: list[_Asking],
+        finished: dict[int, tuple[Finished, Track]],
+    ) -> None:
+        assert self._photograph_many is not None
+        taken = self._photograph_many([(lane, look) for lane, look, _ in looking])
+        for (lane, _, command), picture in zip(looking, taken, strict=True):
+            if self._delays.look_s > 0:
+                self._wait(lane, picture, self._delays.look_s, command)
+            else:
+                self._advance(lane, self._reply(lane, "completed", (), picture, command), asking, finished)
 
     def _deliver(
         self,
@@ -487,6 +514,10 @@ class Executor:
                         self._put(lane, request)
                         return
                     case Solve():
+                        asking.append((lane, request, reply.command))
+                        return
+                    case Look() if self._photograph_many is not None and request.camera is not None:
+                        self.tell(lane, Looked(request.camera))
                         asking.append((lane, request, reply.command))
                         return
                     case Look():

@@ -34,13 +34,15 @@ class ObjectSeen:
 class Look:
     """A picture from one camera, with depth if asked for; or with camera None what the simulator knows.
 
-    What the simulator knows is for the `truth` estimator only.
+    What the simulator knows is for the `truth` estimator only. Where the camera's pose is not wanted it may be nan: a
+    renderer of many lanes has none.
     """
 
     camera: str | None
     width: int = 320
     height: int = 240
     depth: bool = False
+    posed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -164,11 +164,13 @@ def hold(robot: Robot, start: Command, duration_s: float) -> Path:
     return still
 
 
-def ramp(robot: Robot, start: Array, target: Array, ticks: int) -> Path:
+def ramp(robot: Robot, start: Array, target: Array, ticks: int, velocity: Array | None = None) -> Path:
     """Straight to a target in so many ticks, or as far towards it as range and speed limits let each joint come.
 
     It has corners: the velocity is the slope from the first row on, and nothing at the end, so that whoever takes over
-    starts from rest.
+    starts from rest. Servos that are led by the acceleration would be told to brake in the last tick of every ramp.
+    Theirs changes from the `velocity` before (at rest if it is left out) to the slope within the first tick, and stays
+    so: one ramp after another is then one reference, which gives the same controls when it is played from a log.
     """
     limits, duration_s = robot.limits, ticks * robot.dt_s
     reach = limits.velocity * duration_s
@@ -178,7 +180,10 @@ def ramp(robot: Robot, start: Array, target: Array, ticks: int) -> Path:
     positions[-1] = end
     velocities = np.empty(positions.shape)
     velocities[:] = step / duration_s
-    velocities[-1] = 0.0
+    if robot.servo.led_by_acceleration:
+        velocities[0] = 0.0 if velocity is None else velocity
+    else:
+        velocities[-1] = 0.0
     return Path(positions=positions, velocities=velocities, dt_s=robot.dt_s)
 
 

@@ -407,6 +407,7 @@ LIFT_CUBE = Task(
     machine=build_machine,
     given=given,
     judge=judge,
+    time_limit_s=lambda parameters: 20.0,
     claims=HELD_CLAIMS,
     check_claim=check_claim,
     uses_truth=lambda parameters: parameters.perception.source == "truth",

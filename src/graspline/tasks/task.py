@@ -126,6 +126,15 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Milestone(Generic[P]):
+    """What must have been so at some instant of an episode, besides the goal at its end."""
+
+    # How evidence names it, such as "lifted".
+    name: str
+    check: Callable[[P, Draw, Snapshot], Evidence]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Generic[P]):
     """One task. `given` makes the machine's inputs; nothing in it may know the truth."""
 
@@ -145,6 +154,12 @@ class Task(Generic[P]):
     claims: Mapping[tuple[str, str], Claim]
     check_claim: Callable[[P, str, str, Snapshot], Evidence]
     uses_truth: Callable[[P], bool]
+    # How long a policy may take unless told otherwise, in simulated time: about three times what the machine takes.
+    time_limit_s: Callable[[P], float] = lambda parameters: 60.0
+    # What a policy must have done before its goal counts; None where the end alone says that it was done.
+    milestone: Milestone[P] | None = None
+    # Why a policy could not be judged with these parameters, one line for each problem.
+    policy_problems: Callable[[P], list[str]] = lambda parameters: []
     # Verdicts of episodes whose order was turned down before anything moved.
     declines: frozenset[str] = frozenset()
     # The object every episode is about; empty where that differs.

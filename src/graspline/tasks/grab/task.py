@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graspline.errors import InputError, one_of
-from graspline.evidence import Evidence, Measurement
+from graspline.evidence import Evidence, Measurement, at_least
 from graspline.grasping.grab import GrabVariables
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.workspace import WorkspaceParameters
@@ -27,7 +27,10 @@ from graspline.tasks.grab.states import Spot, at_home, check, confirm, goal_limi
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, back_off, close, seat
 from graspline.tasks.stages.sight import Eye
-from graspline.tasks.task import Claim, Draw, Instruction, Snapshot, Task
+from graspline.tasks.task import Claim, Draw, Instruction, Milestone, Snapshot, Task
+
+# A thing in the hand that is this much higher than it lay has been picked up.
+_PICKED_UP_M = 0.02
 
 HELD_CLAIMS = {
     ("close", "closed"): Claim(name="held", asserted=True),
@@ -143,6 +146,14 @@ def judge(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
     return (*resting, at_home(SO101, truth.joints_rad, parameters.goal))
 
 
+def picked_up(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
+    """Whether the thing is off the table, in the hand: one that is put back where it lay was there from the start."""
+    target, _, _ = ordered(parameters, draw)
+    thing = truth.objects[target]
+    raised_m = float(thing.position_m[2] - thing.start_position_m[2])
+    return (at_least("raised", raised_m, _PICKED_UP_M, "m"), *in_hand(truth, target))
+
+
 def check_claim(parameters: Grab, claim: str, about: str, truth: Snapshot) -> Evidence:
     """Whether it really is in the hand: between the pads, both of which press."""
     return in_hand(truth, about)
@@ -192,6 +203,8 @@ GRAB = Task(
     machine=build_machine,
     given=given,
     judge=judge,
+    time_limit_s=lambda parameters: 40.0,
+    milestone=Milestone(name="picked_up", check=picked_up),
     claims=HELD_CLAIMS,
     check_claim=check_claim,
     uses_truth=lambda parameters: parameters.perception.source == "truth",

@@ -257,6 +257,7 @@ ORANGES = Task(
     machine=build_machine,
     given=given,
     judge=judge,
+    time_limit_s=lambda parameters: 40.0 * parameters.oranges.count,
     claims=CLAIMS,
     check_claim=check_claim,
     uses_truth=lambda settings: settings.perception.source == "truth",

@@ -32,6 +32,8 @@ from graspline.tasks.task import Claim, Draw, Instruction, Probe, Snapshot, Task
 
 # Blocks this far up and down the belt are asked about when the region is drawn.
 _BESIDE_M = 0.6
+# How long the last block may take to its bin after it was sent.
+_LAST_BLOCK_S = 60.0
 # By truth, a block seen in a bin lies within a block's length of where it was seen; often half of it is hidden.
 _SEEN_M = 0.06
 
@@ -122,6 +124,12 @@ def judge(parameters: Sort, draw: Draw, truth: Snapshot) -> Evidence:
     return (at_least("sorted_share", share, parameters.success_share), at_most("sorted_wrong", wrong, 0))
 
 
+def time_limit_s(parameters: Sort) -> float:
+    """Until the last block is on the belt, and as long as that may take then."""
+    belt = parameters.belt
+    return belt.blocks / (belt.density_per_m * belt.speed_m_s) + _LAST_BLOCK_S
+
+
 def _known(colour: str) -> str:
     """A colour as the task calls it."""
     return colour if colour in ACCEPTED else "unknown"
@@ -189,6 +197,7 @@ SORT = Task(
     machine=build_machine,
     given=given,
     judge=judge,
+    time_limit_s=time_limit_s,
     claims=CLAIMS,
     check_claim=check_claim,
     uses_truth=lambda parameters: False,

@@ -37,7 +37,7 @@ from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.instruction import instruction
 from graspline.tasks.tidy.layout import sample
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, around, looking
-from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.parameters import PROGRAMS, Tidy
 from graspline.tasks.tidy.person import Person, is_with_person
 from graspline.tasks.tidy.programs import machine_of
 from graspline.tasks.tidy.sight import Eye
@@ -164,6 +164,19 @@ def problems(parameters: Tidy) -> list[str]:
     return wrong + problems_alone(parameters)
 
 
+def time_limit_s(parameters: Tidy) -> float:
+    """A minute and a half for each object that may have to be taken away."""
+    return 90.0 * (max(1.0, parameters.table.count[1]) if parameters.program == "clear_table" else 1.0)
+
+
+def policy_problems(parameters: Tidy) -> list[str]:
+    """Programs that move nothing: by truth, an arm that stands still has done them."""
+    if parameters.program not in ("robot_setup", "find_grasp"):
+        return []
+    able = ", ".join(each for each in PROGRAMS if each not in ("robot_setup", "find_grasp"))
+    return [f"program: {parameters.program} leaves nothing behind that a policy could be judged by; use {able}"]
+
+
 def _claims() -> dict[tuple[str, str], Claim]:
     """By state as events name it, in either program."""
     found: dict[tuple[str, str], Claim] = {}
@@ -241,6 +254,8 @@ TIDY = Task(
     machine=machine_of,
     given=given,
     judge=judge,
+    time_limit_s=time_limit_s,
+    policy_problems=policy_problems,
     claims=_claims(),
     check_claim=check_claim,
     uses_truth=lambda parameters: False,
