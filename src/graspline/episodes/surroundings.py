@@ -10,6 +10,7 @@ from graspline.execution.disturbance import Clear
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.tool import ToolKinematics
+from graspline.scenes.scene import ObjectShape
 from graspline.spatial.rotations import matrix_from_quaternion
 
 Array = NDArray[np.float64]
@@ -52,15 +53,13 @@ class Surroundings:
             if not held:
                 return True
             points, rotations = self.tool.poses(samples)
-            return all(
-                _held_clear(points + rotations @ in_hand_m, extents_m, others) for in_hand_m, extents_m in held
-            )
+            return all(_held_clear(points + rotations @ in_hand_m, extents_m, others) for in_hand_m, extents_m in held)
 
         return clear
 
     def _things(self, lane: int) -> tuple[Estimate, ...]:
         scene, columns, truth = self._engine.scene, self._engine.layout.truth, self._engine.truth[lane]
-        shapes = {each.name: each.shape for each in scene.objects}
+        shapes: dict[str, ObjectShape] = {each.name: each.shape for each in scene.objects}
         sizes_m = {each.name: np.array(each.half_extents_m) for each in scene.places}
         return tuple(
             Estimate(

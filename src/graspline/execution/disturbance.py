@@ -57,9 +57,7 @@ class Disturbance(Parameters):
     near: float = Field(
         default=0.8, ge=0, le=1, description="share of these sizes on the way down to an object or a spot"
     )
-    wobbling: float = Field(
-        default=0.8, ge=0, le=1, description="share of the motions through free space that wobble"
-    )
+    wobbling: float = Field(default=0.8, ge=0, le=1, description="share of the motions through free space that wobble")
     wobble_m: Range = Field(default=Range(0.003, 0.012), ge=0.001, le=0.05, description="how far a wobble goes")
     wobble_s: Range = Field(default=Range(0.25, 0.9), ge=0.1, le=5, description="how long a wobble takes")
 
@@ -153,9 +151,7 @@ class Disturber:
                         return found
         return draft
 
-    def _ways(
-        self, draft: _Draft, free: Free, start: int, up: int, offset: Array, size_m: float
-    ) -> Iterator[_Draft]:
+    def _ways(self, draft: _Draft, free: Free, start: int, up: int, offset: Array, size_m: float) -> Iterator[_Draft]:
         """A push, and what leads on from there: the rest planned again, or else back to the path."""
         if free.again is not None:
             found = _planned_again(draft, free.again, start, up, offset)

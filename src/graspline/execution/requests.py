@@ -62,7 +62,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Free:
-    """Says that a motion leads through free space, where the arm may be pushed off its path, and between which ticks."""
+    """Between which ticks a motion leads through free space, where the arm may be pushed off its path."""
 
     since: int = 0
     # By this tick the arm is on its path again; None if that is enough at its end.

@@ -1,4 +1,4 @@
-"""Smooth offsets from a path: bumps that come and go, steps that stay, and a path whose clock slows down for a while."""
+"""Smooth offsets from a path: bumps that come and go, steps that stay; and paths that slow down for a while."""
 
 from __future__ import annotations
 

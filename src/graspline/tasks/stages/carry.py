@@ -18,8 +18,8 @@ from graspline.motion.guards import Apart, Guard, HoldLost, LeftBehind, Slipped,
 from graspline.motion.joint_moves import hold as still
 from graspline.parameters import Parameters
 from graspline.robots.robot import Robot
-from graspline.tasks.stages.grasp import CloseParameters, Hold, TouchParameters
 from graspline.tasks.stages.free import above_start
+from graspline.tasks.stages.grasp import CloseParameters, Hold, TouchParameters
 from graspline.tasks.stages.sight import Eye
 
 Array = NDArray[np.float64]
