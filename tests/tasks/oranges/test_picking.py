@@ -205,7 +205,7 @@ def test_an_arm_that_is_held_back_is_blocked(
     assert path is not None
     for ending, expected in (([], good), ([TrackingError], "blocked")):
         act = Act(table, command=at_rest(path.positions[0]), endings={state.__name__: list(ending)})
-        found = act.play(state(eye_of(), SETTINGS, planned_job, progress))
+        found = act.play(state(SO101, eye_of(), collision_world(SETTINGS), SETTINGS, planned_job, progress))
         assert found.name == expected
         assert act.motions == [state.__name__]
 
@@ -218,7 +218,7 @@ def test_an_orange_that_is_no_longer_there_ends_the_way_to_it(
     assert path is not None
     act = Act(table, command=at_rest(path.positions[0]), endings={state.__name__: [ObjectMoved]})
     tried = dataclasses.replace(progress, tried=(("orange_1", "across"), ("orange_2", "along")))
-    found = act.play(state(eye_of(), SETTINGS, planned_job, tried))
+    found = act.play(state(SO101, eye_of(), collision_world(SETTINGS), SETTINGS, planned_job, tried))
     assert (found.name, found.about) == ("moved", "orange_1")
     # No grasp has been tried where it lies now.
     assert found.data.progress.tried == (("orange_2", "along"),)
