@@ -33,8 +33,8 @@ _SHRINKS = (1.0, 0.6, 0.35)
 _LEAST_M = 0.002
 # Nothing is touched even if an offset were this many times as large.
 _ROOM = 1.25
-# Ticks in which a path that waits for the arm slows down and goes on again.
-_CHANGE = 10
+# Ticks in which a path that waits for the arm slows down and goes on again; the fewest are for its slow start.
+_CHANGE, _FEWEST = 10, 4
 # A way that ends in the open is not halted while the arm comes back to it, but slowed down to this share.
 _ON_THE_WAY = 0.5
 # Pauses between two wobbles last up to this long.
@@ -136,7 +136,7 @@ class Disturber:
         for _ in range(_TRIES):
             up = self._ticks(settings.push_s)
             # From its very end a way may be planned again; a path that waits needs time to slow down and go on.
-            latest = draft.until - (0 if free.again is not None else _CHANGE if free.until is not None else up)
+            latest = draft.until - (0 if free.again is not None else _FEWEST if free.until is not None else up)
             share, size_m = random.random(), random.uniform(*settings.push_m) * self._near(free)
             way_m, turn = size_m * self._direction(), random.uniform(-1, 1) * settings.turn_rad * self._near(free)
             if latest < free.since:
@@ -259,17 +259,16 @@ def _planned_again(
 
 def _back_on_path(draft: _Draft, start: int, up: int, back: int, offset: Array, *, halted: bool) -> _Draft | None:
     """Off the path within `up` ticks and back in `back`, while the path waits, or goes on at a slower speed."""
-    ticks = up + back
+    ticks, share, change = up + back, 0.0 if halted else _ON_THE_WAY, min(_CHANGE, draft.until - start)
     if not halted:
         # So that what is added is a whole number of ticks.
-        ticks += (ticks - _CHANGE) % 2
-    share = 0.0 if halted else _ON_THE_WAY
-    if ticks < 2 * _CHANGE:
+        ticks += (ticks - change) % 2
+    if change < _FEWEST or ticks < 2 * change:
         return None
-    added = round((1 - share) * (ticks - _CHANGE))
+    added = round((1 - share) * (ticks - change))
     if start + ticks > draft.until + added:
         return None
-    base = slowed(draft.path, start, ticks, share=share, change=_CHANGE)
+    base = slowed(draft.path, start, ticks, share=share, change=change)
     (rise, rising), (fall, falling) = step(up), step(ticks - up)
     shape = np.concatenate([rise, 1 - fall[1:]]), np.concatenate([rising, -falling[1:]])
     path = with_offset(base, offset, start, shape)
