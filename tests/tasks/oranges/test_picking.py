@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
 from graspline.execution.happenings import Noticed, Targeted
-from graspline.execution.requests import Motion
+from graspline.execution.requests import Motion, Reply
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import (
@@ -246,6 +246,25 @@ def test_an_orange_that_is_no_longer_there_ends_the_way_down(planned_job: Job, t
 
 
 MOVED_PLATE = (PLATE_XY[0] + 0.03, PLATE_XY[1] - 0.03)
+
+
+class PushedAct(Act):
+    """An arm that is beside its path whenever the plate is moved."""
+
+    def _moved(self, motion: Motion) -> Reply:
+        ended = super()._moved(motion)
+        if isinstance(ended.by, PlaceMoved):
+            beside = dataclasses.replace(ended.command, position=ended.command.position + 0.03)
+            self.command, ended = beside, dataclasses.replace(ended, command=beside)
+        return ended
+
+
+def test_a_hand_that_was_pushed_off_as_the_plate_was_moved_gets_to_the_end_of_its_way(
+    planned_job: Job, table: Table
+) -> None:
+    act = PushedAct(table, plate=MOVED_PLATE, endings={"descend": [PlaceMoved]})
+    assert descending(act, planned_job).name == "green"
+    np.testing.assert_array_equal(act.command.position, planned_job.pick.descend.end)
 
 
 def test_a_plate_moved_on_the_way_down_gets_a_new_spot_and_the_hand_goes_on(planned_job: Job, table: Table) -> None:
