@@ -251,3 +251,14 @@ def small_disk(folder: Path, size: int) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_pushes_are_refused_where_a_task_does_not_say_what_may_be_pushed(tmp_path: Path) -> None:
+    told = ["--disturb 1: sort has no motions that may be pushed; lift-cube, oranges, grab have"]
+    assert refused("generate", "sort", "--episodes", "1", "--out", tmp_path / "set", "--disturb", "1") == told
+    assert refused("run", "sort", "--disturb", "1") == told
+
+
+def test_a_set_is_not_gone_on_with_by_another_strength_of_pushes(dataset: Path) -> None:
+    problems = refused(*words(dataset, 9, *BARE, "--disturb", "0.5"))
+    assert problems[-1].strip() == "disturb.strength: the dataset has nothing, asked for 0.5"

@@ -37,7 +37,7 @@ def test_randomness_is_the_same_for_a_seed_and_differs_between_seeds_and_uses() 
         return [float(random.uniform()) for random in scenario(seed).random()]
 
     assert drawn(5) == drawn(5)
-    assert len({*drawn(5), *drawn(6)}) == 10
+    assert len({*drawn(5), *drawn(6)}) == 12
 
 
 def test_one_stream_of_randomness_is_the_same_alone_as_among_the_others() -> None:

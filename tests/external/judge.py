@@ -36,6 +36,7 @@ OURS = (
     "graspline.state",
     "graspline.state_index",
     "graspline.recovery",
+    "graspline.disturbed",
     "graspline.tool_pose",
     "graspline.tool_target",
     "graspline.object_poses",

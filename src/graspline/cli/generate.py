@@ -13,11 +13,14 @@ import typer
 from graspline.cli.interrupts import interruptible
 from graspline.cli.options import (
     Config,
+    Disturb,
     EngineName,
     Lanes,
     Randomize,
     Settings,
     TaskName,
+    disturbable,
+    disturbance_of,
     engine_of,
     lanes_of,
     machine_as_set,
@@ -85,6 +88,7 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME@STATE[+S]", help="Let a fault strike in every attempt; repeatable."),
     ] = None,
+    disturb: Disturb = 0.0,
     smooth: Annotated[
         bool, typer.Option("--smooth", help="Antialias the pictures; drawing them takes about three times as long.")
     ] = False,
@@ -103,6 +107,7 @@ def command(
       graspline generate oranges --episodes 100 --out out/states --cameras none --fps 60
       graspline generate oranges --episodes 100 --out out/varied --randomize lighting,camera,colours
       graspline generate lift-cube --episodes 50 --out out/recoveries --fault drop@lift+0.3 --keep all
+      graspline generate lift-cube --episodes 50 --out out/corrections --disturb 1
       graspline generate lift-cube --episodes 100000 --out out/many --cameras none --engine gpu
     """
     faults = tuple(fault or ())
@@ -116,6 +121,7 @@ def command(
         lambda named: ticks_per_frame(fps, _control_hz(named)),
         lambda _: one_of(keep, ("success", "all"), "--keep"),
         lambda _: one_of(units, CONVENTIONS, "--units"),
+        disturbable(disturb),
         lambda _: cluster != "" or _nothing("--cluster", "expected local, auto or HOST:PORT"),
         lambda _: cluster is None or engine == "cpu" or _only_one(cluster),
         randomize=randomize,
@@ -137,6 +143,7 @@ def command(
         numbered=numbered,
         engine=kind,
         certify=certify,
+        disturb=disturbance_of(disturb),
     )
     pool = _pool(chosen, cluster, workers, lanes)
     said = f"what was committed to {out} stays, the same command goes on with it"

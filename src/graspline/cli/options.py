@@ -13,6 +13,7 @@ from graspline.engine.choose import EngineChoice, chosen
 from graspline.engine.protocol import EngineKind
 from graspline.episodes.faults import FAULTS, missing_in_scene
 from graspline.errors import InputError, nearest, together
+from graspline.execution.disturbance import Disturbance
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, build, load_yaml
 from graspline.parameters.notation import printable
@@ -58,6 +59,35 @@ Randomize = Annotated[
         help=f"Let these vary from episode to episode: all that the task has, or of {', '.join(ASPECTS)}.",
     ),
 ]
+
+
+Disturb = Annotated[
+    float,
+    typer.Option(
+        "--disturb",
+        min=0,
+        max=2,
+        metavar="STRENGTH",
+        help="Push the arm off its path on the way, and let it correct: 1 by 1 to 4 cm, 0.5 by half of that; 0 not "
+        "at all.",
+    ),
+]
+
+
+def disturbance_of(strength: float) -> Disturbance | None:
+    """How the arm is pushed off its paths at this strength; None if it is not."""
+    return Disturbance(strength=strength) if strength else None
+
+
+def disturbable(strength: float) -> Callable[[Task[Any]], None]:
+    """A check that a task says where its arm may be pushed; tasks that do are listed."""
+
+    def check(task: Task[Any]) -> None:
+        if strength and not task.disturbable:
+            able = ", ".join(name for name, each in TASKS.items() if each.disturbable)
+            raise InputError(f"--disturb {strength:g}: {task.name} has no motions that may be pushed; {able} have")
+
+    return check
 
 
 def task_and_parameters(

@@ -12,11 +12,14 @@ import typer
 
 from graspline.cli.options import (
     Config,
+    Disturb,
     EngineName,
     Lanes,
     Randomize,
     Settings,
     TaskName,
+    disturbable,
+    disturbance_of,
     engine_of,
     lanes_of,
     machine_as_set,
@@ -71,6 +74,7 @@ def run(
             help=f"Let a fault ({', '.join(FAULTS)}) strike, S seconds into a state; repeatable.",
         ),
     ] = None,
+    disturb: Disturb = 0.0,
     answer: Annotated[
         list[str] | None,
         typer.Option(
@@ -103,6 +107,7 @@ def run(
       graspline run lift-cube --fault drop@lift+0.3 --json
       graspline run lift-cube --set perception.position_sigma_m=0.003
       graspline run oranges --randomize lighting,camera --video out/varied.mp4
+      graspline run lift-cube --disturb 1 --video out/pushed.mp4
       graspline run tidy --answer single_grasp --answer handover
       graspline run lift-cube --engine auto --episodes 20
       graspline run lift-cube --engine gpu --episodes 100000 --certify
@@ -115,6 +120,7 @@ def run(
         lambda named: parse_faults(faults, machine_as_set(named, config, settings).paths()),
         lambda _: video is None or check_name("--video", video, ".mp4"),
         lambda _: log is None or one_of(log, ("info", "debug"), "--log"),
+        disturbable(disturb),
         randomize=randomize,
     )
     kind = engine_of(engine)
@@ -126,7 +132,14 @@ def run(
         make_folder("--video", video.parent)
     given = tuple(GivenAnswer(text=each) for each in answer or ())
     scenarios = [
-        Scenario(task=found, parameters=parameters, seed=seed + index, faults=faults, answers=given)
+        Scenario(
+            task=found,
+            parameters=parameters,
+            seed=seed + index,
+            faults=faults,
+            answers=given,
+            disturb=disturbance_of(disturb),
+        )
         for index in range(episodes)
     ]
     narrator = None if log is None else Narrator("debug" if log == "debug" else "info", _tell)

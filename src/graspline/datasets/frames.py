@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from graspline.datasets.recording import Recording
 from graspline.datasets.settings import DatasetSettings
 from graspline.engine.events import Event
+from graspline.episodes.log import EpisodeLog
 from graspline.episodes.units import joint_names, units_of
 from graspline.execution.eyesight import shown_tick
 from graspline.machine.machine import Machine
@@ -61,6 +62,7 @@ def columns_of(scene: Scene) -> tuple[Column, ...]:
         Column(name=f"{OURS}state", dtype="string"),
         Column(name=f"{OURS}state_index", dtype="int64"),
         Column(name=f"{OURS}recovery", dtype="bool"),
+        Column(name=f"{OURS}disturbed", dtype="bool"),
         Column(name=f"{OURS}tool_pose", dtype="float32", entries=_POSE),
         Column(name=f"{OURS}tool_target", dtype="float32", entries=_POSE),
         Column(
@@ -143,7 +145,7 @@ def frame_values(
     units = units_of(robot, settings.units)
     qpos = states_of(recording)[timeline.ticks]
     joints = qpos[:, [scene.joint_address(name) for name in robot.joints]]
-    targets = log.positions[timeline.ends] if log.ticks else joints
+    targets = log.intention[timeline.ends] if log.ticks else joints
     times: Array = timeline.ticks * np.float64(robot.dt_s)
     names = _state_at(recording.entries, times)
     order = {path: index for index, path in enumerate(machine.paths())}
@@ -158,12 +160,20 @@ def frame_values(
         f"{OURS}state": np.array(names, dtype=object),
         f"{OURS}state_index": np.array([order.get(name, -1) for name in names], dtype=np.int64),
         f"{OURS}recovery": _within(recording.recoveries, times),
+        f"{OURS}disturbed": disturbed_in(log, timeline),
         f"{OURS}tool_pose": tool.of(qpos),
         f"{OURS}tool_target": tool.of(tool.with_joints(qpos, targets)),
         f"{OURS}object_poses": qpos[:, [at + part for at in things for part in range(7)]].astype(np.float32),
         f"{OURS}evidence": np.array(_evidence_in(recording, timeline, robot.dt_s), dtype=object),
         "timestamp": (np.arange(len(timeline)) / settings.fps).astype(np.float32),
     }
+
+
+def disturbed_in(log: EpisodeLog, timeline: Timeline) -> NDArray[np.bool_]:
+    """In which frames the arm was pushed off its path, or on its way back, at the start or at the end."""
+    if not len(log.off):
+        return np.zeros(len(timeline), bool)
+    return log.off[timeline.ticks] | log.off[timeline.ends]
 
 
 def table_of(

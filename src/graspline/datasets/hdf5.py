@@ -37,6 +37,7 @@ _NAMES = {
     f"{OURS}state": "state_names",
     f"{OURS}state_index": "state_index",
     f"{OURS}recovery": "recovery",
+    f"{OURS}disturbed": "disturbed",
     f"{OURS}evidence": "evidence",
     "timestamp": "timestamps",
 }

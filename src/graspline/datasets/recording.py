@@ -159,7 +159,10 @@ def pack(recording: Recording) -> bytes:
     }
     buffer = io.BytesIO()
     text = np.frombuffer(json.dumps(facts, allow_nan=True).encode(), np.uint8)
-    np.savez_compressed(buffer, start=log.start, positions=log.positions, velocities=log.velocities, facts=text)
+    pushed = {"intended": log.intended, "off": log.off} if len(log.intended) else {}
+    np.savez_compressed(
+        buffer, start=log.start, positions=log.positions, velocities=log.velocities, **pushed, facts=text
+    )
     return buffer.getvalue()
 
 
@@ -188,8 +191,13 @@ def unpack(data: bytes) -> KeptLog:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             facts = json.loads(arrays["facts"].tobytes())
             start, positions, velocities = (_numbers(arrays, name) for name in ("start", "positions", "velocities"))
+            pushed = "intended" in arrays
+            intended = _numbers(arrays, "intended") if pushed else positions[:0]
+            off = arrays["off"] if pushed else np.zeros(0, bool)
         if start.ndim != 1 or positions.ndim != 2 or positions.shape != velocities.shape:
             raise ValueError(f"shapes {start.shape}, {positions.shape} and {velocities.shape}")
+        if pushed and (intended.shape != positions.shape or off.shape != positions.shape[:1] or off.dtype != np.bool_):
+            raise ValueError(f"intended {intended.shape} and off {off.shape} beside {positions.shape}")
         missing = [name for name in _FACTS if name not in facts]
         if missing:
             raise ValueError(f"without {', '.join(missing)}")
@@ -201,6 +209,8 @@ def unpack(data: bytes) -> KeptLog:
             velocities=velocities,
             events=tuple((int(tick), _event(plain)) for tick, plain in facts["events"]),
             states=np.zeros((0, len(start))),
+            intended=intended,
+            off=off,
         )
     # Headers of arrays are read by Python's own parser, archives by several libraries: other bytes may raise anything.
     except Exception as error:

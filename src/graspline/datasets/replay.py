@@ -176,7 +176,7 @@ def _check_playable(scene: Scene, log: EpisodeLog, scratch: mujoco.MjModel) -> N
     """Refuse a log that does not fit the scene; `scratch` is a model of it to write on."""
     if log.start.shape != (scene.model.nq,) or log.positions.shape[1:] != (len(scene.robot.joints),) or not log.ticks:
         raise ValueError(f"the scene takes no start {log.start.shape} and reference {log.positions.shape}")
-    if not all(np.isfinite(each).all() for each in (log.start, log.positions, log.velocities)):
+    if not all(np.isfinite(each).all() for each in (log.start, log.positions, log.velocities, log.intended)):
         raise ValueError("it holds numbers that are none")
     if log.variation.latency_ticks not in range(log.ticks + 1):
         raise ValueError(f"a latency of {log.variation.latency_ticks!r} ticks")

@@ -61,6 +61,7 @@ def _head(dataset: Dataset, summary: Summary) -> Iterable[str]:
         "kept": "successes" if settings.keep == "success" else "successes and failures",
         "seeds from": f"{settings.seed}",
         "faults": ", ".join(settings.faults) or "none",
+        "pushed off paths": f"strength {settings.disturb['strength']:g}" if settings.disturb else "no",
         "robot": f"{settings.robot_type}, {settings.units}",
         "made by": f"graspline {settings.graspline}, MuJoCo {settings.mujoco}",
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -14,6 +14,7 @@ from graspline.engine.protocol import EngineKind
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import CONVENTIONS, Convention
 from graspline.episodes.views import View, ticks_per_frame, view_of
+from graspline.execution.disturbance import Disturbance
 from graspline.parameters import Parameters, dump, load
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Task
@@ -41,6 +42,7 @@ _KINDS: dict[str, type] = {
     "numbered": bool,
     "engine": str,
     "certify": bool,
+    "disturb": dict,
     "graspline": str,
     "mujoco": str,
 }
@@ -68,6 +70,8 @@ class DatasetSettings:
     # Which engine plays attempts, and whether what a GPU played must also work on the CPU, which then is what is kept.
     engine: EngineKind = "cpu"
     certify: bool = True
+    # How the arm is pushed off its paths, as `Disturbance` dumps it; empty if it is not.
+    disturb: dict[str, Any] = field(default_factory=dict)
     graspline: str = VERSION
     mujoco: str = mujoco.__version__
 
@@ -82,7 +86,7 @@ class DatasetSettings:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> DatasetSettings:
-        plain = {"engine": "cpu", "certify": True, **plain}
+        plain = {"engine": "cpu", "certify": True, "disturb": {}, **plain}
         for name, kind in _KINDS.items():
             if not isinstance(plain[name], kind) or (kind is int and isinstance(plain[name], bool)):
                 raise ValueError(f"{name} is {plain[name]!r}")
@@ -102,7 +106,8 @@ class DatasetSettings:
 
     def scenario(self, seed: int) -> Scenario:
         task, parameters = self.found_task()
-        return Scenario(task=task, parameters=parameters, seed=seed, faults=self.faults)
+        disturb = load(Disturbance, self.disturb) if self.disturb else None
+        return Scenario(task=task, parameters=parameters, seed=seed, faults=self.faults, disturb=disturb)
 
 
 def settings_of(
@@ -121,6 +126,7 @@ def settings_of(
     numbered: bool = False,
     engine: EngineKind = "cpu",
     certify: bool = True,
+    disturb: Disturbance | None = None,
 ) -> DatasetSettings:
     """Without a `robot_type` the robot is called as others call it."""
     robot = task.scene(parameters).robot
@@ -140,6 +146,7 @@ def settings_of(
         numbered=numbered,
         engine=engine,
         certify=certify,
+        disturb={} if disturb is None else dict(dump(disturb)),
     )
 
 
@@ -153,11 +160,18 @@ def differences(has: DatasetSettings, asked: DatasetSettings) -> list[str]:
         # All others follow from it.
         return [f"task: the dataset has {has.task}, asked for {asked.task}"]
     old, new = dict(flat(has.as_dict())), dict(flat(asked.as_dict()))
+    if not has.disturb or not asked.disturb:
+        # Its strength says enough where the other one has none.
+        old, new = ({name: each[name] for name in each if not _is_detail(name)} for each in (old, new))
     return [
         f"{_OPTIONS.get(name, name)}: the dataset has {old.get(name, 'nothing')}, asked for {new.get(name, 'nothing')}"
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
     ]
+
+
+def _is_detail(name: str) -> bool:
+    return name.startswith("disturb.") and name != "disturb.strength"
 
 
 def flat(plain: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -34,10 +34,19 @@ class EpisodeLog:
     events: tuple[tuple[int, Event], ...]
     # qpos after each tick, for pictures; empty unless recorded.
     states: Array
+    # Where the arm was pushed off its path, positions are what was executed. This is what was intended meanwhile,
+    # (T + 1, nu), and at which rows the arm was off its path, (T + 1,); both empty if it never was.
+    intended: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    off: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
 
     @property
     def ticks(self) -> int:
         return max(len(self.positions) - 1, 0)
+
+    @property
+    def intention(self) -> Array:
+        """What was intended at each row, (T + 1, nu): the reference, unless the arm was pushed off its path."""
+        return self.intended if len(self.intended) else self.positions
 
     def seen_at(self, tick: int) -> Variation:
         """The variation as cameras have it after this tick: lights may have been changed."""
@@ -71,6 +80,7 @@ class EpisodeLog:
 
 def log_of(track: Track) -> EpisodeLog:
     positions, velocities = track.reference()
+    intended, off = track.intention()
     return EpisodeLog(
         start=track.start,
         variation=track.variation,
@@ -78,6 +88,8 @@ def log_of(track: Track) -> EpisodeLog:
         velocities=velocities,
         events=tuple(track.events),
         states=track.states,
+        intended=intended,
+        off=off,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -24,8 +25,10 @@ from graspline.episodes.log import EpisodeLog, log_of, state_hash
 from graspline.episodes.questions import AskPerson, Questions
 from graspline.episodes.scenario import GivenAnswer, Scenario
 from graspline.episodes.snapshots import snapshot_of, truth_of
+from graspline.episodes.surroundings import Surroundings
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, at_most, passes
+from graspline.execution.disturbance import Disturber, disturbed
 from graspline.execution.executor import Executor
 from graspline.execution.eyesight import Eyesight
 from graspline.execution.happenings import Answered, Applied, Ended, Entered, Finished, Happening, Observer, Targeted
@@ -273,6 +276,8 @@ class Studio:
         self.questions = Questions(ask)
         self._diary = _Diary(engine.count)
         self._actors: dict[int, Actor | None] = {}
+        # Built for the first scenario with pushes.
+        self._surroundings: Surroundings | None = None
         eyesight = Eyesight(engine)
         camera = self._camera = Camera(engine, eyesight, smooth=smooth)
         self.executor = Executor(
@@ -298,7 +303,7 @@ class Studio:
 
         def drive(reply: Reply) -> Driver:
             if isinstance(player, Machine):
-                return player.run(self.executor.robot, reply, given)
+                return self._pushed(lane, scenario, player.run(self.executor.robot, reply, given))
             instant = Instant(
                 scenario=scenario,
                 draw=draw,
@@ -313,6 +318,22 @@ class Studio:
         still_ticks = 1 if isinstance(player, Machine) else 0
         self.executor.start(lane, drive, draw.start, draw.variation, still_ticks=still_ticks)
         self._let_act(lane)
+
+    def _pushed(self, lane: int, scenario: Scenario, driver: Driver) -> Driver:
+        """The driver, or what pushes the arm off its paths if the scenario says so."""
+        if scenario.disturb is None:
+            return driver
+        if self._surroundings is None:
+            self._surroundings = Surroundings(self.engine)
+        around = self._surroundings
+        disturber = Disturber(
+            self.executor.robot,
+            around.tool,
+            scenario.disturb,
+            scenario.stream("disturb"),
+            functools.partial(around.clear_from, lane),
+        )
+        return disturbed(driver, disturber)
 
     def enter(
         self,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
+from graspline.execution.disturbance import Disturbance
 from graspline.parameters import Parameters, Value, dump
 from graspline.scenes.randomization import randomized
 from graspline.tasks.catalogue import find_task
@@ -20,13 +21,14 @@ SENSOR_STAGE = "last_substep"
 
 
 class Randomness(NamedTuple):
-    """For the scene, perception, faults, what is randomised on top, and what the world does by itself."""
+    """For the scene, perception, faults, what is randomised on top, what the world does by itself, and pushes."""
 
     scene: np.random.Generator
     perception: np.random.Generator
     faults: np.random.Generator
     varied: np.random.Generator
     world: np.random.Generator
+    disturb: np.random.Generator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +49,12 @@ class Scenario:
     faults: tuple[str, ...] = ()
     # To the first questions, in their order; the rest get their default, or are asked.
     answers: tuple[GivenAnswer, ...] = ()
+    # How the arm is pushed off its paths; None if it is not.
+    disturb: Disturbance | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Tasks are functions, and go to other processes by name."""
-        return _scenario, (self.task.name, self.parameters, self.seed, self.faults, self.answers)
+        return _scenario, (self.task.name, self.parameters, self.seed, self.faults, self.answers, self.disturb)
 
     def random(self) -> Randomness:
         """Independent randomness for everything that needs some."""
@@ -73,6 +77,7 @@ class Scenario:
             "parameters": dump(self.parameters),
             "faults": list(self.faults),
             **({"answers": [{"t_s": each.t_s, "text": each.text} for each in self.answers]} if self.answers else {}),
+            **({} if self.disturb is None else {"disturb": dump(self.disturb)}),
             "engine": "cpu",
             "sensor_stage": SENSOR_STAGE,
             "graspline": VERSION,
@@ -102,6 +107,13 @@ def randomized_draw(scenario: Scenario, draw: Draw) -> Draw:
 
 
 def _scenario(
-    task: str, parameters: Parameters, seed: int, faults: tuple[str, ...], answers: tuple[GivenAnswer, ...]
+    task: str,
+    parameters: Parameters,
+    seed: int,
+    faults: tuple[str, ...],
+    answers: tuple[GivenAnswer, ...],
+    disturb: Disturbance | None,
 ) -> Scenario:
-    return Scenario(task=find_task(task), parameters=parameters, seed=seed, faults=faults, answers=answers)
+    return Scenario(
+        task=find_task(task), parameters=parameters, seed=seed, faults=faults, answers=answers, disturb=disturb
+    )

@@ -655,7 +655,7 @@ class Executor:
         """End the motion here: log what was played and say where the reference stands."""
         mine = self._lanes[lane]
         if mine.logged:
-            mine.track.append(mine.motion.path, self._reel.played(lane, self._now))
+            mine.track.append(mine.motion.path, self._reel.played(lane, self._now), mine.motion.disturbed)
         return self._reel.command(lane, self._now)
 
     def _part(self, lane: int, finished: Finished, command: Command) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
-from graspline.execution.requests import Motion
-from graspline.motion.path import CONTINUITY, Command, check_corners, check_path
+from graspline.execution.requests import Disturbed, Motion
+from graspline.motion.path import CONTINUITY, Command, Path, check_corners, check_path
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -31,9 +31,20 @@ def check_motion(motion: Motion, robot: Robot, command: Command, *, allow_truth:
     refused = check_corners(path, robot) if motion.corners else check_path(path, robot)
     if refused is not None:
         raise WiringError(f"motion {motion.name!r} breaks limits: {refused}")
+    if motion.disturbed is not None:
+        _check_intention(motion, motion.disturbed, robot)
     by_truth = any(each is not None and each.look is None for each in (motion.watch, motion.place))
     if by_truth and not allow_truth:
         raise WiringError(f"motion {motion.name!r} watches truth, which this scenario does not name")
+
+
+def _check_intention(motion: Motion, disturbed: Disturbed, robot: Robot) -> None:
+    path, intended = motion.path, disturbed.intended
+    if intended.shape != path.positions.shape or len(disturbed.off) != len(intended):
+        raise WiringError(f"motion {motion.name!r} has {len(path.positions)} rows, what was intended {len(intended)}")
+    refused = check_corners(Path(positions=intended, velocities=path.velocities, dt_s=path.dt_s), robot)
+    if refused is not None:
+        raise WiringError(f"what motion {motion.name!r} intends breaks limits: {refused}")
 
 
 def _apart(first: Array, second: Array) -> float:

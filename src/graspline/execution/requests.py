@@ -62,6 +62,27 @@ class Watch:
     track: Callable[[Picture, Array, Array], Array | None] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Free:
+    """Between which ticks a motion leads through free space, where the arm may be pushed off its path."""
+
+    since: int = 0
+    # By this tick the arm is on its path again; None if that is enough at its end.
+    until: int | None = None
+    # Plans the rest of the way from another command, or finds none. Without it the arm comes back to its path.
+    again: Callable[[Command], Path | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disturbed:
+    """What a motion says that is pushed off its path: what was intended at each of its rows, and where it is off."""
+
+    # Positions of the reference that its planner wanted, (T + 1, nu); the path is what is executed.
+    intended: Array
+    # (T + 1,): pushed off what was planned, or on the way back.
+    off: NDArray[np.bool_]
+
+
 @dataclass(frozen=True, slots=True)
 class Motion:
     """Play a path; any guard that fires ends it early."""
@@ -74,6 +95,10 @@ class Motion:
     place: Watch | None = None
     # Whether velocity may jump at its ends and between its rows, as it does where targets come from outside.
     corners: bool = False
+    # Set where the arm may be pushed off the path.
+    free: Free | None = None
+    # Set where it is.
+    disturbed: Disturbed | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.events import Event
+from graspline.execution.requests import Disturbed
+from graspline.motion.offsets import step
 from graspline.motion.path import Path
 from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
+
+# Where a motion ends while the arm is pushed off its path, what is intended gives way to where the arm is over so many
+# ticks: the next motion starts from there.
+_GIVE_WAY = 12
 
 
 @dataclass(slots=True)
@@ -23,13 +29,23 @@ class Track:
     _positions: list[Array] = field(default_factory=list)
     _velocities: list[Array] = field(default_factory=list)
     _states: list[Array] = field(default_factory=list)
+    # Of motions that were disturbed: the tick each began at, what was intended and where it was off.
+    _disturbed: list[tuple[int, Array, NDArray[np.bool_]]] = field(default_factory=list)
     # Where the reference stands after the last tick.
     _end: tuple[Array, Array] | None = None
     events: list[tuple[int, Event]] = field(default_factory=list)
     ticks: int = 0
 
-    def append(self, path: Path, played: int) -> None:
-        """The first `played` ticks of a path: the reference each of them started from."""
+    def append(self, path: Path, played: int, disturbed: Disturbed | None = None) -> None:
+        """The first `played` ticks of a path: the reference each of them started from, and what was intended."""
+        if disturbed is not None:
+            intended = disturbed.intended[:played].copy()
+            off = intended - path.positions[:played]
+            last = min(_GIVE_WAY, played)
+            if played < path.ticks and last:
+                off[-last:] *= 1 - step(last)[0][1:, None]
+                intended = path.positions[:played] + off
+            self._disturbed.append((self.ticks, intended, disturbed.off[:played]))
         self._positions.append(path.positions[:played])
         self._velocities.append(path.velocities[:played])
         self._end = path.positions[played : played + 1], path.velocities[played : played + 1]
@@ -43,6 +59,16 @@ class Track:
         if self._end is None:
             return np.zeros((0, 0)), np.zeros((0, 0))
         return np.concatenate([*self._positions, self._end[0]]), np.concatenate([*self._velocities, self._end[1]])
+
+    def intention(self) -> tuple[Array, NDArray[np.bool_]]:
+        """What was intended at each row of the reference, (T + 1, nu), and where the arm was off; empty if never."""
+        if not self._disturbed:
+            return np.zeros((0, 0)), np.zeros(0, bool)
+        intended, _ = self.reference()
+        off = np.zeros(len(intended), bool)
+        for begin, rows, flags in self._disturbed:
+            intended[begin : begin + len(rows)], off[begin : begin + len(rows)] = rows, flags
+        return intended, off
 
     @property
     def states(self) -> Array:

@@ -412,5 +412,6 @@ LIFT_CUBE = Task(
     check_claim=check_claim,
     uses_truth=lambda parameters: parameters.perception.source == "truth",
     target=CUBE,
+    disturbable=True,
     randomization=lambda parameters: parameters.randomize,
 )

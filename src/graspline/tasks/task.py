@@ -187,3 +187,5 @@ class Task(Generic[P]):
     # Settings, as `--set` reads them, of a belt at a speed in m/s with so many objects per metre, for `rates`; None for
     # a task without a belt.
     belt_at: Callable[[float, float], tuple[str, ...]] | None = None
+    # Whether its motions through free space say so, so that the arm may be pushed off their paths.
+    disturbable: bool = False

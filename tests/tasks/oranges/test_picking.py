@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
 from graspline.execution.happenings import Noticed, Targeted
-from graspline.execution.requests import Motion
+from graspline.execution.requests import Motion, Reply
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import (
@@ -205,7 +205,7 @@ def test_an_arm_that_is_held_back_is_blocked(
     assert path is not None
     for ending, expected in (([], good), ([TrackingError], "blocked")):
         act = Act(table, command=at_rest(path.positions[0]), endings={state.__name__: list(ending)})
-        found = act.play(state(eye_of(), SETTINGS, planned_job, progress))
+        found = act.play(state(SO101, eye_of(), collision_world(SETTINGS), SETTINGS, planned_job, progress))
         assert found.name == expected
         assert act.motions == [state.__name__]
 
@@ -218,7 +218,7 @@ def test_an_orange_that_is_no_longer_there_ends_the_way_to_it(
     assert path is not None
     act = Act(table, command=at_rest(path.positions[0]), endings={state.__name__: [ObjectMoved]})
     tried = dataclasses.replace(progress, tried=(("orange_1", "across"), ("orange_2", "along")))
-    found = act.play(state(eye_of(), SETTINGS, planned_job, tried))
+    found = act.play(state(SO101, eye_of(), collision_world(SETTINGS), SETTINGS, planned_job, tried))
     assert (found.name, found.about) == ("moved", "orange_1")
     # No grasp has been tried where it lies now.
     assert found.data.progress.tried == (("orange_2", "along"),)
@@ -246,6 +246,25 @@ def test_an_orange_that_is_no_longer_there_ends_the_way_down(planned_job: Job, t
 
 
 MOVED_PLATE = (PLATE_XY[0] + 0.03, PLATE_XY[1] - 0.03)
+
+
+class PushedAct(Act):
+    """An arm that is beside its path whenever the plate is moved."""
+
+    def _moved(self, motion: Motion) -> Reply:
+        ended = super()._moved(motion)
+        if isinstance(ended.by, PlaceMoved):
+            beside = dataclasses.replace(ended.command, position=ended.command.position + 0.03)
+            self.command, ended = beside, dataclasses.replace(ended, command=beside)
+        return ended
+
+
+def test_a_hand_that_was_pushed_off_as_the_plate_was_moved_gets_to_the_end_of_its_way(
+    planned_job: Job, table: Table
+) -> None:
+    act = PushedAct(table, plate=MOVED_PLATE, endings={"descend": [PlaceMoved]})
+    assert descending(act, planned_job).name == "green"
+    np.testing.assert_array_equal(act.command.position, planned_job.pick.descend.end)
 
 
 def test_a_plate_moved_on_the_way_down_gets_a_new_spot_and_the_hand_goes_on(planned_job: Job, table: Table) -> None:

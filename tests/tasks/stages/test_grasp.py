@@ -66,20 +66,29 @@ class TestPlan:
 
 
 class TestApproach:
-    def test_the_approach_that_was_planned_is_played(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
-        (motion,), outcome = play(approach(SO101, eye(), estimate, grasp_plan, CLOSE), completed())
+    def going(self, world: CollisionWorld, estimate: Estimate, grasp_plan: GraspPlan):
+        return approach(SO101, world, eye(), estimate, grasp_plan, CLOSE, REACH)
+
+    def test_the_approach_that_was_planned_is_played(
+        self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Estimate
+    ) -> None:
+        (motion,), outcome = play(self.going(world, estimate, grasp_plan), completed())
         assert motion.path is grasp_plan.approach
         assert [type(each) for each in motion.guards] == [TrackingError, ObjectMoved]
         assert motion.watch.target == CUBE
         assert outcome.name == "reached"
 
-    def test_an_arm_that_does_not_follow_is_blocked(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
-        _, outcome = play(approach(SO101, eye(), estimate, grasp_plan, CLOSE), cut(TrackingError))
+    def test_an_arm_that_does_not_follow_is_blocked(
+        self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Estimate
+    ) -> None:
+        _, outcome = play(self.going(world, estimate, grasp_plan), cut(TrackingError))
         assert outcome.name == "blocked"
         assert outcome.evidence[0].name == "tracking_error"
 
-    def test_an_object_that_is_no_longer_there_stops_the_arm(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
-        motions, outcome = play(approach(SO101, eye(), estimate, grasp_plan, CLOSE), cut(ObjectMoved), completed())
+    def test_an_object_that_is_no_longer_there_stops_the_arm(
+        self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Estimate
+    ) -> None:
+        motions, outcome = play(self.going(world, estimate, grasp_plan), cut(ObjectMoved), completed())
         assert [each.name for each in motions] == ["approach", "brake"]
         assert (outcome.name, outcome.about) == ("moved", CUBE)
 

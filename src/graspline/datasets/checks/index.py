@@ -112,6 +112,8 @@ def _check_scenarios(contents: Contents, found: Findings) -> None:
         common = ("task",) if contents.merged else ("task", "parameters", "faults", "graspline", "mujoco")
         expected = {"seed": row["seed"], **{name: settings[name] for name in common}}
         wrong = [name for name, value in expected.items() if not _same(scenario.get(name), value)]
+        if not contents.merged and not _same(scenario.get("disturb", {}), settings["disturb"]):
+            wrong.append("disturb")
         if wrong:
             told = f"its scenario has another {' and '.join(wrong)} than the dataset"
             found.problem(row_file(row_slot(row)), told, row["episode_index"])

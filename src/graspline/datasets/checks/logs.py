@@ -13,9 +13,12 @@ from graspline.datasets.recording import KeptLog
 from graspline.datasets.replay import Rerun, log_differences, replayable, rerun, versions_note
 from graspline.datasets.rows import Row, log_file, row_file, row_slot
 from graspline.datasets.tables import numbers_in
+from graspline.episodes.log import EpisodeLog
 from graspline.episodes.units import units_of
 from graspline.errors import DatasetProblem
 from graspline.evidence import Evidence, failures, passes
+from graspline.motion.path import Path, check_corners
+from graspline.robots.robot import Robot
 
 # Roundings of a number of some hundreds to float32.
 _ROUNDING = 1e-4
@@ -57,7 +60,7 @@ def play_logs(contents: Contents, found: Findings, done: Callable[[], object]) -
 
 
 def _reference_differences(contents: Contents, row: Row, kept: KeptLog) -> Iterator[str]:
-    """Whether actions are what was commanded, in the units that the dataset declares."""
+    """Whether actions are what was intended, in the units that the dataset declares, and that is what can be."""
     robot, settings = contents.dataset.scene.robot, contents.dataset.settings
     timeline = timeline_of(kept.log.ticks, robot.control_hz, settings.fps)
     try:
@@ -66,9 +69,23 @@ def _reference_differences(contents: Contents, row: Row, kept: KeptLog) -> Itera
         # Whoever looks at data files tells that.
         return
     if kept.log.positions.shape[1:] == action.shape[1:] and len(timeline) == len(action) and kept.log.ticks:
-        commanded = units_of(robot, settings.units).outward(kept.log.positions[timeline.ends])
-        if not np.allclose(action, commanded, rtol=0, atol=_ROUNDING):
-            yield f"action is not what the log says was commanded, by up to {np.abs(action - commanded).max():.4f}"
+        wanted = units_of(robot, settings.units).outward(kept.log.intention[timeline.ends])
+        said = "intended" if len(kept.log.intended) else "commanded"
+        if not np.allclose(action, wanted, rtol=0, atol=_ROUNDING):
+            yield f"action is not what the log says was {said}, by up to {np.abs(action - wanted).max():.4f}"
+        yield from _intention_differences(robot, kept.log)
+
+
+def _intention_differences(robot: Robot, log: EpisodeLog) -> Iterator[str]:
+    """Of an arm that was pushed: whether what was intended keeps the robot's limits, and is what was done elsewhere."""
+    if not len(log.intended):
+        return
+    apart = np.flatnonzero((log.intended != log.positions).any(axis=1) & ~log.off)
+    if len(apart):
+        yield f"what was intended is not what was executed at tick {apart[0]}, where the arm was not pushed"
+    refused = check_corners(Path(positions=log.intended, velocities=log.velocities, dt_s=robot.dt_s), robot)
+    if refused is not None:
+        yield f"what was intended breaks limits: {refused}"
 
 
 def _claims(contents: Contents) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Measurement, at_least, at_most, passes
 from graspline.execution.happenings import Noticed, Targeted
-from graspline.execution.requests import Announce, Motion, Reply, solved
+from graspline.execution.requests import Announce, Free, Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRejected, GrabVariables
 from graspline.grasping.straight import ReachParameters
@@ -21,6 +21,7 @@ from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import ForceAbove, HoldLost, ObjectMoved, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
+from graspline.motion.path import Command, Path
 from graspline.perception.estimates import Estimate
 from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.placement.set_down import (
@@ -37,6 +38,7 @@ from graspline.robots.robot import Robot
 from graspline.tasks.grab.parameters import GrabGoal
 from graspline.tasks.grab.pick import plan_pick, told
 from graspline.tasks.stages.carry import HoldParameters, following_guards, hold_guards
+from graspline.tasks.stages.free import above_end, towards
 from graspline.tasks.stages.grasp import STRAYED_M, CloseParameters, Hold
 from graspline.tasks.stages.sight import UNSEEN, Eye, moved_guards, resting
 
@@ -116,7 +118,14 @@ def check(
 
 
 def move(
-    eye: Eye, estimate: Estimate, grab: GrabPlan, close: CloseParameters
+    robot: Robot,
+    world: CollisionWorld,
+    eye: Eye,
+    estimate: Estimate,
+    others: tuple[Estimate, ...],
+    grab: GrabPlan,
+    close: CloseParameters,
+    reach: ReachParameters,
 ) -> Stage[Literal["arrived", "blocked", "moved"]]:
     """Open to the object's gap where the arm stands, travel, come down, and stop at the object, or once it is gone."""
     watch = eye.watch_lying(estimate)
@@ -126,7 +135,8 @@ def move(
     for stage in grab.stages:
         if ended.by != "completed":
             break
-        ended = yield Motion(stage.name, stage.path, guards=guards, watch=watch)
+        free = towards(robot, world, stage.path, estimate, others, reach.travel_speed)
+        ended = yield Motion(stage.name, stage.path, guards=guards, watch=watch, free=free)
     if isinstance(ended.by, ObjectMoved):
         return Outcome("moved", ended.evidence, about=grab.name)
     if ended.by != "completed":
@@ -165,11 +175,11 @@ def put_down(
     if isinstance(way, GraspRejected):
         return Outcome("no_way", way.evidence, about=target)
     guards = (*hold_guards(hold, close, keep), *following_guards(hold, keep))
-    ended = yield Motion("transport", way.transport, guards=guards, watch=eye.watch(target))
+    ended = yield Motion("transport", way.transport, guards=guards, watch=eye.watch(target), free=Free())
     if ended.by == "completed":
         # The table may take hold of it a little early, and move it in the hand.
         kept = tuple(each for each in guards if isinstance(each, HoldLost | TrackingError))
-        ended = yield Motion("lower", way.lower, guards=kept)
+        ended = yield Motion("lower", way.lower, guards=kept, free=above_end(way.lower))
         if isinstance(ended.by, HoldLost | TrackingError) and _just_above(ended, robot, way):
             ended = yield Motion("brake", brake(robot, ended.command))
     match ended.by:
@@ -209,10 +219,16 @@ def leave(
         wide = float(robot.jaw_law.angle_rad(float(robot.jaw_law.gap_m(reply.command.position[robot.jaw])) + 0.02))
         reply = yield Motion("open", jaw_move(robot, reply.command, wide, speed_rad_s=close.speed_rad_s))
     survey = yield from eye.survey()
-    path = free_way(robot, world, reply.command, robot.home, tuple(resting(each) for each in survey))
+    around = tuple(resting(each) for each in survey)
+
+    def home_from(start: Command) -> Path | None:
+        return free_way(robot, world, start, robot.home, around)
+
+    path = home_from(reply.command)
     if path is None:
         return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
-    ended = yield Motion("return_home", path, guards=(TrackingError(error_rad=close.blocked_rad),))
+    guards = (TrackingError(error_rad=close.blocked_rad),)
+    ended = yield Motion("return_home", path, guards=guards, free=Free(again=home_from))
     return Outcome("home") if ended.by == "completed" else Outcome("stranded", ended.evidence)
 
 

@@ -211,5 +211,6 @@ GRAB = Task(
     declines=frozenset({"rejected"}),
     problems=problems,
     advise=advise,
+    disturbable=True,
     randomization=lambda parameters: parameters.randomize,
 )

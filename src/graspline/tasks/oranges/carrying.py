@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.execution.happenings import Noticed
-from graspline.execution.requests import Announce, Motion, Reply, Request, solved
+from graspline.execution.requests import Announce, Free, Motion, Reply, Request, solved
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_lift
 from graspline.kinematics.so101 import forward
@@ -34,6 +34,7 @@ from graspline.tasks.oranges.minding import Minder, held_m, minding_plate, plate
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye, Survey
 from graspline.tasks.stages.carry import following_guards, hold_guards
+from graspline.tasks.stages.free import above_end, above_start
 
 Array = NDArray[np.float64]
 
@@ -61,7 +62,7 @@ def _raise(
     path = yield from solved(plan_lift, robot, job.pick, last.command, max(raised, 0.005), settings.reach.whole())
     if isinstance(path, GraspRejected):
         return Outcome("blocked", path.evidence, about=job.target)
-    ended = yield _holding("lift", path, eye, settings, job)
+    ended = yield dataclasses.replace(_holding("lift", path, eye, settings, job), free=above_start(path))
     if ended.by == "completed":
         return Gives("lifted", Working(job=job), ended.evidence, about=job.target)
     return _outcome("lifted", ended, job)
@@ -77,9 +78,9 @@ def _holding(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job) 
     return Motion(name, path, guards=guards, watch=watch)
 
 
-def _carrying(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
+def _carrying(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *, free: Free) -> Motion:
     """The same for a way to a spot: it ends, too, once the plate is no longer where it was planned for."""
-    motion, place = _holding(name, path, eye, settings, job), eye.watch_plate()
+    motion, place = dataclasses.replace(_holding(name, path, eye, settings, job), free=free), eye.watch_plate()
     if place is None:
         return motion
     assert job.survey.plate is not None
@@ -164,7 +165,7 @@ def retreat(
     working = Working(job=dataclasses.replace(job, errand=errand, survey=survey, where=where))
     if carry.retreat is None:
         return Gives("clear", working, about=job.target)
-    motion = _carrying("retreat", carry.retreat, eye, settings, working.job)
+    motion = _carrying("retreat", carry.retreat, eye, settings, working.job, free=Free())
     outcome = yield from _carried("clear", motion, robot, eye, settings, working.job)
     return Gives("clear", working, outcome.evidence, about=job.target) if outcome.name == "clear" else outcome
 
@@ -202,7 +203,7 @@ def transport(
     yield Announce(Noticed(what="transport", about=job.target, facts=facts))
     if job.carry.transport is None:
         return Outcome("arrived", about=job.target)
-    motion = _carrying("transport", job.carry.transport, eye, settings, job)
+    motion = _carrying("transport", job.carry.transport, eye, settings, job, free=Free())
     return (yield from _carried("arrived", motion, robot, eye, settings, job))
 
 
@@ -219,7 +220,7 @@ def lower(
     taken = _taken(job.carry.spot_m, where, settings)
     if taken:
         return Outcome("spot_taken", taken, about=job.target)
-    motion = _carrying("lower", job.carry.lower, eye, settings, job)
+    motion = _carrying("lower", job.carry.lower, eye, settings, job, free=above_end(job.carry.lower))
     return (yield from _carried("lowered", motion, robot, eye, settings, job))
 
 

@@ -15,7 +15,8 @@ from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Motion, Reply, Request, Watch, solved
 from graspline.kinematics.so101 import forward
 from graspline.motion.guards import PlaceMoved
-from graspline.motion.path import Path, at_rest
+from graspline.motion.joint_moves import brake, join, joint_move
+from graspline.motion.path import Command, Path, at_rest
 from graspline.perception.estimates import Estimate
 from graspline.placement.carry import NoSpot
 from graspline.planning.collision import CollisionWorld
@@ -27,6 +28,9 @@ from graspline.tasks.oranges.sight import FruitEye
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
+
+# Share of the joints' speed limit at which an arm that was pushed off a path goes to the path's end.
+_BACK_SPEED = 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,22 +108,29 @@ def minding_plate(
                 return Minded(result=None, job=job, evidence=found)
             else:
                 watch = None
-            rest = _rest(request.path, round((reply.time_s - began_s) / request.path.dt_s))
+            played = round((reply.time_s - began_s) / request.path.dt_s)
+            rest = _rest(minder.robot, request.path, played, reply.command)
             if rest is None:
                 reply = dataclasses.replace(reply, by="completed")
                 break
-            request = dataclasses.replace(request, path=rest)
+            request = dataclasses.replace(request, path=rest, free=None)
             if watch is None:
                 reply = yield request
                 break
         answer = reply
 
 
-def _rest(path: Path, played: int) -> Path | None:
-    """What is left of a path after so many ticks; None if nothing is."""
-    if played >= path.ticks:
+def _rest(robot: Robot, path: Path, played: int, now: Command) -> Path | None:
+    """What is left of a path after so many ticks; None if nothing is.
+
+    An arm that was pushed off comes to rest and goes to the path's end from there.
+    """
+    if played < path.ticks and np.array_equal(path.positions[played], now.position):
+        return Path(positions=path.positions[played:], velocities=path.velocities[played:], dt_s=path.dt_s)
+    if np.array_equal(path.end, now.position):
         return None
-    return Path(positions=path.positions[played:], velocities=path.velocities[played:], dt_s=path.dt_s)
+    stop = brake(robot, now)
+    return join(stop, joint_move(robot, at_rest(stop.end), path.end, speed=_BACK_SPEED))
 
 
 def _new_spot(reply: Reply, minder: Minder, job: Job) -> Generator[Request, Reply, Job | Evidence]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.happenings import Targeted
-from graspline.execution.requests import Announce, Motion, Reply, solved
+from graspline.execution.requests import Announce, Free, Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_shift
 from graspline.kinematics.so101 import forward
@@ -33,6 +33,7 @@ from graspline.tasks.oranges.minding import Minder, minding_plate
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye
 from graspline.tasks.oranges.targets import chosen
+from graspline.tasks.stages.free import over_object, towards
 from graspline.tasks.stages.grasp import Hold, touch_both
 from graspline.tasks.stages.sight import UNSEEN, moved_guards
 
@@ -89,34 +90,43 @@ def plan(
 
 
 def approach(
-    eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+    robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
 ) -> Producing[Outcome[Literal["above", "blocked"]] | Gives[Literal["moved"], Noted]]:
     """Travel to above the orange, as long as it lies where it was seen."""
-    ended = yield _towards("approach", job.pick.approach, eye, settings, job)
+    free = _free(robot, world, job.pick.approach, settings, job)
+    ended = yield _towards("approach", job.pick.approach, eye, settings, job, free=free)
     if isinstance(ended.by, ObjectMoved):
         return _moved(ended, job, progress)
     return Outcome("above" if ended.by == "completed" else "blocked", ended.evidence)
 
 
 def posture_adjust(
-    eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+    robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
 ) -> Producing[Outcome[Literal["aligned", "blocked"]] | Gives[Literal["moved"], Noted]]:
     """Turn the jaws to where they fit between the fruit and its neighbours, and open them."""
     posture = job.pick.posture
     assert posture is not None
-    ended = yield _towards("posture_adjust", posture, eye, settings, job)
+    free = _free(robot, world, posture, settings, job)
+    ended = yield _towards("posture_adjust", posture, eye, settings, job, free=free)
     if isinstance(ended.by, ObjectMoved):
         return _moved(ended, job, progress)
     return Outcome("aligned" if ended.by == "completed" else "blocked", ended.evidence)
 
 
-def _towards(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *guards: Guard) -> Motion:
+def _free(robot: Robot, world: CollisionWorld, path: Path, settings: Oranges, job: Job) -> Free:
+    """What a motion to above the fruit leads through."""
+    return towards(robot, world, path, job.where.target, job.where.around, settings.reach.travel_speed)
+
+
+def _towards(
+    name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *guards: Guard, free: Free | None = None
+) -> Motion:
     """A motion to a fruit that ends once the fruit is no longer where it was seen."""
     target = job.where.target
     watch = eye.watch_lying(target)
     moved = moved_guards(target, settings.posture.off_fruit_m, watch)
     tracking = TrackingError(error_rad=settings.close.blocked_rad)
-    return Motion(name, path, guards=(*guards, tracking, *moved), watch=watch)
+    return Motion(name, path, guards=(*guards, tracking, *moved), watch=watch, free=free)
 
 
 def _moved(ended: Reply, job: Job, progress: Progress) -> Gives[Literal["moved"], Noted]:
@@ -151,7 +161,8 @@ def _come_down(
 ]:
     """Down; further in small steps while the posture is not green, but never to the table."""
     bump = ForceAbove(force_n=settings.close.bump_n, for_s=0.02)
-    ended = yield _towards("descend", job.pick.descend, eye, settings, job, bump)
+    free = over_object(job.pick.descend, job.where.target)
+    ended = yield _towards("descend", job.pick.descend, eye, settings, job, bump, free=free)
     while True:
         if isinstance(ended.by, ObjectMoved):
             return _moved(ended, job, progress)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most, passes
-from graspline.execution.requests import Motion, Reply, Request, solved
+from graspline.execution.requests import Free, Motion, Reply, Request, solved
 from graspline.grasping.topdown import reversed_path
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
@@ -113,10 +113,15 @@ def return_home(
             return Outcome("stranded", down.evidence)
         reply = down
     survey = yield from eye.survey()
-    path = way_to(robot, world, reply.command, home_joints(robot, settings), survey, settings)
+
+    def home_from(start: Command) -> Path | None:
+        return way_to(robot, world, start, home_joints(robot, settings), survey, settings)
+
+    path = home_from(reply.command)
     if path is None:
         return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
-    ended = yield Motion("return_home", path, guards=(TrackingError(error_rad=settings.close.blocked_rad),))
+    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
+    ended = yield Motion("return_home", path, guards=guards, free=Free(again=home_from))
     if ended.by != "completed":
         return Outcome("stranded", ended.evidence)
     return Outcome("home")

@@ -262,6 +262,7 @@ ORANGES = Task(
     check_claim=check_claim,
     uses_truth=lambda settings: settings.perception.source == "truth",
     problems=problems,
+    disturbable=True,
     randomization=lambda settings: settings.randomize,
     equipped=equipped,
 )

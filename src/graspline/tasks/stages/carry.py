@@ -18,6 +18,7 @@ from graspline.motion.guards import Apart, Guard, HoldLost, LeftBehind, Slipped,
 from graspline.motion.joint_moves import hold as still
 from graspline.parameters import Parameters
 from graspline.robots.robot import Robot
+from graspline.tasks.stages.free import above_start
 from graspline.tasks.stages.grasp import CloseParameters, Hold, TouchParameters
 from graspline.tasks.stages.sight import Eye
 
@@ -78,7 +79,8 @@ def lift(
     path = yield from solved(plan_lift, robot, plan, last.command, reach.lift_m, reach)
     if isinstance(path, GraspRejected):
         return Outcome("blocked", path.evidence)
-    ended = yield Motion("lift", path, guards=hold_guards(hold, close, keep), watch=eye.watch(target))
+    guards = hold_guards(hold, close, keep)
+    ended = yield Motion("lift", path, guards=guards, watch=eye.watch(target), free=above_start(path))
     ended = yield from _made_sure(ended, robot, hold, close)
     return _outcome("lifted", ended, target)
 

@@ -23,6 +23,7 @@ from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
+from graspline.tasks.stages.free import over_object, towards
 from graspline.tasks.stages.sight import Eye, moved_guards
 
 Array = NDArray[np.float64]
@@ -99,12 +100,19 @@ def plan(
 
 
 def approach(
-    robot: Robot, eye: Eye, estimate: Estimate, plan: GraspPlan, close: CloseParameters
+    robot: Robot,
+    world: CollisionWorld,
+    eye: Eye,
+    estimate: Estimate,
+    plan: GraspPlan,
+    close: CloseParameters,
+    reach: ReachParameters,
 ) -> Stage[Literal["reached", "blocked", "moved"]]:
     """Travel to above the object while the jaws open; stop if it is no longer there."""
     watch = eye.watch_lying(estimate)
     guards = (TrackingError(error_rad=close.blocked_rad), *moved_guards(estimate, STRAYED_M, watch))
-    ended = yield Motion("approach", plan.approach, guards=guards, watch=watch)
+    free = towards(robot, world, plan.approach, estimate, (), reach.travel_speed)
+    ended = yield Motion("approach", plan.approach, guards=guards, watch=watch, free=free)
     if isinstance(ended.by, ObjectMoved):
         if ended.command.moving:
             yield Motion("brake", brake(robot, ended.command))
@@ -121,7 +129,8 @@ def descend(
     watch = eye.watch_lying(estimate)
     contact = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad))
     guards = (*contact, *moved_guards(estimate, STRAYED_M, watch))
-    ended = yield Motion("descend", plan.descend, guards=guards, watch=watch)
+    free = over_object(plan.descend, estimate)
+    ended = yield Motion("descend", plan.descend, guards=guards, watch=watch, free=free)
     if isinstance(ended.by, ObjectMoved):
         return Outcome("moved", ended.evidence, about=estimate.name)
     if ended.by != "completed":
