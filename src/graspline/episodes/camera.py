@@ -26,7 +26,7 @@ class Camera:
         self._kind: RendererKind = kind
         self._variations: dict[int, Variation] = {}
         self._seeds: dict[int, int] = {}
-        self._renderers: dict[tuple[int, int], Renderer] = {}
+        self._renderers: dict[tuple[int, int, bool], Renderer] = {}
 
     def begin(self, lane: int, variation: Variation, *, seed: int = 0) -> None:
         """From now on a lane's pictures show this variation, and their depths have the errors of this seed."""
@@ -41,18 +41,21 @@ class Camera:
         return self._variations[lane]
 
     def __call__(self, lane: int, look: Look) -> Picture:
-        size = look.width, look.height
-        if size not in self._renderers:
-            self._renderers[size] = open_renderer(self._engine.scene, *size, self._kind, smooth=self._smooth)
+        smooth = self._smooth if look.smooth is None else look.smooth
+        key = look.width, look.height, smooth
+        if key not in self._renderers:
+            scene = self._engine.scene
+            self._renderers[key] = open_renderer(scene, look.width, look.height, self._kind, smooth=smooth)
+        renderer = self._renderers[key]
         assert look.camera is not None
         seen, error_m = self._eyesight.picture(lane, look.camera)
         qpos = self._engine.qpos[lane] if seen is None else seen
-        picture = self._renderers[size].draw(qpos, self._variations[lane], look.camera)
+        picture = renderer.draw(qpos, self._variations[lane], look.camera)
         if seen is None:
             dark = np.full(picture.rgb.shape[:2], np.nan, np.float32) if look.depth else None
             return dataclasses.replace(picture, rgb=np.zeros_like(picture.rgb), depth_m=dark)
         if look.depth:
-            exact = self._renderers[size].depth(qpos, self._variations[lane], look.camera)
+            exact = renderer.depth(qpos, self._variations[lane], look.camera)
             picture = dataclasses.replace(picture, depth_m=self._measured(lane, picture, exact))
         return dataclasses.replace(picture, position_m=picture.position_m + error_m) if error_m.any() else picture
 

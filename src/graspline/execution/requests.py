@@ -41,6 +41,8 @@ class Look:
     width: int = 320
     height: int = 240
     depth: bool = False
+    # Whether edges are antialiased; None leaves that to the camera.
+    smooth: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
