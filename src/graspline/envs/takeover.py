@@ -71,7 +71,7 @@ class _Flight:
         scenario, self._pilot = instant.scenario, pilot
         task, parameters = scenario.task, scenario.parameters
         self.trial = Trial(pilot.policy, instant)
-        self.inputs = task.given(parameters, instant.draw, scenario.stream("perception"))
+        self.inputs = dict(task.given(parameters, instant.draw, scenario.stream("perception")))
         self.noticed: Noticed | None = None
         remaining = task.remaining
         if remaining is None:

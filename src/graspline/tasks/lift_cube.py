@@ -67,6 +67,8 @@ SETTLING_RAD = 1e-3
 # How far blocks stay from the cube, and from where the arm passes: the task does not look out for them.
 _BLOCK_APART_M = 0.03
 _BLOCK_ROOM_M = 0.01
+# How often the hand is freed again where something is caught in it on the way home.
+_FREEINGS = 3
 # Between two sightings of the final check.
 SIGHTING_S = 0.05
 
@@ -201,22 +203,28 @@ def take_over(
     close: CloseParameters,
 ) -> Stage[Literal["ready", "stranded"]]:
     """Free the hand from whatever another driver was doing; go home where no grasp can be planned from there."""
-    reply = yield from stop(last, robot)
-    reply = yield from let_go(reply, robot, close, eye.survey)
-    seen = yield from eye.see(target)
-    if seen is not None:
-        found = yield from solved(plan_grasp, robot, world, resting(seen), reply.command, jaw, reach, ())
-        if not isinstance(found, GraspRejected):
+    reply, evidence = last, Evidence()
+    for _ in range(_FREEINGS):
+        reply = yield from stop(reply, robot)
+        reply = yield from let_go(reply, robot, world, close, eye.survey)
+        seen = yield from eye.see(target)
+        if seen is not None:
+            found = yield from solved(plan_grasp, robot, world, resting(seen), reply.command, jaw, reach, ())
+            if not isinstance(found, GraspRejected):
+                return Outcome("ready")
+        survey = yield from eye.survey()
+        path = free_way(robot, world, reply.command, robot.home, tuple(resting(each) for each in survey))
+        if path is None:
+            evidence = (at_least("checked_ways_home", 0, 1),)
+            break
+        reply = yield Motion("return_home", path, guards=(TrackingError(error_rad=close.blocked_rad),))
+        if reply.by == "completed":
             return Outcome("ready")
-    survey = yield from eye.survey()
-    path = free_way(robot, world, reply.command, robot.home, tuple(resting(each) for each in survey))
-    if path is None:
-        return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
-    ended = yield Motion("return_home", path, guards=(TrackingError(error_rad=close.blocked_rad),))
-    return Outcome("ready") if ended.by == "completed" else Outcome("stranded", ended.evidence)
+        evidence = reply.evidence
+    return Outcome("stranded", evidence)
 
 
-def remaining(parameters: LiftCube, inputs: Mapping[str, Any]) -> Generator[Request, Reply, Mapping[str, Array]]:
+def remaining(parameters: LiftCube, inputs: dict[str, Any]) -> Generator[Request, Reply, Mapping[str, Array]]:
     """Where the cube is seen, by the machine's eye."""
     seen = yield from cast(Eye, inputs["eye"]).see(CUBE)
     return {} if seen is None else {CUBE: seen.position_m}

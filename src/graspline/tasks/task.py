@@ -169,8 +169,9 @@ class Task(Generic[P]):
     # Settings, as `--set` reads them, of an order with as little to do as a trial needs.
     brief: tuple[str, ...] = ()
     # Where its eye, one of the machine's inputs, sees the objects that are still to be worked on, (3,) by name: for the
-    # watch over a policy that the machine may take over from. None for a task whose machine cannot take over.
-    remaining: Callable[[P, Mapping[str, Any]], Generator[Request, Reply, Mapping[str, Array]]] | None = None
+    # watch over a policy that the machine may take over from. What looks decide for the whole episode it notes among
+    # the inputs. None for a task whose machine cannot take over.
+    remaining: Callable[[P, dict[str, Any]], Generator[Request, Reply, Mapping[str, Array]]] | None = None
     # Try one random place that the arm reaches, for maps of the certified region; None for a task without one.
     probe: Callable[[P, np.random.Generator], Probe] | None = None
     # Settings, as `--set` reads them, of a belt at a speed in m/s with so many objects per metre, for `rates`; None for

@@ -8,13 +8,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.execution.requests import Motion, Reply, Request
+from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.motion.guards import ForceAbove, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path, keeps_range
 from graspline.perception.estimates import Estimate
+from graspline.planning.collision import CollisionWorld
 from graspline.planning.in_plane import straight_in_plane
+from graspline.planning.ways import way_out
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotate
 from graspline.tasks.stages.grasp import TouchParameters
@@ -57,15 +59,15 @@ def stop(last: Reply, robot: Robot) -> Generator[Request, Reply, Reply]:
 
 
 def let_go(
-    last: Reply, robot: Robot, close: TouchParameters, see_all: SeeAll, *, opens: bool = True
+    last: Reply, robot: Robot, world: CollisionWorld, close: TouchParameters, see_all: SeeAll
 ) -> Generator[Request, Reply, Reply]:
     """From rest: set down what is in the hand, open, back out, and wait until everything lies still.
 
-    Nothing is farther from everything than the way the fingers point, or up: that way only limits are checked. A hand
-    that does not open is one that has let go already.
+    Nothing is farther from everything than the way the fingers point, or up: that way only limits are checked. Where
+    the arm still touches something then, itself or a table, it is turned out of that.
     """
     reply = last
-    if opens and max(reply.readings.pad_forces_n()) >= close.lost_n:
+    if max(reply.readings.pad_forces_n()) >= close.lost_n:
         reply = yield from _set_down(reply, robot, close, see_all)
         gap_m = float(robot.jaw_law.gap_m(reply.readings.joints[robot.jaw])) + _WIDER_M
         path = jaw_move(robot, reply.command, float(robot.jaw_law.angle_rad(gap_m)), speed_rad_s=close.speed_rad_s)
@@ -75,12 +77,20 @@ def let_go(
         reply = yield Motion("back_out", away, guards=(TrackingError(error_rad=2 * close.blocked_rad),))
         if reply.command.moving:
             reply = yield Motion("brake", brake(robot, reply.command))
-    return (yield from until_still(reply, robot, see_all))
+    reply, seen = yield from _until_still(reply, robot, see_all)
+    world.place(seen)
+    if world.first_collision(reply.command.position[None]) is not None:
+        out = yield from solved(way_out, robot, world, reply.command, seen)
+        if out is not None:
+            reply = yield Motion("turn_out", out)
+    return reply
 
 
-def until_still(last: Reply, robot: Robot, see_all: SeeAll) -> Generator[Request, Reply, Reply]:
-    """Wait until everything on the table lies still, for a time at the most."""
-    reply, before = last, {}
+def _until_still(
+    last: Reply, robot: Robot, see_all: SeeAll
+) -> Generator[Request, Reply, tuple[Reply, tuple[Estimate, ...]]]:
+    """Wait until everything on the table lies still, for a time at the most; what is seen then."""
+    reply, before = last, dict[str, Estimate]()
     for _ in range(_LOOKS):
         seen = {each.name: each for each in (yield from see_all())}
         moved = [
@@ -89,10 +99,10 @@ def until_still(last: Reply, robot: Robot, see_all: SeeAll) -> Generator[Request
             if name in before
         ]
         if before and max(moved, default=0.0) <= _STILL_M:
-            return reply
+            break
         before = seen
         reply = yield Motion("wait", still(robot, reply.command, _BETWEEN_S))
-    return reply
+    return reply, tuple(before.values())
 
 
 def held_by(reply: Reply, robot: Robot, close: TouchParameters, seen: tuple[Estimate, ...]) -> Estimate | None:
