@@ -6,7 +6,7 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
@@ -24,19 +24,23 @@ from graspline.cli.options import (
     struck,
     task_and_parameters,
 )
+from graspline.cli.policy_source import PolicySource
 from graspline.cli.progress import Progress, success_text
 from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.gpu_pool import GpuPool
 from graspline.datasets.pool import LocalPool, Pool
 from graspline.datasets.rows import Row
-from graspline.datasets.settings import DatasetSettings, Keep, RendererKind, settings_of
-from graspline.datasets.work import NOT_CERTIFIED
+from graspline.datasets.settings import DatasetSettings, Keep, Record, RendererKind, settings_of
+from graspline.datasets.work import NOT_CERTIFIED, fly_with
 from graspline.engine.protocol import EngineKind
+from graspline.envs.policy_process import TIMEOUT_S
+from graspline.envs.takeover import pilot_of
 from graspline.episodes.faults import parse_faults
-from graspline.episodes.run import cores
+from graspline.episodes.run import FOLLOW, cores
 from graspline.episodes.units import CONVENTIONS, Convention
 from graspline.episodes.views import DEFAULT_VIEWS, parse_views, ticks_per_frame
+from graspline.episodes.workers import Prepare
 from graspline.errors import InputError, one_of
 from graspline.rendering.choose import gl_problem
 from graspline.rendering.looks import what_warp_cannot_draw
@@ -65,7 +69,11 @@ def command(
         str, typer.Option(metavar="NAME:WxH,…", help="Cameras and sizes, or none for a dataset without pictures.")
     ] = DEFAULT_VIEWS,
     keep: Annotated[
-        str, typer.Option(metavar="WHICH", help="success, or all to keep labelled failures too.")
+        str,
+        typer.Option(
+            metavar="WHICH",
+            help="success; all to keep labelled failures too; takeover for successes in which the expert took over.",
+        ),
     ] = "success",
     units: Annotated[
         str, typer.Option(metavar="UNITS", help="degrees, or normalized for joints from -100 to 100.")
@@ -85,6 +93,25 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME@STATE[+S]", help="Let a fault strike in every attempt; repeatable."),
     ] = None,
+    from_policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME", help="Let this policy drive, as `graspline eval` does, until the expert takes over."
+        ),
+    ] = None,
+    take_over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="When the expert takes over, such as still_s=2 or after_s=[1,6] for a random time; repeatable.",
+        ),
+    ] = None,
+    record: Annotated[
+        str, typer.Option(metavar="WHICH", help="episode, or intervention for frames from the takeover on.")
+    ] = "episode",
+    policy_timeout: Annotated[
+        float, typer.Option(min=0.1, max=86_400, metavar="S", help="Seconds the policy may take for one answer.")
+    ] = TIMEOUT_S,
     smooth: Annotated[
         bool, typer.Option("--smooth", help="Antialias the pictures; drawing them takes about three times as long.")
     ] = False,
@@ -104,17 +131,22 @@ def command(
       graspline generate oranges --episodes 100 --out out/varied --randomize lighting,camera,colours
       graspline generate lift-cube --episodes 50 --out out/recoveries --fault drop@lift+0.3 --keep all
       graspline generate lift-cube --episodes 100000 --out out/many --cameras none --engine gpu
+      graspline generate lift-cube --episodes 100 --out out/corrected --from-policy my_policy:Policy --keep takeover
     """
     faults = tuple(fault or ())
+    source = PolicySource(named=from_policy, take_over=tuple(take_over or ()), keep=keep, record=record)
+    driven_by = () if from_policy is None else (FOLLOW,)
     found, parameters = task_and_parameters(
         task,
         config,
         settings,
-        lambda named: parse_faults(faults, machine_as_set(named, config, settings).paths()),
+        lambda named: parse_faults(faults, (*driven_by, *machine_as_set(named, config, settings).paths())),
         lambda _: cameras.strip() or _nothing("--cameras", "name cameras, or none"),
         lambda named: parse_views(cameras, named.scene(named.parameters()).cameras),
         lambda named: ticks_per_frame(fps, _control_hz(named)),
-        lambda _: one_of(keep, ("success", "all"), "--keep"),
+        lambda _: one_of(keep, get_args(Keep), "--keep"),
+        lambda _: one_of(record, get_args(Record), "--record"),
+        lambda named: source.check(named, alone=engine == "cpu" and cluster is None),
         lambda _: one_of(units, CONVENTIONS, "--units"),
         lambda _: cluster != "" or _nothing("--cluster", "expected local, auto or HOST:PORT"),
         lambda _: cluster is None or engine == "cpu" or _only_one(cluster),
@@ -130,6 +162,8 @@ def command(
         fps=fps,
         views=views,
         keep=cast(Keep, keep),
+        from_policy=source.settings(policy_timeout),
+        record=cast(Record, record),
         units=cast(Convention, units),
         faults=faults,
         renderer=_renderer(kind, found.scene(parameters), smooth=smooth) if views else "gl",
@@ -138,19 +172,20 @@ def command(
         engine=kind,
         certify=certify,
     )
-    pool = _pool(chosen, cluster, workers, lanes)
+    fly = partial(fly_with, partial(pilot_of, timeout_s=policy_timeout)) if chosen.from_policy else None
+    pool = _pool(chosen, cluster, workers, lanes, fly)
     said = f"what was committed to {out} stays, the same command goes on with it"
     with interruptible(lambda: said), Progress("episodes", episodes, said="starting workers", lines=False) as progress:
         tally = generate(out, chosen, episodes, pool, on_commit=partial(_show, progress))
     _summarise(out, chosen, tally)
 
 
-def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: int) -> Pool:
+def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: int, prepare: Prepare | None) -> Pool:
     if cluster is not None:
         return RayPool(cluster, workers)
     if settings.engine == "gpu":
         return GpuPool(settings, workers or cores(), lanes_of(lanes, "gpu", 0))
-    return LocalPool(workers or cores())
+    return LocalPool(workers or cores(), prepare=prepare)
 
 
 def _renderer(engine: EngineKind, scene: Scene, *, smooth: bool) -> RendererKind:

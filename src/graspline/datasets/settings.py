@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -19,7 +19,9 @@ from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Task
 from graspline.version import VERSION
 
-Keep = Literal["success", "all"]
+Keep = Literal["success", "all", "takeover"]
+# Which frames of an episode: all of them, or those from the takeover on.
+Record = Literal["episode", "intervention"]
 RendererKind = Literal["gl", "rays", "warp"]
 
 # Current lerobot calls an SO-101 so. It does not add to a dataset of a robot of another name; its releases before
@@ -41,6 +43,8 @@ _KINDS: dict[str, type] = {
     "numbered": bool,
     "engine": str,
     "certify": bool,
+    "from_policy": dict,
+    "record": str,
     "graspline": str,
     "mujoco": str,
 }
@@ -68,6 +72,9 @@ class DatasetSettings:
     # Which engine plays attempts, and whether what a GPU played must also work on the CPU, which then is what is kept.
     engine: EngineKind = "cpu"
     certify: bool = True
+    # The policy that plays until the expert takes over: its name, a digest of its files, and when. Empty if none does.
+    from_policy: dict[str, Any] = field(default_factory=dict)
+    record: Record = "episode"
     graspline: str = VERSION
     mujoco: str = mujoco.__version__
 
@@ -82,10 +89,12 @@ class DatasetSettings:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> DatasetSettings:
-        plain = {"engine": "cpu", "certify": True, **plain}
+        plain = {"engine": "cpu", "certify": True, "from_policy": {}, "record": "episode", **plain}
         for name, kind in _KINDS.items():
             if not isinstance(plain[name], kind) or (kind is int and isinstance(plain[name], bool)):
                 raise ValueError(f"{name} is {plain[name]!r}")
+        if plain["record"] not in get_args(Record):
+            raise ValueError(f"record is {plain['record']!r}")
         if plain["keep"] not in get_args(Keep) or plain["units"] not in CONVENTIONS:
             raise ValueError(f"keep is {plain['keep']!r}, units are {plain['units']!r}")
         if plain["engine"] not in get_args(EngineKind):
@@ -121,6 +130,8 @@ def settings_of(
     numbered: bool = False,
     engine: EngineKind = "cpu",
     certify: bool = True,
+    from_policy: Mapping[str, Any] = MappingProxyType({}),
+    record: Record = "episode",
 ) -> DatasetSettings:
     """Without a `robot_type` the robot is called as others call it."""
     robot = task.scene(parameters).robot
@@ -140,6 +151,8 @@ def settings_of(
         numbered=numbered,
         engine=engine,
         certify=certify,
+        from_policy=dict(from_policy),
+        record=record,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import zlib
 from collections.abc import Generator
 from dataclasses import dataclass, replace
@@ -12,15 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.envs.evaluation import PolicyPilot, Trial
+from graspline.envs.interface import Interface
+from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies
 from graspline.envs.watching import Noticed, ProgressWatch, TakeoverParameters
+from graspline.episodes.pilots import PilotOrder
 from graspline.episodes.run import FOLLOW, Instant, Ruling
 from graspline.episodes.scenario import Scenario
+from graspline.episodes.units import units_of
+from graspline.episodes.views import ticks_per_frame
 from graspline.errors import WiringError
 from graspline.execution.drivers import follow
 from graspline.execution.happenings import Ended, Entered
 from graspline.execution.requests import Announce, Reply
 from graspline.machine.machine import Machine, Result
 from graspline.motion.path import Command
+from graspline.parameters import load
 
 Array = NDArray[np.float64]
 
@@ -97,6 +104,24 @@ class _Flight:
             return command
         velocity = (command.position - self._before) * self._pilot.policy.interface.fps
         return replace(command, velocity=velocity)
+
+
+def pilot_of(order: PilotOrder, *, timeout_s: float = TIMEOUT_S) -> TakeoverPilot:
+    """A pilot with a policy in a process of its own, whose answers may take so long each."""
+    robot, plain = order.task.scene(order.parameters).robot, order.from_policy
+    interface = Interface(
+        robot=robot,
+        views=order.views,
+        units=units_of(robot, order.units),
+        ticks_per_frame=ticks_per_frame(order.fps, robot.control_hz),
+    )
+    process = PolicyProcess(plain["policy"], timeout_s)
+    policies = ServedPolicies(process, interface, lambda: False)
+    return TakeoverPilot(
+        policy=PolicyPilot(interface=interface, policies=policies, max_seconds=math.inf, smooth=order.smooth),
+        takeover=load(TakeoverParameters, plain["takeover"]),
+        machine=order.task.machine(order.parameters),
+    )
 
 
 def _stream(scenario: Scenario) -> np.random.Generator:
