@@ -46,7 +46,7 @@ class Presses:
         self._target: Any = None
 
     def __call__(self, observation: Observation) -> object:
-        self._target = observation["agent_pos"] if self._target is None else self._target + (0, 2, 1, 0, 0, 0)
+        self._target = observation["agent_pos"] if self._target is None else self._target + np.array([0, 2, 1, 0, 0, 0])
         return self._target
 
 

@@ -112,14 +112,14 @@ def test_what_is_let_go_where_it_belongs_is_not_dropped() -> None:
 def test_an_object_that_moves_without_being_held_is_noticed() -> None:
     script = Script()
     assert script.play(1) is None
-    script.seen = {"cube": CUBE + (0.0, 0.05, 0.0)}
+    script.seen = {"cube": CUBE + np.array([0.0, 0.05, 0.0])}
     assert reason(script.play(1)) == "pushed"
 
 
 def test_an_object_that_was_carried_may_lie_elsewhere() -> None:
     script = Script()
     assert script.play(2, fixed_n=2.0, moving_n=2.0) is None
-    script.seen = {"cube": CUBE + (0.0, 0.2, 0.1)}
+    script.seen = {"cube": CUBE + np.array([0.0, 0.2, 0.1])}
     assert script.play(2, fixed_n=2.0, moving_n=2.0) is None
 
 
