@@ -17,6 +17,10 @@ from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
     Config,
     EngineName,
+    PolicyDevice,
+    PolicyPython,
+    PolicySet,
+    PolicyTimeout,
     Randomize,
     Settings,
     TaskName,
@@ -148,24 +152,10 @@ def evaluate(
             "machine takes.",
         ),
     ] = None,
-    policy_timeout: Annotated[
-        float,
-        typer.Option(min=0.1, max=86_400, metavar="S", help="Seconds the policy may take for one answer."),
-    ] = TIMEOUT_S,
-    policy_python: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="Python in which the policy runs, such as the one lerobot is installed in."),
-    ] = None,
-    policy_set: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE",
-            help="With lerobot:DIR, one value of its config.json, such as n_action_steps=25; repeatable.",
-        ),
-    ] = None,
-    policy_device: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="With lerobot:DIR, cuda or cpu instead of its config's.")
-    ] = None,
+    policy_timeout: PolicyTimeout = TIMEOUT_S,
+    policy_python: PolicyPython = None,
+    policy_set: PolicySet = None,
+    policy_device: PolicyDevice = None,
     config: Config = None,
     settings: Settings = None,
     randomize: Randomize = None,

@@ -6,16 +6,21 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
+from graspline.cli.from_policy import FromPolicy
 from graspline.cli.interrupts import interruptible
 from graspline.cli.options import (
     Config,
     Disturb,
     EngineName,
     Lanes,
+    PolicyDevice,
+    PolicyPython,
+    PolicySet,
+    PolicyTimeout,
     Randomize,
     Settings,
     TaskName,
@@ -33,13 +38,16 @@ from graspline.datasets.generate import Tally, generate
 from graspline.datasets.gpu_pool import GpuPool
 from graspline.datasets.pool import LocalPool, Pool
 from graspline.datasets.rows import Row
-from graspline.datasets.settings import DatasetSettings, Keep, RendererKind, settings_of
-from graspline.datasets.work import NOT_CERTIFIED
+from graspline.datasets.settings import DatasetSettings, Keep, Record, RendererKind, settings_of
+from graspline.datasets.work import NOT_CERTIFIED, fly_with
 from graspline.engine.protocol import EngineKind
+from graspline.envs.interface import interface_of
+from graspline.envs.policy_process import TIMEOUT_S
 from graspline.episodes.faults import parse_faults
-from graspline.episodes.run import cores
+from graspline.episodes.run import FOLLOW, cores
 from graspline.episodes.units import CONVENTIONS, Convention
 from graspline.episodes.views import DEFAULT_VIEWS, parse_views, ticks_per_frame
+from graspline.episodes.workers import Prepare
 from graspline.errors import InputError, one_of
 from graspline.rendering.choose import gl_problem
 from graspline.rendering.looks import what_warp_cannot_draw
@@ -68,7 +76,11 @@ def command(
         str, typer.Option(metavar="NAME:WxH,…", help="Cameras and sizes, or none for a dataset without pictures.")
     ] = DEFAULT_VIEWS,
     keep: Annotated[
-        str, typer.Option(metavar="WHICH", help="success, or all to keep labelled failures too.")
+        str,
+        typer.Option(
+            metavar="WHICH",
+            help="success; all to keep labelled failures too; takeover for successes in which the expert took over.",
+        ),
     ] = "success",
     units: Annotated[
         str, typer.Option(metavar="UNITS", help="degrees, or normalized for joints from -100 to 100.")
@@ -89,6 +101,27 @@ def command(
         typer.Option(metavar="NAME@STATE[+S]", help="Let a fault strike in every attempt; repeatable."),
     ] = None,
     disturb: Disturb = 0.0,
+    from_policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME|lerobot:DIR",
+            help="Let this policy drive, as `graspline eval` does, until the expert takes over.",
+        ),
+    ] = None,
+    take_over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="When the expert takes over, such as still_s=2 or after_s=[1,6] for a random time; repeatable.",
+        ),
+    ] = None,
+    record: Annotated[
+        str, typer.Option(metavar="WHICH", help="episode, or intervention for frames from the takeover on.")
+    ] = "episode",
+    policy_timeout: PolicyTimeout = TIMEOUT_S,
+    policy_python: PolicyPython = None,
+    policy_set: PolicySet = None,
+    policy_device: PolicyDevice = None,
     smooth: Annotated[
         bool, typer.Option("--smooth", help="Antialias the pictures; drawing them takes about three times as long.")
     ] = False,
@@ -109,17 +142,32 @@ def command(
       graspline generate lift-cube --episodes 50 --out out/recoveries --fault drop@lift+0.3 --keep all
       graspline generate lift-cube --episodes 50 --out out/corrections --disturb 1
       graspline generate lift-cube --episodes 100000 --out out/many --cameras none --engine gpu
+      graspline generate lift-cube --episodes 100 --out out/corrected --from-policy my_policy:Policy --keep takeover
     """
     faults = tuple(fault or ())
+    driver = FromPolicy(
+        named=from_policy,
+        python=policy_python,
+        settings=tuple(policy_set or ()),
+        device=policy_device,
+        timeout_s=policy_timeout,
+        take_over=tuple(take_over or ()),
+        keep=keep,
+        record=record,
+        disturb=disturb,
+    )
+    driven_by = () if from_policy is None else (FOLLOW,)
     found, parameters = task_and_parameters(
         task,
         config,
         settings,
-        lambda named: parse_faults(faults, machine_as_set(named, config, settings).paths()),
+        lambda named: parse_faults(faults, (*driven_by, *machine_as_set(named, config, settings).paths())),
         lambda _: cameras.strip() or _nothing("--cameras", "name cameras, or none"),
         lambda named: parse_views(cameras, named.scene(named.parameters()).cameras),
         lambda named: ticks_per_frame(fps, _control_hz(named)),
-        lambda _: one_of(keep, ("success", "all"), "--keep"),
+        lambda _: one_of(keep, get_args(Keep), "--keep"),
+        lambda _: one_of(record, get_args(Record), "--record"),
+        lambda named: driver.check(named, alone=engine == "cpu" and cluster is None),
         lambda _: one_of(units, CONVENTIONS, "--units"),
         disturbable(disturb),
         lambda _: cluster != "" or _nothing("--cluster", "expected local, auto or HOST:PORT"),
@@ -128,7 +176,8 @@ def command(
     )
     kind = engine_of(engine)
     parameters = struck(found, parameters, faults)
-    views = parse_views(cameras, found.scene(parameters).cameras)
+    scene = found.scene(parameters)
+    views = parse_views(cameras, scene.cameras)
     chosen = settings_of(
         found,
         parameters,
@@ -136,28 +185,31 @@ def command(
         fps=fps,
         views=views,
         keep=cast(Keep, keep),
+        from_policy=driver.as_settings(interface_of(scene, fps=fps, cameras=cameras, units=units)),
+        record=cast(Record, record),
         units=cast(Convention, units),
         faults=faults,
-        renderer=_renderer(kind, found.scene(parameters), smooth=smooth) if views else "gl",
+        renderer=_renderer(kind, scene, smooth=smooth) if views else "gl",
         smooth=smooth,
         numbered=numbered,
         engine=kind,
         certify=certify,
         disturb=disturbance_of(disturb),
     )
-    pool = _pool(chosen, cluster, workers, lanes)
+    fly = partial(fly_with, driver.pilot()) if chosen.from_policy else None
+    pool = _pool(chosen, cluster, workers, lanes, fly)
     said = f"what was committed to {out} stays, the same command goes on with it"
     with interruptible(lambda: said), Progress("episodes", episodes, said="starting workers", lines=False) as progress:
         tally = generate(out, chosen, episodes, pool, on_commit=partial(_show, progress))
     _summarise(out, chosen, tally)
 
 
-def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: int) -> Pool:
+def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: int, prepare: Prepare | None) -> Pool:
     if cluster is not None:
         return RayPool(cluster, workers)
     if settings.engine == "gpu":
         return GpuPool(settings, workers or cores(), lanes_of(lanes, "gpu", 0))
-    return LocalPool(workers or cores())
+    return LocalPool(workers or cores(), prepare=prepare)
 
 
 def _renderer(engine: EngineKind, scene: Scene, *, smooth: bool) -> RendererKind:

@@ -34,6 +34,23 @@ EngineName = Annotated[
         "not the same from run to run; auto takes a GPU if there is one.",
     ),
 ]
+PolicyTimeout = Annotated[
+    float, typer.Option(min=0.1, max=86_400, metavar="S", help="Seconds the policy may take for one answer.")
+]
+PolicyPython = Annotated[
+    Path | None,
+    typer.Option(metavar="PATH", help="Python in which the policy runs, such as the one lerobot is installed in."),
+]
+PolicySet = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY=VALUE",
+        help="With lerobot:DIR, one value of its config.json, such as n_action_steps=25; repeatable.",
+    ),
+]
+PolicyDevice = Annotated[
+    str | None, typer.Option(metavar="DEVICE", help="With lerobot:DIR, cuda or cpu instead of its config's.")
+]
 # How many worlds at once, if nobody says: enough to fill a device.
 _GPU_LANES = 8192
 Lanes = Annotated[

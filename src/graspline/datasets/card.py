@@ -7,6 +7,12 @@ from typing import Any
 
 from graspline.datasets.settings import DatasetSettings
 
+_KEPT = {
+    "success": "successes only",
+    "all": "successes and failures, labelled by next.success",
+    "takeover": "successes in which the expert took over from a policy",
+}
+
 
 def card_of(settings: DatasetSettings, merged: Sequence[DatasetSettings] = ()) -> str:
     """`merged` are the settings of the datasets it was merged from; where they differ, all that was so is said."""
@@ -38,13 +44,22 @@ Every label was checked against the simulator, and every episode can be played a
 | rate | {settings.fps} frames a second of simulated time |
 | cameras | {views} |
 | played by | {_each(_engine(each) for each in made)} |
-| kept | {"successes only" if settings.keep == "success" else "successes and failures, labelled by next.success"} |
+| driven by | {_each(_driver(each) for each in made)} |
+| kept | {_KEPT[settings.keep]} |
 | perception of the demonstrator | {truth} |
 
 `action` is the joint target at the end of a frame, `observation.state` the joints at its beginning. Columns that
 begin with `graspline.` (state of the task, recovery, tool and object poses, evidence) are not for policies. Settings
 are in `meta/graspline.json`; what is needed to play an episode again is in `graspline/logs`.
 """
+
+
+def _driver(settings: DatasetSettings) -> str:
+    """Who drives: the task's expert, from the start or where it took over from a policy."""
+    if not settings.from_policy:
+        return "the task's expert"
+    part = ", of which only the expert's part is here" if settings.record == "intervention" else ""
+    return f"policy {settings.from_policy['policy']}, then the task's expert (`intervention`){part}"
 
 
 def _engine(settings: DatasetSettings) -> str:

@@ -171,7 +171,7 @@ def _pictures(
     recording: Recording, settings: DatasetSettings, scene: Scene, view: View, artist: Artist
 ) -> Iterator[Pixels]:
     log, states = recording.log, states_of(recording)
-    timeline = timeline_of(log.ticks, scene.robot.control_hz, settings.fps)
+    timeline = timeline_of(log.ticks, scene.robot.control_hz, settings.fps, recording.first_tick)
     shown = list(shown_states(log.events, timeline, view.camera))
     seen = [state for state in shown if state is not None]
     looks = [log.seen_at(state - 1) for state in seen]

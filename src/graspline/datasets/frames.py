@@ -59,6 +59,8 @@ def columns_of(scene: Scene) -> tuple[Column, ...]:
         Column(name="action", dtype="float32", entries=joints),
         Column(name="next.done", dtype="bool"),
         Column(name="next.success", dtype="bool"),
+        # As LeRobot names it: an expert has taken over from a policy and drives.
+        Column(name="intervention", dtype="bool"),
         Column(name=f"{OURS}state", dtype="string"),
         Column(name=f"{OURS}state_index", dtype="int64"),
         Column(name=f"{OURS}recovery", dtype="bool"),
@@ -118,10 +120,10 @@ class Timeline:
         return len(self.ticks)
 
 
-def timeline_of(ticks: int, control_hz: int, fps: int) -> Timeline:
-    """At least one frame; the last one may reach past the end, where the reference holds."""
+def timeline_of(ticks: int, control_hz: int, fps: int, first_tick: int = 0) -> Timeline:
+    """From a tick on at least one frame; the last one may reach past the end, where the reference holds."""
     step = control_hz // fps
-    begins = np.arange(0, max(ticks, 1), step)
+    begins = np.arange(first_tick, max(ticks, first_tick + 1), step)
     return Timeline(ticks=begins, ends=np.minimum(begins + step, ticks), control_hz=control_hz)
 
 
@@ -141,7 +143,7 @@ def frame_values(
 ) -> dict[str, NDArray[Any]]:
     """Every column but the counters, one row per frame."""
     robot, log = scene.robot, recording.log
-    timeline = timeline_of(log.ticks, robot.control_hz, settings.fps)
+    timeline = timeline_of(log.ticks, robot.control_hz, settings.fps, recording.first_tick)
     units = units_of(robot, settings.units)
     qpos = states_of(recording)[timeline.ticks]
     joints = qpos[:, [scene.joint_address(name) for name in robot.joints]]
@@ -157,6 +159,7 @@ def frame_values(
         "action": units.outward(targets).astype(np.float32),
         "next.done": last,
         "next.success": last & recording.succeeded,
+        "intervention": _intervened(recording, times),
         f"{OURS}state": np.array(names, dtype=object),
         f"{OURS}state_index": np.array([order.get(name, -1) for name in names], dtype=np.int64),
         f"{OURS}recovery": _within(recording.recoveries, times),
@@ -221,6 +224,11 @@ def _state_at(entries: tuple[tuple[float, str], ...], times_s: Array) -> list[st
     began = np.array([t_s for t_s, _ in entries])
     index = np.searchsorted(began, times_s + 1e-9, side="right") - 1
     return [entries[max(each, 0)][1] for each in index.tolist()]
+
+
+def _intervened(recording: Recording, times_s: Array) -> NDArray[np.bool_]:
+    taken = recording.takeover
+    return np.zeros(len(times_s), bool) if taken is None else times_s >= taken.t_s - 1e-9
 
 
 def _within(spans_s: tuple[tuple[float, float], ...], times_s: Array) -> NDArray[np.bool_]:

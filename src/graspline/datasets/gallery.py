@@ -55,10 +55,11 @@ def sheet_of(dataset: Dataset, episode: Told, view: View) -> Sheet:
     """Six moments from the first frame to the last, each with its time and state."""
     fps, length = dataset.settings.fps, episode.row["length"]
     clip = clip_in(dataset.video(episode.row, view.key), episode.row, view.key, fps)
+    begin_s = episode.row["first_tick"] * dataset.scene.robot.dt_s
     pictures = []
     for number in spread(range(length), min(_FRAMES, length)):
-        words = episode.row["verdict"] if number == length - 1 else episode.state_at(number / fps)
-        pictures.append(caption(_resized(_frame(clip, number)), [f"{number / fps:.1f} s  {words}"]))
+        words = episode.row["verdict"] if number == length - 1 else episode.state_at(begin_s + number / fps)
+        pictures.append(caption(_resized(_frame(clip, number)), [f"{begin_s + number / fps:.1f} s  {words}"]))
     image, buffer = Image.fromarray(contact_sheet(pictures, min(_COLUMNS, len(pictures)))), io.BytesIO()
     image.save(buffer, "JPEG", quality=_QUALITY, optimize=True)
     return Sheet(episode=episode, jpeg=buffer.getvalue(), width=image.width, height=image.height)

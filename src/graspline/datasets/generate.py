@@ -148,8 +148,8 @@ class _Making:
             place = self._keeper.place(sentence, [self._ahead[each] for each in self._drawing], rejected)
             self._drawing.append(ticket)
             self._rejected_before[ticket] = rejected
-            frames = len(timeline_of(recording.log.ticks, self._control_hz, self._settings.fps))
-            self._ahead[ticket] = Ahead(frames, sentence)
+            timeline = timeline_of(recording.log.ticks, self._control_hz, self._settings.fps, recording.first_tick)
+            self._ahead[ticket] = Ahead(len(timeline), sentence)
             if not recording.succeeded:
                 self._failed.add(ticket)
             self._pool.submit(ticket, Drawing(settings=self._settings, recording=recording, place=place))

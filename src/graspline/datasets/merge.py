@@ -15,7 +15,7 @@ from graspline.datasets.doctor import check_sound
 from graspline.datasets.exchange import replaced
 from graspline.datasets.files import LOCK, SCRATCH, json_bytes, json_in, make_folder, read_locked
 from graspline.datasets.layout import Part, Progress, build, parts_of, silent, steps_of
-from graspline.datasets.settings import flat
+from graspline.datasets.settings import DatasetSettings, flat
 from graspline.datasets.store import CARD, MERGED, OURS, Dataset, origin_in
 from graspline.errors import EnvironmentProblem, InputError, together
 from graspline.parameters.notation import printable
@@ -86,8 +86,7 @@ def _copy(source: Path, target: Path) -> None:
 def _describe(folder: Path, datasets: Sequence[Dataset]) -> None:
     """What does not depend on episodes: the first dataset's, as far as it is so of all, and which went into it."""
     first, origins = datasets[0], [origin_in(dataset.root) for dataset in datasets]
-    keep = "all" if any(dataset.settings.keep == "all" for dataset in datasets) else "success"
-    settings = dataclasses.replace(first.settings, keep=keep)
+    settings = dataclasses.replace(first.settings, **_shared([dataset.settings for dataset in datasets]))
     sources = [_source(dataset) for dataset in datasets]
     ours = {**json_in(first.root, OURS), "settings": settings.as_dict(), MERGED: sources}
     (folder / OURS).parent.mkdir(parents=True, exist_ok=True)
@@ -95,6 +94,17 @@ def _describe(folder: Path, datasets: Sequence[Dataset]) -> None:
     card = card_of(settings, [each for origin in origins for each in origin.made_with])
     lines = [f"- {each['name']}: {each['episodes']} episodes" for each in sources]
     (folder / CARD).write_text("\n".join([card, "Merged from:", "", *lines, ""]), encoding="utf-8")
+
+
+def _shared(settings: Sequence[DatasetSettings]) -> dict[str, Any]:
+    """Which episodes and frames are in it and who drives, as far as that is so of all."""
+    first = settings[0]
+    alike = all(each.keep == first.keep for each in settings)
+    return {
+        "keep": first.keep if alike else "all" if any(each.keep == "all" for each in settings) else "success",
+        "from_policy": first.from_policy if all(each.from_policy == first.from_policy for each in settings) else {},
+        "record": first.record if all(each.record == first.record for each in settings) else "episode",
+    }
 
 
 def _source(dataset: Dataset) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.episodes.faults import Strike
 from graspline.episodes.log import EpisodeLog
-from graspline.episodes.run import Episode, Transition
+from graspline.episodes.run import FOLLOW, Episode, Transition
 from graspline.evidence import Evidence, Measurement, failures, passes
 from graspline.machine.machine import Machine
 from graspline.scenes.variation import Edit, Variation
@@ -70,11 +70,24 @@ class Recording:
     # What it was told to do.
     instruction: Instruction
     log: EpisodeLog
+    # The tick at which its first frame begins.
+    first_tick: int = 0
 
     def without_states(self) -> Recording:
         """The same without what only pictures and rows are made from."""
         log = dataclasses.replace(self.log, states=self.log.states[:0])
         return dataclasses.replace(self, log=log)
+
+    @property
+    def takeover(self) -> Transition | None:
+        """When and why the expert took over from a policy, if it did."""
+        return next((each for each in self.transitions if _is_takeover(each)), None)
+
+    @property
+    def ended_by(self) -> str:
+        """Who drove at the end: the expert, or a policy that it did not take over from."""
+        by_policy = self.takeover is None and any(state == FOLLOW for _, state in self.entries)
+        return "policy" if by_policy else "expert"
 
     @property
     def start_s(self) -> float:
@@ -88,6 +101,10 @@ class Recording:
             return ""
         broken = failures(self.evidence)
         return str(broken[0]) if broken else "contradicted by the simulator" if self.contradicted else ""
+
+
+def _is_takeover(each: Transition) -> bool:
+    return each.state == FOLLOW and not each.then.startswith("end: ")
 
 
 def recording_of(episode: Episode, machine: Machine | None) -> Recording:

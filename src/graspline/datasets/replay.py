@@ -146,7 +146,8 @@ def log_differences(dataset: Dataset, row: Row, kept: KeptLog) -> Iterator[str]:
 
 
 def _length_differences(dataset: Dataset, row: Row, kept: KeptLog) -> Iterator[str]:
-    frames = len(timeline_of(kept.log.ticks, dataset.scene.robot.control_hz, dataset.settings.fps))
+    control_hz, fps = dataset.scene.robot.control_hz, dataset.settings.fps
+    frames = len(timeline_of(kept.log.ticks, control_hz, fps, row["first_tick"]))
     if frames != row["length"]:
         yield f"the row has {row['length']} frames, the log {frames}"
 

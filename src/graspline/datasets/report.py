@@ -29,6 +29,8 @@ MOST_SHEETS = 12
 # More randomised values than this are folded away.
 _MOST_UNFOLDED = 16
 
+_KEPT = {"success": "successes", "all": "successes and failures", "takeover": "successes after a takeover"}
+
 
 def report_page(dataset: Dataset) -> str:
     """The whole page, in one file that loads nothing."""
@@ -58,7 +60,7 @@ def _head(dataset: Dataset, summary: Summary) -> Iterable[str]:
         "duration": _duration(frames / settings.fps),
         "size": _size(folder_bytes(dataset.root)),
         "cameras": ", ".join(map(str, settings.views)) or "none",
-        "kept": "successes" if settings.keep == "success" else "successes and failures",
+        "kept": _KEPT[settings.keep],
         "seeds from": f"{settings.seed}",
         "faults": ", ".join(settings.faults) or "none",
         "pushed off paths": f"strength {settings.disturb['strength']:g}" if settings.disturb else "no",

@@ -85,6 +85,7 @@ def retold(row: Row, kept: KeptLog) -> Recording:
             played.parameters, draw, {each.state: each.outcome for each in transitions}
         ),
         log=kept.log,
+        first_tick=row["first_tick"],
     )
 
 

@@ -116,7 +116,7 @@ class _Tale:
     fps: int
 
     def frame_ns(self, frame: int) -> int:
-        return nanoseconds(frame / self.fps)
+        return nanoseconds(self.recording.first_tick * self.scene.robot.dt_s + frame / self.fps)
 
 
 def _tale_of(dataset: Dataset, part: Part) -> _Tale:
@@ -125,7 +125,8 @@ def _tale_of(dataset: Dataset, part: Part) -> _Tale:
         played = played_by(part.row)
         # A merged dataset may have episodes of several scenes.
         scene, recording = played.task.scene(played.parameters), retold(part.row, kept)
-        frames, shape = len(timeline_of(kept.log.ticks, scene.robot.control_hz, settings.fps)), kept.log.positions.shape
+        timeline = timeline_of(kept.log.ticks, scene.robot.control_hz, settings.fps, recording.first_tick)
+        frames, shape = len(timeline), kept.log.positions.shape
         if frames != part.row["length"] or shape[1:] != (len(scene.robot.joints),):
             raise ValueError(f"it has {frames} frames, the row {part.row['length']}, and a reference {shape}")
         if recording.state_hash != part.row["state_hash"]:

@@ -34,6 +34,9 @@ _OURS: dict[str, pa.DataType] = {
     "scenario": pa.string(),
     "randomized": pa.string(),
     "strikes": pa.string(),
+    "ended_by": pa.string(),
+    "takeover": pa.string(),
+    "first_tick": pa.int64(),
     "rejected_before": pa.string(),
 }
 _PLACES = ("data/chunk_index", "data/file_index", "meta/episodes/chunk_index", "meta/episodes/file_index")
@@ -41,7 +44,13 @@ _COUNTS = ("episode_index", "length", "dataset_from_index", "dataset_to_index")
 # Of an episode's film as it was encoded; packing and cutting do not change it.
 DIGEST = "sha256"
 # Columns of JSON, and what it is.
-JSON_COLUMNS: dict[str, type] = {"scenario": dict, "randomized": dict, "strikes": list, "rejected_before": list}
+JSON_COLUMNS: dict[str, type] = {
+    "scenario": dict,
+    "randomized": dict,
+    "strikes": list,
+    "takeover": dict,
+    "rejected_before": list,
+}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -197,7 +206,17 @@ def labels_of(recording: Recording) -> Row:
         "scenario": json.dumps(recording.scenario),
         "randomized": json.dumps(recording.log.variation.described),
         "strikes": json.dumps([[each.t_s, each.fault, each.target, each.missed] for each in recording.strikes]),
+        "ended_by": recording.ended_by,
+        "takeover": json.dumps(_takeover(recording.takeover)),
+        "first_tick": recording.first_tick,
     }
+
+
+def _takeover(each: Transition | None) -> dict[str, Any]:
+    """When and why the expert took over; nothing if it did not."""
+    if each is None:
+        return {}
+    return {"t_s": each.t_s, "reason": each.outcome, "evidence": [one.as_dict() for one in each.evidence]}
 
 
 def row_problems(row: Mapping[str, Any], views: Sequence[View]) -> list[str]:

@@ -20,7 +20,9 @@ from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Task
 from graspline.version import VERSION
 
-Keep = Literal["success", "all"]
+Keep = Literal["success", "all", "takeover"]
+# Which frames of an episode: all of them, or those from the takeover on.
+Record = Literal["episode", "intervention"]
 RendererKind = Literal["gl", "rays", "warp"]
 
 # Current lerobot calls an SO-101 so. It does not add to a dataset of a robot of another name; its releases before
@@ -43,6 +45,8 @@ _KINDS: dict[str, type] = {
     "engine": str,
     "certify": bool,
     "disturb": dict,
+    "from_policy": dict,
+    "record": str,
     "graspline": str,
     "mujoco": str,
 }
@@ -72,6 +76,9 @@ class DatasetSettings:
     certify: bool = True
     # How the arm is pushed off its paths, as `Disturbance` dumps it; empty if it is not.
     disturb: dict[str, Any] = field(default_factory=dict)
+    # The policy that plays until the expert takes over: its name, a digest of its files, and when. Empty if none does.
+    from_policy: dict[str, Any] = field(default_factory=dict)
+    record: Record = "episode"
     graspline: str = VERSION
     mujoco: str = mujoco.__version__
 
@@ -86,10 +93,12 @@ class DatasetSettings:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> DatasetSettings:
-        plain = {"engine": "cpu", "certify": True, "disturb": {}, **plain}
+        plain = {"engine": "cpu", "certify": True, "disturb": {}, "from_policy": {}, "record": "episode", **plain}
         for name, kind in _KINDS.items():
             if not isinstance(plain[name], kind) or (kind is int and isinstance(plain[name], bool)):
                 raise ValueError(f"{name} is {plain[name]!r}")
+        if plain["record"] not in get_args(Record):
+            raise ValueError(f"record is {plain['record']!r}")
         if plain["keep"] not in get_args(Keep) or plain["units"] not in CONVENTIONS:
             raise ValueError(f"keep is {plain['keep']!r}, units are {plain['units']!r}")
         if plain["engine"] not in get_args(EngineKind):
@@ -127,6 +136,8 @@ def settings_of(
     engine: EngineKind = "cpu",
     certify: bool = True,
     disturb: Disturbance | None = None,
+    from_policy: Mapping[str, Any] = MappingProxyType({}),
+    record: Record = "episode",
 ) -> DatasetSettings:
     """Without a `robot_type` the robot is called as others call it."""
     robot = task.scene(parameters).robot
@@ -147,6 +158,8 @@ def settings_of(
         engine=engine,
         certify=certify,
         disturb={} if disturb is None else dict(dump(disturb)),
+        from_policy=dict(from_policy),
+        record=record,
     )
 
 

@@ -24,9 +24,10 @@ from graspline.datasets.settings import DatasetSettings
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.certify import ended_in
 from graspline.episodes.log import replay_logs
-from graspline.episodes.run import HUNG, INTERRUPTED, Episode, run_scenarios
+from graspline.episodes.pilots import MakePilot, PilotOrder
+from graspline.episodes.run import HUNG, INTERRUPTED, POLICY_ERROR, Episode, Pilot, run_scenarios
 from graspline.episodes.views import View
-from graspline.errors import EnvironmentProblem
+from graspline.errors import EnvironmentProblem, InputError, WiringError
 from graspline.evidence import failures, passes
 from graspline.machine.machine import Machine
 from graspline.parameters import load
@@ -39,6 +40,8 @@ from graspline.tasks.catalogue import find_task
 LIMIT_S = 3600.0
 # Verdict of what a GPU played and the CPU does not agree with.
 NOT_CERTIFIED = "not_certified"
+# Verdict of attempts that a policy finished itself, where only takeovers are kept.
+NO_TAKEOVER = "no_takeover"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,14 +94,35 @@ def do(order: Order, open_encoder: OpenEncoder = Mp4) -> list[Recording | Reject
 def attempt(order: Attempts) -> list[Recording | Rejected]:
     """One entry for each seed, in order: a recording if it is kept, else why it is not."""
     scenarios = [order.settings.scenario(seed) for seed in order.seeds]
-    episodes = run_scenarios(scenarios, lanes=len(scenarios), threads=1, record_states=True, limit_s=LIMIT_S)
-    found = {episode.scenario.seed: judged(episode, order.settings) for episode in episodes}
+    pilot = _pilot(order.settings) if order.settings.from_policy else None
+    episodes = run_scenarios(
+        scenarios, lanes=len(scenarios), threads=1, record_states=True, limit_s=LIMIT_S, pilot=pilot
+    )
+    found: dict[int, Recording | Rejected] = {}
+    for episode in episodes:
+        if episode.verdict == POLICY_ERROR:
+            raise InputError(_policy_error(episode, order.settings))
+        found[episode.scenario.seed] = judged(episode, order.settings)
     return [found[seed] for seed in order.seeds]
+
+
+def _policy_error(episode: Episode, settings: DatasetSettings) -> str:
+    """What went wrong with a policy, on one line: the end of a traceback tells what it was."""
+    lines = episode.error.strip().splitlines() or ["it gave no action"]
+    return f"--from-policy {settings.from_policy['policy']}: seed {episode.scenario.seed}: {lines[-1].strip()}"
 
 
 def judged(episode: Episode, settings: DatasetSettings) -> Recording | Rejected:
     """What becomes of an episode that has been played."""
-    recording = recording_of(episode, _scene_and_machine(settings)[1])
+    scene, machine = _scene_and_machine(settings)
+    recording = recording_of(episode, machine)
+    if settings.from_policy:
+        recording = replace(recording, scenario={**recording.scenario, "from_policy": settings.from_policy})
+    taken = recording.takeover
+    if settings.keep == "takeover" and taken is None and recording.succeeded:
+        return replace(rejected_of(recording), verdict=NO_TAKEOVER, cause="the policy succeeded by itself")
+    if settings.record == "intervention" and taken is not None:
+        recording = replace(recording, first_tick=round(taken.t_s * scene.robot.control_hz))
     return recording if is_kept(recording, settings) else rejected_of(recording)
 
 
@@ -163,6 +187,36 @@ def _built(task_name: str, parameters_json: str) -> tuple[Scene, Machine]:
     task = find_task(task_name)
     parameters = load(task.parameters, json.loads(parameters_json))
     return task.scene(parameters), task.machine(parameters)
+
+
+# What makes the pilot of attempts from a policy in this process, and the one that was made.
+_MAKE_PILOT: list[MakePilot] = []
+_PILOTS: dict[str, Pilot] = {}
+
+
+def fly_with(make_pilot: MakePilot) -> None:
+    """Have attempts from a policy played in this process by a pilot that this makes, with the first of them."""
+    _MAKE_PILOT.append(make_pilot)
+
+
+def _pilot(settings: DatasetSettings) -> Pilot:
+    key = json.dumps(settings.as_dict(), sort_keys=True)
+    if key not in _PILOTS:
+        if not _MAKE_PILOT:
+            raise WiringError("attempts from a policy, but nothing here lets a policy play")
+        task, parameters = settings.found_task()
+        _PILOTS[key] = _MAKE_PILOT[-1](
+            PilotOrder(
+                task=task,
+                parameters=parameters,
+                fps=settings.fps,
+                views=settings.views,
+                units=settings.units,
+                smooth=settings.smooth,
+                from_policy=settings.from_policy,
+            )
+        )
+    return _PILOTS[key]
 
 
 # Who draws in this process, kept: opening a renderer takes longer than many pictures.

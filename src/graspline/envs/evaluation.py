@@ -12,14 +12,13 @@ from graspline.envs.policies import Answered, Asked, Policies, PolicyFailed
 from graspline.envs.referee import Referee
 from graspline.episodes.failures import OUT_OF_TIME, failure_of
 from graspline.episodes.handling import HandlingTracker
-from graspline.episodes.run import POLICY_ERROR, Instant, Ruling
+from graspline.episodes.run import FOLLOW, POLICY_ERROR, Instant, Ruling
 from graspline.execution.drivers import follow
 from graspline.execution.happenings import Ended, Entered, Targeted
 from graspline.execution.requests import Announce, Look, Reply, Solve
 from graspline.rendering.picture import Picture, Pixels
 from graspline.tasks.task import Snapshot
 
-FOLLOW = "follow"
 SUCCESS = "success"
 # Of all episodes that policies ever play in this process.
 _EPISODES = itertools.count()
@@ -43,7 +42,7 @@ class PolicyPilot:
         return (FOLLOW,)
 
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]:
-        trial = _Trial(self, instant)
+        trial = Trial(self, instant)
         yield Announce(Entered(FOLLOW))
         try:
             yield from follow(self.interface.robot, first, trial.choose, rate_hz=self.interface.fps)
@@ -54,7 +53,7 @@ class PolicyPilot:
         return ruling
 
 
-class _Trial:
+class Trial:
     """One episode of a policy."""
 
     def __init__(self, pilot: PolicyPilot, instant: Instant) -> None:
@@ -92,7 +91,7 @@ class _Trial:
             return None
         pictures: dict[str, Pixels] = {}
         for view in self._pilot.interface.views:
-            seen = yield Look(view.camera, view.width, view.height, posed=False)
+            seen = yield Look(view.camera, view.width, view.height, posed=False, smooth=self._pilot.smooth)
             pictures[view.camera] = cast(Picture, seen.value).rgb
         instant = self._instant
         seen = self._pilot.interface.observation(joints_rad(instant.engine, instant.lane), pictures)

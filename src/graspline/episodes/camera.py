@@ -28,7 +28,7 @@ class Camera:
         self._kind: RendererKind = kind
         self._variations: dict[int, Variation] = {}
         self._seeds: dict[int, int] = {}
-        self._renderers: dict[tuple[int, int], Renderer] = {}
+        self._renderers: dict[tuple[int, int, bool], Renderer] = {}
 
     def begin(self, lane: int, variation: Variation, *, seed: int = 0) -> None:
         """From now on a lane's pictures show this variation, and their depths have the errors of this seed."""
@@ -75,10 +75,12 @@ class Camera:
         ]
 
     def _renderer(self, look: Look) -> Renderer:
-        size = look.width, look.height
-        if size not in self._renderers:
-            self._renderers[size] = open_renderer(self._engine.scene, *size, self._kind, smooth=self._smooth)
-        return self._renderers[size]
+        smooth = self._smooth if look.smooth is None else look.smooth
+        key = look.width, look.height, smooth
+        if key not in self._renderers:
+            scene = self._engine.scene
+            self._renderers[key] = open_renderer(scene, look.width, look.height, self._kind, smooth=smooth)
+        return self._renderers[key]
 
     def _as_seen(self, lane: int, look: Look, picture: Picture, seen: Array | None, error_m: Array) -> Picture:
         """A picture as the eyes of its lane have it; `seen` (nq,) is what it shows, None if they are dark."""

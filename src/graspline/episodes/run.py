@@ -50,6 +50,8 @@ INTERRUPTED = "interrupted"
 HUNG = "hung"
 # Verdict of an episode that a policy could not go on with.
 POLICY_ERROR = "policy_error"
+# The state in which a policy drives.
+FOLLOW = "follow"
 # For every so many lanes one scenario is drawn ahead: a tick brings a question of each nearer to its answer, and a draw
 # has dozens where an episode has hundreds of ticks.
 _LANES_AHEAD = 8
@@ -212,7 +214,10 @@ class Ruling:
 
 
 class Pilot(Protocol):
-    """Plays episodes in place of the task's machine, from their first tick on."""
+    """Plays episodes in place of the task's machine, from their first tick on.
+
+    It ends with a ruling of its own, or, where the machine took over from it, with the machine's result.
+    """
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -224,7 +229,7 @@ class Pilot(Protocol):
         """Whether the pictures it looks at are antialiased."""
         ...
 
-    def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]: ...
+    def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling | Result]: ...
 
 
 class _Diary:

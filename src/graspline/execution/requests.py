@@ -43,6 +43,8 @@ class Look:
     height: int = 240
     depth: bool = False
     posed: bool = True
+    # Whether edges are antialiased; None leaves that to the camera.
+    smooth: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,7 +143,16 @@ class GrabDesk:
         if isinstance(found, Refused):
             return found
         target = next(each for each in self.believed if each.name == found.name)
-        ended = yield from move(self._eye_for(last), resting(target), found, self._parameters.close)
+        ended = yield from move(
+            SO101,
+            collision_world(),
+            self._eye_for(last),
+            resting(target),
+            self._others(target),
+            found,
+            self._parameters.close,
+            self._parameters.reach.whole(),
+        )
         if ended.name == "arrived":
             return Done(text=f"at {found.name}{self._posted.left_out}", data=_told(found))
         if ended.name == "moved":
@@ -212,12 +221,15 @@ class GrabDesk:
             estimate=resting(target),
             start=last.command,
             variables=self._variables,
-            others=tuple(each for each in self.believed if each.name != target.name),
+            others=self._others(target),
             reach=self._parameters.reach.whole(),
             workspace=self._parameters.workspace,
         )
         found = yield from solved(plan_grab, query)
         return _refusal(found) if isinstance(found, GrabRejected) else found
+
+    def _others(self, target: Estimate) -> tuple[Estimate, ...]:
+        return tuple(each for each in self.believed if each.name != target.name)
 
     def _move_jaw(self, last: Reply, way: str) -> Play:
         target = yield from self._target()

@@ -33,6 +33,9 @@ def problems_of(machine: Machine) -> list[str]:
 def _names(machine: Machine) -> Iterator[str]:
     if machine.start not in machine.states:
         yield f"start state {machine.start!r} does not exist; {nearest(machine.start, machine.states)}"
+    if machine.takes_over is not None and machine.takes_over not in machine.states:
+        hint = nearest(machine.takes_over, machine.states)
+        yield f"state {machine.takes_over!r}, which takes over, does not exist; {hint}"
     for what, names in (("table", machine.table), ("limits_s", machine.limits_s)):
         for state in names:
             if state not in machine.states:
@@ -75,6 +78,11 @@ def _edges(machine: Machine) -> Iterator[tuple[str, str, str | End]]:
                         yield state, outcome, target.after
 
 
+def _starts(machine: Machine) -> tuple[str, ...]:
+    """States that a run may start from."""
+    return (machine.start,) if machine.takes_over is None else (machine.start, machine.takes_over)
+
+
 def _ways(machine: Machine) -> Iterator[str]:
     leads: dict[str, set[str]] = {state: set() for state in machine.states}
     ending = set()
@@ -83,7 +91,8 @@ def _ways(machine: Machine) -> Iterator[str]:
             ending.add(state)
         else:
             leads[state].add(target)
-    reached, queue = {machine.start}, [machine.start]
+    reached = set(_starts(machine))
+    queue = list(reached)
     while queue:
         for target in leads.get(queue.pop(), set()) - reached:
             reached.add(target)
@@ -132,7 +141,8 @@ def _inputs(machine: Machine, signatures: dict[str, Signature]) -> Iterator[str]
 def _known(machine: Machine, signatures: dict[str, Signature], everything: set[str]) -> dict[str, set[str]]:
     """What is surely known on entering each state: what all ways to it have in common."""
     known = {state: set(everything) for state in machine.states}
-    known[machine.start] = set(machine.inputs)
+    for state in _starts(machine):
+        known[state] = set(machine.inputs)
     changed = True
     while changed:
         changed = False

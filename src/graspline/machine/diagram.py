@@ -24,6 +24,8 @@ Taken = Mapping[tuple[str, str, str], int]
 def mermaid(machine: Machine) -> str:
     """A Mermaid state diagram: every state, every outcome, retries with their budget."""
     lines = ["stateDiagram-v2", f"    [*] --> {machine.start}"]
+    if machine.takes_over is not None:
+        lines.append(f"    [*] --> {machine.takes_over}: from another driver")
     lines += _mermaid_of(machine, "    ")
     return "\n".join(lines) + "\n"
 
@@ -88,6 +90,7 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
         limits_s={f"{prefix}_{state}": limit for state, limit in machine.limits_s.items()},
         gives=machine.gives,
         successes=tuple(f"{prefix}_{name}" for name in machine.successes),
+        takes_over=None if machine.takes_over is None else f"{prefix}_{machine.takes_over}",
     )
 
 

@@ -51,6 +51,7 @@ class Machine:
 
     `inputs` are given from outside by name and type; `limits_s` gives states a time limit, whose outcome `timed_out`
     the table must then name; `gives` are the inputs of later states that a nested machine hands to the outer one.
+    `takes_over` is the state that a run starts from where another driver has left arm and objects anywhere.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Machine:
     gives: Mapping[str, Any] = field(default_factory=dict)
     # Outcomes that mean the task is done; everything else is a failure with a name.
     successes: tuple[str, ...] = ("success",)
+    takes_over: str | None = None
 
     def __post_init__(self) -> None:
         problems = problems_of(self)
@@ -102,6 +104,9 @@ class Machine:
     def is_retry(self, path: str, outcome: str, then: str) -> bool:
         """Whether this outcome of a state, named as events name it, was a failure that `then` makes good."""
         nested, _, name = path.rpartition(".")
+        if not nested and name not in self.table:
+            # A state of another driver, before this machine took over.
+            return False
         transition = self.nested(nested).table[name][outcome]
         return isinstance(transition, Retry) and not transition.is_round and then == transition.to
 
@@ -119,15 +124,26 @@ class Machine:
         return signature_of(found)
 
     def run(
-        self, robot: Robot, first: Reply, given: Mapping[str, object], prefix: str = ""
+        self,
+        robot: Robot,
+        first: Reply,
+        given: Mapping[str, object],
+        prefix: str = "",
+        *,
+        takes_over: bool = False,
     ) -> Generator[Any, Any, Result]:
-        """Play the machine from its start state; `first` is the reply that was current when it began."""
+        """Play the machine from its start state, or from the one that takes over from another driver.
+
+        `first` is the reply that was current when it began.
+        """
         missing = set(self.inputs) - set(given)
         if missing:
             raise WiringError(f"machine {self.name!r} was not given {sorted(missing)}")
         memory: dict[str, object] = {name: given[name] for name in self.inputs}
         left = dict(self.budgets)
-        state, last = self.start, first
+        if takes_over and self.takes_over is None:
+            raise WiringError(f"machine {self.name!r} has no state that takes over")
+        state, last = (self.takes_over if takes_over and self.takes_over else self.start), first
         while True:
             path = prefix + state
             yield Announce(Entered(path))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Generator, Mapping
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from pydantic import Field
 
 from graspline.errors import InputError
 from graspline.evidence import Evidence, at_least, at_most, passes
-from graspline.execution.requests import Motion, Reply
+from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.straight import BoxReach, ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
@@ -21,6 +21,7 @@ from graspline.kinematics.so101 import PAN_X_M, solve
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End, Retry, Transition
+from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import at_rest
 from graspline.parameters import Parameters, Range
@@ -28,6 +29,7 @@ from graspline.perception.estimates import Estimate, Perception
 from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.planning.together import Planning, together
+from graspline.planning.ways import free_way
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
@@ -40,7 +42,8 @@ from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
 from graspline.tasks.stages.carry import HoldParameters, StillHold, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
-from graspline.tasks.stages.sight import UNSEEN, Eye, TruthEye, look
+from graspline.tasks.stages.sight import UNSEEN, Eye, TruthEye, look, resting
+from graspline.tasks.stages.take_over import let_go, stop
 from graspline.tasks.task import Claim, Draw, Instruction, Probe, Snapshot, Task, Witness
 
 Array = NDArray[np.float64]
@@ -64,6 +67,8 @@ SETTLING_RAD = 1e-3
 # How far blocks stay from the cube, and from where the arm passes: the task does not look out for them.
 _BLOCK_APART_M = 0.03
 _BLOCK_ROOM_M = 0.01
+# How often the hand is freed again where something is caught in it on the way home.
+_FREEINGS = 3
 # Between two sightings of the final check.
 SIGHTING_S = 0.05
 
@@ -187,6 +192,44 @@ def pads_middle_m(robot: Robot, reply: Reply) -> Array:
     return reply.readings.tool_position_m + rotate(reply.readings.tool_rotation, middle_m)
 
 
+def take_over(
+    last: Reply,
+    robot: Robot,
+    eye: Eye,
+    world: CollisionWorld,
+    target: str,
+    jaw: JawParameters,
+    reach: ReachParameters,
+    close: CloseParameters,
+) -> Stage[Literal["ready", "stranded"]]:
+    """Free the hand from whatever another driver was doing; go home where no grasp can be planned from there."""
+    reply, evidence = last, Evidence()
+    for _ in range(_FREEINGS):
+        reply = yield from stop(reply, robot)
+        reply = yield from let_go(reply, robot, world, close, eye.survey)
+        seen = yield from eye.see(target)
+        if seen is not None:
+            found = yield from solved(plan_grasp, robot, world, resting(seen), reply.command, jaw, reach, ())
+            if not isinstance(found, GraspRejected):
+                return Outcome("ready")
+        survey = yield from eye.survey()
+        path = free_way(robot, world, reply.command, robot.home, tuple(resting(each) for each in survey))
+        if path is None:
+            evidence = (at_least("checked_ways_home", 0, 1),)
+            break
+        reply = yield Motion("return_home", path, guards=(TrackingError(error_rad=close.blocked_rad),))
+        if reply.by == "completed":
+            return Outcome("ready")
+        evidence = reply.evidence
+    return Outcome("stranded", evidence)
+
+
+def remaining(parameters: LiftCube, inputs: dict[str, Any]) -> Generator[Request, Reply, Mapping[str, Array]]:
+    """Where the cube is seen, by the machine's eye."""
+    seen = yield from cast(Eye, inputs["eye"]).see(CUBE)
+    return {} if seen is None else {CUBE: seen.position_m}
+
+
 def build_machine(parameters: LiftCube) -> Machine:
     """States and table; every failure has a name, every retry a budget."""
 
@@ -209,6 +252,7 @@ def build_machine(parameters: LiftCube) -> Machine:
         "hold": {"held": "verify", **lost},
         "verify": {"verified": End("success"), "refuted": again("not_verified")},
         "back_off": {"ready": "look"},
+        "take_over": {"ready": "look", "stranded": End("stranded")},
     }
     return Machine(
         name="lift-cube",
@@ -224,6 +268,7 @@ def build_machine(parameters: LiftCube) -> Machine:
             "hold": hold_still,
             "verify": verify,
             "back_off": back_off,
+            "take_over": take_over,
         },
         table={state: {**row, "timed_out": End("timed_out")} for state, row in table.items()},
         inputs={
@@ -239,6 +284,7 @@ def build_machine(parameters: LiftCube) -> Machine:
         },
         budgets={"grasps": parameters.retries.grasps, "looks": parameters.retries.looks},
         limits_s=dict.fromkeys(table, parameters.state_limit_s),
+        takes_over="take_over",
     )
 
 
@@ -413,5 +459,6 @@ LIFT_CUBE = Task(
     uses_truth=lambda parameters: parameters.perception.source == "truth",
     target=CUBE,
     disturbable=True,
+    remaining=remaining,
     randomization=lambda parameters: parameters.randomize,
 )

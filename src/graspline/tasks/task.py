@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import Account, Actor
 from graspline.evidence import Evidence, Measurement
+from graspline.execution.requests import Reply, Request
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
 from graspline.rendering.picture import Picture, Pixels
@@ -182,6 +183,10 @@ class Task(Generic[P]):
     advise: Callable[[P, Measurement], str] = lambda parameters, why: ""
     # Settings, as `--set` reads them, of an order with as little to do as a trial needs.
     brief: tuple[str, ...] = ()
+    # Where its eye, one of the machine's inputs, sees the objects that are still to be worked on, (3,) by name: for the
+    # watch over a policy that the machine may take over from. What looks decide for the whole episode it notes among
+    # the inputs. None for a task whose machine cannot take over.
+    remaining: Callable[[P, dict[str, Any]], Generator[Request, Reply, Mapping[str, Array]]] | None = None
     # Try one random place that the arm reaches, for maps of the certified region; None for a task without one.
     probe: Callable[[P, np.random.Generator], Probe] | None = None
     # Settings, as `--set` reads them, of a belt at a speed in m/s with so many objects per metre, for `rates`; None for

@@ -108,8 +108,9 @@ def _check_scenarios(contents: Contents, found: Findings) -> None:
     """Every episode was played with the settings of the dataset; those of a merged one had their own."""
     settings = contents.dataset.settings.as_dict()
     for row in contents.rows:
-        scenario = json.loads(row["scenario"])
-        common = ("task",) if contents.merged else ("task", "parameters", "faults", "graspline", "mujoco")
+        scenario = {"from_policy": {}, **json.loads(row["scenario"])}
+        whole = ("task", "parameters", "faults", "from_policy", "graspline", "mujoco")
+        common = ("task",) if contents.merged else whole
         expected = {"seed": row["seed"], **{name: settings[name] for name in common}}
         wrong = [name for name, value in expected.items() if not _same(scenario.get(name), value)]
         if not contents.merged and not _same(scenario.get("disturb", {}), settings["disturb"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -62,7 +63,7 @@ def play_logs(contents: Contents, found: Findings, done: Callable[[], object]) -
 def _reference_differences(contents: Contents, row: Row, kept: KeptLog) -> Iterator[str]:
     """Whether actions are what was intended, in the units that the dataset declares, and that is what can be."""
     robot, settings = contents.dataset.scene.robot, contents.dataset.settings
-    timeline = timeline_of(kept.log.ticks, robot.control_hz, settings.fps)
+    timeline = timeline_of(kept.log.ticks, robot.control_hz, settings.fps, row["first_tick"])
     try:
         action = numbers_in(contents.dataset.frames(row), "action")
     except DatasetProblem:
@@ -99,8 +100,11 @@ def _check_label(contents: Contents, row: Row, claimed: bool, goal: Evidence, fo
     where, episode, verdict = row_file(row_slot(row)), row["episode_index"], row["verdict"]
     if row["success"] and not claimed:
         found.problem(where, f"is labelled a success, and its verdict is {verdict}", episode)
-    if not row["success"] and contents.dataset.settings.keep == "success" and not contents.merged:
+    keep = contents.dataset.settings.keep
+    if not row["success"] and keep != "all" and not contents.merged:
         found.problem(where, "is labelled a failure, and only successes were to be kept", episode)
+    if not json.loads(row["takeover"]) and keep == "takeover" and not contents.merged:
+        found.problem(where, "has no takeover, and only episodes with one were to be kept", episode)
     if row["success"] and goal and not passes(goal):
         broken = "; ".join(str(each) for each in failures(goal))
         found.problem(where, f"is labelled a success, and by the simulator it is none: {broken}", episode)

@@ -24,6 +24,7 @@ from graspline.tasks.grab.layout import collision_world, is_back, ordered, probe
 from graspline.tasks.grab.parameters import Grab, GrabGoal
 from graspline.tasks.grab.sight import make_eye
 from graspline.tasks.grab.states import Spot, at_home, check, confirm, goal_limits, leave, look, move, put_down
+from graspline.tasks.grab.taking_over import remaining, take_over
 from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
 from graspline.tasks.stages.grasp import CloseParameters, back_off, close, seat
 from graspline.tasks.stages.sight import Eye
@@ -71,6 +72,7 @@ def build_machine(parameters: Grab) -> Machine:
         "leave": {"home": "look_again", "stranded": End("stranded")},
         "look_again": {"seen": "check_again", "lost": End("target_not_found")},
         "check_again": {"planned": "move", "rejected": End("unreachable")},
+        "take_over": {"ready": "leave"},
     }
     return Machine(
         name="grab",
@@ -90,6 +92,7 @@ def build_machine(parameters: Grab) -> Machine:
             "leave": leave,
             "look_again": look,
             "check_again": check,
+            "take_over": take_over,
         },
         table={state: {**row, "timed_out": End("timed_out")} for state, row in table.items()},
         inputs={
@@ -107,6 +110,7 @@ def build_machine(parameters: Grab) -> Machine:
         },
         budgets={"grasps": parameters.retries.grasps},
         limits_s=dict.fromkeys(table, parameters.state_limit_s),
+        takes_over="take_over",
     )
 
 
@@ -212,5 +216,6 @@ GRAB = Task(
     problems=problems,
     advise=advise,
     disturbable=True,
+    remaining=remaining,
     randomization=lambda parameters: parameters.randomize,
 )

@@ -75,7 +75,7 @@ def put_back(
     last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, grip: Grip | None
 ) -> Stage[Literal["put_back", "stranded"]]:
     """Set a fruit that cannot be placed, or that slipped in the hand, back onto the table."""
-    reply = yield from _set_down(last, robot, eye, world, settings, grip)
+    reply = yield from set_down(last, robot, eye, world, settings, grip)
     if isinstance(reply, Reply):
         return Outcome("put_back", about=job.target)
     return Outcome("stranded", reply.evidence, about=job.target)
@@ -108,7 +108,7 @@ def return_home(
     if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
     if min(reply.readings.pad_forces_n()) >= settings.close.lost_n and grip is not None:
-        down = yield from _set_down(reply, robot, eye, world, settings, grip)
+        down = yield from set_down(reply, robot, eye, world, settings, grip)
         if not isinstance(down, Reply):
             return Outcome("stranded", down.evidence)
         reply = down
@@ -135,7 +135,7 @@ def way_to(
     return free_way(robot, world, start, target, around, speed=_TRAVEL)
 
 
-def _set_down(
+def set_down(
     last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: Grip | None
 ) -> Generator[Request, Reply, Reply | NoSpot]:
     """Lower what is in the hand onto a free place on the table, open and leave; or why there is none."""

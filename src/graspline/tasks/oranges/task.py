@@ -33,6 +33,7 @@ from graspline.tasks.oranges.recovery import (
     step_aside,
 )
 from graspline.tasks.oranges.sight import FruitEye, make_eye, plate_shape, virtual_plate
+from graspline.tasks.oranges.taking_over import remaining, take_over
 from graspline.tasks.oranges.targets import instruction, named_targets, targets_in
 from graspline.tasks.task import Claim, Draw, Snapshot, Task
 
@@ -128,6 +129,7 @@ def build_machine(settings: Oranges) -> Machine:
         "regroup": {"ready": "idle"},
         "put_back": {"put_back": "idle", "stranded": End("stranded")},
         "step_aside": {"aside": "idle", "stranded": End("stranded")},
+        "take_over": {"ready": "idle"},
     }
     states = {
         "idle": idle,
@@ -149,6 +151,7 @@ def build_machine(settings: Oranges) -> Machine:
         "regroup": regroup,
         "put_back": put_back,
         "step_aside": step_aside,
+        "take_over": take_over,
     }
     asked = len(named_targets(settings)) or settings.oranges.count
     retries = settings.retries
@@ -170,6 +173,7 @@ def build_machine(settings: Oranges) -> Machine:
             "places": retries.places * asked,
         },
         limits_s=dict.fromkeys(table, settings.state_limit_s),
+        takes_over="take_over",
     )
 
 
@@ -265,4 +269,5 @@ ORANGES = Task(
     disturbable=True,
     randomization=lambda settings: settings.randomize,
     equipped=equipped,
+    remaining=remaining,
 )
