@@ -151,11 +151,11 @@ def save(
     torch.save(state, made / "training_state" / "state.pt")
     shutil.rmtree(folder, ignore_errors=True)
     made.rename(folder)
-    link = folder.with_name(f".last.{os.getpid()}")
+    last, link = folder.parent / "last", folder.with_name(f".last.{os.getpid()}")
+    before = last.resolve() if last.is_symlink() else folder.resolve()
     link.unlink(missing_ok=True)
     link.symlink_to(folder.name)
-    before = (folder.parent / "last").resolve()
-    link.replace(folder.parent / "last")
+    link.replace(last)
     if before != folder.resolve():
         # Only the last one is gone on from; the states of optimizers are twice as large as the weights.
         shutil.rmtree(before / "training_state", ignore_errors=True)

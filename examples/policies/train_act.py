@@ -132,7 +132,7 @@ def held_out_l1(policy: Any, batches: Batches, rows: torch.Tensor, given: argpar
         return float("nan")
     policy.eval()
     errors, count = 0.0, 0
-    for part in rows[:: max(1, len(rows) // _MEASURED)].split(given.batch):
+    for part in rows[:: max(1, len(rows) // _MEASURED)].split(max(given.batch, 64)):
         batch = batches.batch(part)
         wanted, real = batch.pop(ACTION), ~batch["action_is_pad"][..., None]
         with _mixed(given):

@@ -380,7 +380,13 @@ def _loaded(folder: str, settings: dict[str, str], device: str) -> Any:
         raise
     except BaseException as error:
         # Parsers of settings leave by `sys.exit`.
-        raise Unusable(f"cannot be loaded: {type(error).__name__}: {error}") from None
+        raise Unusable(f"cannot be loaded: {_with_causes(error)}") from None
+
+
+def _with_causes(error: BaseException) -> str:
+    """Its message after those of what caused it: a parser that fails says little about why."""
+    cause = error.__cause__ or error.__context__
+    return (f"{_with_causes(cause)}; " if cause is not None else "") + f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":
