@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 
 import graspline.cli.evaluate
+import graspline.engine.choose
 from envs.playing import save_checkpoint
 from graspline.episodes.run import Episode
 
@@ -102,6 +103,16 @@ def test_the_summary_says_how_it_went_and_nothing_about_a_machine() -> None:
     ]
     assert "retry" not in answer.out
     assert "claims" not in answer.out
+
+
+def test_every_episode_is_judged_again_on_the_cpu_and_the_rate_told_by_both() -> None:
+    answer = evaluate("stay", *BLIND, "--episodes", "3", "--certify")
+    assert answer.code == 0
+    assert answer.out.splitlines()[2] == (
+        "succeeded on the CPU, from the same actions 0/3 = 0.0 % (95 % interval 0.0 to 56.2 %)"
+    )
+    (line,) = evaluate("stay", *BLIND, "--episodes", "1", "--certify", "--json").lines
+    assert line["certified"] is True
 
 
 def test_too_few_successes_exit_with_1() -> None:
@@ -256,6 +267,7 @@ def nothing(*scenarios: Any, **options: Any) -> Iterator[Episode]:
 
 def test_examples_in_the_help_work_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graspline.cli.evaluate, "run_scenarios", nothing)
+    monkeypatch.setattr(graspline.engine.choose, "what_a_gpu_lacks", lambda: "")
     (tmp_path / "my_policy.py").write_text(
         "def act(observation): ...\n\nclass Policy:\n    def __call__(self, observation): ...\n"
     )

@@ -24,6 +24,9 @@ VISIBLE_GROUPS = np.array([1, 1, 1, 0, 0, 0], np.uint8)
 _CATEGORIES = int(mujoco.mjtCatBit.mjCAT_STATIC) | int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
 # A line of five belts, two metres long, has some fifty.
 _MOST_MARKS = 256
+# Models of variations that are kept, in bytes: those who render lane after lane come back to each of them, and to make
+# one anew takes half as long as to render a small picture.
+_KEPT_BYTES = 64 * 2**20
 
 
 class Stage:
@@ -32,6 +35,8 @@ class Stage:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._variation = Variation()
+        # By the id of the variation, which is kept along so that its id stays its own; the oldest first.
+        self._models: dict[int, tuple[Variation, mujoco.MjModel]] = {}
         self.model = copy.copy(scene.model)
         self.data = mujoco.MjData(self.model)
         # Room for every geom of the model and for marks.
@@ -49,15 +54,23 @@ class Stage:
             raise InputError(f"scene {self._scene.name!r} has {self.model.nq} coordinates, got qpos {np.shape(qpos)}")
         varied = variation is not self._variation and variation != self._variation
         if varied:
-            # From the scene's model, not from the last variation's: an edit the new one lacks must not stay.
-            self.model = copy.copy(self._scene.model)
-            apply_to_model(self.model, variation)
-            self._variation = variation
+            self.model, self._variation = self._varied(variation), variation
         self.data.qpos[:] = qpos
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
         mujoco.mjv_updateScene(self.model, self.data, self._option, None, self._camera, _CATEGORIES, self.visible)
         return varied
+
+    def _varied(self, variation: Variation) -> mujoco.MjModel:
+        known = self._models.get(id(variation))
+        if known is None:
+            # From the scene's model, not from the last variation's: an edit the new one lacks must not stay.
+            model = copy.copy(self._scene.model)
+            apply_to_model(model, variation)
+            while self._models and (len(self._models) + 1) * int(model.nbuffer) > _KEPT_BYTES:
+                del self._models[next(iter(self._models))]
+            known = self._models[id(variation)] = variation, model
+        return known[1]
 
     def mark(self, travelled_m: Travelled) -> None:
         """Add marks to surfaces that have moved so far; the next `place` takes them away."""
