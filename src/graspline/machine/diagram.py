@@ -87,6 +87,7 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
         budgets=machine.budgets,
         limits_s={f"{prefix}_{state}": limit for state, limit in machine.limits_s.items()},
         gives=machine.gives,
+        hands_back=machine.hands_back,
         successes=tuple(f"{prefix}_{name}" for name in machine.successes),
     )
 

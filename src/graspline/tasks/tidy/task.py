@@ -69,6 +69,8 @@ def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[
         "object_to_grasp": parameters.object_to_grasp,
         "given_up": (),
         "at_first": (),
+        "contact_possible": False,
+        "taken_away": (),
         "delivered": 0,
         "most": 0,
         "force_thresh": parameters.handover.force_thresh,
