@@ -150,6 +150,14 @@ def engine_of(choice: EngineChoice) -> EngineKind:
     return chosen(choice, lambda line: print(line, file=sys.stderr, flush=True))
 
 
+def check_certify(option: str, engine: EngineChoice) -> None:
+    """Refuse an option about certification where no GPU is asked for."""
+    if engine == "cpu":
+        raise InputError(
+            f"{option}: says what becomes of episodes that a GPU played; add --engine gpu, or leave it out"
+        )
+
+
 def lanes_of(lanes: int, engine: EngineKind, on_cpu: int) -> int:
     """How many worlds at once: what was asked for, or what suits the engine."""
     return lanes or (_GPU_LANES if engine == "gpu" else on_cpu)

@@ -14,8 +14,10 @@ from graspline.cli.in_order import InOrder
 from graspline.cli.interrupts import stopping
 from graspline.cli.outputs import tell_saved
 from graspline.cli.progress import RunProgress
+from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.streams import unread
 from graspline.episodes.film import FilmStopped, film
+from graspline.episodes.questions import first_default
 from graspline.episodes.run import INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.statistics import rate_text
 from graspline.scenes.scene import Scene
@@ -51,8 +53,6 @@ class Told:
         self.verdict, self.succeeded, self.retries = episode.verdict, episode.succeeded, episode.retries
         self.sim_time_s, self.refused, self.error = episode.sim_time_s, episode.draw.refused, episode.error
         self.evidence = episode.evidence
-        # A question that was not put to anyone.
-        self.unasked = next((each for _, each in episode.answers if each.by == "default"), None)
         # Why an order was turned down: the measurement that failed.
         self.why = episode.evidence[0] if episode.declined and episode.evidence else None
         task, parameters = episode.scenario.task, episode.scenario.parameters
@@ -67,6 +67,7 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
     `episodes` gets a function that turns true once a stop is requested, and the bar that shows how far it is.
     """
     began, played, lines = time.monotonic(), list[Told](), InOrder(report.seed)
+    unasked = UnaskedQuestions()
     with (
         stopping() as stop,
         # One episode has no rate; a line would say nothing that the summary does not.
@@ -81,11 +82,13 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
             if report.video is not None and episode.verdict != INTERRUPTED:
                 _film(report, report.video, episode, stop, progress)
             played.append(Told(episode))
+            unasked.note(first_default(episode.answers))
             if unread() and not report.wanted_unread:
                 return _exit_code(played, interrupted=stop(), require_success=None)
         interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
     played.sort(key=lambda each: each.seed)
     _summarise(played, time.monotonic() - began, report)
+    unasked.tell()
     return _exit_code(played, interrupted=interrupted, require_success=report.require_success)
 
 
@@ -111,7 +114,6 @@ def _summarise(played: list[Told], wall_s: float, report: Report) -> None:
         _summarise_one(played[0], wall_s, report, say)
     else:
         _summarise_all(played, wall_s, report, say)
-    _tell_unasked(played)
     _tell_errors(played)
 
 
@@ -172,17 +174,6 @@ def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:
         say("    turned down for " + ", ".join(f"{name} {number}" for name, number in counts))
     for advice in dict.fromkeys(each.advice for each in played if each.advice):
         say(f"    {advice}")
-
-
-def _tell_unasked(played: list[Told]) -> None:
-    """Once, that questions got their default."""
-    unasked = next((each.unasked for each in played if each.unasked is not None), None)
-    if unasked is not None:
-        print(
-            f"not asked: {unasked.question} {unasked.answer}, the default; one episode alone asks at a "
-            "terminal, and --answer answers in advance",
-            file=sys.stderr,
-        )
 
 
 def _counted(number: int, one: str, many: str) -> str:

@@ -70,18 +70,24 @@ class Progress:
             print(f"{self._what}: {self.done}/{self.total}, {words}", file=sys.stderr, flush=True)
 
     @contextmanager
-    def part(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """A part of the work with a bar of its own below: what is given back is told how many of how many are done."""
-        below = self._bar.add_task(what, total=None, said="") if self.on_terminal else None
+    def part(
+        self, what: str, *, visible: bool = True, lines: bool | None = None
+    ) -> Iterator[Callable[[int, int], None]]:
+        """A part of the work with a bar of its own below: what is given back is told how many of how many are done.
+
+        Without `visible` the bar is shown only from the first of these calls to the last.
+        """
+        lines = self._lines if lines is None else lines
+        below = self._bar.add_task(what, total=None, said="", visible=visible) if self.on_terminal else None
         began = spoke = time.monotonic()
 
         def show(done: int, total: int) -> None:
             nonlocal spoke
             now = time.monotonic()
-            left = f"{_clock((now - began) / done * (total - done))} left"
+            left = f"{_clock((now - began) / done * (total - done))} left" if done else ""
             if below is not None:
-                self._bar.update(below, completed=done, total=total, said=left)
-            elif self._lines and now - spoke >= _LINE_EVERY_S:
+                self._bar.update(below, completed=done, total=total, said=left, visible=visible or done < total)
+            elif lines and done and now - spoke >= _LINE_EVERY_S:
                 spoke = now
                 print(f"{what}: {done}/{total}, {left}", file=sys.stderr, flush=True)
 

@@ -119,6 +119,23 @@ def keyboard() -> Keyboard | None:
     return Keyboard(sys.stdin.fileno()) if at_terminal() else None
 
 
+class UnaskedQuestions:
+    """Remembers the first question that got its default, so that a command says it once."""
+
+    def __init__(self) -> None:
+        self._first: Answered | None = None
+
+    def note(self, answered: Answered | None) -> None:
+        self._first = self._first or answered
+
+    def tell(self) -> None:
+        if self._first is not None:
+            say(
+                f"not asked: {self._first.question} {self._first.answer}, the default; `graspline run` asks at a "
+                "terminal if it plays one episode, and its --answer answers in advance"
+            )
+
+
 def say(text: str) -> None:
     """To the terminal, whatever standard output is for."""
     print(text, file=sys.stderr, flush=True)

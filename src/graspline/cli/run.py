@@ -17,6 +17,7 @@ from graspline.cli.options import (
     Randomize,
     Settings,
     TaskName,
+    check_certify,
     engine_of,
     lanes_of,
     machine_as_set,
@@ -39,7 +40,7 @@ from graspline.episodes.playing import play_scenarios
 from graspline.episodes.questions import ASK_S
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import GivenAnswer, Scenario
-from graspline.errors import one_of
+from graspline.errors import InputError, one_of
 
 # Episodes that the CPU plays again side by side.
 _CERTIFIED_AT_ONCE = 64
@@ -115,9 +116,13 @@ def run(
         lambda named: parse_faults(faults, machine_as_set(named, config, settings).paths()),
         lambda _: video is None or check_name("--video", video, ".mp4"),
         lambda _: log is None or one_of(log, ("info", "debug"), "--log"),
+        lambda _: not certify or check_certify("--certify", engine),
+        lambda _: not (certify and (view or log)) or _not_together(),
         randomize=randomize,
     )
     kind = engine_of(engine)
+    if certify and kind == "cpu":
+        _tell("--certify: does nothing, because the CPU plays these episodes itself")
     lanes = lanes_of(lanes, kind, 16)
     parameters = struck(found, parameters, faults)
     scene = found.scene(parameters)
@@ -184,6 +189,10 @@ def run(
         if viewer is not None:
             viewer.close()
     raise typer.Exit(code)
+
+
+def _not_together() -> None:
+    raise InputError("--certify: cannot be combined with --view or --log")
 
 
 def _tell(line: str) -> None:

@@ -128,6 +128,8 @@ class Campaign:
     cells: Mapping[tuple[str, str], Cell]
     # Verdicts of the undisturbed episodes that the others are compared with.
     calm: Mapping[str, int] = field(default_factory=dict)
+    # Whether it was stopped before all of its episodes had ended.
+    interrupted: bool = False
 
     def count(self, ending: Ending) -> int:
         return sum(cell.count(ending) for cell in self.cells.values())
@@ -154,6 +156,7 @@ class Campaign:
             "task": self.task,
             "seed": self.seed,
             "engine": self.engine,
+            "interrupted": self.interrupted,
             "episodes_per_cell": self.episodes,
             "parameters": dump(self.parameters),
             "after": list(self.after),
@@ -240,6 +243,7 @@ def run_campaign(
         states=plan.states,
         after=plan.after,
         engine=engine,
+        interrupted=stop(),
         calm=dict(collections.Counter(calm.verdict for calm in found).most_common()),
         cells={
             (fault, state): Cell(
