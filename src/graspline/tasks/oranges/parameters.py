@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from graspline.grasping.candidates import BallJaw
 from graspline.grasping.straight import BallReach
 from graspline.parameters import Parameters, Range
-from graspline.perception.estimates import Noise
+from graspline.perception.estimates import PositionNoise
 from graspline.placement.carry import CarryParameters
 from graspline.placement.plate import SpotParameters
 from graspline.placement.resting import RestParameters
@@ -58,7 +58,7 @@ class PlateParameters(Parameters):
     )
 
 
-class FruitPerception(Noise):
+class FruitPerception(PositionNoise):
     """How the task sees fruit and plate."""
 
     source: Literal["truth", "camera"] = Field(
