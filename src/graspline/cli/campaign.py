@@ -128,7 +128,7 @@ def campaign(
 
 
 def brief(task: str) -> tuple[str, ...]:
-    """Settings of a short order, which come before those of whoever asks."""
+    """Settings of a short order, which come before those of the user."""
     return find_task(task).brief
 
 

@@ -33,7 +33,7 @@ EngineName = Annotated[
         "not the same from run to run; auto takes a GPU if there is one.",
     ),
 ]
-# How many worlds at once, if nobody says: enough to fill a device.
+# How many worlds at once, unless --lanes says otherwise: enough to fill a device.
 _GPU_LANES = 8192
 Lanes = Annotated[
     int,

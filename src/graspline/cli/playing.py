@@ -42,7 +42,7 @@ class Report:
 
     @property
     def wanted_unread(self) -> bool:
-        """Whether there is a reason to play on when nobody reads what is printed any more."""
+        """Whether there is a reason to play on when what is printed is not read any more."""
         return not self.as_json or self.video is not None or self.require_success is not None
 
 

@@ -30,7 +30,7 @@ class Progress:
         Without `lines` there is nothing but the bar: the caller speaks where there is no terminal.
         """
         self.total, self.done, self._what, self._lines = total, 0, what, lines
-        # Done by somebody before, which says nothing about the pace.
+        # Done by an earlier run, which says nothing about the pace.
         self.began_with = 0
         self.on_terminal = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
         self._began = self._spoke = time.monotonic()
@@ -103,7 +103,7 @@ class Progress:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Without the bar meanwhile, for whoever writes to the terminal."""
+        """Without the bar meanwhile, for output to the terminal."""
         self.close()
         yield
         if self.on_terminal:

@@ -20,7 +20,7 @@ from graspline.datasets.files import folder_bytes, is_there
 from graspline.datasets.store import STATS
 from graspline.errors import DatasetProblem
 
-# So many problems are named where something else was asked for.
+# At most this many problems are named where something else was asked for.
 _NAMED = 20
 
 Done = Callable[[], object]

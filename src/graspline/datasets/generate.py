@@ -30,7 +30,7 @@ from graspline.stopwatch import seconds
 _MOST_KEPT = 64
 # Episodes for each worker that are being drawn, or are drawn and wait for one before them; else a long one stopped all.
 _MOST_DRAWN = 2
-# After so many attempts without a single episode something is wrong with the settings, not with luck.
+# After this many attempts without a single episode something is wrong with the settings, not with luck.
 _MOST_FRUITLESS = 1000
 
 
@@ -194,7 +194,7 @@ class _Making:
         self._check_fruitful(self._rejected)
 
     def _check_fruitful(self, rejected: list[Rejected]) -> None:
-        """Give up if so many attempts since the last episode came to nothing."""
+        """Give up if too many attempts since the last episode came to nothing."""
         if len(rejected) >= _MOST_FRUITLESS:
             worst = max(self._tally.rejected, key=lambda name: self._tally.rejected[name])
             raise InputError(

@@ -1,7 +1,7 @@
 """Campaigns: every fault in every state, and how episodes end then.
 
 Recovered is who succeeds after all, by the task's own verdict and by truth. Where one fault may cost one thing of many
-whatever is done, as a block that somebody takes off a belt, the order must allow for it: `Task.brief` does, and each
+whatever is done, as a block that is taken off a belt, the order must allow for it: `Task.brief` does, and each
 case says how near to the goal it came.
 """
 
@@ -23,7 +23,7 @@ from graspline.evidence import Evidence
 from graspline.parameters import Parameters, Value, dump
 from graspline.tasks.task import Task
 
-# Undisturbed episodes are played on the CPU, so many at once.
+# Undisturbed episodes are played on the CPU, at most this many at once.
 _MOST_CALM = 32
 
 Ending = Literal["recovered", "failed", "false_success", "crashed", "hung", "not_struck"]
@@ -179,7 +179,7 @@ def _median(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a campaign plays: these faults in these states of a task, so many seeds each."""
+    """What a campaign plays: these faults in these states of a task, a number of seeds each."""
 
     task: Task[Any]
     parameters: Parameters

@@ -12,7 +12,7 @@ from graspline.execution.requests import Ask, Preempted
 
 # So long a person is waited for before the default is taken.
 ASK_S = 30.0
-# Asks a person; None while nobody has answered.
+# Asks a person; None while there is no answer.
 AskPerson = Callable[[int, Ask], Answered | None]
 
 

@@ -94,7 +94,7 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """What a picture says about how often its arrows were taken: nothing if nobody counted."""
+    """What a picture says about how often its arrows were taken: nothing if they were not counted."""
 
     taken: Taken | None
 

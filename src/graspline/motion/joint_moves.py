@@ -165,9 +165,9 @@ def hold(robot: Robot, start: Command, duration_s: float) -> Path:
 
 
 def ramp(robot: Robot, start: Array, target: Array, ticks: int) -> Path:
-    """Straight to a target in so many ticks, or as far towards it as range and speed limits let each joint come.
+    """Straight to a target in `ticks` ticks, or as far towards it as range and speed limits let each joint come.
 
-    It has corners: the velocity is the slope from the first row on, and nothing at the end, so that whoever takes over
+    It has corners: the velocity is the slope from the first row on, and nothing at the end, so that what takes over
     starts from rest.
     """
     limits, duration_s = robot.limits, ticks * robot.dt_s

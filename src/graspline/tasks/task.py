@@ -169,6 +169,6 @@ class Task(Generic[P]):
     brief: tuple[str, ...] = ()
     # Try one random place that the arm reaches, for maps of the certified region; None for a task without one.
     probe: Callable[[P, np.random.Generator], Probe] | None = None
-    # Settings, as `--set` reads them, of a belt at a speed in m/s with so many objects per metre, for `rates`; None for
+    # Settings, as `--set` reads them, of a belt at a speed in m/s with some objects per metre, for `rates`; None for
     # a task without a belt.
     belt_at: Callable[[float, float], tuple[str, ...]] | None = None

@@ -116,7 +116,7 @@ def minding_plate(
 
 
 def _rest(path: Path, played: int) -> Path | None:
-    """What is left of a path after so many ticks; None if nothing is."""
+    """What is left of a path after `played` ticks; None if nothing is."""
     if played >= path.ticks:
         return None
     return Path(positions=path.positions[played:], velocities=path.velocities[played:], dt_s=path.dt_s)

@@ -51,7 +51,7 @@ Array = NDArray[np.float64]
 _CLOSING_RAD_S = 0.9
 _SETTLE_S = 0.25
 _LIFT = JOINTS.index("arm_lift")
-# Of the way there every so many rows are kept.
+# One row in this number is kept of the way there.
 _EVERY = 12
 
 

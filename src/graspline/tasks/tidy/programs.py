@@ -142,7 +142,7 @@ def kept_evidence(
 ) -> Evidence:
     """How far other things on the table have moved, and how many there are that were not there.
 
-    Of what was hidden nobody knows where it stood; it may have been touched if the hand came near.
+    Of what was hidden it is unknown where it stood; it may have been touched if the hand came near.
     """
     others = [each for each in was.things if each is not taken]
     if len(others) == len(was.things):
@@ -167,7 +167,7 @@ def kept_evidence(
 
 
 def single_grasp(settings: Tidy) -> Machine:
-    """Find one object, take it, and place it or hand it over, as somebody says."""
+    """Find one object, take it, and place it or hand it over, as a person says."""
     return Machine(
         name="single_grasp",
         start="find_grasp",
