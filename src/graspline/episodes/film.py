@@ -67,7 +67,7 @@ def film(
 ) -> str:
     """Write an mp4 of one episode, the state written on it, the wrist camera in a corner; returns the renderer's name.
 
-    Frames are rendered by `workers` processes, 0 for one for each core. Without OpenGL the picture is smaller and has
+    Frames are rendered by `workers` processes; 0 means one for each core. Without OpenGL the picture is smaller and has
     fewer frames, so that it does not take minutes. `progress` is called after each frame. When `stop` turns true it
     raises `FilmStopped`.
     """

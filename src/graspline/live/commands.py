@@ -242,8 +242,8 @@ Result = Done | Refused
 class Ticket:
     """What one who gave a command waits on. Any thread may wait.
 
-    It is settled as soon as the session knows how it ends, and delivered when a snapshot shows it: a client with a result
-    finds the newest snapshot no older.
+    It is settled as soon as the session knows how it ends, and delivered once a snapshot shows it: a client with a
+    result finds the newest snapshot no older.
     """
 
     def __init__(self) -> None:
