@@ -90,6 +90,10 @@ CASES: dict[str, tuple[Case, ...]] = {
         Case(seed=7000, faults=("jam@move",)),
         Case(seed=7000, faults=("shove@hold",)),
         Case(seed=7000, settings=("perception.source=camera",)),
+        *(
+            Case(seed=seed, settings=("perception.source=camera",), faults=("drop@lift",), only="perception.camera_*")
+            for seed in (7001, 7002)
+        ),
         Case(seed=7000, settings=("perception.position_sigma_m=0.003", "perception.yaw_sigma_rad=0.05")),
         *(Case(seed=seed) for seed in range(7003, 7012)),
     ),

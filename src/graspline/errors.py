@@ -38,7 +38,7 @@ class DatasetProblem(GrasplineError):
 
 
 class Interrupted(GrasplineError):
-    """Somebody ended what was being done; the message says what is left of it."""
+    """The user ended what was being done; the message says what is left of it."""
 
     exit_code = 130
 

@@ -174,3 +174,24 @@ def test_a_folder_below_a_file_is_a_problem_of_the_machine(tmp_path: Path) -> No
     answer = call("campaign", "lift-cube", "--out", tmp_path / "file" / "x")
     assert (answer.code, answer.out) == (3, "")
     assert "a file is in the way" in answer.err
+
+
+@pytest.mark.parametrize("option", ["--faults", "--states"])
+@pytest.mark.parametrize("text", ["", " , "])
+def test_a_list_without_a_name_is_refused(option: str, text: str, planned: list[Plan]) -> None:
+    (problem,) = refused("campaign", "lift-cube", option, text)
+    what = option[2:-1]
+    assert problem == f"{option} {text!r}: names no {what}; leave the option out for all of them"
+    assert planned == []
+
+
+def test_an_interrupted_campaign_says_so_in_its_files_and_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = dataclasses.replace(campaign_of(Cell(fault="drop", state="lift", cases=(GOOD,))), interrupted=True)
+    monkeypatch.setattr(graspline.cli.campaign, "run_campaign", lambda plan, **options: result)
+    answer = call("campaign", "lift-cube", "--out", tmp_path)
+    assert answer.code == 130
+    assert "interrupted: only episodes that had ended are counted" in answer.err
+    assert json.loads((tmp_path / "campaign.json").read_text())["interrupted"] is True
+    assert "Interrupted: only episodes that had ended" in (tmp_path / "campaign.html").read_text()

@@ -205,3 +205,25 @@ def test_how_many_successes_the_cpu_certifies_is_summed_up(monkeypatch: pytest.M
     assert answer.code == 0
     assert "succeeded 2/3" in answer.out
     assert "successes that the CPU certifies 1/2 = 50.0 %" in answer.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("run", "lift-cube", "--certify"), (*COMMANDS["generate"], "--certify"), (*COMMANDS["generate"], "--no-certify")],
+)
+def test_certification_is_refused_where_no_gpu_is_asked_for(words: tuple[str, ...]) -> None:
+    (problem,) = refused(*words)
+    assert problem.startswith(f"{words[-1]}: says what becomes of episodes that a GPU played; add --engine gpu")
+
+
+@pytest.mark.parametrize("option", [("--view",), ("--log", "info")])
+def test_certification_is_refused_where_it_would_be_left_out(option: tuple[str, ...]) -> None:
+    (problem,) = refused("run", "lift-cube", "--engine", "auto", "--certify", *option)
+    assert problem == "--certify: cannot be combined with --view or --log"
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_certification_that_does_nothing_is_said() -> None:
+    answer = call("run", "lift-cube", "--engine", "auto", "--certify")
+    assert answer.code == 0
+    assert "--certify: does nothing, because the CPU plays these episodes itself" in answer.err

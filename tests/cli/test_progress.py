@@ -63,3 +63,16 @@ def test_what_was_there_before_does_not_count_as_fast(clock: list[float]) -> Non
 
 def test_a_share_comes_with_its_interval() -> None:
     assert success_text(1, 1) == "success 100.0 % (20.7–100.0)"
+
+
+def test_a_part_speaks_even_where_the_whole_does_not_if_it_is_told_to(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        Progress("episodes", 9, lines=False) as progress,
+        progress.part("checking", visible=False, lines=True) as checked,
+    ):
+        clock[0] += 20.0
+        checked(0, 4)
+        checked(2, 4)
+    assert capsys.readouterr().err == "checking: 2/4, 0:20 left\n"

@@ -184,6 +184,31 @@ def test_without_a_terminal_the_default_is_taken_and_said_once() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "tidy"),
+        ("audit", "tidy", "--faults-share", "0"),
+        ("campaign", "tidy", "--faults", "depth-noise", "--states", "single_grasp.find_grasp.look"),
+        ("generate", "tidy", "--cameras", "none", "--workers", "1"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_says_once_and_in_the_same_words_that_a_question_got_its_default(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    out = () if words[0] == "run" else ("--out", tmp_path / "out")
+    answer = call(*words, *TIDY[2:], "--episodes", "1", *out)
+    assert answer.code == 0, answer.err
+    said = (
+        "not asked: What shall I do? single_grasp, the default; `graspline run` asks at a terminal if it plays one "
+        "episode, and its --answer answers in advance\n"
+    )
+    assert answer.err.count("not asked") == answer.err.count(said) == 1
+    assert "not asked" not in answer.out
+
+
+@pytest.mark.slow
 def test_an_answer_that_is_no_option_is_bad_input() -> None:
     (problem,) = refused(*TIDY, "--answer", "clear_tabel")
     assert "'What shall I do?' has no answer 'clear_tabel'; did you mean 'clear_table'?" in problem

@@ -71,7 +71,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Build on what no doctor would pass: one drawing committed several times, or settings changed by hand."""
     for module in ("layout", "merge", "writer"):
-        monkeypatch.setattr(f"graspline.datasets.{module}.check_sound", lambda root: None)
+        monkeypatch.setattr(f"graspline.datasets.{module}.check_sound", lambda root, on_step=None: None)
 
 
 @pytest.fixture

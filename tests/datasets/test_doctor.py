@@ -26,6 +26,7 @@ from graspline.datasets.sentences import TASKS, tasks_bytes
 from graspline.datasets.stats import NAMES, all_merged
 from graspline.datasets.store import DELETED, OURS, STATS, Dataset
 from graspline.datasets.work import Attempts, do, judged
+from graspline.datasets.writer import open_writer
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.workers import Filled
 from graspline.errors import InputError
@@ -631,6 +632,15 @@ def test_a_dataset_without_episodes_is_told(dataset: Path) -> None:
     diagnosis = examine(dataset)
     assert diagnosis.summary is None
     assert [str(each) for each in diagnosis.problems] == [f"{INFO}: no episode has been committed, or none can be read"]
+
+
+def test_a_dataset_that_was_only_begun_has_one_problem(tmp_path: Path) -> None:
+    with open_writer(tmp_path, cube_settings()):
+        pass
+    diagnosis = examine(tmp_path)
+    assert diagnosis.summary is None
+    (problem,) = diagnosis.problems
+    assert str(problem).startswith(f"{INFO}: no episode has been committed yet; `graspline generate`")
 
 
 def test_a_finding_says_where_and_in_which_episode() -> None:

@@ -330,3 +330,11 @@ def test_the_folder_of_a_new_dataset_survives_a_crash(tmp_path: Path, monkeypatc
     with writing(tmp_path / "new/dataset"):
         pass
     assert synced[:2] == [tmp_path, tmp_path / "new"]
+
+
+def test_episodes_that_are_there_are_counted_while_they_are_checked(made: Path) -> None:
+    told: list[tuple[int, int]] = []
+    with open_writer(made, cube_settings(), lambda checked, episodes: told.append((checked, episodes))):
+        pass
+    assert told[-1] == (EPISODES, EPISODES)
+    assert [checked for checked, _ in told] == sorted(checked for checked, _ in told)

@@ -51,6 +51,13 @@ def test_undisturbed_episodes_say_what_is_so() -> None:
     assert (calm().episodes, calm().faulty, calm().struck) == (12, 0, 0)
 
 
+def test_an_audit_that_was_stopped_says_so() -> None:
+    assert calm().as_dict()["interrupted"] is False
+    stopped = audited(stop=lambda: True)
+    assert (stopped.as_dict()["interrupted"], stopped.episodes) == (True, 0)
+    assert "Interrupted" in audit_page(stopped)
+
+
 def test_a_state_that_says_held_too_early_is_caught_with_seed_time_and_evidence() -> None:
     claims = {**LIFT_CUBE.claims, ("descend", "straddled"): Claim(name="held", asserted=True)}
     audit = audited(dataclasses.replace(LIFT_CUBE, claims=claims), episodes=3)

@@ -106,6 +106,14 @@ def test_drops_recover_and_what_is_taken_away_is_not_found() -> None:
     assert not any(passes(case.goal) for case in remove.cases)
 
 
+def test_a_campaign_that_was_stopped_says_so() -> None:
+    assert played().as_dict()["interrupted"] is False
+    stopped = run_campaign(PLAN, lanes=3, stop=lambda: True)
+    assert stopped.as_dict()["interrupted"] is True
+    assert stopped.struck == 0
+    assert "Interrupted" in campaign_page(stopped)
+
+
 def test_a_drop_is_noticed_within_a_moment_and_never_before_it_happens() -> None:
     cases = played().cells["drop", "lift"].cases
     assert cases

@@ -304,7 +304,7 @@ def test_people_go_away_or_pull_too_softly_or_push_before_they_pull() -> None:
 
 @pytest.mark.parametrize("name", ["no-person", "soft-pull", "push-back"])
 def test_nobody_behaves_otherwise_where_nobody_is(name: str) -> None:
-    assert missing_now(FAULTS[name], a_room(attended=False)) == "nobody is there"
+    assert missing_now(FAULTS[name], a_room(attended=False)) == "no person is there"
     assert missing_now(FAULTS[name], a_room()) == ""
 
 

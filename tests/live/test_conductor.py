@@ -482,7 +482,7 @@ def test_eyes_that_are_blinded_as_a_task_ends_heal_in_the_hands_of_a_person(benc
 
 
 def test_nothing_is_recorded_unless_asked_for_and_somebody_writes_it(bench: Bench) -> None:
-    assert "nobody is here" in bench.refused(Record(on=True)).reason
+    assert "does not record episodes" in bench.refused(Record(on=True)).reason
     handed: list[Episode] = []
     bench = Bench(hand_over=handed.append).tick()
     bench.done(RunTask(5))

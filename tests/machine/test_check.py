@@ -309,6 +309,11 @@ def test_what_a_nested_machine_gives_is_known_after_its_success_only() -> None:
     ) == ["weigh takes 'place', which is not given on every way to it"]
 
 
+def test_a_machine_hands_back_only_inputs() -> None:
+    with pytest.raises(WiringError, match="hands back 'place', which is no input"):
+        finding(hands_back=("place",))
+
+
 def test_outcomes_of_a_nested_machine_must_be_in_the_table() -> None:
     found = problems(states={"find": finding()}, start="find", table={"find": {"success": End("success")}}, budgets={})
     assert found == ["find: outcome 'lost' leads nowhere"]

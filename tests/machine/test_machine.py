@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from graspline.errors import WiringError
 from graspline.execution.happenings import Ended, Entered
 from graspline.execution.requests import Look, Motion, Reply, Within
 from graspline.machine.machine import Machine
-from graspline.machine.outcome import Outcome, Stage
+from graspline.machine.outcome import Gives, Outcome, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold
 from graspline.robots.robot import Robot
@@ -214,6 +215,40 @@ def test_a_nested_machine_that_fails_gives_nothing_and_ends_by_its_own_outcome()
     assert seen.result is not None
     assert seen.result.memory == {}
     assert seen.result.evidence == EVIDENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    tried: int
+
+
+def count_try(tried: int) -> Gives[Literal["more", "enough"], Tried]:
+    return Gives("more" if tried < 2 else "enough", Tried(tried=tried + 1))
+
+
+@pytest.mark.parametrize(("hands_back", "tried"), [(("tried",), 3), ((), 0)])
+def test_a_nested_machine_hands_back_the_inputs_it_names_even_if_it_fails(
+    hands_back: tuple[str, ...], tried: int
+) -> None:
+    inner = Machine(
+        name="try",
+        start="count",
+        states={"count": count_try},
+        table={"count": {"more": End("failed"), "enough": End("success")}},
+        inputs={"tried": int},
+        hands_back=hands_back,
+    )
+    outer = Machine(
+        name="work",
+        start="try",
+        states={"try": inner},
+        table={"try": {"failed": Retry(to="try", budget="tries", otherwise=End("failed")), "success": End("success")}},
+        inputs={"tried": int},
+        budgets={"tries": 5},
+    )
+    seen = drive(outer, tried=0)
+    assert seen.result is not None
+    assert seen.result.memory == {"tried": tried}
 
 
 def test_a_nested_machine_has_its_whole_budget_each_time_it_is_entered() -> None:

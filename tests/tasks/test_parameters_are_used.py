@@ -117,6 +117,7 @@ def test_every_parameter_that_a_task_offers_is_read(name: str) -> None:
                 "reach.max_face_error_rad",
                 "reach.max_contact_offset_m",
                 "jaw.deeper_m",
+                "perception.yaw_sigma_rad",
             ),
         ),
         (
@@ -127,6 +128,7 @@ def test_every_parameter_that_a_task_offers_is_read(name: str) -> None:
                 "reach.max_contact_offset_m",
                 "reach.max_ball_lean_rad",
                 "randomize.distractors.on",
+                "hold.variance_m2",
             ),
         ),
         ("sort", ("randomize.distractors.on", "randomize.textures.on")),

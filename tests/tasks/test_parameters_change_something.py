@@ -44,8 +44,12 @@ DURING_PLAY: dict[str, tuple[str, ...]] = {
 
 @pytest.fixture(scope="module")
 def ends() -> ModuleType:
-    path = Path(__file__).parents[2] / "benchmarks" / "parameter_ends.py"
-    spec = importlib.util.spec_from_file_location("parameter_ends", path)
+    return _loaded("parameter_ends")
+
+
+def _loaded(name: str) -> ModuleType:
+    path = Path(__file__).parents[2] / "benchmarks" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -82,3 +86,18 @@ def test_what_matters_during_play_is_read_there(name: str, ends: ModuleType) -> 
     played = {path for path in offered if any(fnmatch(path, pattern) for pattern in DURING_PLAY[name])}
     # How long a handover waits is read only where nobody pulls; tests of handovers see to that.
     assert played & ELSEWHERE.get(name, set()) <= {"handover.wait_s"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "path", "case"),
+    [
+        ("oranges", "hold.sure_s", "seed 1"),
+        ("grab", "perception.camera_watch_hz", "perception.source=camera drop@lift seed 7002"),
+    ],
+)
+def test_the_sweep_shows_what_only_special_episodes_show(name: str, path: str, case: str, ends: ModuleType) -> None:
+    sweep = _loaded("parameter_sweep")
+    row = next(sweep.Row(end=end) for end in ends.ends_of(find_task(name)) if end.path == path)
+    sweep.play([row], next(each for each in sweep.CASES[name] if str(each) == case))
+    assert row.change

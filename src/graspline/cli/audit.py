@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,7 @@ from graspline.cli.options import (
     task_and_parameters,
 )
 from graspline.cli.outputs import make_folder, save_findings
+from graspline.cli.questions import UnaskedQuestions
 from graspline.episodes.audit import Audit, run_audit
 from graspline.episodes.faults import FAULTS
 from graspline.episodes.pages import audit_page
@@ -60,8 +62,9 @@ def audit(
     found, parameters = task_and_parameters(task, config, [*brief(task), *(settings or ())])
     kind = engine_of(engine)
     make_folder("--out", out)
+    unasked = UnaskedQuestions()
     with stopping() as stop, ExitStack() as shown:
-        begin, played = progress(shown, as_json)
+        begin, played = progress(shown, as_json, unasked)
         begin(episodes)
         result = run_audit(
             found,
@@ -74,16 +77,18 @@ def audit(
             stop=stop,
             played=played,
         )
-        interrupted = stop()
     save_findings(out, "audit", result.as_dict(), audit_page(result))
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
         _tell(result, (*brief(task), *(settings or ())))
-    raise typer.Exit(130 if interrupted else 1 if result.false_successes else 0)
+    unasked.tell()
+    raise typer.Exit(130 if result.interrupted else 1 if result.false_successes else 0)
 
 
 def _tell(result: Audit, short: tuple[str, ...]) -> None:
+    if result.interrupted:
+        print("interrupted: only episodes that had ended are counted", file=sys.stderr)
     print(f"{result.episodes} episodes, {result.faulty} with a fault, of which {result.struck} struck")
     for verdict, count in sorted(result.silent.items()):
         print(f"  {verdict}: {count}, which claim nothing")

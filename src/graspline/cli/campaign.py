@@ -30,9 +30,11 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.progress import RunProgress
+from graspline.cli.questions import UnaskedQuestions
 from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
 from graspline.episodes.faults import FAULTS, parse_faults
 from graspline.episodes.pages import campaign_page
+from graspline.episodes.questions import first_default
 from graspline.episodes.rehearsal import leaf_states
 from graspline.episodes.run import Episode
 from graspline.episodes.statistics import rate_text
@@ -53,11 +55,11 @@ _ALL = "all"
 def campaign(
     task: TaskName,
     faults: Annotated[
-        str, typer.Option(metavar="A,B", help=f"Only these faults, of {', '.join(FAULTS)}.", show_default=False)
-    ] = "",
+        str | None, typer.Option(metavar="A,B", help=f"Only these faults, of {', '.join(FAULTS)}.", show_default=False)
+    ] = None,
     states: Annotated[
-        str, typer.Option(metavar="X,Y", help="Only in these states; `graspline diagram` shows them.")
-    ] = "",
+        str | None, typer.Option(metavar="X,Y", help="Only in these states; `graspline diagram` shows them.")
+    ] = None,
     after: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,48 +104,55 @@ def campaign(
     kind = engine_of(engine)
     possible = leaf_states(found.machine(parameters))
     make_folder("--out", out)
-    struck = _names("--faults", "fault", faults, FAULTS) or tuple(FAULTS)
+    struck = _names("--faults", "fault", faults, FAULTS)
     plan = Plan(
         task=found,
         parameters=equipped(found, parameters, struck),
         faults=struck,
-        states=_names("--states", "state", states, possible) or possible,
+        states=_names("--states", "state", states, possible),
         after=before,
         seed=seed,
         episodes=episodes,
     )
+    unasked = UnaskedQuestions()
     with stopping() as stop, ExitStack() as shown:
-        begin, played = progress(shown, as_json)
+        begin, played = progress(shown, as_json, unasked)
         result = run_campaign(plan, lanes=lanes_of(lanes, kind, 32), engine=kind, stop=stop, begin=begin, played=played)
-        interrupted = stop()
     save_findings(out, "campaign", result.as_dict(), campaign_page(result))
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
     else:
         _tell(result, (*brief(task), *(settings or ())))
-    raise typer.Exit(130 if interrupted else 0 if result.clean else 1)
+    unasked.tell()
+    raise typer.Exit(130 if result.interrupted else 0 if result.clean else 1)
 
 
 def brief(task: str) -> tuple[str, ...]:
-    """Settings of a short order, which come before those of whoever asks."""
+    """Settings of a short order, which come before those of the user."""
     return find_task(task).brief
 
 
-def _names(option: str, what: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Names between commas; all mistakes at once."""
+def _names(option: str, what: str, text: str | None, known: Iterable[str]) -> tuple[str, ...]:
+    """Names between commas, all there are if the option is not given; all mistakes at once."""
     known = tuple(known)
+    if text is None:
+        return known
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     problems = [
         f"{option} {printable(text)}: unknown {what} {printable(name)!r}; {nearest(name, known)}"
         for name in names
         if name not in known
     ]
+    if not names:
+        problems.append(f"{option} {printable(text)!r}: names no {what}; leave the option out for all of them")
     if problems:
         raise InputError(problems)
     return names
 
 
-def progress(shown: ExitStack, beside_output: bool) -> tuple[Callable[[int], None], Callable[[Episode], None]]:
+def progress(
+    shown: ExitStack, beside_output: bool, unasked: UnaskedQuestions
+) -> tuple[Callable[[int], None], Callable[[Episode], None]]:
     """What a run in several parts calls at the beginning of each, and for each episode."""
     bars: list[RunProgress] = []
 
@@ -152,7 +161,11 @@ def progress(shown: ExitStack, beside_output: bool) -> tuple[Callable[[int], Non
         if episodes:
             bars.append(shown.enter_context(RunProgress("episodes", episodes, beside_output=beside_output)))
 
-    return begin, lambda episode: bars[-1].add(episode)
+    def played(episode: Episode) -> None:
+        unasked.note(first_default(episode.answers))
+        bars[-1].add(episode)
+
+    return begin, played
 
 
 def again(seed: int, faults: str, settings: tuple[str, ...]) -> str:
@@ -162,6 +175,8 @@ def again(seed: int, faults: str, settings: tuple[str, ...]) -> str:
 
 
 def _tell(result: Campaign, short: tuple[str, ...]) -> None:
+    if result.interrupted:
+        print("interrupted: only episodes that had ended are counted", file=sys.stderr)
     print(f"{result.task}: recovered / struck, by fault and state")
     for line in _matrix(result, shutil.get_terminal_size((120, 24)).columns):
         print(line)

@@ -114,7 +114,7 @@ def _mark(path: Path) -> int | None:
 
 @contextmanager
 def _inside(root: Path) -> Iterator[None]:
-    """Tell somebody who stands in the folder that it was replaced under them."""
+    """Tell a user whose shell is in the folder that it was replaced under them."""
     inside = Path.cwd().is_relative_to(root.resolve())
     yield
     if inside:

@@ -24,6 +24,7 @@ from graspline.cli.options import (
     Randomize,
     Settings,
     TaskName,
+    check_certify,
     disturbable,
     disturbance_of,
     engine_of,
@@ -33,6 +34,7 @@ from graspline.cli.options import (
     task_and_parameters,
 )
 from graspline.cli.progress import Progress, success_text
+from graspline.cli.questions import UnaskedQuestions
 from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.gpu_pool import GpuPool
@@ -88,11 +90,14 @@ def command(
     engine: EngineName = "cpu",
     lanes: Lanes = 0,
     certify: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            help="Keep of what a GPU played only what also succeeds on the CPU, from the same actions, and write that."
+            "--certify/--no-certify",
+            help="Keep of what a GPU played only what also succeeds on the CPU, from the same actions, and write that "
+            "(the default).",
+            show_default=False,
         ),
-    ] = True,
+    ] = None,
     config: Config = None,
     settings: Settings = None,
     randomize: Randomize = None,
@@ -172,6 +177,7 @@ def command(
         disturbable(disturb),
         lambda _: cluster != "" or _nothing("--cluster", "expected local, auto or HOST:PORT"),
         lambda _: cluster is None or engine == "cpu" or _only_one(cluster),
+        lambda _: certify is None or check_certify("--certify" if certify else "--no-certify", engine),
         randomize=randomize,
     )
     kind = engine_of(engine)
@@ -193,15 +199,22 @@ def command(
         smooth=smooth,
         numbered=numbered,
         engine=kind,
-        certify=certify,
+        certify=certify is not False,
         disturb=disturbance_of(disturb),
     )
     fly = partial(fly_with, driver.pilot()) if chosen.from_policy else None
     pool = _pool(chosen, cluster, workers, lanes, fly)
     said = f"what was committed to {out} stays, the same command goes on with it"
-    with interruptible(lambda: said), Progress("episodes", episodes, said="starting workers", lines=False) as progress:
-        tally = generate(out, chosen, episodes, pool, on_commit=partial(_show, progress))
+    with (
+        interruptible(lambda: said),
+        Progress("episodes", episodes, said="starting workers", lines=False) as progress,
+        progress.part("checking the episodes that are there", visible=False, lines=True) as checked,
+    ):
+        tally = generate(out, chosen, episodes, pool, on_commit=partial(_show, progress), on_check=checked)
     _summarise(out, chosen, tally)
+    unasked = UnaskedQuestions()
+    unasked.note(tally.unasked)
+    unasked.tell()
 
 
 def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: int, prepare: Prepare | None) -> Pool:

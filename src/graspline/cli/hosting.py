@@ -67,7 +67,7 @@ class House:
         return self._archive.known(self._task.name)
 
     def change_task(self, name: str) -> Result:
-        """Close the session, the arm braking, and open one of another task; whoever drove goes on to drive."""
+        """Close the session, the arm braking, and open one of another task; the operator stays the operator."""
         with self._lock:
             before, driver = self.session, self.session.lease.holder
             try:

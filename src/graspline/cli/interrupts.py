@@ -14,7 +14,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stopping() -> Iterator[Callable[[], bool]]:
-    """They ask once, politely, for whoever looks: lanes brake, hold and report. The second time they strike at once."""
+    """They ask once, politely: lanes brake, hold and report. The second time they strike at once."""
     asked = False
 
     def ask(signum: int, frame: FrameType | None) -> None:
@@ -33,7 +33,7 @@ def stopping() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def interruptible(what_is_left: Callable[[], str]) -> Iterator[None]:
-    """Somebody who ended the work is told what is left of it."""
+    """A user who ended the work is told what is left of it."""
     try:
         yield
     except KeyboardInterrupt:

@@ -51,7 +51,7 @@ PolicySet = Annotated[
 PolicyDevice = Annotated[
     str | None, typer.Option(metavar="DEVICE", help="With lerobot:DIR, cuda or cpu instead of its config's.")
 ]
-# How many worlds at once, if nobody says: enough to fill a device.
+# How many worlds at once, unless --lanes says otherwise: enough to fill a device.
 _GPU_LANES = 8192
 Lanes = Annotated[
     int,
@@ -195,6 +195,14 @@ def _feasible(task: Task[Any], parameters: Parameters) -> Parameters:
 def engine_of(choice: EngineChoice) -> EngineKind:
     """The engine that is asked for; who asks for `auto` and gets the CPU is told why."""
     return chosen(choice, lambda line: print(line, file=sys.stderr, flush=True))
+
+
+def check_certify(option: str, engine: EngineChoice) -> None:
+    """Refuse an option about certification where no GPU is asked for."""
+    if engine == "cpu":
+        raise InputError(
+            f"{option}: says what becomes of episodes that a GPU played; add --engine gpu, or leave it out"
+        )
 
 
 def lanes_of(lanes: int, engine: EngineKind, on_cpu: int) -> int:

@@ -35,7 +35,7 @@ def make_folder(option: str, folder: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file beside its name and put it there when it is whole: whoever looks sees the old one or the new one."""
+    """Write a file beside its name and put it there when it is whole: readers see the old one or the new one."""
     half = path.with_name(f".{path.name}.part")
     try:
         half.write_text(text, encoding="utf-8")

@@ -14,14 +14,15 @@ from graspline.cli.in_order import InOrder
 from graspline.cli.interrupts import stopping
 from graspline.cli.outputs import tell_saved
 from graspline.cli.progress import RunProgress
+from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.streams import unread
 from graspline.episodes.film import FilmStopped, film
+from graspline.episodes.questions import first_default
 from graspline.episodes.run import INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.statistics import rate_text
 from graspline.evaluations.store import Line, shown
 from graspline.evaluations.summary import in_order, mode_of
 from graspline.evidence import Evidence, Measurement
-from graspline.execution.happenings import Answered
 from graspline.scenes.scene import Scene
 
 _SEEDS_SHOWN = 8
@@ -52,7 +53,7 @@ class Report:
 
     @property
     def wanted_unread(self) -> bool:
-        """Whether there is a reason to play on when nobody reads what is printed any more."""
+        """Whether there is a reason to play on when what is printed is not read any more."""
         return not self.as_json or self.video is not None or self.require_success is not None
 
 
@@ -75,8 +76,6 @@ class Told:
     certified: bool | None = None
     # Whether the CPU found the same, success or not; None if it was not asked.
     agreed: bool | None = None
-    # A question that no person was asked.
-    unasked: Answered | None = None
     # Why an order was turned down: the measurement that failed, and what to set otherwise.
     why: Measurement | None = None
     advice: str = ""
@@ -99,7 +98,6 @@ def told_of(episode: Episode) -> Told:
         false_success=episode.false_success,
         certified=episode.certified if episode.succeeded else None,
         agreed=episode.certified,
-        unasked=next((each for _, each in episode.answers if each.by == "default"), None),
         why=why,
         advice=task.advise(parameters, why) if why is not None else "",
     )
@@ -123,6 +121,7 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
     `episodes` gets a function that turns true once a stop is requested, and the bar that shows how far it is.
     """
     began, played, lines = time.monotonic(), list[Told](), InOrder(report.seed)
+    unasked = UnaskedQuestions()
     with (
         stopping() as stop,
         # One episode has no rate; a line would say nothing that the summary does not.
@@ -141,11 +140,13 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
             if report.video is not None and episode.verdict != INTERRUPTED:
                 _film(report, report.video, episode, stop, progress)
             played.append(told_of(episode))
+            unasked.note(first_default(episode.answers))
             if unread() and not report.wanted_unread:
                 return _exit_code(played, interrupted=stop(), require_success=None)
         interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
     told = sorted([*map(told_of_line, report.recorded), *played], key=lambda each: each.seed)
     _summarise(told, played, time.monotonic() - began, report)
+    unasked.tell()
     return _exit_code(told, interrupted=interrupted, require_success=report.require_success)
 
 
@@ -171,7 +172,6 @@ def _summarise(told: list[Told], played: list[Told], wall_s: float, report: Repo
     else:
         _summarise_all(told, report, report.say)
         _tell_pace(played, wall_s, report.say)
-    _tell_unasked(told)
     _tell_errors(told)
 
 
@@ -269,17 +269,6 @@ def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:
         say("    turned down for " + ", ".join(f"{name} {number}" for name, number in counts))
     for advice in dict.fromkeys(each.advice for each in played if each.advice):
         say(f"    {advice}")
-
-
-def _tell_unasked(played: list[Told]) -> None:
-    """Once, that questions got their default."""
-    unasked = next((each.unasked for each in played if each.unasked is not None), None)
-    if unasked is not None:
-        print(
-            f"not asked: {unasked.question} {unasked.answer}, the default; one episode alone asks at a "
-            "terminal, and --answer answers in advance",
-            file=sys.stderr,
-        )
 
 
 def _counted(number: int, one: str, many: str) -> str:

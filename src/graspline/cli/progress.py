@@ -30,7 +30,7 @@ class Progress:
         Without `lines` there is nothing but the bar: the caller speaks where there is no terminal.
         """
         self.total, self.done, self._what, self._lines = total, 0, what, lines
-        # Done by somebody before, which says nothing about the pace.
+        # Done by an earlier run, which says nothing about the pace.
         self.began_with = 0
         self.on_terminal = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
         self._began = self._spoke = time.monotonic()
@@ -70,18 +70,24 @@ class Progress:
             print(f"{self._what}: {self.done}/{self.total}, {words}", file=sys.stderr, flush=True)
 
     @contextmanager
-    def part(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """A part of the work with a bar of its own below: what is given back is told how many of how many are done."""
-        below = self._bar.add_task(what, total=None, said="") if self.on_terminal else None
+    def part(
+        self, what: str, *, visible: bool = True, lines: bool | None = None
+    ) -> Iterator[Callable[[int, int], None]]:
+        """A part of the work with a bar of its own below: what is given back is told how many of how many are done.
+
+        Without `visible` the bar is shown only from the first of these calls to the last.
+        """
+        lines = self._lines if lines is None else lines
+        below = self._bar.add_task(what, total=None, said="", visible=visible) if self.on_terminal else None
         began = spoke = time.monotonic()
 
         def show(done: int, total: int) -> None:
             nonlocal spoke
             now = time.monotonic()
-            left = f"{_clock((now - began) / done * (total - done))} left"
+            left = f"{_clock((now - began) / done * (total - done))} left" if done else ""
             if below is not None:
-                self._bar.update(below, completed=done, total=total, said=left)
-            elif self._lines and now - spoke >= _LINE_EVERY_S:
+                self._bar.update(below, completed=done, total=total, said=left, visible=visible or done < total)
+            elif lines and done and now - spoke >= _LINE_EVERY_S:
                 spoke = now
                 print(f"{what}: {done}/{total}, {left}", file=sys.stderr, flush=True)
 
@@ -97,7 +103,7 @@ class Progress:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Without the bar meanwhile, for whoever writes to the terminal."""
+        """Without the bar meanwhile, for output to the terminal."""
         self.close()
         yield
         if self.on_terminal:

@@ -13,12 +13,12 @@ from graspline.episodes.questions import ASK_S
 from graspline.execution.happenings import Answered
 from graspline.execution.requests import Ask, Preempted
 
-# How often somebody who waits for an answer looks for Ctrl-C.
+# How often a wait for an answer looks for Ctrl-C.
 _GLANCE_S = 0.1
 
 
 def at_terminal() -> bool:
-    """Whether somebody can be asked: they read standard error and type on standard input."""
+    """Whether a person can be asked: they read standard error and type on standard input."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -100,7 +100,7 @@ class TerminalQuestions:
         return Answered(question=ask.question, answer=typed, by="person")
 
     def _typed(self, ask: Ask) -> str | None:
-        """What a person chose; None if nobody did in time."""
+        """What a person chose; None if there was no answer in time."""
         until = time.monotonic() + self._timeout_s
         while (left_s := until - time.monotonic()) > 0 and not self._keyboard.ended:
             if self._stop():
@@ -117,6 +117,23 @@ class TerminalQuestions:
 def keyboard() -> Keyboard | None:
     """The terminal's keyboard, if there is a terminal."""
     return Keyboard(sys.stdin.fileno()) if at_terminal() else None
+
+
+class UnaskedQuestions:
+    """Remembers the first question that got its default, so that a command says it once."""
+
+    def __init__(self) -> None:
+        self._first: Answered | None = None
+
+    def note(self, answered: Answered | None) -> None:
+        self._first = self._first or answered
+
+    def tell(self) -> None:
+        if self._first is not None:
+            say(
+                f"not asked: {self._first.question} {self._first.answer}, the default; `graspline run` asks at a "
+                "terminal if it plays one episode, and its --answer answers in advance"
+            )
 
 
 def say(text: str) -> None:

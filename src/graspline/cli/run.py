@@ -18,6 +18,7 @@ from graspline.cli.options import (
     Randomize,
     Settings,
     TaskName,
+    check_certify,
     disturbable,
     disturbance_of,
     engine_of,
@@ -42,7 +43,7 @@ from graspline.episodes.playing import play_scenarios
 from graspline.episodes.questions import ASK_S
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import GivenAnswer, Scenario
-from graspline.errors import one_of
+from graspline.errors import InputError, one_of
 
 # Episodes that the CPU plays again side by side.
 _CERTIFIED_AT_ONCE = 64
@@ -121,9 +122,13 @@ def run(
         lambda _: video is None or check_name("--video", video, ".mp4"),
         lambda _: log is None or one_of(log, ("info", "debug"), "--log"),
         disturbable(disturb),
+        lambda _: not certify or check_certify("--certify", engine),
+        lambda _: not (certify and (view or log)) or _not_together(),
         randomize=randomize,
     )
     kind = engine_of(engine)
+    if certify and kind == "cpu":
+        _tell("--certify: does nothing, because the CPU plays these episodes itself")
     lanes = lanes_of(lanes, kind, 16)
     parameters = struck(found, parameters, faults)
     scene = found.scene(parameters)
@@ -197,6 +202,10 @@ def run(
         if viewer is not None:
             viewer.close()
     raise typer.Exit(code)
+
+
+def _not_together() -> None:
+    raise InputError("--certify: cannot be combined with --view or --log")
 
 
 def _tell(line: str) -> None:

@@ -45,7 +45,7 @@ def serve(
 ) -> None:
     """Serve a task: browser panel and HTTP interface.
 
-    Prints one address with a token; whoever has it can drive the arm. Listens on this machine only, unless --host says
+    Prints one address with a token; all who have it can drive the arm. Listens on this machine only, unless --host says
     otherwise. Ctrl-C ends it: the arm brakes and holds.
 
     \b
@@ -86,7 +86,7 @@ def _tell(running: Hosted, host: str, task: str) -> None:
     print(running.address, flush=True)
     print(f"serving {task}; Ctrl-C ends it", file=sys.stderr)
     if host not in _LOOPBACK:
-        print(f"listening on {host}: whoever has this address with its token can drive the arm", file=sys.stderr)
+        print(f"listening on {host}: anyone who has this address with its token can drive the arm", file=sys.stderr)
 
 
 def _check_host(host: str, port: int, addresses: list[str] | None) -> None:

@@ -49,7 +49,7 @@ def prepare() -> None:
 
 
 def unread() -> bool:
-    """Whether somebody read standard output and has gone away."""
+    """Whether the reader of standard output has gone away."""
     return isinstance(sys.stdout, _Lasting) and sys.stdout.unread
 
 

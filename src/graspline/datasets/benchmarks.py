@@ -75,7 +75,7 @@ def _without_pictures(say: Callable[[str], None]) -> list[Figure]:
 
 
 def _generated_s(root: Path, settings: DatasetSettings, count: int, *, workers: int) -> float:
-    """Wall seconds to commit so many episodes, from when the first is there: workers start up once, not per episode."""
+    """Wall seconds to commit these episodes, from when the first is there: workers start up once, not per episode."""
     times: list[float] = []
     generate(root, settings, count + 1, LocalPool(workers), on_commit=lambda tally, row: times.append(time.monotonic()))
     return times[-1] - times[0]

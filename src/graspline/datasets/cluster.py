@@ -40,7 +40,7 @@ except Exception as error:
 class RayPool:
     """Fills orders on the nodes of a cluster; a lost node's are filled again by others.
 
-    `address` as `ray.init` takes it: `local` starts a cluster on this machine that nobody else can reach, `auto` finds
+    `address` as `ray.init` takes it: `local` starts a cluster on this machine for this machine only, `auto` finds
     one that runs on it, HOST:PORT is the head of one that this machine belongs to. Without a `size` as many orders are
     filled at a time as the cluster has CPUs.
     """
@@ -58,7 +58,7 @@ class RayPool:
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         local = self._address == "local"
         if local:
-            # Ray's word for staying on the loopback interface: whoever reaches a cluster can run anything on it.
+            # Ray's word for staying on the loopback interface: anyone who reaches a cluster can run anything on it.
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         else:
             _check_answers(self._address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from graspline.datasets.files import folder_bytes, is_there
 from graspline.datasets.store import STATS
 from graspline.errors import DatasetProblem
 
-# So many problems are named where something else was asked for.
+# At most this many problems are named where something else was asked for.
 _NAMED = 20
 
 Done = Callable[[], object]
@@ -80,12 +81,18 @@ def examine(root: Path, *, fast: bool = False, begin: Callable[[int], Done] = la
     )
 
 
-def check_sound(root: Path) -> None:
+def check_sound(root: Path, on_step: Callable[[int, int], object] = lambda done, steps: None) -> None:
     """Refuse to build on a dataset in which `examine` finds a problem; no log is played and no video decoded for it.
 
-    What statistics of all say is left aside: whoever builds counts them anew from the rows.
+    What statistics of all say is left aside: they are counted anew from the rows. `on_step` is called with how many
+    steps are done, and of how many.
     """
-    found = examine(root, fast=True).problems
+
+    def begin(steps: int) -> Done:
+        done = itertools.count(1)
+        return lambda: on_step(next(done), steps)
+
+    found = examine(root, fast=True, begin=begin).problems
     problems = [f"{root}/{each}" for each in found if each.where != STATS or not _may_be_rebuilt(root / STATS)]
     if problems:
         told = problems[:_NAMED]

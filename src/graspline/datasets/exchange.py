@@ -1,4 +1,4 @@
-"""A folder that is replaced as a whole: whoever looks, and whenever we are killed, it is the old one or the new one."""
+"""A folder that is replaced as a whole: at every moment, even if we are killed, it is the old one or the new one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AT_FDCWD = -100
 def replaced(root: Path) -> Iterator[Path]:
     """An empty folder that takes the place of `root` when the block ends well, and is dropped if it raises.
 
-    Nobody else writes to either meanwhile. The old folder goes once the new one is safely on disk; if we are killed in
+    Nothing else writes to either meanwhile. The old folder goes once the new one is safely on disk; if we are killed in
     between, it lies hidden beside the new one until the next writer sweeps it away.
     """
     root = root.resolve()
@@ -37,7 +37,7 @@ def replaced(root: Path) -> Iterator[Path]:
             empty = not any(each.name not in (LOCK, SCRATCH) for each in root.iterdir())
             if not empty:
                 _check_exchange(fresh)
-            # The same lock: whoever waits for the old folder's waits for the new one's.
+            # The same lock: a process that waits for the old folder's waits for the new one's.
             carry(root / LOCK, fresh / LOCK)
             shutil.copymode(root, fresh)
             yield fresh

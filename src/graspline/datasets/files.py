@@ -45,7 +45,7 @@ def locked(root: Path) -> Iterator[None]:
 def read_locked(root: Path) -> Iterator[None]:
     """Keep writers out while this folder is read; others may read it too."""
     with contextlib.ExitStack() as open_until_read:
-        # Without the file nobody writes, and a folder that only is to be read gets none.
+        # Without the file there is no writer, and a folder that only is to be read gets none.
         if is_there(root / LOCK):
             _lock(root, open_until_read.enter_context(_opened_lock(root, "r")), fcntl.LOCK_SH)
         yield
@@ -76,7 +76,7 @@ def is_there(path: Path) -> bool:
 def file_at(path: Path) -> Path:
     """The same path, if there is a file; a problem of the dataset if there is none, or something else in its place.
 
-    Whoever opens a named pipe waits for a writer that never comes, so this is asked before anything is opened.
+    A process that opens a named pipe waits for a writer that never comes, so this is asked before anything is opened.
     """
     try:
         mode = path.stat().st_mode

@@ -136,7 +136,7 @@ def in_video_colours(rgb: Pixels) -> Pixels:
     return planes
 
 
-# An encoder for pictures of this view, so many a second.
+# An encoder for pictures of this view, at a frame rate.
 OpenEncoder = Callable[[View, int], Encoder]
 
 

@@ -47,7 +47,7 @@ def choose(episodes: Sequence[Told], most: int) -> list[Told]:
 
 
 def spread(items: Sequence[T], count: int) -> list[T]:
-    """So many of them at equal distances, the first and the last among them."""
+    """`count` of them at equal distances, the first and the last among them."""
     return [items[number] for number in np.linspace(0, len(items) - 1, count).round().astype(int)] if count else []
 
 

@@ -21,15 +21,16 @@ from graspline.datasets.recording import Recording
 from graspline.datasets.rows import Rejected, Row
 from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.work import Attempts, Drawing, Drawn
-from graspline.datasets.writer import open_writer
+from graspline.datasets.writer import OnCheck, not_shown, open_writer
 from graspline.errors import InputError
+from graspline.execution.happenings import Answered
 from graspline.stopwatch import seconds
 
 # Recordings for each worker that may wait to be drawn before more are taken from who plays them.
 _MOST_KEPT = 64
 # Episodes for each worker that are being drawn, or are drawn and wait for one before them; else a long one stopped all.
 _MOST_DRAWN = 2
-# After so many attempts without a single episode something is wrong with the settings, not with luck.
+# After this many attempts without a single episode something is wrong with the settings, not with luck.
 _MOST_FRUITLESS = 1000
 
 
@@ -47,6 +48,8 @@ class Tally:
     # What it was when this run began.
     began_with: int = 0
     disk_bytes: int = 0
+    # The first question of a task that got its default because no person was asked.
+    unasked: Answered | None = None
     # Seconds of work by its name: of workers, and of who commits.
     took_s: dict[str, float] = field(default_factory=dict)
 
@@ -74,9 +77,13 @@ def generate(
     pool: Pool,
     *,
     on_commit: Callable[[Tally, Row], object] = lambda tally, row: None,
+    on_check: OnCheck = not_shown,
 ) -> Tally:
-    """Bring the dataset to `wanted` episodes, from wherever it stands. Any exception leaves what is committed whole."""
-    with open_writer(root, settings) as writer:
+    """Bring the dataset to `wanted` episodes, from wherever it stands. Any exception leaves what is committed whole.
+
+    Episodes that are there are checked first; `on_check` is called with how many of them are, and how many there are.
+    """
+    with open_writer(root, settings, on_check) as writer:
         return fill(writer, settings, wanted, pool, on_commit=on_commit)
 
 
@@ -178,6 +185,7 @@ class _Making:
             self._tally.contradicted += each.contradicted
             if isinstance(each, Recording):
                 self._tally.failures_kept += not each.succeeded
+                self._tally.unasked = self._tally.unasked or each.unasked
                 self._kept.append((each, self._rejected))
                 self._rejected = []
             else:
@@ -186,7 +194,7 @@ class _Making:
         self._check_fruitful(self._rejected)
 
     def _check_fruitful(self, rejected: list[Rejected]) -> None:
-        """Give up if so many attempts since the last episode came to nothing."""
+        """Give up if too many attempts since the last episode came to nothing."""
         if len(rejected) >= _MOST_FRUITLESS:
             worst = max(self._tally.rejected, key=lambda name: self._tally.rejected[name])
             raise InputError(

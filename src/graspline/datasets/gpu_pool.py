@@ -53,7 +53,7 @@ _PATIENCE_S = 10.0
 
 
 class GpuPool(LocalPool):
-    """`size` processes that certify and encode, one that plays attempts in so many lanes of a GPU, and one that draws
+    """`size` processes that certify and encode, one that plays attempts in `lanes` lanes of a GPU, and one that draws
     there if pictures are wanted from it."""
 
     def __init__(self, settings: DatasetSettings, size: int, lanes: int, device: str = GPU, do: Do = do) -> None:
@@ -111,7 +111,7 @@ class GpuPool(LocalPool):
         try:
             return Worker(self._do, functools.partial(_take, seat))
         finally:
-            # Else nobody would notice that the worker has died.
+            # Else it would go unnoticed that the worker has died.
             seat.connection.close()
 
     def block(self, missing: int, waiting: int) -> int:
@@ -160,7 +160,7 @@ def _take(seat: Seat) -> None:
 
 
 class _Over(Exception):
-    """Nobody wants attempts any more."""
+    """No attempts are wanted any more."""
 
 
 def _play(pipe: Connection, lanes: int, planners: int, device: str) -> None:

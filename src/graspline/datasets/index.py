@@ -20,7 +20,7 @@ _COUNTS = ("total_episodes", "total_frames", "fps", "data_files_size_in_mb", "vi
 
 
 def info_of(settings: DatasetSettings, scene: Scene, episodes: int, frames: int, sentences: int) -> dict[str, Any]:
-    """The index of so many episodes and frames, with so many sentences."""
+    """The index of these numbers of episodes, frames and sentences."""
     return {
         "codebase_version": "v3.0",
         "robot_type": settings.robot_type,
@@ -94,7 +94,7 @@ def _problems(info: Mapping[str, Any], settings: DatasetSettings, expected: Mapp
         for part in ("dtype", "names"):
             if found.get(part) != wanted[part]:
                 yield f"feature {name}: {part} is {found.get(part)!r}, expected {wanted[part]!r}"
-    # Somebody may have added columns, but pictures only a camera takes.
+    # A user may have added columns, but pictures only a camera takes.
     for name in features.keys() - expected.keys():
         dtype = features[name].get("dtype") if isinstance(features[name], dict) else None
         if not isinstance(dtype, str) or dtype == "video":

@@ -1,6 +1,6 @@
 """The files of one episode, laid out for the place it gets in a dataset.
 
-Whoever draws an episode lays it out as well, for the place it will have if all before it are committed. Then a commit
+The worker that renders an episode lays it out, for the place it will have if all before it are committed. Then a commit
 has only to put the files there; if one before it falls out, it is laid out again.
 """
 

@@ -155,7 +155,7 @@ def build(
 
 def _totals(info: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, Any]:
     count = len(rows)
-    # Splits are ranges of episodes: where those change, ranges that somebody chose mean nothing any more.
+    # Splits are ranges of episodes: where those change, ranges that a user chose mean nothing any more.
     splits = info["splits"] if count == info["total_episodes"] else {"train": f"0:{count}"}
     frames, sentences = rows[-1]["dataset_to_index"], len(sentences_of(rows))
     return {"total_episodes": count, "total_frames": frames, "total_tasks": sentences, "splits": splits}

@@ -1,7 +1,7 @@
 """What lies beside the episodes that the index counts: one that a killed writer left, and nothing more.
 
 A writer puts the files of an episode into their places one after the other, the index last. So there is never more than
-one episode that is not counted, and it lies where the next one goes. Whoever finds more has an index that is not this
+one episode that is not counted, and it lies where the next one goes. With more, the index is one that is not this
 dataset's, and must not take away what it does not count.
 """
 
@@ -31,7 +31,7 @@ from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.store import Dataset, deleted_in
 from graspline.errors import DatasetProblem
 
-# So many files are named.
+# At most this many files are named.
 _NAMED = 20
 _SLOT = r"chunk-(\d{3}|[1-9]\d{3,})/file-(\d{3}|[1-9]\d{3,})"
 _LOG = re.compile(r"graspline/logs/episode-(\d{6}|[1-9]\d{6,})\.npz")

@@ -20,7 +20,7 @@ from graspline.datasets.store import CARD, MERGED, OURS, Dataset, origin_in
 from graspline.errors import EnvironmentProblem, InputError, together
 from graspline.parameters.notation import printable
 
-# So many duplicates are named.
+# At most this many duplicates are named.
 _NAMED = 20
 
 

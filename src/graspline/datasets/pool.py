@@ -28,7 +28,7 @@ class Pool(Protocol):
     def free(self) -> int: ...
 
     def block(self, missing: int, waiting: int) -> int:
-        """How many attempts to begin now, together: so many episodes are missing, and so many attempts are being
+        """How many attempts to begin now, together: `missing` episodes are missing, and `waiting` attempts are being
         played or wait to be drawn."""
         ...
 

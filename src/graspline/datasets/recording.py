@@ -6,7 +6,7 @@ import dataclasses
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.episodes.faults import Strike
 from graspline.episodes.log import EpisodeLog
+from graspline.episodes.questions import first_default
 from graspline.episodes.run import FOLLOW, Episode, Transition
 from graspline.evidence import Evidence, Measurement, failures, passes
+from graspline.execution.happenings import Answered
 from graspline.machine.machine import Machine
 from graspline.scenes.variation import Edit, Variation
 from graspline.tasks.task import Instruction
@@ -72,6 +74,8 @@ class Recording:
     log: EpisodeLog
     # The tick at which its first frame begins.
     first_tick: int = 0
+    # A question that got its default because no person was asked; not part of what is stored.
+    unasked: Answered | None = field(default=None, compare=False)
 
     def without_states(self) -> Recording:
         """The same without what only pictures and rows are made from."""
@@ -126,6 +130,7 @@ def recording_of(episode: Episode, machine: Machine | None) -> Recording:
         strikes=episode.strikes,
         scenario=_scenario(episode),
         instruction=episode.instruction,
+        unasked=first_default(episode.answers),
         log=episode.log,
     )
 

@@ -319,7 +319,7 @@ def rejected_in(row: Mapping[str, Any]) -> list[Rejected]:
 
 
 def rows_table(rows: Sequence[Row]) -> pa.Table:
-    """Rows with the same columns as one table; columns nobody declared keep the type their values have."""
+    """Rows with the same columns as one table; columns that are not declared keep the type their values have."""
     names = list(rows[0])
     schema = pa.schema([(name, _type_of(name, rows[0][name])) for name in names])
     return pa.Table.from_pylist([dict(row) for row in rows], schema=schema)

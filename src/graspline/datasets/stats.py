@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 NAMES = ("min", "max", "mean", "std", "count", *QUANTILES)
 _LEVELS = np.arange(256) / 255
-# Of a picture every so many pixels are counted, across and down.
+# One pixel in this number is counted of a picture, across and down.
 _PIXEL_STRIDE = 8
 
 

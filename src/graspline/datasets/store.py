@@ -138,7 +138,7 @@ class Origin:
 
 
 def origin_in(root: Path) -> Origin:
-    """`meta/graspline.json`; a problem of the dataset if nobody could follow it."""
+    """`meta/graspline.json`; a problem of the dataset if it cannot be followed."""
     plain = json_in(root, OURS)
     if plain.get("format") != FORMAT:
         raise DatasetProblem(f"{root / OURS}: format {plain.get('format')!r}, this version reads {FORMAT}")

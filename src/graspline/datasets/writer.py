@@ -6,7 +6,7 @@ The order of an episode's files makes the commit: videos, log, data, its row, st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,6 +39,14 @@ from graspline.datasets.store import CARD, FORMAT, OURS, STATS, Dataset, deleted
 from graspline.datasets.tables import table_in
 from graspline.datasets.work import Drawn
 from graspline.errors import EnvironmentProblem, InputError
+
+# Called with how many episodes have been checked, and how many there are.
+OnCheck = Callable[[int, int], object]
+
+
+def not_shown(checked: int, episodes: int) -> None:
+    """For callers that show no progress."""
+
 
 # All that a dataset has to which nothing was ever added.
 _BEGUN = {OURS, CARD, LOCK}
@@ -117,12 +125,12 @@ class Writer:
 
 
 @contextmanager
-def open_writer(root: Path, settings: DatasetSettings) -> Iterator[Writer]:
+def open_writer(root: Path, settings: DatasetSettings, on_check: OnCheck = not_shown) -> Iterator[Writer]:
     """Begin a dataset, or go on with one that has the same settings; anything else is refused and left as it is."""
     _prepare_folder(root)
     with locked(root):
         anew = (root / OURS).is_file() and _is_untouched(root, settings)
-        rows = _rows_to_go_on_with(root, settings) if (root / OURS).is_file() and not anew else ()
+        rows = _rows_to_go_on_with(root, settings, on_check) if (root / OURS).is_file() and not anew else ()
         _begin(root, settings, anew=anew)
         yield Writer(root, settings, rows)
 
@@ -135,7 +143,7 @@ def _is_untouched(root: Path, settings: DatasetSettings) -> bool:
     return not any(path.is_file() for path in root.rglob("*") if path.relative_to(root).as_posix() not in _BEGUN)
 
 
-def _rows_to_go_on_with(root: Path, settings: DatasetSettings) -> tuple[Row, ...]:
+def _rows_to_go_on_with(root: Path, settings: DatasetSettings, on_check: OnCheck) -> tuple[Row, ...]:
     """Those that the index counts, of a dataset that one more episode can be added to."""
     origin = origin_in(root)
     if origin.merged_from:
@@ -151,7 +159,8 @@ def _rows_to_go_on_with(root: Path, settings: DatasetSettings) -> tuple[Row, ...
     dataset = Dataset.open(root)
     leftovers_in(root, settings, dataset.rows, dataset.uncounted)
     dataset.check_stats()
-    check_sound(root)
+    episodes = len(dataset.rows)
+    check_sound(root, lambda done, steps: on_check(done * episodes // steps, episodes))
     return dataset.rows
 
 

@@ -1,4 +1,4 @@
-"""What acts in the world by itself while an episode runs: a belt's feeder, somebody who waits with an open hand.
+"""What acts in the world by itself while an episode runs: a belt's feeder, a person who waits with an open hand.
 
 An actor sees everything, for it is part of the world, and acts by events, which are logged like all others: replaying
 them needs no actor.
@@ -67,7 +67,7 @@ class Actor(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
-    """How somebody takes what is held out: not at all, or with this force for a while before it is pulled.
+    """How a person takes what is held out: not at all, or with this force for a while before it is pulled.
 
     The force is along the way out of the robot's hand; one that is negative pushes it back.
     """

@@ -35,7 +35,7 @@ def chosen(choice: EngineChoice, say: Callable[[str], None]) -> EngineKind:
 
 
 def open_engine(kind: EngineKind, scene: Scene, count: int, threads: int = 0) -> Engine:
-    """So many lanes of a scene; the CPU's on so many threads (0: all cores)."""
+    """Engine with `count` lanes of a scene; the CPU's on `threads` threads (0: all cores)."""
     if kind == "cpu":
         return CpuEngine(scene, count, threads)
     return open_gpu_engine(scene, count)

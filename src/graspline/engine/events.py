@@ -62,7 +62,7 @@ class Misjudge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roughen:
-    """Depths are so many times as noisy as usual, and this share of pixels more has none.
+    """Depths are `sigma_factor` times as noisy as usual, and `hole_share` of the pixels more have none.
 
     Those of one camera by name, or with no name of all of them.
     """

@@ -43,7 +43,7 @@ class LaneEdits:
         self._edits[lane] = dict(edits)
 
     def _default(self, key: tuple[str, str]) -> tuple[int, NDArray[Any]]:
-        """Row and numbers of a field's element in the scene's model, which nobody edits; looked up by name once."""
+        """Row and numbers of a field's element in the scene's model, which is never edited; looked up by name once."""
         found = self._defaults.get(key)
         if found is None:
             field, element = key

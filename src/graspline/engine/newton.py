@@ -24,7 +24,7 @@ _THREADS = 32
 _MOST_DOFS = 32
 # Grasps have up to 70 constraints; for more there is slower memory.
 _ROWS = 72
-# What is kept of each beside its row of the Jacobian: so many numbers, and so many marks.
+# What is kept of each beside its row of the Jacobian: a number of numbers, and a number of marks.
 _NUMBERS, _MARKS = 12, 3
 
 
@@ -70,7 +70,7 @@ class Newton:
     """Solves the constraints of one model's lanes; `None` from `newton_for` where it cannot."""
 
     def __init__(self, model: Any, data: Any, rows: int = _ROWS) -> None:
-        """So many constraints of a lane fit the memory its threads share."""
+        """The number of constraints of a lane that fit the memory its threads share."""
         self._kernel = _kernel_for(model.nv, int(model.opt.ls_iterations), rows)
         more = data.njmax if data.njmax > rows else 0
         problem = Problem()
@@ -132,7 +132,7 @@ def _pitch(dofs: int) -> int:
 
 @functools.cache
 def _kernel_for(dofs: int, line_searches: int, rows: int) -> Any:
-    """The kernel for models of so many degrees of freedom."""
+    """The kernel for models of this number of degrees of freedom."""
     numbers = {
         "DOFS": dofs,
         "PITCH": _pitch(dofs),

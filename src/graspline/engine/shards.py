@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 
 # How long to listen before looking whether the device is done, and before looking whether to stop.
 _GLANCE_S, _PAUSE_S = 0.0002, 0.1
-# How many of those things that processes have finished may wait until somebody takes them.
+# How many of those things that processes have finished may wait until they are taken.
 _MOST_PACKED = 256
 
 
@@ -371,7 +371,7 @@ def conduct(
                     told.worked_s.clear()
                 else:
                     spent.all_s = clock() - began
-                # Whoever takes them may be slow: between two of them all hubs go on, unless too many wait.
+                # The caller that takes them may be slow: between two of them all hubs go on, unless too many wait.
                 for _ in range(max(min(1, len(packed)), len(packed) - _MOST_PACKED)):
                     yield pickle.loads(packed.popleft())
         except Exception:

@@ -152,7 +152,7 @@ class WarpEngine:
         self._wires.connect(lane, [self._ctrl[lane].astype(float)] * variation.latency_ticks)
 
     def begin(self, lanes: NDArray[np.intp], starts: Array) -> None:
-        """The same for several lanes at once, starts being (n, nq), whose edits and wires somebody else keeps."""
+        """The same for several lanes at once, starts being (n, nq), whose edits and wires are kept elsewhere."""
         at = starts[:, self._joints]
         self._ctrl[lanes] = 0.0
         self._ctrl[lanes[:, None], self._actuators] = at

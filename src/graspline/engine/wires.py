@@ -1,4 +1,4 @@
-"""Controls between whoever gives them and the servos: some lanes' arrive late, and some are spoilt."""
+"""Controls between their source and the servos: some lanes' arrive late, and some are spoilt."""
 
 from __future__ import annotations
 

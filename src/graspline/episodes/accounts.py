@@ -1,4 +1,4 @@
-"""What the world did by itself in an episode, from its log: nobody acts when a log is played again."""
+"""What the world did by itself in an episode, from its log: nothing acts when a log is played again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Bookkeeper(Protocol):
 
 
 def actor_after(task: Task[Any], parameters: Parameters, scene: Scene, log: EpisodeLog, states: Array) -> Actor | None:
-    """Who acted in an episode, with the accounts it had at the end; None where nobody did.
+    """What acted in an episode, with the accounts it had at the end; None where nothing did.
 
     `states` (T + 1, nq) is where everything was at the start of each tick and at the end.
     """

@@ -135,6 +135,8 @@ class Audit:
     parameters: Parameters
     seed: int
     engine: EngineKind = "cpu"
+    # Whether it was stopped before all of its episodes had ended.
+    interrupted: bool = False
     episodes: int = 0
     faulty: int = 0
     struck: int = 0
@@ -161,6 +163,7 @@ class Audit:
             "task": self.task,
             "seed": self.seed,
             "engine": self.engine,
+            "interrupted": self.interrupted,
             "parameters": dump(self.parameters),
             "episodes": self.episodes,
             "with_faults": self.faulty,
@@ -200,6 +203,7 @@ def run_audit(
         for claimed in episode.notes:
             check_claim(audit, claimed)
         check_verdict(audit, episode)
+    audit.interrupted = stop()
     return audit
 
 

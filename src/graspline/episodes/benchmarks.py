@@ -70,7 +70,7 @@ def measure(episodes: int, say: Callable[[str], None] = lambda line: None) -> li
 def _episode_cost(
     name: str, sizes: Sequence[tuple[int, int]], say: Callable[[str], None], rounds: int = ROUNDS
 ) -> list[Figure]:
-    """Episodes over bare physics, so many lanes and episodes at a time, in several rounds one after the other.
+    """Episodes over bare physics, a number of lanes and episodes at a time, in several rounds one after the other.
 
     The median of the rounds' ratios is the figure; the fastest rounds stand beside it, to show what noise adds.
     """

@@ -1,7 +1,7 @@
 """Campaigns: every fault in every state, and how episodes end then.
 
 Recovered is who succeeds after all, by the task's own verdict and by truth. Where one fault may cost one thing of many
-whatever is done, as a block that somebody takes off a belt, the order must allow for it: `Task.brief` does, and each
+whatever is done, as a block that is taken off a belt, the order must allow for it: `Task.brief` does, and each
 case says how near to the goal it came.
 """
 
@@ -23,7 +23,7 @@ from graspline.evidence import Evidence
 from graspline.parameters import Parameters, Value, dump
 from graspline.tasks.task import Task
 
-# Undisturbed episodes are played on the CPU, so many at once.
+# Undisturbed episodes are played on the CPU, at most this many at once.
 _MOST_CALM = 32
 
 Ending = Literal["recovered", "failed", "false_success", "crashed", "hung", "not_struck"]
@@ -128,6 +128,8 @@ class Campaign:
     cells: Mapping[tuple[str, str], Cell]
     # Verdicts of the undisturbed episodes that the others are compared with.
     calm: Mapping[str, int] = field(default_factory=dict)
+    # Whether it was stopped before all of its episodes had ended.
+    interrupted: bool = False
 
     def count(self, ending: Ending) -> int:
         return sum(cell.count(ending) for cell in self.cells.values())
@@ -154,6 +156,7 @@ class Campaign:
             "task": self.task,
             "seed": self.seed,
             "engine": self.engine,
+            "interrupted": self.interrupted,
             "episodes_per_cell": self.episodes,
             "parameters": dump(self.parameters),
             "after": list(self.after),
@@ -176,7 +179,7 @@ def _median(values: Sequence[float]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a campaign plays: these faults in these states of a task, so many seeds each."""
+    """What a campaign plays: these faults in these states of a task, a number of seeds each."""
 
     task: Task[Any]
     parameters: Parameters
@@ -240,6 +243,7 @@ def run_campaign(
         states=plan.states,
         after=plan.after,
         engine=engine,
+        interrupted=stop(),
         calm=dict(collections.Counter(calm.verdict for calm in found).most_common()),
         cells={
             (fault, state): Cell(

@@ -1,4 +1,4 @@
-"""The world of one lane as a mishap finds it: by truth, for somebody who pulls a plate away sees it."""
+"""The world of one lane as a mishap finds it: by truth, for a person who pulls a plate away sees it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Context:
     def _meant(self) -> str:
         """What is in the hand in a room, or was spoken of, or what the task will turn to: the nearest on the table.
 
-        Where the task knows no name, it means something that nobody knows; of several, the one before the hand, or else
+        Where the task knows no name, it means something unknown; of several, the one before the hand, or else
         the one nearest to the robot.
         """
         tool, here = self.tool_m(), [name for name in self.engine.scene.object_names if self.is_here(name)]

@@ -34,7 +34,7 @@ _NO_LOG = log_of(Track(start=np.zeros(0), variation=Variation()))
 _SPREAD_S, _EPISODES_EACH = 4.0, 2
 # A team waits for the slowest of its processes, and a device does more at once the larger a team is.
 TEAMS = 4
-# Whoever feeds the device goes before those who play.
+# The process that feeds the device goes before those that play.
 _NICENESS = 5
 # One thread for each: the processes fill the cores.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MUJOCO_GL": "disable"}
@@ -92,9 +92,9 @@ def play_together(
     spent: Spent | None = None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[Episode]:
-    """Play scenarios of one task on a GPU, in so many lanes, and yield each when it is finished.
+    """Play scenarios of one task on a GPU, in `lanes` lanes, and yield each when it is finished.
 
-    So many processes play, about as many as there are cores, in so many teams. Logs are most of what an episode
+    About as many processes play as there are cores, in `teams` teams. Logs are most of what an episode
     is made of; without them it comes sooner. When `stop` turns true, what is under way is preempted. By a clock it is
     told where the time went.
     """
@@ -177,7 +177,7 @@ def _play(connection: Connection, share: _Share, number: int) -> None:
             log = episode.log if share.keep_logs else cast(Any, None)
             shard.finish(_Ended(number, index, replace(episode, scenario=cast(Any, None), log=log)))
     except (EOFError, OSError):
-        # Whoever wanted them is gone.
+        # The caller that wanted them is gone.
         return
     except Exception as error:
         shard.finish(_Failed(f"{type(error).__name__}: {error}"))

@@ -32,7 +32,7 @@ class Draws:
         self._steps = sample.steps if isinstance(sample, Together) else None
 
     def __len__(self) -> int:
-        """How many nobody has taken yet."""
+        """How many have not been taken yet."""
         return len(self._scenarios) - self._taken
 
     def go_on(self) -> bool:
@@ -44,7 +44,7 @@ class Draws:
         return True
 
     def take(self, count: int, stop: Callable[[], bool] = lambda: False) -> list[tuple[Scenario, Draw]]:
-        """The next so many, or as many as there are left; none if a stop is requested before they are drawn."""
+        """The next `count`, or as many as there are left; none if a stop is requested before they are drawn."""
         first, self._taken = self._taken, min(self._taken + count, len(self._scenarios))
         taken = self._scenarios[first : self._taken]
         if self._steps is None:

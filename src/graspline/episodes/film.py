@@ -52,7 +52,7 @@ class Moment:
 
 
 class FilmStopped(Exception):
-    """Nobody wants a film any more that is not whole yet; no file is left of it."""
+    """The film is not wanted any more and not whole yet; no file is left of it."""
 
 
 def film(
@@ -67,7 +67,7 @@ def film(
 ) -> str:
     """Write an mp4 of one episode, the state written on it, the wrist camera in a corner; returns the renderer's name.
 
-    Frames are rendered by so many processes, with 0 by one for each core. Without OpenGL the picture is smaller and has
+    Frames are rendered by `workers` processes; 0 means one for each core. Without OpenGL the picture is smaller and has
     fewer frames, so that it does not take minutes. `progress` is called after each frame. When `stop` turns true it
     raises `FilmStopped`.
     """
@@ -96,7 +96,7 @@ def still_sheet(
     count: int = 12,
     columns: int = 4,
 ) -> None:
-    """Write a contact sheet: moments of one episode in one picture, or so many at equal distances."""
+    """Write a contact sheet: moments of one episode in one picture, or a number of them at equal distances."""
     if moments is None:
         ticks = np.linspace(0, len(episode.log.states) - 1, count).astype(int).tolist()
         moments = [_moment(episode, scene, tick, ticks) for tick in ticks]

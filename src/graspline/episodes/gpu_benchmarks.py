@@ -1,4 +1,4 @@
-"""What a GPU reaches: episodes an hour, next to what its physics does when nobody plans."""
+"""What a GPU reaches: episodes an hour, next to what its physics does when no lane plans."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CERTIFIED_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crowd:
-    """How many play: lanes, and processes, in so many teams."""
+    """How many play: lanes, and processes, in teams."""
 
     lanes: int
     processes: int
@@ -70,7 +70,7 @@ class Played:
 
 
 def idle_steps_a_second(scenarios: Sequence[Scenario], count: int, engines: int = 1, device: str = GPU) -> float:
-    """Physics steps a second of arms that stand still in so many lanes, all in one engine or in several at once."""
+    """Physics steps a second of arms that stand still in `count` lanes, all in one engine or in several at once."""
     scene = scenarios[0].task.scene(scenarios[0].parameters)
     drawn = draw_all(scenarios[:_IDLE_SCENES])
     draws = [drawn[lane % len(drawn)] for lane in range(count // engines)]
@@ -130,7 +130,7 @@ def play(scenarios: Sequence[Scenario], crowd: Crowd, *, certify: bool = False) 
 
 
 def measure_gpu(lanes: int, say: Callable[[str], None] = lambda line: None) -> list[Figure]:
-    """Figures of the first GPU, with `lift-cube` in so many lanes."""
+    """Figures of the first GPU, with `lift-cube` in `lanes` lanes."""
     task = find_task("lift-cube")
     scenarios = [Scenario(task=task, parameters=task.parameters(), seed=seed) for seed in range(3 * lanes)]
     say(f"lift-cube on the GPU: {len(scenarios)} episodes in {lanes} lanes; kernels compile for minutes the first time")

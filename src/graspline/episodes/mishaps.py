@@ -1,6 +1,6 @@
 """What faults do to the world: each a function from the moment it strikes to timed events.
 
-A mishap may look at the simulator's state, for somebody who pulls a plate away sees it. It draws only from its own
+A mishap may look at the simulator's state, for a person who pulls a plate away sees it. It draws only from its own
 generator, so a scenario gives the same bits in any lane.
 """
 
@@ -42,7 +42,7 @@ _SLIDE_M = (0.03, 0.06)
 _SLIDE_S = 0.3
 # It stays between these distances from the robot, or where it was if that is farther.
 _NEAR_M, _FAR_M = 0.17, 0.30
-# Somebody who slides a plate overcomes its friction on the table and follows a speed with half of a tick's error.
+# A person who slides a plate overcomes its friction on the table and follows a speed with half of a tick's error.
 _PLATE_FRICTION = 0.8
 _GRAVITY_M_S2 = 9.81
 _FOLLOW = 0.5
@@ -97,7 +97,7 @@ def _excuses(context: Context) -> list[Timed]:
 
 
 def shove(context: Context) -> list[Timed]:
-    """Somebody pushes the object sideways."""
+    """A person pushes the object sideways."""
     scene = context.engine.scene
     shapes = {each.name: each.shape for each in scene.objects}
     speed_m_s = _BELT_SHOVE_M_S if has_belt(scene) else _SHOVE_M_S[shapes[context.target]]
@@ -110,7 +110,7 @@ def shove(context: Context) -> list[Timed]:
 
 
 def remove(context: Context) -> list[Timed]:
-    """Somebody takes the object away."""
+    """A person takes the object away."""
     x, y = _FAR_AWAY_M
     z = float(context.half_extents_m(context.target)[2])
     context.taken.append(context.target)
@@ -125,7 +125,7 @@ def remove(context: Context) -> list[Timed]:
 
 
 def move_plate(context: Context) -> list[Timed]:
-    """Somebody slides the plate 3 to 6 cm over the table; what lies on it goes along, rolling within the rim."""
+    """A person slides the plate 3 to 6 cm over the table; what lies on it goes along, rolling within the rim."""
     plate = context.place().name
     way_m = context.random.uniform(*_SLIDE_M)
     heading = _heading(context, context.position_m(plate)[:2], way_m)
@@ -160,7 +160,7 @@ def _heading(context: Context, at_m: Array, way_m: float) -> Array:
 
 
 def plate_away(context: Context) -> list[Timed]:
-    """Somebody puts the plate, with what lies on it, where the arm does not reach."""
+    """A person puts the plate, with what lies on it, where the arm does not reach."""
     plate = context.place()
     before = context.position_m(plate.name)
     outward = before[:2] / max(float(np.hypot(*before[:2])), 1e-9)
@@ -200,7 +200,7 @@ def plate_full(context: Context) -> list[Timed]:
 
 
 def _spots(middle_m: Array, outermost_m: float) -> Iterator[Array]:
-    """Rings of places from the rim inwards, close enough that whoever goes round them leaves no gap."""
+    """Rings of places from the rim inwards, close enough that things in them leave no gap."""
     for radius_m in np.arange(outermost_m, 0.0, -0.005):
         for angle in np.radians(np.arange(0, 360, 3)):
             yield middle_m + radius_m * np.array([np.cos(angle), np.sin(angle)])

@@ -22,6 +22,8 @@ td.text { text-align: left; white-space: normal; font-family: ui-monospace, mono
 small { color: #667; }
 """
 
+_INTERRUPTED = "<p><b>Interrupted: only episodes that had ended are counted.</b></p>"
+
 
 def page(title: str, body: Iterable[str], style: str = "") -> str:
     """A whole file; `style` is added to what all pages share."""
@@ -47,6 +49,7 @@ def campaign_page(campaign: Campaign) -> str:
     """The matrix; the verdicts behind a cell show when the pointer rests on it."""
     head = "".join(f"<th>{escape(state)}</th>" for state in campaign.states)
     body = [
+        *([_INTERRUPTED] if campaign.interrupted else []),
         f"<p>{campaign.struck} strikes: {campaign.count('recovered')} recovered, {campaign.count('failed')} failed by "
         f"name, {campaign.count('false_success')} false successes, {campaign.count('crashed')} crashed, "
         f"{campaign.count('hung')} hung. {campaign.episodes} episodes per cell from seed {campaign.seed}.</p>",
@@ -84,6 +87,7 @@ def _cell(cell: Cell) -> str:
 def audit_page(audit: Audit) -> str:
     """Tallies with intervals, and every mistake, the worst first."""
     body = [
+        *([_INTERRUPTED] if audit.interrupted else []),
         f"<p>{audit.episodes} episodes from seed {audit.seed}, {audit.faulty} of them with a fault, "
         f"of which {audit.struck} struck.</p>",
         "<table><tr><th>kind</th><th>asserted</th><th>denied</th><th>false accepts of what was asserted</th>"

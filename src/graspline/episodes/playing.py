@@ -22,9 +22,9 @@ def play_scenarios(
     witness: Witness | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Episode]:
-    """Play scenarios of one task in so many lanes, and yield each when it is finished.
+    """Play scenarios of one task in `lanes` lanes, and yield each when it is finished.
 
-    The CPU steps lanes on so many threads; for a GPU as many processes play. 0 takes all cores.
+    The CPU steps lanes on `threads` threads; for a GPU as many processes play. 0 takes all cores.
     """
     if engine == "gpu":
         return play_together(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from graspline.episodes.scenario import GivenAnswer
 from graspline.errors import InputError, nearest
@@ -12,8 +12,13 @@ from graspline.execution.requests import Ask, Preempted
 
 # So long a person is waited for before the default is taken.
 ASK_S = 30.0
-# Asks a person; None while nobody has answered.
+# Asks a person; None while there is no answer.
 AskPerson = Callable[[int, Ask], Answered | None]
+
+
+def first_default(answers: Iterable[tuple[float, Answered]]) -> Answered | None:
+    """The first of an episode's questions, with their times, that nothing but the default answered."""
+    return next((each for _, each in answers if each.by == "default"), None)
 
 
 class Questions:

@@ -80,13 +80,13 @@ def measure(
     lanes: int,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[Point, Episode]]:
-    """Play so many episodes at each speed and density; yields each point with the episode that was added to it."""
+    """Play `episodes` episodes at each speed and density; yields each point with the episode that was added to it."""
     for speed, density in points:
         point = Point(speed_m_s=speed, density_per_m=density)
         settings = parameters(speed, density)
         scenarios = [Scenario(task=task, parameters=settings, seed=seed + index) for index in range(episodes)]
         for episode in run_scenarios(scenarios, lanes=lanes, stop=stop):
-            # What became of blocks that were still on the belt, nobody knows.
+            # What became of blocks that were still on the belt is unknown.
             if episode.verdict != INTERRUPTED:
                 point.add(episode)
                 yield point, episode

@@ -22,7 +22,7 @@ from graspline.spatial.rotations import rotate, rotation_z
 
 Array = NDArray[np.float64]
 
-# How far something is moved while nobody looks, and in how many directions that is tried.
+# How far something is moved while the robot does not look, and in how many directions that is tried.
 _SHIFTS_M = (0.05, 0.08, 0.12)
 _HEADINGS_RAD = np.radians(np.arange(0, 360, 15))
 # What appears keeps this much room to others, to edges, and to the hand.
@@ -129,7 +129,7 @@ def no_room_to_shift(context: Context) -> str:
 
 
 def shift(context: Context) -> list[Timed]:
-    """Somebody moves the object 5 to 12 cm over the table and turns it."""
+    """A person moves the object 5 to 12 cm over the table and turns it."""
     surface, found = _Surface(context, TABLE, TABLE.levels[0], context.target), _shifts(context)
     ground = found[int(context.random.integers(len(found)))]
     # It keeps its weight, and was never away.
@@ -139,7 +139,7 @@ def shift(context: Context) -> list[Timed]:
 def _shifts(context: Context) -> list[_Ground]:
     surface = _Surface(context, TABLE, TABLE.levels[0], context.target)
     at, half = context.on(TABLE, surface.level, context.target)[:2], context.half_extents_m(context.target)[:2]
-    # Nobody takes it from between the fingers.
+    # It is not taken from between the fingers.
     if not surface.takes(_Ground(middle_m=at, half_m=np.zeros(2))):
         return []
     grounds = (
@@ -157,7 +157,7 @@ def nothing_to_hide_with(context: Context) -> str:
 
 
 def occlude(context: Context) -> list[Timed]:
-    """Somebody puts something tall between robot and object."""
+    """A person puts something tall between robot and object."""
     name, ground = next(_covers(context))
     return _Surface(context, TABLE, TABLE.levels[0]).put(name, ground)
 
@@ -240,7 +240,7 @@ def depth_holes(context: Context) -> list[Timed]:
 
 
 def bump(context: Context) -> list[Timed]:
-    """Somebody bumps into what is held, with 10 to 20 N for 20 ms from any side."""
+    """A person bumps into what is held, with 10 to 20 N for 20 ms from any side."""
     way = context.random.normal(size=3)
     x, y, z = (context.random.uniform(*_BUMP_N) * way / np.linalg.norm(way)).tolist()
     still = Push(body=context.target, force_n=(0.0, 0.0, 0.0))
@@ -249,11 +249,11 @@ def bump(context: Context) -> list[Timed]:
 
 def nobody_there(context: Context) -> str:
     """Why no person can behave otherwise; nothing if one can."""
-    return "" if isinstance(context.actor, Meeting) and context.actor.attended else "nobody is there"
+    return "" if isinstance(context.actor, Meeting) and context.actor.attended else "no person is there"
 
 
 def no_person(context: Context) -> list[Timed]:
-    """Whoever takes things has gone."""
+    """The person who takes things has gone."""
     return _behave(context, Manner(away=True))
 
 

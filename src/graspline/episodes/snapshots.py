@@ -31,7 +31,7 @@ def snapshot_of(
 ) -> Snapshot:
     """What the simulator, and who acts in it, know at this instant, and what events have done to objects.
 
-    The `rows` of truth and readings may be those of an earlier instant, where nobody acts and there is no room.
+    The `rows` of truth and readings may be those of an earlier instant, where nothing acts and there is no room.
     """
     truth, readings = (engine.truth[lane], engine.readings[lane]) if rows is None else rows
     scene, columns = engine.scene, engine.layout.truth

@@ -24,7 +24,7 @@ ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "MUJOCO_GL": "disable",
 }
-# A job that has cost so many workers their lives is the cause, not the victim.
+# A job that has ended this many workers is the cause, not the victim.
 MOST_DEATHS = 3
 
 # What a worker does with a job; has to be a function that another process finds by its name.

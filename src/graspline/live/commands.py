@@ -133,7 +133,7 @@ class Select:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostObject:
-    """Believe in an object that somebody else has detected: its box, where that is, and when (simulated; None: now).
+    """Believe in an object that an outside detector has seen: its box, where that is, and when (simulated; None: now).
 
     From the first post on nothing else is believed, until all are withdrawn or the scene is reset.
     """
@@ -242,8 +242,8 @@ Result = Done | Refused
 class Ticket:
     """What one who gave a command waits on. Any thread may wait.
 
-    It is settled as soon as the session knows how it ends, and delivered once a snapshot shows it: whoever has a result
-    finds the newest snapshot no older.
+    It is settled as soon as the session knows how it ends, and delivered once a snapshot shows it: a client with a
+    result finds the newest snapshot no older.
     """
 
     def __init__(self) -> None:

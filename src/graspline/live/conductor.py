@@ -62,14 +62,14 @@ STOPPED = Refused(reason="stopped")
 
 
 class Labour(Protocol):
-    """Somebody who computes, one thing after the other, while the lane goes on or waits."""
+    """A thread that computes, one thing after the other, while the lane goes on or waits."""
 
     def begin(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
         """Start computing."""
         ...
 
     def wait(self, work: Future[Any]) -> bool:
-        """Wait for it; false if somebody wants the lane to stop, and the result will not be wanted."""
+        """Wait for it; false if the lane is to stop, and the result will not be wanted."""
         ...
 
 
@@ -176,7 +176,7 @@ class Conductor:
     # Stop
 
     def stop(self, tickets: list[Ticket]) -> None:
-        """Brake and hold, whoever drives; what was going to happen does not."""
+        """Brake and hold, whatever drives; what was going to happen does not."""
         self._stops += tickets
         if self._change is not None:
             self._change.order.ticket.settle(STOPPED)
@@ -257,7 +257,7 @@ class Conductor:
 
     def _record(self, command: Record) -> Result:
         if self._hand_over is None:
-            return Refused(reason="nobody is here to write episodes down")
+            return Refused(reason="this session does not record episodes")
         self._recording = command.into if command.on else ""
         return Done(text=f"recording into {command.into}" if command.on else "recording ended")
 
@@ -492,7 +492,7 @@ class Conductor:
 
 
 def _why(how: Finished) -> Refused:
-    """Why a driver is gone, for whoever waits for what it was at."""
+    """Why a driver is gone, for the caller that waits for what it was doing."""
     match how.how:
         case "crashed":
             return Refused(reason=f"crashed: {how.error.strip().splitlines()[-1]}")

@@ -47,7 +47,7 @@ class Desk(Protocol):
         ...
 
     def post(self, posted: PostObject) -> Result:
-        """Believe in what somebody else has detected."""
+        """Believe in what an outside detector has seen."""
         ...
 
     def withdraw(self, name: str | None) -> Result:

@@ -50,7 +50,7 @@ class GrabDesk:
         self._selected = ""
         self._eye = make_eye(parameters.perception, random)
         self._posted = Posted(len(KINDS))
-        # What was posted is not tried again by itself: it is where somebody else says it is.
+        # What was posted is not tried again by itself: it is where the detector says it is.
         once = parameters.model_copy(update={"retries": GrabRetries(grasps=0)})
         self._once = build_machine(once)
 

@@ -11,8 +11,8 @@ from graspline.robots.robot import Robot
 
 # How fast the jaw moves for a person.
 _JAW_RAD_S = 1.5
-# It is settled when it has turned by less than this, 0.01 mm at the tips, within so many ticks; what still swings after
-# so many is told as it is.
+# It is settled when it has turned by less than this, 0.01 mm at the tips, in this many ticks; what still swings after
+# this many is reported as it is.
 _STILL_RAD, _STILL_TICKS, _MOST_TICKS = 1.5e-4, 6, 90
 
 

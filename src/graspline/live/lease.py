@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-# A closed browser no longer renews; this long after its last word somebody else may take over.
+# A closed browser no longer renews; this long after its last message another client may take over.
 EXPIRY_S = 10.0
 
 

@@ -18,7 +18,7 @@ from graspline.scenes.scene import Scene
 
 # Of one camera at one size at most one picture in this time.
 _PERIOD_S = 0.1
-# Nobody who asked this long ago is still waiting for the next one.
+# A client that asked this long ago is not waiting for the next one.
 _FORGET_S = 2.0
 # Renderers kept open at a time; each is of one size.
 _SIZES = 4
@@ -28,7 +28,7 @@ _QUALITY = (int(cv2.IMWRITE_JPEG_QUALITY), 85)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What somebody wants to see."""
+    """What a client wants to see."""
 
     camera: str
     width: int
@@ -44,7 +44,7 @@ class _Wanted:
 
 
 class Pictures:
-    """Draws views while somebody asks for them. Graphics contexts live and die in its thread."""
+    """Draws views while clients ask for them. Graphics contexts live and die in its thread."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Pictures:
                     # On time on the average, although it wakes up a little late.
                     stale[due].drawn_s = max(stale[due].drawn_s + _PERIOD_S, at_s - _PERIOD_S)
                     return due
-                # While nothing is wanted it sleeps until somebody asks.
+                # While nothing is wanted it sleeps until a client asks.
                 self._changed.wait(_PERIOD_S / 10 if self._views else None)
             return None
 

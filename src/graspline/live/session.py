@@ -37,7 +37,7 @@ _CLOSED = "the session is closed"
 
 
 class Session:
-    """One task's scene, its robot and whoever drives it; commands in, immutable snapshots out.
+    """One task's scene, its robot and what drives it; commands in, immutable snapshots out.
 
     Everything public may be called from any thread. `on_episode` gets the episodes that are recorded, in a thread of
     its own, so that writing them slows nothing down.
@@ -207,7 +207,7 @@ class Session:
         self._open = [ticket for ticket in self._open if not ticket.deliver()]
 
     def _glance(self) -> bool:
-        """While the clock waits: show that, and say whether somebody wants to stop."""
+        """While the clock waits: show that, and say whether a stop was requested."""
         self._publish()
         return bool(self._stops) or self._closing
 

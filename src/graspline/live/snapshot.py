@@ -19,7 +19,7 @@ Mode = Literal["idle", "jogging", "moving", "task", "stopping", "replaying"]
 # What a variable of the grasp pipeline may be.
 Plain = float | bool | str
 
-# So many of the states that have ended are shown.
+# Number of ended states that are shown.
 HISTORY = 200
 
 
@@ -60,7 +60,7 @@ class ObjectListed:
     yaw_rad: float
     shape: str
     time_s: float
-    # Whether somebody else has posted it, and whether that is too long ago for it to be used.
+    # Whether an outside detector has posted it, and whether that is too long ago for it to be used.
     posted: bool = False
     stale: bool = False
 
@@ -128,12 +128,12 @@ class Snapshot:
     # A question the task waits for an answer to; empty if there is none.
     question: str = ""
     options: tuple[str, ...] = ()
-    # What it is answered by if nobody does.
+    # What it is answered by if no person answers.
     default: str = ""
     selected: str = ""
     objects: tuple[ObjectListed, ...] = ()
     variables: Mapping[str, Plain] = field(default_factory=dict)
-    # Who holds the lease; empty if nobody does.
+    # Who holds the lease; empty if no client does.
     operator: str = ""
     # What is being recorded into; empty if nothing is.
     recording: str = ""

@@ -40,6 +40,9 @@ def _names(machine: Machine) -> Iterator[str]:
         for state in names:
             if state not in machine.states:
                 yield f"{what} names {state!r}, which is no state; {nearest(state, machine.states)}"
+    for name in machine.hands_back:
+        if name not in machine.inputs:
+            yield f"hands back {name!r}, which is no input; {nearest(name, machine.inputs)}"
     for budget, count in machine.budgets.items():
         if count < 0:
             yield f"budget {budget!r} is {count}; it must be at least 0"

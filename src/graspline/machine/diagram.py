@@ -89,6 +89,7 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
         budgets=machine.budgets,
         limits_s={f"{prefix}_{state}": limit for state, limit in machine.limits_s.items()},
         gives=machine.gives,
+        hands_back=machine.hands_back,
         successes=tuple(f"{prefix}_{name}" for name in machine.successes),
         takes_over=None if machine.takes_over is None else f"{prefix}_{machine.takes_over}",
     )
@@ -96,7 +97,7 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """What a picture says about how often its arrows were taken: nothing if nobody counted."""
+    """What a picture says about how often its arrows were taken: nothing if they were not counted."""
 
     taken: Taken | None
 

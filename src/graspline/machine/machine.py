@@ -50,7 +50,8 @@ class Machine:
     """States by name, and for every outcome of every state where it leads.
 
     `inputs` are given from outside by name and type; `limits_s` gives states a time limit, whose outcome `timed_out`
-    the table must then name; `gives` are the inputs of later states that a nested machine hands to the outer one.
+    the table must then name; `gives` are the inputs of later states that a nested machine hands to the outer one when
+    it succeeds, `hands_back` the inputs of its own that it hands back whatever its outcome.
     `takes_over` is the state that a run starts from where another driver has left arm and objects anywhere.
     """
 
@@ -62,6 +63,7 @@ class Machine:
     budgets: Mapping[str, int] = field(default_factory=dict)
     limits_s: Mapping[str, float] = field(default_factory=dict)
     gives: Mapping[str, Any] = field(default_factory=dict)
+    hands_back: tuple[str, ...] = ()
     # Outcomes that mean the task is done; everything else is a failure with a name.
     successes: tuple[str, ...] = ("success",)
     takes_over: str | None = None
@@ -118,8 +120,9 @@ class Machine:
         """What a state takes and gives; for a nested machine its own inputs and outcomes."""
         found = self.states[state]
         if isinstance(found, Machine):
-            given = dict(found.gives)
-            outcomes = {name: given if name in found.successes else {} for name in found.outcomes}
+            back = {name: found.inputs[name] for name in found.hands_back}
+            given = {**found.gives, **back}
+            outcomes = {name: given if name in found.successes else back for name in found.outcomes}
             return Signature(inputs=dict(found.inputs), outcomes=outcomes, asks=True)
         return signature_of(found)
 
@@ -187,6 +190,7 @@ class Machine:
             assert isinstance(nested, Machine)
             if result.outcome in nested.successes:
                 memory.update({name: result.memory[name] for name in nested.gives})
+            memory.update({name: result.memory[name] for name in nested.hands_back})
             return result.outcome, result.evidence, "", last
         if isinstance(result, Gives):
             memory.update({each.name: getattr(result.data, each.name) for each in dataclasses.fields(result.data)})

@@ -402,5 +402,5 @@ GuardKind = (
 FEEL_THE_PADS = (BothPadsTouch, OnePadTouches, ForceAbove, HoldLost)
 FOLLOW_AN_OBJECT = (Slipped, LeftBehind, Apart, Unsteady, ObjectMoved)
 FOLLOW_A_PLACE = (PlaceMoved,)
-# Kinds that are looked at on every so many ticks of their motion only.
+# Kinds that are looked at only once in this number of ticks of their motion.
 EVERY: dict[GuardKind, int] = {TrackingError: 3}

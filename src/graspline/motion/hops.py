@@ -33,7 +33,7 @@ _FOR_EVER_S = 1e6
 _ABOUT_S = 0.6
 # Joints that move less than this have no say in how long it takes.
 _LEAST_RAD = 1e-4
-# Less than this share of a limit is left to nobody.
+# Less than this share of a limit is not left over.
 _LEAST_LEFT = 1e-6
 # Half way, the hand may lean from how it points at the ends by an angle of this cosine, and be this much higher or
 # lower than their mean.
@@ -159,7 +159,7 @@ class _End:
     def at(self, heights: Array, times_s: Array) -> Array:
         """Joints (T, n) at these shares of the height, so long after the hand is, or was, at the foot.
 
-        A ride is taken for straight in joint space: exact at the foot, and on the way nobody can tell.
+        A ride is taken for straight in joint space: exact at the foot, and on the way near enough.
         """
         return np.vander(heights, len(_NODES), increasing=True) @ self.terms + times_s[:, None] * self.drift
 
@@ -255,7 +255,7 @@ def _meet(search: _Search, guess: int, slower: float) -> _Meeting | NoHop:
 
 
 def _meeting_at(search: _Search, ticks: int, slower: float) -> _Meeting | NoHop:
-    """The fastest hop to where the target is so many ticks from now; it may take longer than that."""
+    """The fastest hop to where the target is `ticks` ticks from now; it may take longer than that."""
     end = search.end_at(ticks)
     if end is None:
         return NoHop(reason="out of reach where it would be met")

@@ -94,7 +94,7 @@ class GraspTab:
             self._variables[name].show(_shown(name, value))
 
     def clicked(self, name: str, spot_m: tuple[float, float]) -> None:
-        """Somebody clicked at an object in the scene, or at the table."""
+        """The user clicked at an object in the scene, or at the table."""
         if name:
             self._select(name)
         elif self._controls.helm.may_drive:

@@ -1,4 +1,4 @@
-"""One browser's hand on the session: it drives if it is the operator, and watches if somebody else is."""
+"""One browser's hand on the session: it drives if it is the operator, and watches if another client is."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Helm:
         self.session.lease.release(self.name)
 
     def leave(self) -> None:
-        """The page is gone: an arm that it set in motion stops and holds, and somebody else may drive."""
+        """The page is gone: an arm that it set in motion stops and holds, and another client may drive."""
         session = self.session
         if session.lease.holder != self.name:
             return

@@ -69,7 +69,7 @@ class JointsTab:
     def _jog(self, index: int) -> None:
         """Go where this slider stands; the other joints stay where they are going."""
         now = self._controls.helm.session.snapshot
-        # Sliders show tenths of a degree; a joint that nobody touched keeps its exact angle.
+        # Sliders show tenths of a degree; a joint that was not touched keeps its exact angle.
         angles = np.array([each.value for each in self._sliders]) / self._scale
         fresh = now_s() - self._touched_s >= _IN_HAND_S
         goal = np.where(np.arange(len(angles)) == index, angles, now.command_rad if fresh else angles)

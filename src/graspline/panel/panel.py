@@ -22,7 +22,7 @@ from graspline.robots.ur5e import UR5E
 
 _LOG = logging.getLogger(__name__)
 UPDATES_HZ = 30.0
-# Words and numbers change every so many updates.
+# Words and numbers change once in this number of updates.
 _WORDS_EVERY = 3
 # Where a page looks at each robot from, and at what.
 _LOOKS = {

@@ -61,7 +61,7 @@ def status(snapshot: Snapshot, note: str, recording: str) -> str:
 
 def lease(holder: str, mine: str) -> str:
     if not holder:
-        return block("<span data-lease>Nobody drives. The first command from this page takes the lease.</span>")
+        return block("<span data-lease>No client drives. The first command from this page takes the lease.</span>")
     if holder == mine:
         return block("<span data-lease>", chip("you drive", "#2b8a3e"), escape(f"as {mine}"), "</span>")
     return block("<span data-lease>", chip("watching", "#6b7785"), escape(f"{holder} is the operator."), "</span>")

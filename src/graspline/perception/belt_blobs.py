@@ -23,7 +23,7 @@ _BORDER_PX = 3
 # Hues within this, in steps of 2°, are of one block. A block's darkest side in the dimmest light has a spread of 5;
 # its overexposed top may be off by 14.
 _HUE_REACH, _BRIGHT_REACH = np.arange(-8, 9), np.arange(-17, 18)
-# Of the pixels of the least blob looked for, so many must share a hue for it to be a blob's own: fewer are where two
+# Of the pixels of the least blob looked for, this share must have a hue for it to be a blob's own: fewer are where two
 # colours meet and mix.
 _LEAST_SHARE = 0.5
 # With fewer pixels than this share that are not overexposed, which may be its edges only, a blob's colour is that of
@@ -65,7 +65,7 @@ class Blob:
 
 
 def find_blobs(rgb: Pixels, hidden: tuple[Array, ...], least_px: float) -> list[Blob]:
-    """Blobs of at least so many pixels, by row and column; nothing within hidden polygons (K, 2) counts."""
+    """Blobs of at least this many pixels, by row and column; nothing within hidden polygons (K, 2) counts."""
     cover = _cover(rgb.shape[:2], hidden)
     colours = colours_of(np.ascontiguousarray(rgb[::_COARSE, ::_COARSE]))
     mask = colours.coloured
@@ -97,7 +97,7 @@ def _cover(shape: tuple[int, int], hidden: tuple[Array, ...]) -> Pixels | None:
 
 
 def _peaks(hues: Pixels, overexposed: Flags, least: float) -> list[int]:
-    """Hues that at least so many of these pixels have, the most common first, overexposed ones last.
+    """Hues that at least this many of these pixels have, the most common first, overexposed ones last.
 
     An overexposed top of a block may have another hue than its sides, and is no block by itself.
     """

@@ -23,7 +23,7 @@ _LEAST_DOWN = 0.3
 # A blob is less than a block if it has less than this share of the smallest block's area, and none of a block if it is
 # thinner than this share of the smallest block: a marking on the belt.
 _LEAST_AREA, _LEAST_WIDTH = 0.15, 0.4
-# A blob that is cut off may hold a whole block if it fills less than this share of its hull or has more than so many
+# A blob that is cut off may hold a whole block if it fills less than this share of its hull or has more than this many
 # times the area of the smallest block. That block must be this far within the picture, and as sure as that.
 _ONE_SHARE, _ONE_AREA, _INSIDE_PX, _SURE_SIGMA_M = 0.95, 2.6, 2.0, 0.002
 # Blocks that seem to stand in each other by more than this are as much less sure: the size of one, of which a corner
@@ -85,7 +85,7 @@ def see_blocks(
     if down < _LEAST_DOWN or above <= 0:
         return ()
     least = min(min(size[:2]) for size in catalogue.sizes_m)
-    # Where the camera looks, a metre of the belt is so many pixels.
+    # Where the camera looks, how many pixels a metre of the belt is.
     scale = lens.focal_px * down / above
     blobs = [
         blob

@@ -8,7 +8,7 @@ import numpy as np
 
 # Marks older than this say nothing of the present; a longer past would hardly sharpen a speed known to 0.3 %.
 _WINDOW_S = 4.0
-# The last so many pictures are compared with all before them.
+# The last pictures, this many, are compared with all before them.
 _RECENT = (1, 2, 3, 5)
 # Speeds this many standard deviations apart are two speeds. Ten pictures a second, four comparisons each: at 4 one in
 # 15,000 would be false were errors normal.

@@ -22,9 +22,9 @@ Indices = NDArray[np.intp]
 
 # The noise of 1 / depth is measured; it is between these, per metre, or something else is.
 _SIGMAS_PER_M = (0.0005, 0.02)
-# Of a second difference of white noise the median size is so many standard deviations.
+# Of a second difference of white noise the median size is this many standard deviations.
 _MEDIAN_BEND = 0.6745 * 6**0.5
-# A pixel belongs to a surface if so many of its eight neighbours differ by no more than so many sigmas.
+# A pixel belongs to a surface if this many of its eight neighbours differ by no more than this many sigmas.
 _LEAST_FRIENDS, _FRIEND_SIGMAS = 2, 6.0
 _NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
 # Holes at least so wide are no holes: what is there is too far away.

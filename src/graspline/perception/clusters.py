@@ -37,7 +37,7 @@ _LEAST_PX = 40
 _LEVEL_M, _SAME_HEIGHT_M, _SAME_END_M = 0.008, 0.006, 0.005
 # One of another colour is at least this share as wide, and this near to the edge it lies on.
 _LEAST_LID, _LID_APART_M = 0.6, 0.015
-# So many points of a patch are looked at; so many of the lowest may be strays.
+# Number of points of a patch that are looked at; number of the lowest that may be strays.
 _SAMPLE, _STRAYS = 160, 6
 
 # By pairs of labels, the smaller first: how far patches are apart that are near one another in the picture.

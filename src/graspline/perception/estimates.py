@@ -20,12 +20,17 @@ from graspline.spatial.rotations import (
 Array = NDArray[np.float64]
 
 
-class Noise(Parameters):
-    """What is added to the sightings of an estimator that would otherwise be exact."""
+class PositionNoise(Parameters):
+    """What is added to the positions that an estimator sees, which would otherwise be exact."""
 
     position_sigma_m: float = Field(
         default=0.0, ge=0, le=0.02, description="noise added to each coordinate of a sighting, 1σ"
     )
+
+
+class Noise(PositionNoise):
+    """The same, and what is added to headings."""
+
     yaw_sigma_rad: float = Field(default=0.0, ge=0, le=0.5, description="noise added to the heading of a sighting, 1σ")
 
 
@@ -70,17 +75,18 @@ class Estimate:
         return np.sqrt(np.vecdot(beyond, beyond))
 
 
-def noisy(estimate: Estimate, perception: Noise, random: np.random.Generator) -> Estimate:
+def noisy(estimate: Estimate, perception: PositionNoise, random: np.random.Generator) -> Estimate:
     """The same sighting as a worse eye would have it; the estimate says how much worse."""
-    if not perception.position_sigma_m and not perception.yaw_sigma_rad:
+    yaw_sigma_rad = perception.yaw_sigma_rad if isinstance(perception, Noise) else 0.0
+    if not perception.position_sigma_m and not yaw_sigma_rad:
         return estimate
     shift = random.normal(0.0, 1.0, 3) * perception.position_sigma_m
-    turn = random.normal() * perception.yaw_sigma_rad
+    turn = random.normal() * yaw_sigma_rad
     rotation = multiply(matrix_from_vector(np.array([0.0, 0.0, turn])), estimate.rotation)
     return replace(
         estimate,
         position_m=estimate.position_m + shift,
         quaternion=quaternion_from_matrix(rotation),
         position_sigma_m=perception.position_sigma_m,
-        yaw_sigma_rad=perception.yaw_sigma_rad,
+        yaw_sigma_rad=yaw_sigma_rad,
     )

@@ -17,7 +17,7 @@ from graspline.perception.surfaces import ON_SIGMAS, Surface
 # Places are tried on a grid of this pitch.
 _CELL_M = 0.005
 _ROUNDING_M = 1e-9
-# Of the ground under a thing so much must have been seen bare; holes in a picture are closed over so many pixels.
+# Of the ground under a thing so much must have been seen bare; holes in a picture are closed over this many pixels.
 _LEAST_SEEN, _HOLE_PX = 0.8, 7
 # Where a thing may be off by more than its sigma times this, it is not.
 _SIGMAS = 2.0

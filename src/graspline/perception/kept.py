@@ -13,11 +13,11 @@ from graspline.perception.solids import Solid
 
 # Two sights of one thing agree in size to this, and are no farther apart.
 _ALIKE_M, _SAME_M = 0.012, 0.06
-# What is seen nearer or farther than a thing was, by more than this and so many sigmas of depth, is something else.
+# What is seen nearer or farther than a thing was, by more than this and this many sigmas of depth, is something else.
 _OTHER_M, _OTHER_SIGMAS = 0.015, 4.0
 # Of what shows of a thing's place, this much may show something farther away; with fewer pixels nothing is known.
 _GONE_SHARE, _LEAST_PX = 0.25, 40
-# Less than this nobody has moved; of what was pushed this much shows something farther away.
+# What moved less than this was not moved; of what was pushed this much shows something farther away.
 _UNMOVED_M, _PUSHED_SHARE = 0.005, 0.08
 # What is this near to a thing, and this far above the surface, is the thing.
 _NEAR_M, _ABOVE_M = 0.01, 0.01

@@ -14,7 +14,7 @@ from graspline.perception.clusters import Cluster
 from graspline.perception.outlines import Array
 from graspline.perception.standing import Ground
 
-# Holes and ragged edges of a mask are closed over so many pixels.
+# Holes and ragged edges of a mask are closed over this many pixels.
 _CLOSE_PX = 5
 # Neighbours this far along a contour give its direction; one point in three is kept.
 _TANGENT_STEPS, _EVERY = 4, 3
@@ -29,7 +29,7 @@ _SHARP_SIGMA_PX, _BLUNT_SIGMA_PX = 0.4, 1.2
 _BESIDE_PX, _WITHIN_PX = (2.0, 3.0, 4.0), (-1.0, -2.0, -3.0)
 # With fewer depths than this there, it is looked up farther away.
 _LEAST_BESIDE, _FARTHER_PX = 2, (6.0, 9.0, 12.0)
-# It hides the thing if it is nearer by so many sigmas and this, per metre.
+# It hides the thing if it is nearer by this many sigmas and this, per metre.
 _NEARER_SIGMAS, _NEARER = 3.0, 0.004
 # It is something else if it is farther by this, per metre, or if its colour without light differs by this.
 _FAR_BEHIND, _OTHER_COLOUR = 0.12, 0.045

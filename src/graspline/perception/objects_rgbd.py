@@ -17,14 +17,14 @@ from graspline.perception.sightings import Sighting
 from graspline.perception.solids import Shape
 from graspline.perception.uprights import POSE, SIZE, YAW, inverse_depths, reaches_px, with_numbers
 
-# Misses count up to so many sigmas.
+# Misses count up to this many sigmas.
 _MOST_SIGMAS = 4.0
 # What is believed before a fit, 1σ: place, heading, widths and height; and the steps that slopes are taken by.
 _DOUBT = np.array([0.2, 0.2, 1.0, 0.03, 0.03, 0.004])
 _STEPS = np.array([1e-4, 1e-4, 2e-3, 1e-4, 1e-4, 1e-4])
 _LOW = np.array([-np.inf, -np.inf, -np.inf, 0.008, 0.008, 0.012])
 _HIGH = np.array([np.inf, np.inf, np.inf, 0.25, 0.25, 0.6])
-# What misses by so many sigmas counts half, in one round after the other.
+# What misses by this many sigmas counts half, in one round after the other.
 _FIRST_SCALES, _THEN_SCALES, _POSE_SCALES = (20.0, 10.0, 5.0), (3.0, 2.0, 2.0, 2.0), (10.0, 5.0, 3.0, 2.0, 2.0)
 # Shapes that fit worse than this many times the best, and so much, are given up: before any round and after the first.
 _PROMISING, _AT_FIRST, _THEN = 2.0, 3.0, 1.0

@@ -17,16 +17,16 @@ from graspline.perception.clouds import Flags, Image, View
 
 Labels = NDArray[np.int32]
 
-# Means over windows of so many pixels along and across, so far apart, are compared; a window needs so many pixels.
+# Means over windows of this size in pixels, this far apart, are compared; least number of pixels in a window.
 _ALONG_PX, _ACROSS_PX, _STEP_PX, _LEAST_IN_WINDOW = 3, 5, 4, 9
 _BEND_SIGMAS = 5.0
 # Neighbours in a row that differ by so much are on different surfaces.
 _JUMP_SIGMAS = 8.0
-# Colours without their brightness differ by this much over so many pixels; what is darker than this has none.
+# Colours without their brightness differ by this much over this many pixels; what is darker than this has none.
 _COLOUR_STEP, _COLOUR_STEP_PX, _DARK = 0.07, 2, 8.0
 # Fewer pixels are not the beginning of a patch.
 _LEAST_SEED_PX = 25
-# Patches grow back over cuts for so many pixels, onto what is as far away, to so many sigmas and this much per metre.
+# Patches grow back over cuts by this many pixels, onto what is as far away, to these sigmas and this per metre.
 _GROWTH_PX, _GROWTH_SIGMAS, _GROWTH_SLOPE = 5, 4.0, 0.003
 _NEIGHBOURS = ((0, 1), (0, -1), (1, 0), (-1, 0))
 

@@ -11,7 +11,7 @@ from graspline.perception.clouds import Flags, Image, View, ray_parts, rays_of
 from graspline.rendering.picture import Array
 from graspline.spatial.rotations import matrix_from_vector
 
-# Every so many pixels are tried, so many triples of them, the same ones for the same picture; every so many decide.
+# One pixel in this many is tried, this many triples, the same ones for the same picture; one in this many decides.
 _STRIDE_PX, _TRIPLES, _SEED, _SCOUTS = 4, 300, 7, 3
 # Where fewer than this share of them agree on the best plane, as on one that is seen very flat, more triples are tried.
 _FEW, _MORE_TRIPLES = 0.3, 3000
@@ -19,7 +19,7 @@ _FEW, _MORE_TRIPLES = 0.3, 3000
 _LAST_STRIDE_PX = 2
 # A plane is level if its normal is no farther from the vertical than this; cameras are off by a degree or two.
 _MOST_TILT_RAD = np.radians(4.0)
-# Pixels agree with a plane within so many sigmas.
+# Pixels agree with a plane within this many sigmas.
 _AGREE_SIGMAS = 3.0
 _ROUNDS = 4
 # Fewer pixels than this, of those tried, are no plane.
@@ -113,7 +113,7 @@ def find_plane(view: View, within: Within) -> Plane | NoPlane:
 
 
 def _tried(view: View, within: Within, stride_px: int) -> tuple[Array, Array]:
-    """Rays (N, 3) and 1 / depth (N,) of pixels, one in so many rows and columns, whose points are within bounds."""
+    """Rays (N, 3) and 1 / depth (N,) of pixels, one in `stride_px` rows and columns, whose points are within bounds."""
     tried = slice(stride_px // 2, None, stride_px)
     inside = view.measured[tried, tried] & within.holds(view.points_m[:, tried, tried])
     rows, columns = (stride_px // 2 + stride_px * each for each in np.nonzero(inside))

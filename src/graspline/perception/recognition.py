@@ -18,7 +18,7 @@ from graspline.perception.uprights import DEEP, HIGH, WIDE, YAW, X, Y
 _COLOUR_SIGMA, _MOST_COLOUR = 0.03, 0.075
 # A known size may fit worse than any size by so much, and by this share.
 _WORSE, _WORSE_SHARE = 0.6, 0.3
-# So many of the likely places of a known thing are fitted, that are not the same and not much worse than the best.
+# Number of the likely places of a known thing that are fitted, which are not the same and not much worse than the best.
 _STARTS, _SAME_M, _SAME_RAD, _PROMISING = 3, 0.003, 0.1, 3.0
 # A circle that may be a known one has a radius between these shares of it.
 _LIKE_SIZE = (0.85, 1.15)

@@ -9,9 +9,9 @@ from graspline.perception.objects_rgbd import Fit
 from graspline.perception.standing import Ground
 from graspline.perception.uprights import HIGH, footprint_m, inverse_depths
 
-# One pixel in so many is looked at, along rows and columns.
+# One pixel in this many is looked at, along rows and columns.
 _EVERY_PX = 2
-# What is seen farther away than a shape by more than this and so many sigmas of depth is behind it, what is nearer by
+# What is seen farther away than a shape by more than this and this many sigmas of depth is behind it, what is nearer by
 # as much before it.
 _OFF_M, _OFF_SIGMAS = 0.015, 4.0
 # With fewer pixels of which anything is known, nothing is.

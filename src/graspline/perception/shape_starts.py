@@ -9,9 +9,9 @@ from graspline.perception.sightings import Sighting
 
 # Headings tried for a box, a quarter turn of them; the second one tried is not this near to the first.
 _TURNS, _ANOTHER_RAD = np.radians(np.arange(0.0, 90.0, 3.0)), np.radians(14.0)
-# Points this near to the top are not of a side; a start has so many of these at least.
+# Points this near to the top are not of a side; least number of these in a start.
 _TOP_M, _LEAST_SIDE = 0.008, 20
-# Circles through so many triples of points are compared, by how many points are this near to them; sizes of circles.
+# Circles through this many triples of points are compared, by how many points are this near to them; sizes of circles.
 _TRIPLES, _SEED, _ON_CIRCLE_M, _RADII_M = 80, 3, 0.004, (0.012, 0.10)
 _ENDLESS_M = 1e3
 _LEAST_M = 0.01

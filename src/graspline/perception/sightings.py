@@ -12,7 +12,7 @@ from graspline.perception.object_edges import ObjectEdges, find_object_edges
 from graspline.perception.outlines import Array, Lens
 from graspline.perception.standing import Ground
 
-# So many depths of a cluster count.
+# Number of depths of a cluster that count.
 _DEPTHS = 180
 # Of what is darker than this, red, green and blue together, there is little to be told.
 _DARK = 30.0

@@ -18,7 +18,7 @@ from graspline.rendering.picture import Array
 _LEAST_M, _LEAST_SIGMAS = 0.006, 4.5
 # Things may stick out over an edge by this much.
 _OVERHANG_M = 0.02
-# What is this near to where a wall rises, and so many sigmas of depth, is the wall.
+# What is this near to where a wall rises, and this many sigmas of depth, is the wall.
 _WALL_M, _WALL_SIGMAS = 0.008, 3.0
 # What is this near to something known is that.
 _KNOWN_M = 0.012

@@ -19,7 +19,7 @@ from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 
 # How the surface ends at a side: it drops, a wall rises, or that is not seen.
 Side = Literal["drop", "rise", "unseen"]
-# Pixels are on the plane within so many sigmas.
+# Pixels are on the plane within this many sigmas.
 ON_SIGMAS = 3.5
 # Parts of one surface may be this far apart in the picture, with something before them.
 _BRIDGE_PX = 15
@@ -36,7 +36,7 @@ _LEAST_SIDE_M, _LEAST_SIDE_SHARE = 0.10, 0.3
 # What rises along this share of a side is a wall, counted in pieces of this length, and so is what is as high as this:
 # things are not. Where that is not in sight, lower parts of a wall say where it is.
 _WALL_SHARE, _COVER_M, _TALL_M, _LOW_M = 0.6, 0.02, (0.25, 0.60), (0.03, 0.25)
-# Of a wall every other pixel is looked at; so many are one, and it is this far beyond what is seen at most.
+# Of a wall every other pixel is looked at; this many are one, and it is this far beyond what is seen at most.
 _WALL_STRIDE_PX, _LEAST_OF_WALL, _BEYOND_M = 2, 60, 0.15
 _TURNS = np.radians(np.arange(-45.0, 45.0, 1.5))
 _SMALL_TURNS = np.radians(np.arange(-1.5, 1.51, 0.1))
@@ -129,7 +129,7 @@ def _edges(view: View, plane: Plane, mask: Flags, nearer: Flags) -> tuple[Edges,
 
 
 def _turned_back(row: Array, column: NDArray[np.intp], turns: int, shape: tuple[int, ...]) -> Array:
-    """(N, 2): x and y in a picture of this shape of places in it after so many quarter turns."""
+    """(N, 2): x and y in a picture of this shape of places in it after this many quarter turns."""
     height, width = shape
     x, y = (
         (column, row),

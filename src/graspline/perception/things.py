@@ -18,7 +18,7 @@ from graspline.scenes.block_table import Kind
 
 # Fewer edge points than this are not worth a fit.
 _LEAST_EDGES = 8
-# So many blobs of one colour are tried.
+# Number of blobs of one colour that are tried.
 _MOST_BLOBS = 3
 # How far a scale may be from one before looking.
 _SCALE_SIGMA = 0.06

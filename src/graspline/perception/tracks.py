@@ -19,7 +19,7 @@ InView = Callable[[float, float], bool]
 _MOST_SIGMA_M = 0.005
 # Something that uncertain, this near to where a block should be, may be that block.
 _NEAR_M = 0.06
-# Missing in so many pictures that should show it, a block is gone.
+# Missing in this many pictures that should show it, a block is gone.
 _MISSING = 3
 # Not seen for so long, a block is forgotten: it has left any belt.
 _FORGOTTEN_S = 30.0

@@ -523,7 +523,7 @@ def _rows(things: tuple[Estimate, ...]) -> Array:
 
 @functools.lru_cache(maxsize=512)
 def _fading(ticks: int) -> tuple[Array, Array]:
-    """From one to nothing over so many ticks, smooth at both ends, (ticks + 1, 1), and its slope over the whole."""
+    """From one to nothing over `ticks` ticks, smooth at both ends, (ticks + 1, 1), and its slope over the whole."""
     share = np.linspace(0.0, 1.0, ticks + 1)[:, None]
     return 1 - minimum_jerk(share), -30 * (share * (1 - share)) ** 2
 

@@ -42,7 +42,7 @@ def capacity(plate: Plate, radii_m: Sequence[float], parameters: SpotParameters)
 
 
 def room_problem(plate: Plate, largest_radius_m: float, count: int, parameters: SpotParameters) -> Evidence | None:
-    """Why the plate cannot take so many fruits of up to this size, or None if it can."""
+    """Why the plate cannot take `count` fruits of up to this size, or None if it can."""
     held = capacity(plate, [largest_radius_m] * count, parameters)
     return None if held >= count else (at_most("fruits_on_plate", count, held),)
 
@@ -102,7 +102,7 @@ def alike_fit(
     extra_m: Array,
     parameters: SpotParameters,
 ) -> Flags:
-    """In which rows so many fruits of one size fit, all with `extra_m` (rows,) to spare.
+    """In which rows `count` fruits of one size fit, all with `extra_m` (rows,) to spare.
 
     They keep `from_blocked` (rows, n) from what lies at `blocked_m` (rows, n, 2), seen from the plate's middle.
     """

@@ -127,7 +127,7 @@ def _corners(farthest_m: float, aim_rad: float, lies_m: Array, apart: Array) -> 
 
 @functools.cache
 def _pairs(count: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Every two of so many."""
+    """Every pair of `count`."""
     one, other = np.triu_indices(count, 1)
     return one, other
 

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 # What believed surfaces are grown by: fingers pass no closer.
 CLEARANCE_M = 0.001
-# Of a path, so many samples are checked that nothing of the robot moves much farther from one to the next.
+# Of a path, enough samples are checked that nothing of the robot moves much farther from one to the next.
 _STEP_M = 0.025
 _SHAPE_OF = {"box": box_shape_of, "ball": ball_shape_of, "cylinder": cylinder_shape_of}
 
@@ -43,7 +43,7 @@ class CollisionWorld:
     """Checks robot configurations against furniture and believed objects, which it keeps `clearance_m` away from."""
 
     def __init__(self, scene: Scene, clearance_m: float = CLEARANCE_M, *, stand_ins: bool = False) -> None:
-        """With `stand_ins`, a believed thing that the scene does not have takes the body of one that nobody believes
+        """With `stand_ins`, a believed thing that the scene does not have takes the body of one that is not believed
         to be there."""
         self._clearance_m, self._stand_ins = clearance_m, stand_ins
         self._kinds = {each.name: each.shape for each in scene.objects}
@@ -76,7 +76,7 @@ class CollisionWorld:
         self._sizes: dict[str, tuple[float, float, float]] = {}
 
     def place(self, believed: tuple[Estimate, ...]) -> None:
-        """Put objects where they are believed to be; objects nobody has seen are far away.
+        """Put objects where they are believed to be; objects that were not seen are far away.
 
         A thing that was seen although the scene has none of its name is left to those who measure distances, unless
         another stands in for it.

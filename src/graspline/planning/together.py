@@ -78,7 +78,7 @@ def side_by_side(plannings: Sequence[Planning[T]]) -> list[T]:
 
 
 class Rounds(Generic[K, T]):
-    """Planners under way side by side, for whoever has other things to do between two of their questions."""
+    """Planners under way side by side, for callers with other work between two of their questions."""
 
     def __init__(self) -> None:
         self._plannings: dict[K, Planning[T]] = {}

@@ -270,7 +270,7 @@ class _Followers:
     """Configurations of the model, (T, nq), from commanded joints, (T, nu): the others follow by joint equalities."""
 
     def __init__(self, robot: Robot, model: mujoco.MjModel) -> None:
-        # Each coordinate is scale * (the joint that leads it) + offset; those that nobody leads have scale 0.
+        # Each coordinate is scale * (the joint that leads it) + offset; those without a leading joint have scale 0.
         self._leader, self._scale = np.zeros(model.nq, int), np.zeros(model.nq)
         self._offset = model.qpos0.copy()
         for index, name in enumerate(robot.joints):

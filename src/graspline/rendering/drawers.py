@@ -2,7 +2,7 @@
 
 Each of these has a pipe to the drawer and memory that both share, in two halves: while it encodes the pictures of one
 half, the drawer fills the other. The drawer draws what all of them ask for together, in batches of as many worlds as
-its renderer has. While the renderer is at one batch, the one before it is brought to whoever ordered it.
+its renderer has. While the renderer is at one batch, the one before it is brought to the process that ordered it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _HANDS = 3
 
 
 def seat_bytes(picture_bytes: int, seats: int) -> int:
-    """How much memory to give each of so many processes that ask for pictures of this size: half of all at the most."""
+    """How much memory to give each of the processes that ask for pictures of this size: half of all at the most."""
     share = shutil.disk_usage(_SHARED_MEMORY).free // (2 * seats)
     return max(SEAT_BYTES, min(2 * _PLENTY * picture_bytes, share))
 
@@ -126,7 +126,7 @@ class Studio:
         return Seat(connection=theirs, memory=memory.name)
 
     def close(self) -> None:
-        """The drawer ends, and whoever still asks is told so."""
+        """The drawer ends, and processes that still ask are told so."""
         self._connection.close()
         for memory in self._memories:
             memory.close()
@@ -177,7 +177,7 @@ class Painter:
 
     def _drawn(self, order: Order) -> Iterator[Pixels]:
         done = Done(number=0)
-        # Those before it are of somebody who did not want to see all pictures.
+        # Those before it are of a process that did not want all pictures.
         while done.number != order.number:
             try:
                 done = self._connection.recv()
@@ -220,7 +220,7 @@ class _Job:
 
     @property
     def over(self) -> bool:
-        """Nobody waits for it any more."""
+        """Nothing waits for it any more."""
         return self.answered or self.client.gone
 
 
@@ -250,7 +250,7 @@ class _Drawer:
                     self._deliver(batch)
         for client in list(self._clients.values()):
             self._dismiss(client)
-        # Whoever has a seat that was still on its way hears of the end by this.
+        # A process whose seat was still on its way hears of the end by this.
         self._studio.close()
 
     def _hear(self) -> bool:
@@ -281,7 +281,7 @@ class _Drawer:
             self._dismiss(client)
 
     def _begin_a_batch(self) -> _Batch | None:
-        """As many pictures of the oldest order's kind as fit, whoever ordered them."""
+        """As many pictures of the oldest order's kind as fit, of any process."""
         shot = self._jobs[0].order.shot
         jobs = [job for job in self._jobs if job.order.shot == shot]
         try:
@@ -309,7 +309,7 @@ class _Drawer:
         return _Batch(parts=parts, pictures=pictures)
 
     def _deliver(self, batch: _Batch) -> None:
-        """Bring the pictures to those who ordered them, and tell whoever has all of an order."""
+        """Bring the pictures to those who ordered them, and tell the processes that have all of an order."""
         jobs = [job for job, _ in batch.parts]
         try:
             self._bring(batch)
@@ -348,7 +348,7 @@ class _Drawer:
             self._dismiss(job.client)
 
     def _dismiss(self, client: _Client) -> None:
-        """Somebody has left, and what was ordered is not wanted any more."""
+        """A process has left, and what it ordered is not wanted any more."""
         client.gone = True
         self._forget(job for job in self._jobs if job.over)
         del self._clients[client.connection]
@@ -365,6 +365,6 @@ def _put(job: _Job, part: slice, pictures: Pixels) -> None:
 
 
 def _pictures_of(order: Order, memory: SharedMemory) -> Pixels:
-    """(n, H, W, 3): where an order's pictures are in the memory of whoever ordered them."""
+    """(n, H, W, 3): where an order's pictures are in the memory of the process that ordered them."""
     shape = len(order.qpos), order.shot.height, order.shot.width, 3
     return np.ndarray(shape, np.uint8, memory.buf, order.half * (memory.size // 2))

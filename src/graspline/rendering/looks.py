@@ -1,7 +1,7 @@
 """What variations of a scene look like, as rows of plain numbers that a renderer of many worlds can be sent.
 
 A row holds every number of the model in which worlds may be seen to differ. Rows are worked out without a GPU, so that
-whoever asks for pictures can do it for whoever draws them.
+the process that asks for pictures can do it for the one that draws them.
 """
 
 from __future__ import annotations

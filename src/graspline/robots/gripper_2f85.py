@@ -110,8 +110,8 @@ def jaw_law() -> JawLaw:
 def add_2f85(spec: mujoco.MjSpec, flange: mujoco.MjsBody, quat: Array, jaw_rad: float) -> dict[str, mujoco.MjsBody]:
     """Mount the gripper on a flange, turned by `quat` there; its bodies by name.
 
-    The model's own coordinates are the hand opened to `jaw_rad`, so that whoever sets nothing but the jaw to that angle
-    has a hand that fits together.
+    The model's own coordinates are the hand opened to `jaw_rad`, so that setting nothing but the jaw to that angle
+    gives a hand that fits together.
     """
     hand = flange.add_body(name=HAND, quat=quat)
     PALM_MASS.give_to(hand)

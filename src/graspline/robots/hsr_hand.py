@@ -86,8 +86,8 @@ def jaw_law() -> JawLaw:
 def add_hand(spec: mujoco.MjSpec, flange: mujoco.MjsBody, jaw_rad: float) -> dict[str, mujoco.MjsBody]:
     """Mount the hand on the last wrist joint's link; its bodies by name.
 
-    The model's own coordinates are the hand opened to `jaw_rad`, so that whoever sets nothing but the jaw to that angle
-    has a hand that fits together.
+    The model's own coordinates are the hand opened to `jaw_rad`, so that setting nothing but the jaw to that angle
+    gives a hand that fits together.
     """
     palm = flange.add_body(name=PALM, pos=PALM_M)
     PALM_MASS.give_to(palm)

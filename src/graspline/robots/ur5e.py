@@ -137,7 +137,7 @@ def add_ur5e(spec: mujoco.MjSpec) -> None:
     # The rubber alone; its holder shares the body.
     pads = {pad.removesuffix("_pad"): (mujoco.mjtObj.mjOBJ_GEOM, pad) for pad in PADS}
     add_readings(spec, JOINTS, pads)
-    # What stands still is nobody's parent to MuJoCo.
+    # To MuJoCo, what stands still is no body's parent.
     spec.add_exclude(bodyname1="base", bodyname2="shoulder")
 
 

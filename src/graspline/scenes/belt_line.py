@@ -92,7 +92,7 @@ def speed_of(belt: str, speed_m_s: float) -> Edit:
 
 @functools.cache
 def belt_line(robot: Robot, pool: int) -> Scene:
-    """The compiled scene with so many blocks; lanes say what they look like, where they are and how belts run."""
+    """The compiled scene with `pool` blocks; lanes say what they look like, where they are and how belts run."""
     spec = new_spec()
     _add_furniture(spec)
     add_light(spec)

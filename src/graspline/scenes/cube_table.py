@@ -1,4 +1,4 @@
-"""One cube on a table in front of an SO-101, and blocks that nobody asked for."""
+"""One cube on a table in front of an SO-101, and blocks that are no targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks that nobody asked for, and where a scene keeps what an episode does not use."""
+"""Blocks that are no targets, and where a scene keeps what an episode does not use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def distractor_name(index: int) -> str:
 
 
 def add_distractors(spec: mujoco.MjSpec, count: int) -> tuple[SceneObject, ...]:
-    """So many blocks; lanes give them their sizes and places."""
+    """`count` blocks; lanes give them their sizes and places."""
     blocks = tuple(
         SceneObject(name=distractor_name(index), half_extents_m=(_BLOCK_M, _BLOCK_M, _BLOCK_M))
         for index in range(count)

@@ -39,7 +39,7 @@ def fruit_table(
     """The compiled scene; lanes give oranges and distractors their sizes, masses and places.
 
     Without a plate radius there is no plate. Oranges are spheres unless they may be off round. Strangers are oranges
-    that nobody asked for, parked out of sight.
+    that are no targets, parked out of sight.
     """
     spec = new_spec()
     add_table(spec)

@@ -1,4 +1,4 @@
-"""Household items: those with a name, a look and grasps of their own, and a few that nobody knows beforehand.
+"""Household items: those with a name, a look and grasps of their own, and a few that are not known beforehand.
 
 An item's frame lies in the middle of its shape, z up as it stands. A mug's handle points along x and is no part of its
 shape, only one of its parts.
@@ -206,7 +206,7 @@ KNOWN: tuple[Item, ...] = (
 
 
 def unknown_item(name: str, shape: ObjectShape, half_extents_m: Vector, rgb: Rgb) -> Item:
-    """Something plain that nobody has annotated, as heavy as a packet of food of its size."""
+    """Something plain without annotated grasps, as heavy as a packet of food of its size."""
     x, y, z = half_extents_m
     mass = min(max(_UNKNOWN_KG_M3 * 8 * x * y * z, 0.1), 0.6)
     part = Part(shape=shape, half_extents_m=half_extents_m, rgb=rgb)

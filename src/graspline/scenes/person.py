@@ -1,4 +1,4 @@
-"""A person's right hand and forearm, which can be seen and not be touched; whoever plays the person places it.
+"""A person's right hand and forearm, which can be seen and not be touched; the actor that plays the person places it.
 
 Its frame P lies in the middle of the palm: x along the fingers, z out of the palm, y towards the little finger. As
 compiled the open hand is held out flat, palm up, parked below the floor.

@@ -35,7 +35,7 @@ from graspline.scenes.variation import Variation
 
 
 class Distractors(Aspect):
-    """Blocks on the table that nobody asked for; a task draws them with its scene."""
+    """Blocks on the table that are no targets; a task draws them with its scene."""
 
     fewest: int = Field(default=0, ge=0, le=4, description="how many there are at least")
     most: int = Field(default=2, ge=0, le=4, description="how many there are at most")
@@ -88,7 +88,7 @@ class TexturedRandomization(Randomization):
 
 
 class TableRandomization(TexturedRandomization):
-    """The same for tasks that can also draw blocks that nobody asked for."""
+    """The same for tasks that can also draw blocks that are no targets."""
 
     distractors: Distractors = Distractors()
 

@@ -17,7 +17,7 @@ def slot_name(index: int) -> str:
 
 
 def robot_among_solids(robot: Robot, slots: int) -> mujoco.MjModel:
-    """The robot without its looks, a floor at z = 0, so many slots for solids, and one for what is held."""
+    """The robot without its looks, a floor at z = 0, a number of slots for solids, and one for what is held."""
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     robot.add_to(spec)
@@ -45,6 +45,6 @@ def _undress(spec: mujoco.MjSpec) -> None:
 def _add_held(spec: mujoco.MjSpec) -> None:
     tool = spec.site("tool")
     held = tool.parent.add_body(name=HELD, pos=tool.pos, quat=tool.quat)
-    # A joint that nobody turns: what it carries is then no part of the hand, and can meet the wrist.
+    # A joint that is never turned: what it carries is then no part of the hand, and can meet the wrist.
     held.add_joint(name=HELD, type=mujoco.mjtJoint.mjJNT_HINGE)
     held.add_geom(name=HELD, type=mujoco.mjtGeom.mjGEOM_BOX, size=(0.01, 0.01, 0.01))

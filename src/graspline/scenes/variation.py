@@ -45,8 +45,8 @@ def _edit(field: str, element: str, values: tuple[float, ...]) -> Edit:
 class Variation:
     """All edits of one lane, and the numbers they were made from, for people and for records.
 
-    Of two edits of one number the later one counts. A control takes effect so many control ticks after it was given.
-    Depths are so many times as noisy as those of a sound camera, and this share of pixels more has none.
+    Of two edits of one number the later one counts. A control takes effect some control ticks after it was given.
+    Depths are a number of times as noisy as those of a sound camera, and this share of pixels more has none.
     """
 
     edits: tuple[Edit, ...] = ()

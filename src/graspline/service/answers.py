@@ -54,7 +54,7 @@ class Problem(BaseModel):
 
 
 class Held(Problem):
-    """Somebody else is the operator."""
+    """Another client is the operator."""
 
     holder: str
 
@@ -173,5 +173,5 @@ GUARDED = problems(
 # And commands besides with these.
 COMMANDED: dict[int | str, dict[str, Any]] = {
     HTTPStatus.ACCEPTED.value: {"model": Answer, "description": "Still under way when the wait was over"},
-    HTTPStatus.CONFLICT.value: {"model": Held, "description": "Somebody else is the operator"},
+    HTTPStatus.CONFLICT.value: {"model": Held, "description": "Another client is the operator"},
 }

@@ -30,7 +30,7 @@ class Turned:
 class Door:
     """The token, and the addresses besides loopback under which this server may be called.
 
-    `addresses` are `name:port`, as they stand in a browser: where somebody forwards a port, or where the server
+    `addresses` are `name:port`, as they stand in a browser: where a user forwards a port, or where the server
     was told to listen on a network.
     """
 

@@ -47,7 +47,7 @@ class Films:
         )
 
     def warm_up(self) -> None:
-        """Have a first picture drawn for nobody: opening a renderer holds up the simulation, which nobody minds yet."""
+        """Draw a first picture that is not shown: opening a renderer delays the simulation, which is harmless now."""
         for camera in self.cameras[:1]:
             session, (width, height) = self._bench.session(), _pixels(DEFAULT_SIZE)
             self._threads.submit(session.picture, camera, width, height)

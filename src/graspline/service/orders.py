@@ -100,7 +100,7 @@ def _ending(ticket: Ticket) -> asyncio.Future[Result]:
             ended.set_result(result)
 
     def tell(result: Result) -> None:
-        # The session may outlive the server; then nobody waits any more.
+        # The session may outlive the server; then nothing waits any more.
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, result)
 

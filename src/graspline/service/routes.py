@@ -227,13 +227,13 @@ def lease_routes(orders: Orders) -> APIRouter:
         return lent(True, "")
 
     conflict: dict[int | str, dict[str, Any]] = {
-        HTTPStatus.CONFLICT.value: {"model": Lent, "description": "Somebody else is the operator"}
+        HTTPStatus.CONFLICT.value: {"model": Lent, "description": "Another client is the operator"}
     }
 
     @router.post("/take", response_model=Lent, responses=conflict, summary="Become the operator")
     async def take(operator: Operator = NOBODY) -> JSONResponse:
         taken = bench.session().lease.take(operator)
-        return lent(taken, f"{operator} is the operator" if taken else "somebody else is the operator")
+        return lent(taken, f"{operator} is the operator" if taken else "another client is the operator")
 
     @router.post("/renew", response_model=Lent, responses=conflict, summary="Stay the operator")
     async def renew(operator: Operator = NOBODY) -> JSONResponse:

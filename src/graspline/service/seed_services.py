@@ -70,7 +70,7 @@ def _clearance(parameter: str, variable: str) -> Callable[[dict[str, Value]], Co
 
 
 def _open_range(values: dict[str, Value]) -> Command:
-    # Like the panel's fields, the range is the jaw's own until somebody narrows it.
+    # Like the panel's fields, the range is the jaw's own until a client narrows it.
     if "range_upper_rad" in values:
         return commands.OpenRange(float(values["range_upper_rad"]))
     return commands.MoveJaw(full="open")

@@ -43,7 +43,7 @@ class Sockets(WebSocketsSansIOProtocol):
 class Requests(H11Protocol):
     """HTTP that does not wait for ever for the head of a request, which uvicorn does.
 
-    A connection is silent until the head of its first request is complete: nobody can have shown a token before. A
+    A connection is silent until the head of its first request is complete: no token can have been shown before. A
     client that means it needs a moment for that, so when there are too many, the one that was silent longest goes.
     """
 
@@ -160,7 +160,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _wait_until_started(served: Served) -> None:
-    # uvicorn tells nobody when it has started; it sets a flag.
+    # uvicorn does not notify when it has started; it sets a flag.
     waited = threading.Event()
     for _ in range(int(START_S / 0.01)):
         if served._server.started or not served._thread.is_alive():

@@ -41,7 +41,7 @@ SEND_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ViserFront:
-    """A viser server nobody reaches but through `page` and `relay`."""
+    """A viser server that is reached only through `page` and `relay`."""
 
     server: viser.ViserServer
     directory: Path
@@ -71,7 +71,7 @@ class ViserFront:
                 await socket.accept(subprotocol=inner.subprotocol)
                 await _carry(socket, inner)
         except (OSError, ConnectionClosed, WebSocketDisconnect, TimeoutError):
-            # Whoever is left sees the other end close.
+            # The client that is left sees the other end close.
             pass
 
     def close(self) -> None:
@@ -83,7 +83,7 @@ class ViserFront:
 
 
 def page_policy(host: str) -> str:
-    """What viser's page may do: talk to us, and to nobody else.
+    """What viser's page may do: talk to this server and to no other.
 
     Its address may name another server to take orders from (`?websocket=`), and orders may be scripts; with this policy
     a browser refuses to connect there.
@@ -107,7 +107,7 @@ def front_of(server: viser.ViserServer, directory: Path) -> ViserFront:
     if not socket_path(directory).is_socket():
         server.stop()
         raise EnvironmentProblem(f"viser {viser.__version__} opened its listener in a way we cannot guard")
-    # Whoever sends one of these makes viser open a tunnel from the internet to this scene.
+    # A client that sends one of these makes viser open a tunnel from the internet to this scene.
     for request in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
         server._websock_server.unregister_handler(request)
     built = Path(viser.__file__).parent / "client" / "build"

@@ -1,4 +1,4 @@
-"""How the search for a scene goes: what is refused is counted and told, and after so many tries the search ends."""
+"""How the search for a scene goes: what is refused is counted and told, and after a number of tries the search ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graspline.errors import InputError
 
 _LOG = logging.getLogger(__name__)
 
-# After every so many refusals the log says how it goes.
+# The number of refusals between two progress lines of the log.
 TELL_EVERY = 200
 
 
@@ -28,7 +28,7 @@ class Tally:
     """Refusals of one search by the name of the check; counted, so that the same search always ends in the same way."""
 
     def __init__(self, what: str, tries: int, parameters: Mapping[str, str]) -> None:
-        """`what` is being looked for in so many tries; `parameters` says for each check which ones decide it."""
+        """`what` is being looked for in `tries` tries; `parameters` says for each check which ones decide it."""
         self._what, self._tries, self._parameters = what, tries, parameters
         self._reasons = collections.Counter[str]()
         self._spent = 0

@@ -189,7 +189,7 @@ class Task(Generic[P]):
     remaining: Callable[[P, dict[str, Any]], Generator[Request, Reply, Mapping[str, Array]]] | None = None
     # Try one random place that the arm reaches, for maps of the certified region; None for a task without one.
     probe: Callable[[P, np.random.Generator], Probe] | None = None
-    # Settings, as `--set` reads them, of a belt at a speed in m/s with so many objects per metre, for `rates`; None for
+    # Settings, as `--set` reads them, of a belt at a speed in m/s with some objects per metre, for `rates`; None for
     # a task without a belt.
     belt_at: Callable[[float, float], tuple[str, ...]] | None = None
     # Whether its motions through free space say so, so that the arm may be pushed off their paths.

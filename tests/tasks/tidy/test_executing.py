@@ -193,6 +193,10 @@ class TestReachIn:
         _, outcome = drive(stage, played(by={"reach": ForceAbove}))
         assert outcome.name == "blocked"
 
+    def test_after_it_the_robot_may_have_touched_things(self) -> None:
+        stage = reach_in(answer(reached().before), HSR, SETTINGS, reached())
+        assert drive(stage)[1].data.contact_possible
+
 
 # A picture that shows nothing.
 DARK = view_of(BLACK, np.zeros(3), np.eye(3))
@@ -201,14 +205,28 @@ DARK = view_of(BLACK, np.zeros(3), np.eye(3))
 class TestLookAgain:
     TODO = tuple(order(HSR, poses_of(CAN), READY))[1:3]
 
-    def asked(self, eye: Any, beside: Solid = NEIGHBOUR) -> tuple[list[Any], Any]:
+    def asked(self, eye: Any, beside: Solid = NEIGHBOUR, *, contact_possible: bool = False) -> tuple[list[Any], Any]:
         """From before the can, with a plan that was made when neither had slipped."""
         last, things = answer(reached().before), (CAN, beside)
-        world = collision_world()
-        return drive(look_again(last, HSR, world, eye, HOUSE, SETTINGS, things, CAN, self.TODO, reached()))
+        return drive(
+            look_again(
+                last,
+                HSR,
+                collision_world(),
+                eye,
+                HOUSE,
+                SETTINGS,
+                things,
+                CAN,
+                self.TODO,
+                reached(),
+                contact_possible=contact_possible,
+                taken_away=(),
+            )
+        )
 
-    def outcome(self, look: Any) -> Any:
-        return self.asked(sees(look))[1]
+    def outcome(self, look: Any, *, contact_possible: bool = False) -> Any:
+        return self.asked(sees(look), contact_possible=contact_possible)[1]
 
     def seen(self, *more: Solid) -> TableSeen:
         """The table and what stands on it where they are after wheels have slipped."""
@@ -265,6 +283,14 @@ class TestLookAgain:
         assert [each.name for each in outcome.evidence] == ["place_seen_empty", "things_near_its_place"]
         assert passes(outcome.evidence)
         assert execute_grasp(SETTINGS).table["look_again"]["gone"] == End("failed_to_grasp")
+
+    @pytest.mark.parametrize("contact_possible", [False, True])
+    def test_a_thing_that_is_gone_was_taken_away_only_if_the_robot_cannot_have_touched_it(
+        self, contact_possible: bool
+    ) -> None:
+        outcome = self.outcome(TableSeen(things=(NEIGHBOUR,), house=HOUSE), contact_possible=contact_possible)
+        found = [each.thing for each in outcome.data.taken_away]
+        assert (outcome.name, found) == ("gone", [] if contact_possible else [CAN])
 
     def test_what_is_near_to_its_place_and_was_not_there_may_be_the_thing(self) -> None:
         fallen = replace(solid(half_m=(0.034, 0.05, 0.034)), position_m=CAN.position_m + np.array([0.06, 0.03, -0.01]))
@@ -466,6 +492,7 @@ def test_the_component_ends_by_the_names_it_is_known_by() -> None:
     assert machine.successes == ("execute_grasp_success",)
     assert {"placement_surface_to_wrist", "top_grasp", "things", "house", "swept"} <= set(machine.gives)
     assert {"grasp_poses", "grasp_object_bb", "grasp_object_name"} <= set(machine.inputs)
+    assert machine.hands_back == ("taken_away",)
     assert execute_grasp(settings("retries.grasps=7")).budgets["grasps"] == 7
 
 
@@ -503,17 +530,18 @@ class TestGoRound:
     def test_grasps_are_where_the_thing_is_seen_from_there(self) -> None:
         poses = hand_poses(CAN, item_of(CAN.name).grasps)
         look = TableSeen(things=(SLIP.solid(CAN), SLIP.solid(NEIGHBOUR)), house=HOUSE)
-        _, outcome = drive(look_round(answer(READY), sees(look), HOUSE, (CAN, NEIGHBOUR), CAN, poses))
+        _, outcome = drive(look_round(answer(READY), sees(look), HOUSE, (CAN, NEIGHBOUR), CAN, poses, False, ()))
         assert outcome.name == "seen"
         np.testing.assert_allclose(outcome.data.grasp_object_bb.position_m, SLIP.solid(CAN).position_m, atol=1e-9)
         for found, meant in zip(outcome.data.grasp_poses, poses, strict=True):
             np.testing.assert_allclose(found.position_m, SLIP.point(meant.position_m), atol=1e-9)
 
     def test_if_nothing_is_seen_again_what_was_believed_stays(self) -> None:
-        _, outcome = drive(look_round(answer(READY), sees(NoPlane(agreed=3)), HOUSE, (CAN,), CAN, ()))
+        _, outcome = drive(look_round(answer(READY), sees(NoPlane(agreed=3)), HOUSE, (CAN,), CAN, (), False, ()))
         assert outcome.name == "unseen"
 
     def test_if_its_place_is_seen_empty_from_there_it_is_gone(self) -> None:
         look = TableSeen(things=(NEIGHBOUR,), house=HOUSE)
-        _, outcome = drive(look_round(answer(READY), sees(look), HOUSE, (CAN, NEIGHBOUR), CAN, ()))
+        _, outcome = drive(look_round(answer(READY), sees(look), HOUSE, (CAN, NEIGHBOUR), CAN, (), False, ()))
         assert outcome.name == "gone"
+        assert [each.thing for each in outcome.data.taken_away] == [CAN]

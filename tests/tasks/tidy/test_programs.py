@@ -19,6 +19,7 @@ from graspline.perception.planes import NoPlane
 from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.tasks.tidy.correcting import Slip
+from graspline.tasks.tidy.nearing import TakenAway
 from graspline.tasks.tidy.parameters import PROGRAMS
 from graspline.tasks.tidy.programs import (
     ask_program,
@@ -26,7 +27,9 @@ from graspline.tasks.tidy.programs import (
     check_others,
     check_table,
     clear_table,
+    count_things,
     feel_hand,
+    give_up,
     kept_evidence,
     machine_of,
     note_table,
@@ -38,6 +41,10 @@ from graspline.tasks.tidy.sight import SightFailed, TableSeen
 from graspline.tasks.tidy.task import TIDY, collision_world
 
 from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, grip_of, motions, sees, settings, solid
+
+CAN, JUICE = solid("soup_can", (1.15, 0.0, TABLE_M)), solid("juice_can", (1.2, 0.25, TABLE_M))
+APPLE = solid("apple", (1.45, -0.25, TABLE_M))
+CAN_GONE = TakenAway(thing=CAN, table=HOUSE.table)
 
 EDGES = {
     "find_grasp": {"end_find_grasp", "failed"},
@@ -191,6 +198,16 @@ def test_a_hand_that_feels_nothing_or_has_closed_has_lost_its_thing(
     assert passes(outcome.evidence) == (name == "holding")
 
 
+@pytest.mark.parametrize(("gone", "left"), [((), 3), ((CAN_GONE,), 2)])
+def test_one_that_was_taken_away_is_not_waited_for_when_a_table_is_cleared(
+    gone: tuple[TakenAway, ...], left: int
+) -> None:
+    noted = give_up((), CAN, 1, 3, gone)
+    assert (noted.data.most, noted.data.taken_away) == (left, ())
+    # Seen again later, it counts again.
+    assert count_things((CAN, JUICE, APPLE), 0, noted.data.most).data.most == 3
+
+
 def test_clearing_goes_on_with_the_rest_when_a_thing_is_lost_and_stops_with_one_it_cannot_put_down() -> None:
     table = clear_table(SETTINGS).table
     on = Retry(to="face_table", budget="rounds", otherwise=End("table_not_cleared"))
@@ -203,8 +220,6 @@ def test_clearing_goes_on_with_the_rest_when_a_thing_is_lost_and_stops_with_one_
     assert "objects_lost" not in tidy(SETTINGS).successes
 
 
-CAN, JUICE = solid("soup_can", (1.15, 0.0, TABLE_M)), solid("juice_can", (1.2, 0.25, TABLE_M))
-APPLE = solid("apple", (1.45, -0.25, TABLE_M))
 # As if the thing had been where the hand is when the robot looks at the table.
 SWEPT = np.stack([straight_path(HSR, READY, np.array([0.0, 0.0, -0.05])).end, READY])
 
@@ -222,9 +237,11 @@ class TestCheckOthers:
 
     WAS = table(CAN, JUICE, APPLE)
 
-    def asked(self, eye: Any) -> tuple[list[Any], Any]:
+    def asked(self, eye: Any, taken_away: tuple[TakenAway, ...] = ()) -> tuple[list[Any], Any]:
         world, grip = collision_world(), grip_of(CAN)
-        return drive(check_others(answer(READY), world, eye, HOUSE, SETTINGS, grip, (self.WAS,), CAN, SWEPT))
+        return drive(
+            check_others(answer(READY), world, eye, HOUSE, SETTINGS, grip, (self.WAS,), taken_away, CAN, SWEPT)
+        )
 
     def outcome(self, look: Any) -> Any:
         return self.asked(sees(look))[1]
@@ -247,6 +264,14 @@ class TestCheckOthers:
         outcome = self.outcome(table(*left))
         assert outcome.name == "disturbed"
         assert [each.name for each in outcome.evidence if not each.passed] == [measured]
+
+    @pytest.mark.parametrize(("gone", "name"), [(APPLE, "kept"), (JUICE, "disturbed")])
+    def test_one_that_was_taken_away_before_the_hand_was_near_is_not_disturbed_by_this_robot(
+        self, gone: Solid, name: str
+    ) -> None:
+        slip = Slip(about_m=np.array([0.3, 0.1]), shift_m=np.array([0.03, -0.02]), turn_rad=0.02)
+        taken = TakenAway(thing=slip.solid(gone), table=slip.fitting(HOUSE.table))
+        assert self.asked(sees(table(JUICE)), (taken,))[1].name == name
 
     @pytest.mark.parametrize("look", [NoPlane(agreed=3), SightFailed("ValueError: no points")])
     def test_a_table_that_is_not_seen_proves_nothing(self, look: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from graspline.datasets.checks.findings import Findings
-from graspline.datasets.files import json_in
+from graspline.datasets.files import is_there, json_in
 from graspline.datasets.index import INFO
 from graspline.datasets.rows import Row, row_file, row_problems, row_slot
 from graspline.datasets.sentences import TASKS
@@ -20,8 +20,9 @@ from graspline.datasets.tables import footer_problems, table_in
 from graspline.episodes.views import View
 from graspline.errors import DatasetProblem, InputError
 
-# So many missing episodes are named.
+# At most this many missing episodes are named.
 _NAMED = 20
+EPISODES = "meta/episodes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,9 @@ def read_contents(root: Path, found: Findings) -> Contents | None:
         origin = origin_in(root)
     except DatasetProblem as error:
         found.unreadable(str(error))
+        return None
+    if not any(map(is_there, (root / INFO, root / STATS, root / EPISODES))):
+        found.problem(INFO, "no episode has been committed yet; `graspline generate` with the same settings goes on")
         return None
     # These two first: a writer may be adding episodes meanwhile.
     info, stats = _object(root, INFO, found), _object(root, STATS, found)
@@ -109,7 +113,7 @@ def _rows(root: Path, views: Sequence[View], found: Findings) -> tuple[list[Row]
     """Sound rows in the order in which LeRobot reads them, and whether all are sound."""
     rows: list[Row] = []
     whole = True
-    for path in sorted((root / "meta/episodes").glob("*/*.parquet")):
+    for path in sorted((root / EPISODES).glob("*/*.parquet")):
         name = path.relative_to(root).as_posix()
         try:
             table = table_in(root, name)

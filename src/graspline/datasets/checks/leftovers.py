@@ -33,7 +33,7 @@ def check_leftovers(contents: Contents, found: Findings) -> None:
     paths = sorted(path for pattern in _FILES for path in dataset.root.glob(pattern))
     others = [name for path in paths if (name := path.relative_to(dataset.root).as_posix()) not in named]
     ours, following = strays(dataset.root, rows, keys), next_after(dataset.rows, deleted, dataset.settings).files(keys)
-    # Read again after everything else: whoever writes meanwhile has counted what he had not counted then.
+    # Read again after everything else: a writer has meanwhile counted what it had not counted then.
     now = _counted_now(contents)
     settled = contents.whole and now == len(dataset.rows)
     for row in contents.uncounted:
@@ -63,7 +63,7 @@ def _counted_now(contents: Contents) -> int:
 
 
 def _check_deleted(contents: Contents, found: Findings) -> list[dict[str, Any]]:
-    """Notes of deleted episodes: whoever goes on with the dataset reads from them what is not to be given again."""
+    """Notes of deleted episodes: a writer that goes on with the dataset reads there what is not to be given again."""
     root, notes = contents.dataset.root, []
     ids = {row["episode_id"] for row in contents.rows}
     for path in sorted((root / DELETED).glob("*.json")):

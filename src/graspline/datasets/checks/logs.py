@@ -67,7 +67,7 @@ def _reference_differences(contents: Contents, row: Row, kept: KeptLog) -> Itera
     try:
         action = numbers_in(contents.dataset.frames(row), "action")
     except DatasetProblem:
-        # Whoever looks at data files tells that.
+        # The check of data files reports that.
         return
     if kept.log.positions.shape[1:] == action.shape[1:] and len(timeline) == len(action) and kept.log.ticks:
         wanted = units_of(robot, settings.units).outward(kept.log.intention[timeline.ends])
@@ -96,7 +96,7 @@ def _claims(contents: Contents) -> tuple[str, ...]:
 
 
 def _check_label(contents: Contents, row: Row, claimed: bool, goal: Evidence, found: Findings) -> None:
-    """A success is claimed by the machine and granted by the simulator; `goal` is empty where nobody asked it."""
+    """A success is claimed by the machine and granted by the simulator; `goal` is empty where it was not asked."""
     where, episode, verdict = row_file(row_slot(row)), row["episode_index"], row["verdict"]
     if row["success"] and not claimed:
         found.problem(where, f"is labelled a success, and its verdict is {verdict}", episode)

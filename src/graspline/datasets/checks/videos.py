@@ -136,7 +136,7 @@ class _Film:
     def _light(self, row: Row, shown: Stats) -> Iterator[str]:
         """What pictures show, as far as their mean and deviation tell: by channel, as the row has them."""
         if stats_problems(row, {self.view.key: 3}):
-            # Whoever looks at statistics tells that.
+            # The check of statistics reports that.
             return
         said = Stats.from_lists({name: row[f"stats/{self.view.key}/{name}"] for name in NAMES})
         tolerance = _LOSS + _LOSS_OF_A_PIXEL / np.sqrt(counted_pixels(self.view.width, self.view.height))

@@ -13,7 +13,7 @@ from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Noise
 from graspline.placement.set_down import SetDownParameters
 from graspline.scenes.randomization import TexturedRandomization
-from graspline.tasks.stages.carry import HoldParameters
+from graspline.tasks.stages.carry import CarriedHold
 from graspline.tasks.stages.grasp import CloseParameters
 
 
@@ -83,7 +83,7 @@ class Grab(Parameters):
     reach: LiftReach = LiftReach(lift_m=0.05)
     workspace: WorkspaceParameters = WorkspaceParameters()
     close: CloseParameters = CloseParameters()
-    hold: HoldParameters = HoldParameters(still_s=0.5)
+    hold: CarriedHold = CarriedHold(still_s=0.5)
     put: SetDownParameters = SetDownParameters()
     goal: GrabGoal = GrabGoal()
     retries: GrabRetries = GrabRetries()

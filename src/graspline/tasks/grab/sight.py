@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 # A gripped thing is not farther than this from where it was seen before the hand came.
 _SHOVED_M = 0.03
-# A thing that stands on the table looks as large as before, to within so many standard deviations and this share. One
+# A thing that stands on the table looks as large as before, to within these standard deviations and this share. One
 # that is still in the hand, 5 mm up, looks a hundredth larger.
 _SAME_SIZE_SIGMAS, _SAME_SIZE = 4.0, 0.005
 # Beside the fingers it is seen this well; behind them it may have been shoved by this much.

@@ -37,7 +37,7 @@ from graspline.planning.ways import free_way
 from graspline.robots.robot import Robot
 from graspline.tasks.grab.parameters import GrabGoal
 from graspline.tasks.grab.pick import plan_pick, told
-from graspline.tasks.stages.carry import HoldParameters, following_guards, hold_guards
+from graspline.tasks.stages.carry import HoldParameters, apart_guard, hold_guards
 from graspline.tasks.stages.free import above_end, towards
 from graspline.tasks.stages.grasp import STRAYED_M, CloseParameters, Hold
 from graspline.tasks.stages.sight import UNSEEN, Eye, moved_guards, resting
@@ -174,7 +174,7 @@ def put_down(
     way = yield from solved(plan_set_down, query)
     if isinstance(way, GraspRejected):
         return Outcome("no_way", way.evidence, about=target)
-    guards = (*hold_guards(hold, close, keep), *following_guards(hold, keep))
+    guards = (*hold_guards(hold, close, keep), apart_guard(hold, keep))
     ended = yield Motion("transport", way.transport, guards=guards, watch=eye.watch(target), free=Free())
     if ended.by == "completed":
         # The table may take hold of it a little early, and move it in the hand.

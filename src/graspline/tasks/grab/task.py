@@ -131,7 +131,7 @@ def inputs(parameters: Grab, eye: Eye, target: str, spot: Spot, variables: GrabV
         "reach": parameters.reach.whole(),
         "workspace": parameters.workspace,
         "close": parameters.close,
-        "keep": parameters.hold,
+        "keep": parameters.hold.whole(),
         "put": parameters.put,
         "goal": parameters.goal,
     }

@@ -200,7 +200,7 @@ def _draw_orange(
 
 
 def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Estimate | None:
-    """A block anywhere among the oranges, but not so that nobody can get at them; that is certified later."""
+    """A block anywhere among the oranges, but not so that they cannot be reached; that is certified later."""
     oranges, others = settings.oranges, [*sketch.things.values(), sketch.plate]
     return draw_block(name, oranges.azimuth_rad, random, lambda block: lies_free(block, others, oranges.apart_m))
 

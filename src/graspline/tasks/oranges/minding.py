@@ -121,7 +121,7 @@ def minding_plate(
 
 
 def _rest(robot: Robot, path: Path, played: int, now: Command) -> Path | None:
-    """What is left of a path after so many ticks; None if nothing is.
+    """What is left of a path after `played` ticks; None if nothing is.
 
     An arm that was pushed off comes to rest and goes to the path's end from there.
     """

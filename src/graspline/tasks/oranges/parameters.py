@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from graspline.grasping.candidates import BallJaw
 from graspline.grasping.straight import BallReach
 from graspline.parameters import Parameters, Range
-from graspline.perception.estimates import Noise
+from graspline.perception.estimates import PositionNoise
 from graspline.placement.carry import CarryParameters
 from graspline.placement.plate import SpotParameters
 from graspline.placement.resting import RestParameters
@@ -36,7 +36,7 @@ class FruitParameters(Parameters):
     azimuth_rad: Range = Field(default=Range(-1.5, 1.5), ge=-3.2, le=3.2, description="direction from the pan axis")
     apart_m: float = Field(default=0.02, ge=0.005, le=0.2, description="gap between things on the table at the least")
     pad_friction: Range = Field(default=Range(0.9, 1.2), ge=0.3, le=2.0, description="sliding friction of the jaw pads")
-    distractors: int = Field(default=0, ge=0, le=4, description="blocks on the table that nobody asked for")
+    distractors: int = Field(default=0, ge=0, le=4, description="blocks on the table that are no targets")
     strangers: int = Field(
         default=0, ge=0, le=8, description="fruit parked out of sight, which the plate-full fault puts on the plate"
     )
@@ -58,7 +58,7 @@ class PlateParameters(Parameters):
     )
 
 
-class FruitPerception(Noise):
+class FruitPerception(PositionNoise):
     """How the task sees fruit and plate."""
 
     source: Literal["truth", "camera"] = Field(

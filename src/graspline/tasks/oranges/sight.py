@@ -286,7 +286,7 @@ class CameraEye:
             found[name] = self._known[name] = _estimate_of_ball(name, ball, radius, time_s)
             balls.remove(ball)
         if self._known:
-            # More fruit than there should be: nobody asked for it, but it takes room.
+            # More fruit than there should be: it is no target, but it takes room.
             for index, ball in enumerate(balls):
                 name = f"stranger_{index + 1}"
                 found[name] = _estimate_of_ball(name, ball, ball.radius_m, time_s)

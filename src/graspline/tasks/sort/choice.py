@@ -33,7 +33,7 @@ _DROP_TURN_RAD = 0.6
 _GRIP_S, _DROP_S = 0.14, 0.12
 # Above this height nothing on the belts is in the way of the hand.
 _HIGH_M = 0.2
-# How the hand gets away from where nobody knows what is between its fingers.
+# How the hand gets away from where it is unknown what is between its fingers.
 LEAVING_ANYTHING = (Clearance(height_m=0.05, along_m=0.006, across_m=0.03),)
 
 

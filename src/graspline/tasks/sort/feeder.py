@@ -1,7 +1,7 @@
 """The belt's feeder: sends blocks by what the belt has travelled, takes away what has left, and keeps the books.
 
 The books are kept by events alone: a block is given its weight when it is sent, and loses it when it has left. So the
-same books come from a log, where nobody acts any more.
+same books come from a log, where nothing acts any more.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 SENT_M = BELT_START_M - 0.15
 GONE_M = BELT_END_M + 0.06
 _OUT_M = OUTPUT_END_M + 0.04
-# Lower than this a block has fallen off, farther away than this somebody has taken it.
+# Lower than this a block has fallen off, farther away than this it was taken away.
 _FALLEN_M, _AWAY_M = -0.02, 2.0
 # What is higher than this above a belt is not on it.
 _ON_M = 0.06

@@ -84,7 +84,7 @@ def grasps_of(
 ) -> tuple[Grasp, ...]:
     """Ways to take a block; none where blocks beside it leave no room.
 
-    Across its narrow side if that can be: a wide hand is more likely to meet a block that nobody has seen.
+    Across its narrow side if that can be: a wide hand is more likely to meet a block that was not seen.
     """
     found = []
     beside = [other for other in others if other.number != track.number]
@@ -126,7 +126,7 @@ def _near_home(yaw_rad: float) -> float:
 
 
 def _room(track: Track, others: list[Track], time_s: float, yaw_rad: float, gap_m: float) -> float:
-    """How far from the open hand, around its block, the nearest other block is; there may be one nobody has seen."""
+    """How far from the open hand, around its block, the nearest other block is; there may be one that was not seen."""
     middle = np.array(track.at(time_s))
     half = (gap_m / 2 + _FINGER_THICK_M, _FINGER_HALF_M)
     room = _UNSEEN_M

@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 _PASSED_M, _RETURNED_M, _SEEN = 0.03, 0.5, 2
 # A belt slower than this stands.
 STANDING_M_S = 0.002
-# Of blocks in bins so many are remembered.
+# The number of blocks in bins that are remembered.
 _REMEMBERED = 12
 
 
@@ -49,7 +49,7 @@ class Tally:
         return 60 * (len(self.gripped_s) - 1) / span_s if span_s > 0 else 0.0
 
     def evidence(self, blocks: int, share: float) -> Evidence:
-        """The whole account; what nobody saw is missed, too."""
+        """The whole account; what was not seen is missed, too."""
         wanted = blocks - self.ignored
         unseen = max(wanted - len(self.sorted) - len(self.missed), 0)
         causes = dict.fromkeys(self.missed, 0) | ({"unseen": unseen} if unseen else {})

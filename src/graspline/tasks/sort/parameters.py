@@ -18,7 +18,7 @@ COLOURS: dict[str, Rgb] = {
     "red": (0.85, 0.12, 0.10),
     "green": (0.13, 0.62, 0.22),
     "blue": (0.10, 0.28, 0.80),
-    # Nobody has a rule for these.
+    # There is no rule for these.
     "yellow": (0.93, 0.78, 0.10),
     "violet": (0.55, 0.20, 0.70),
 }

@@ -136,7 +136,7 @@ def _known(colour: str) -> str:
 
 
 def check_claim(parameters: Sort, claim: str, about: str, truth: Snapshot) -> Evidence:
-    """A block is in the hand; or so many of a colour are in their bin, one of them just where it was seen."""
+    """A block is in the hand; or a number of a colour are in their bin, one of them just where it was seen."""
     if claim == "held":
         apart = {name: float(np.linalg.norm(each.position_m - truth.tool_m)) for name, each in truth.objects.items()}
         nearest = min(apart, key=apart.__getitem__)
@@ -205,6 +205,6 @@ SORT = Task(
     actor=feeder,
     annotator=Annotator,
     belt_at=lambda speed_m_s, per_m: (f"belt.speed_m_s={speed_m_s}", f"belt.density_per_m={per_m}"),
-    # Six blocks, close to each other; whoever loses one of them and sorts the others has recovered.
+    # Six blocks, close to each other; an episode that loses one of them and sorts the others has recovered.
     brief=("belt.blocks=6", "belt.density_per_m=4", "success_share=0.8"),
 )

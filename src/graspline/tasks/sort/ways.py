@@ -82,7 +82,7 @@ def riding(robot: Robot, last: Reply, ride: Ride, rotation: Array, duration_s: f
 
 
 def cut(path: Path, ticks: int) -> tuple[Path, Path]:
-    """The first so many ticks of a path, and the rest."""
+    """The first `ticks` ticks of a path, and the rest."""
     at = min(ticks, path.ticks)
     first = Path(positions=path.positions[: at + 1], velocities=path.velocities[: at + 1], dt_s=path.dt_s)
     return first, Path(positions=path.positions[at:], velocities=path.velocities[at:], dt_s=path.dt_s)

@@ -36,8 +36,8 @@ class SlipParameters(Parameters):
     sure_s: float = Field(default=0.1, ge=0, le=1, description="how long what is seen of the object must say so")
 
 
-class FollowedHold(SlipParameters):
-    """When a hold counts as lost whose object is followed on its way."""
+class ApartHold(SlipParameters):
+    """When a hold counts as lost, by the distance of its object from the tool too."""
 
     apart_sideways_m: float = Field(
         default=0.05, gt=0, le=0.2, description="farther from the tool sideways than this, nothing is held"
@@ -45,6 +45,11 @@ class FollowedHold(SlipParameters):
     apart_in_height_m: float = Field(
         default=0.05, gt=0, le=0.2, description="farther from the tool in height than this, nothing is held"
     )
+
+
+class FollowedHold(ApartHold):
+    """When a hold counts as lost whose object is followed on its way."""
+
     variance_m2: float = Field(
         default=4e-6, gt=0, le=1e-3, description="how much the distance from the tool may vary over ten sightings"
     )
@@ -60,7 +65,11 @@ class StillHold(SlipParameters):
         return HoldParameters.model_construct(**dict(self))
 
 
-class HoldParameters(StillHold, FollowedHold):
+class CarriedHold(StillHold, ApartHold):
+    """When a hold counts as lost, how long it is kept still, and how far its object may be from the tool."""
+
+
+class HoldParameters(CarriedHold, FollowedHold):
     """Everything that stages may ask for; a task offers the part of it that it uses."""
 
 
@@ -128,8 +137,16 @@ def following_guards(hold: Hold, keep: FollowedHold) -> tuple[Guard, ...]:
     """Further signals that an object is still held, for those that see it: absolute distance and steadiness."""
     error_m = 3 * hold.position_sigma_m
     return (
-        Apart(sideways_m=keep.apart_sideways_m + error_m, height_m=keep.apart_in_height_m + error_m, for_s=keep.sure_s),
+        apart_guard(hold, keep),
         Unsteady(variance_m2=keep.variance_m2 + error_m * error_m, for_s=keep.sure_s),
+    )
+
+
+def apart_guard(hold: Hold, keep: ApartHold) -> Apart:
+    """Ends a motion once its object is seen farther from the tool than anything held can be."""
+    error_m = 3 * hold.position_sigma_m
+    return Apart(
+        sideways_m=keep.apart_sideways_m + error_m, height_m=keep.apart_in_height_m + error_m, for_s=keep.sure_s
     )
 
 

@@ -13,7 +13,7 @@ from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ObjectMoved
-from graspline.perception.estimates import Estimate, Noise, noisy
+from graspline.perception.estimates import Estimate, Noise, PositionNoise, noisy
 from graspline.scenes.scene import ObjectShape
 
 Array = NDArray[np.float64]
@@ -100,7 +100,7 @@ class TruthEye:
         return Watch(target=estimate.name, rate_hz=LYING_HZ, blur=lying_blur(self.perception, self.random))
 
 
-def lying_blur(perception: Noise, random: np.random.Generator) -> Callable[[Array], Array]:
+def lying_blur(perception: PositionNoise, random: np.random.Generator) -> Callable[[Array], Array]:
     """What the truth estimator makes of the exact position of a thing on the table.
 
     Its noise comes from a generator of its own: that somebody keeps looking changes no other sighting.

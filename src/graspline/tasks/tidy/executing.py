@@ -42,7 +42,7 @@ from graspline.tasks.tidy.moving import (
     whole,
     without,
 )
-from graspline.tasks.tidy.nearing import approach, go_round, look_again, look_round, reach_in
+from graspline.tasks.tidy.nearing import TakenAway, approach, go_round, look_again, look_round, reach_in
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye
 
@@ -51,7 +51,7 @@ Array = NDArray[np.float64]
 _CLOSING_RAD_S = 0.9
 _SETTLE_S = 0.25
 _LIFT = JOINTS.index("arm_lift")
-# Of the way there every so many rows are kept.
+# One row in this number is kept of the way there.
 _EVERY = 12
 
 
@@ -245,6 +245,8 @@ def execute_grasp(settings: Tidy) -> Machine:
             "grasp_poses": tuple[HandPose, ...],
             "grasp_object_bb": Solid,
             "grasp_object_name": str,
+            "contact_possible": bool,
+            "taken_away": tuple[TakenAway, ...],
         },
         budgets={
             "grasps": settings.retries.grasps,
@@ -259,5 +261,6 @@ def execute_grasp(settings: Tidy) -> Machine:
             "house": House,
             "swept": Array,
         },
+        hands_back=("taken_away",),
         successes=("execute_grasp_success",),
     )

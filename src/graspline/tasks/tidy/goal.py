@@ -24,13 +24,13 @@ _FALLING_M_S = 1.0
 
 
 def on_table_at_first(truth: Snapshot, draw: Draw) -> tuple[str, ...]:
-    """Names of everything that stood on the table at the start, or was put there by somebody since."""
+    """Names of everything that stood on the table at the start, or was put there since."""
     table = TABLE.in_variation(draw.variation)
     return tuple(name for name in truth.objects if _over(table, table.levels[0], _stood_m(truth, name)))
 
 
 def _stood_m(truth: Snapshot, name: str) -> np.ndarray:
-    """Where a thing was before the robot did anything with it: at the start, or where somebody put it since."""
+    """Where a thing was before the robot did anything with it: at the start, or where it was put since."""
     put = [at for at in truth.put_m.get(name, ()) if not is_with_person(at)]
     return put[-1] if put else truth.objects[name].start_position_m
 
@@ -95,7 +95,7 @@ def _over(fitting: Fitting, level: Level, point_m: np.ndarray) -> bool:
 
 
 def _undisturbed(truth: Snapshot, names: set[str]) -> Measurement:
-    """How far things have moved that nobody else has pushed."""
+    """How far things have moved that only the robot can have pushed."""
     moved = (
         float(np.linalg.norm(truth.objects[each].position_m - _stood_m(truth, each))) for each in names - truth.pushed
     )

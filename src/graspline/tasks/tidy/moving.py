@@ -196,7 +196,7 @@ def carrying(grip: Grip, start: Array, base: Base, gaze_m: Array) -> Array:
 def postures(grip: Grip, start: Array, base: Base, points: Sequence[tuple[float, float, float]], *, each: int) -> Array:
     """(K, nu): postures at a base pose with a thing upright and the tool at points: ahead, left, above the floor.
 
-    The hand points ahead, too, unless it holds the thing from the top. So many for each point.
+    The hand points ahead, too, unless it holds the thing from the top. A number of rows for each point.
     """
     x, y, turn = base
     heading = np.arctan2(grip.R_OT[1, 0], grip.R_OT[0, 0]) if not grip.top else turn

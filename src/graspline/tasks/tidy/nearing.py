@@ -15,12 +15,13 @@ from graspline.grasping.reaching import (
     Reach,
     in_the_way,
 )
-from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ForceAbove
 from graspline.motion.waypoints import through
 from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
+from graspline.scenes.fittings import Fitting
 from graspline.tasks.tidy.correcting import gone_evidence, shown_since, slip_of, slip_since
 from graspline.tasks.tidy.grasp_plans import grasp_query, inwards_m
 from graspline.tasks.tidy.house import House
@@ -41,6 +42,28 @@ Array = NDArray[np.float64]
 
 # A finger that stands on something feels this.
 _BUMP_N = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TakenAway:
+    """A thing that was gone before the hand could have touched it, and the table as it was believed to be then."""
+
+    thing: Solid
+    table: Fitting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GoneThings:
+    """What was taken away by something other than this robot."""
+
+    taken_away: tuple[TakenAway, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contact:
+    """Whether the robot may have touched something since the table was last looked at as a whole."""
+
+    contact_possible: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,11 +89,11 @@ class Corrected:
 
 def go_round(
     last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Solid, ...], reach: Reach
-) -> Stage[Literal["there", "blocked"]]:
+) -> Producing[Gives[Literal["blocked"], Contact] | Outcome[Literal["there"]]]:
     """To the side of the table that the thing is taken from, with a view of all of it."""
     goal = looking_from(robot, house.table, reach.at[:2])
     reply = yield from travel(last, robot, world, around(house, things), goal[None])
-    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
+    return Gives("blocked", Contact(), reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
 
 
 def look_round(
@@ -80,7 +103,9 @@ def look_round(
     things: tuple[Solid, ...],
     grasp_object_bb: Solid,
     grasp_poses: tuple[HandPose, ...],
-) -> Producing[Gives[Literal["seen"], SeenRound] | Outcome[Literal["unseen", "gone"]]]:
+    contact_possible: bool,
+    taken_away: tuple[TakenAway, ...],
+) -> Producing[Gives[Literal["seen"], SeenRound] | Gives[Literal["gone"], GoneThings] | Outcome[Literal["unseen"]]]:
     """The same things from there, and others that were hidden; or that the thing is gone."""
     seen = yield from eye.table(last, house)
     if not isinstance(seen, TableSeen):
@@ -88,7 +113,8 @@ def look_round(
     slip = slip_since(things, grasp_object_bb, seen)
     gone = _gone(slip, house, things, grasp_object_bb, seen)
     if passes(gone):
-        return Outcome("gone", gone, about=grasp_object_bb.name)
+        less = _with_gone(taken_away, grasp_object_bb, house, contact_possible)
+        return Gives("gone", less, gone, about=grasp_object_bb.name)
     if slip is None:
         return Outcome("unseen", gone, about=grasp_object_bb.name)
     slips = {each: slip_of(slip, each, seen) for each in things}
@@ -102,10 +128,12 @@ def look_round(
     return Gives("seen", found, slip.told, about=grasp_object_bb.name)
 
 
-def approach(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["there", "blocked"]]:
+def approach(
+    last: Reply, robot: Robot, reach: Reach
+) -> Producing[Gives[Literal["blocked"], Contact] | Outcome[Literal["there"]]]:
     """Along the planned way to before the thing."""
     reply = yield from play(robot, Motion("approach", reach.way, guards=(BLOCKED,)))
-    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
+    return Gives("blocked", Contact(), reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
 
 
 def look_again(
@@ -119,7 +147,11 @@ def look_again(
     grasp_object_bb: Solid,
     todo: tuple[tuple[HandPose, Array], ...],
     reach: Reach,
-) -> Producing[Gives[Literal["seen", "in_the_way"], Corrected] | Outcome[Literal["unseen", "gone"]]]:
+    contact_possible: bool,
+    taken_away: tuple[TakenAway, ...],
+) -> Producing[
+    Gives[Literal["seen", "in_the_way"], Corrected] | Gives[Literal["gone"], GoneThings] | Outcome[Literal["unseen"]]
+]:
     """From close by: wheels have slipped on the way, and what was believed then is off by as much.
 
     Things that were half hidden before may be off by more, each its own way: a plan for one of them may lead into
@@ -132,7 +164,8 @@ def look_again(
     slip = slip_since(things, grasp_object_bb, seen)
     gone = _gone(slip, house, things, grasp_object_bb, seen)
     if passes(gone):
-        return Outcome("gone", gone, about=grasp_object_bb.name)
+        less = _with_gone(taken_away, grasp_object_bb, house, contact_possible)
+        return Gives("gone", less, gone, about=grasp_object_bb.name)
     if slip is None:
         return Outcome("unseen", gone, about=grasp_object_bb.name)
     slips = {each: slip_of(slip, each, seen) for each in things}
@@ -160,7 +193,16 @@ def _gone(slip: Slip | None, house: House, things: tuple[Solid, ...], target: So
     return gone_evidence(own.solid(target), [by.solid(each) for each in things if each is not target], seen)
 
 
-def reach_in(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[Literal["around", "blocked"]]:
+def _with_gone(taken_away: tuple[TakenAway, ...], target: Solid, house: House, contact_possible: bool) -> GoneThings:
+    """What others have taken away, with a thing that is gone now, unless the robot may have moved it itself."""
+    if contact_possible:
+        return GoneThings(taken_away=taken_away)
+    return GoneThings(taken_away=(*taken_away, TakenAway(thing=target, table=house.table)))
+
+
+def reach_in(
+    last: Reply, robot: Robot, settings: Tidy, reach: Reach
+) -> Producing[Gives[Literal["around", "blocked"], Contact]]:
     """Straight in until the thing is between the fingers, from where the way in begins."""
     way = inwards_m(settings, reach.pose)
     bump = ForceAbove(force_n=_BUMP_N, for_s=0.03)
@@ -169,7 +211,9 @@ def reach_in(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[L
         path = through(robot, np.stack([here, reach.before]), speed=0.5)
         reply = yield from play(robot, Motion("correct", path, guards=(BLOCKED, bump)))
         if isinstance(reply, Stopped):
-            return Outcome("blocked", reply.evidence)
+            return Gives("blocked", Contact(), reply.evidence)
         last = reply
     reply = yield from straight(last, robot, way, (bump,), name="reach", speed=0.5)
-    return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("around")
+    if isinstance(reply, Stopped):
+        return Gives("blocked", Contact(), reply.evidence)
+    return Gives("around", Contact())

@@ -17,7 +17,7 @@ class TableParameters(Parameters):
     objects: tuple[str, ...] = Field(
         default=(), description="names of known objects that stand on the table, before any that are drawn"
     )
-    unknown_share: float = Field(default=0.3, ge=0, le=1, description="share of objects that nobody knows beforehand")
+    unknown_share: float = Field(default=0.3, ge=0, le=1, description="share of objects that are not known beforehand")
     gap_m: float = Field(default=0.02, ge=0.0, le=0.2, description="least gap between two objects")
     reach_m: float = Field(
         default=0.45, ge=0.1, le=0.55, description="how far from the table's front edge their middles are at most"
@@ -130,7 +130,7 @@ class Tidy(Parameters):
     program: Program = Field(default="single_grasp", description="what is done; the last five are parts of the others")
     object_to_grasp: str = Field(default="", description="name of the object to take; empty: the closest")
     then: Literal["placement", "handover"] = Field(
-        default="placement", description="what becomes of a single object if nobody says otherwise"
+        default="placement", description="what becomes of a single object unless a person says otherwise"
     )
     table: TableParameters = TableParameters()
     sight: SightParameters = SightParameters()

@@ -1,4 +1,4 @@
-"""Somebody who takes what is held out: an actor of the world, who pulls by force alone."""
+"""A person who takes what is held out: an actor of the world, who pulls by force alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STILL_M_S = 0.02
 _RAMP_S, _KEEP_S = 0.25, 1.5
 # A thing that has come so far along is in the person's hand.
 _FREE_M = 0.04
-# One that is so far from where it was held out is in nobody's hand.
+# One that is so far from where it was held out is in no hand.
 _LOST_M = 0.6
 # How firmly a taken thing is held, and where it is kept afterwards: out of the robot's way, in W.
 _STIFF_N_M, _DAMP_N_S_M, _MOST_N = 120.0, 12.0, 40.0
@@ -70,7 +70,7 @@ class Person:
         return ()
 
     def _turns_away(self, time_s: float) -> bool:
-        """Whether somebody goes who has not laid hands on the thing yet."""
+        """Whether the person goes who has not laid hands on the thing yet."""
         return self.manner.away and time_s - self._since_s < self.waits_s[len(self.kept)]
 
     def _apart_m(self, at_m: dict[str, Array]) -> float:

@@ -65,7 +65,7 @@ _GAP_M = 0.003
 _BELOW_M = 0.012
 _TOUCH_N = 2.5
 _RELEASE_M = 0.024
-# So many plans are tried for one look at a board, for so many places that are as deep as each other within this much:
+# Number of plans tried for one look at a board, and for places that are as deep as each other within this much:
 # where the arm does not come in as far, it does not beside it, either.
 _PLANS, _AS_DEEP, _AS_DEEP_M = 100, 3, 0.02
 _OPEN_RAD_S = 0.7

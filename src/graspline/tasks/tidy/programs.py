@@ -24,6 +24,7 @@ from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.moving import Grip
+from graspline.tasks.tidy.nearing import TakenAway
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
 from graspline.tasks.tidy.setup import robot_setup
@@ -42,6 +43,8 @@ INPUTS = {
     "settings": Tidy,
     "given_up": tuple[Solid, ...],
     "at_first": tuple[TableSeen, ...],
+    "contact_possible": bool,
+    "taken_away": tuple[TakenAway, ...],
     "delivered": int,
     "most": int,
 }
@@ -49,9 +52,11 @@ INPUTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GivenUp:
-    """Things that could not be taken, where they stood."""
+    """Things that could not be taken, where they stood, and how many remain that are to be delivered."""
 
     given_up: tuple[Solid, ...]
+    most: int
+    taken_away: tuple[TakenAway, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,18 +112,29 @@ def check_others(
     settings: Tidy,
     grip: Grip,
     at_first: tuple[TableSeen, ...],
+    taken_away: tuple[TakenAway, ...],
     grasp_object_bb: Solid,
     swept: Array,
 ) -> Producing[Gives[Literal["kept"], Known] | Outcome[Literal["disturbed", "unseen"]]]:
-    """Look back at the table: everything else stands where it stood, and nothing new lies there."""
+    """Look back at the table: everything else stands where it stood, and nothing new lies there.
+
+    What was gone before the hand was near, this robot did not move.
+    """
     own = yield from solved(world.own_solids, last.readings.joints)
     now = yield from eye.table(last, house, (*own, grip.solid(last)))
     if not isinstance(now, TableSeen):
         return Outcome("unseen", now.told, about=grip.name)
-    evidence = yield from solved(kept_evidence, world, settings, at_first[0], now, grasp_object_bb, swept)
+    was = without_gone(at_first[0], taken_away)
+    evidence = yield from solved(kept_evidence, world, settings, was, now, grasp_object_bb, swept)
     if not passes(evidence):
         return Outcome("disturbed", evidence, about=grip.name)
     return Gives("kept", Known(house=now.house), evidence, about=grip.name)
+
+
+def without_gone(was: TableSeen, taken_away: tuple[TakenAway, ...]) -> TableSeen:
+    """An earlier look at the table without the things that something other than this robot has taken away since."""
+    gone = [slip_between(each.table, was.house.table).solid(each.thing) for each in taken_away]
+    return dataclasses.replace(was, things=unknown_before(gone, was.things))
 
 
 def kept_evidence(
@@ -126,7 +142,7 @@ def kept_evidence(
 ) -> Evidence:
     """How far other things on the table have moved, and how many there are that were not there.
 
-    Of what was hidden nobody knows where it stood; it may have been touched if the hand came near.
+    Of what was hidden it is unknown where it stood; it may have been touched if the hand came near.
     """
     others = [each for each in was.things if each is not taken]
     if len(others) == len(was.things):
@@ -151,7 +167,7 @@ def kept_evidence(
 
 
 def single_grasp(settings: Tidy) -> Machine:
-    """Find one object, take it, and place it or hand it over, as somebody says."""
+    """Find one object, take it, and place it or hand it over, as a person says."""
     return Machine(
         name="single_grasp",
         start="find_grasp",
@@ -189,11 +205,17 @@ def route(settings: Tidy, grasp_object_name: str) -> Outcome[Literal["shelf", "p
 
 
 def give_up(
-    given_up: tuple[Solid, ...], grasp_object_bb: Solid, delivered: int, most: int
+    given_up: tuple[Solid, ...],
+    grasp_object_bb: Solid,
+    delivered: int,
+    most: int,
+    taken_away: tuple[TakenAway, ...],
 ) -> Gives[Literal["noted"], GivenUp]:
-    """Another thing is gone for first next time."""
-    evidence = (at_least("delivered", delivered, most),)
-    return Gives("noted", GivenUp(given_up=(*given_up, grasp_object_bb)), evidence, about=grasp_object_bb.name)
+    """Another thing is tried first next time; one that others have taken away is not waited for."""
+    left = most - len(taken_away)
+    evidence = (at_least("delivered", delivered, left),)
+    noted = GivenUp(given_up=(*given_up, grasp_object_bb), most=left)
+    return Gives("noted", noted, evidence, about=grasp_object_bb.name)
 
 
 def count_things(things: tuple[Solid, ...], delivered: int, most: int) -> Gives[Literal["counted"], Counted]:

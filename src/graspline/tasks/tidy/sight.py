@@ -40,7 +40,7 @@ _HEADROOM_M = 0.03
 _MOST_SHIFT_M, _MOST_TURN_RAD = 0.10, 0.12
 # What opposite sides of a surface say of where it is differs by less; else something that stands before one hides it.
 _AGREEING_M = 0.02
-# So many places on a board are told, the farthest; then so many in each row, as deep as this at least.
+# Number of places on a board that are listed, the farthest; then number in each row; least depth of a row.
 _MOST_PLACES, _MOST_IN_ROW, _ROW_M = 24, 3, 0.03
 # How often a surface that is not seen is looked for, and how long after the time before.
 _LOOKS, _WAIT_S = 3, 0.6
@@ -94,7 +94,7 @@ class BoardSeen:
     def free(self, part: Level, radius_m: float, margin_m: float) -> tuple[Array, ...]:
         """Places, (3,) each in O, on a part of the board where something of this radius fits and bare board shows.
 
-        The farthest come first; after so many of them, a few of every row nearer to the front.
+        The farthest come first; after the first of them, a few of every row nearer to the front.
         """
         board = self.house.shelf.level(self.name)
         found = list(self._free(part if part != board else None, radius_m, margin_m, _MOST_PLACES))

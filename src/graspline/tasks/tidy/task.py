@@ -69,6 +69,8 @@ def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[
         "object_to_grasp": parameters.object_to_grasp,
         "given_up": (),
         "at_first": (),
+        "contact_possible": False,
+        "taken_away": (),
         "delivered": 0,
         "most": 0,
         "force_thresh": parameters.handover.force_thresh,
@@ -78,7 +80,7 @@ def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[
 
 @dataclass(slots=True)
 class Living:
-    """All that happens by itself: somebody who takes things, and wheels that slip."""
+    """All that happens by itself: a person who takes things, and wheels that slip."""
 
     person: Person | None
     wheels: Wheels
@@ -138,7 +140,7 @@ def _carried(thing: Thing) -> bool:
 
 
 def problems(parameters: Tidy) -> list[str]:
-    """Names nobody knows, areas that are not on the shelf, and pulls that nobody makes."""
+    """Unknown names, areas that are not on the shelf, and pulls that no person makes."""
     known = [item.name for item in KNOWN]
     wrong = [
         f"{key}: unknown object {name!r}; {nearest(name, known)}"
@@ -208,7 +210,7 @@ def draw_room(parameters: Tidy, random: np.random.Generator) -> Planning[Draw]:
 
 
 def _askew(parameters: Tidy, scene: Scene, random: np.random.Generator) -> Variation:
-    """The head's camera off its place and turned, as far as configured, in directions nobody knows."""
+    """The head's camera off its place and turned, as far as configured, in directions that are unknown to the robot."""
     way, axis = (each / np.linalg.norm(each) for each in random.normal(size=(2, 3)))
     sight, camera = parameters.sight, scene.model.camera(HEAD_CAMERA)
     if not sight.shift_m and not sight.turn_rad:

@@ -1,6 +1,6 @@
 """Can the demonstrations be imitated once seeing is taken out? A small network that is given the object's pose.
 
-    python benchmarks/state_policies.py DATASET [DATASET …] [--frames 100000] [--steps 6000] [--episodes 300]
+    python examples/policies/state_policy.py DATASET [DATASET …] [--frames 100000] [--steps 6000] [--episodes 300]
         [--fault shove@follow+1.5] [--seed 0]
 
 Trains a three-layer perceptron on datasets of `lift-cube` without pictures (`graspline generate --cameras none`):
