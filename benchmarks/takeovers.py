@@ -23,9 +23,10 @@ from graspline.envs.interface import Interface, Observation, interface_of
 from graspline.envs.policies import LocalPolicies, Policy
 from graspline.envs.takeover import TakeoverPilot
 from graspline.envs.watching import TakeoverParameters
-from graspline.episodes.run import FOLLOW, Episode, Transition, run_scenarios
+from graspline.episodes.run import Episode, Transition, run_scenarios
 from graspline.episodes.statistics import rate_text
 from graspline.evidence import failures, passes
+from graspline.execution.drivers import FOLLOW
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_grasp
 from graspline.kinematics.so101 import PAN_X_M

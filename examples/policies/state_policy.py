@@ -25,13 +25,12 @@ import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 
-from graspline.envs.evaluation import FOLLOW
 from graspline.envs.interface import Interface, interface_of, joints_rad
 from graspline.envs.referee import Referee
 from graspline.episodes.run import Instant, Ruling, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
-from graspline.execution.drivers import follow
+from graspline.execution.drivers import FOLLOW, follow
 from graspline.execution.happenings import Ended, Entered
 from graspline.execution.requests import Announce, Reply, Solve
 from graspline.kinematics.so101 import PAN_X_M
@@ -91,15 +90,15 @@ class Net:
             torch.from_numpy((targets - self._out_mean) / self._out_std),
         )
         layers: list[torch.nn.Module] = []
-        for width in (x.shape[1], 512, 512):
-            layers += [torch.nn.Linear(width, 512), torch.nn.GELU()]
-        self._net = torch.nn.Sequential(*layers, torch.nn.Linear(512, y.shape[1]))
+        for width in (x.shape[1], 384, 384):
+            layers += [torch.nn.Linear(width, 384), torch.nn.GELU()]
+        self._net = torch.nn.Sequential(*layers, torch.nn.Linear(384, y.shape[1]))
         optimizer = torch.optim.AdamW(self._net.parameters(), 1e-3)
         self.loss = math.nan
         for step in range(steps):
             for group in optimizer.param_groups:
                 group["lr"] = 5e-4 * (1 + math.cos(math.pi * step / steps)) + 1e-6
-            batch = torch.randint(len(x), (1024,))
+            batch = torch.randint(len(x), (512,))
             loss = (self._net(x[batch]) - y[batch]).abs().mean()
             optimizer.zero_grad()
             loss.backward()

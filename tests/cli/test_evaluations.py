@@ -62,6 +62,11 @@ def test_a_folder_holds_everything_an_evaluation_was() -> None:
         "smooth": False,
         "units": "degrees",
         "max_seconds": 0.2,
+        "engine": "cpu",
+        "certify": False,
+        "policy_python": None,
+        "policy_set": [],
+        "policy_device": None,
     }
     assert (found["summary"]["episodes"], found["summary"]["succeeded"]) == (4, 0)
     assert [(each["mode"], each["seeds"]) for each in found["failures"]] == [("never_reached", [0, 1, 2, 3])]

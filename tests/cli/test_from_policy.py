@@ -61,8 +61,8 @@ def test_a_policy_that_fails_is_told_and_commits_nothing(here: Path) -> None:
     [
         (("--from-policy", "toys:Nope"), "--from-policy toys:Nope: the module has no such name"),
         (("--from-policy", "toys"), "--from-policy toys: expected MODULE:NAME"),
-        (("--keep", "takeover"), "--keep takeover: nothing to take over from; add --from-policy"),
-        (("--take-over", "still_s=1"), "--take-over: nothing to take over from; add --from-policy"),
+        (("--keep", "takeover"), "--keep takeover: no policy drives; add --from-policy"),
+        (("--take-over", "still_s=1"), "--take-over: no policy drives; add --from-policy"),
         (("--from-policy", "toys:Stays", "--take-over", "stil=1"), "--take-over stil=1: unknown key"),
         (("--from-policy", "toys:Stays", "--record", "intervention"), "add --keep takeover"),
         (("--from-policy", "toys:Stays", "--record", "some"), "--record"),

@@ -49,6 +49,7 @@ def test_every_episode_is_a_group_of_what_robomimic_reads(filmed_once: Path, tmp
                 "state_names": (length,),
                 "state_index": (length,),
                 "recovery": (length,),
+                "intervention": (length,),
                 "disturbed": (length,),
                 "evidence": (length,),
                 "timestamps": (length,),

@@ -121,7 +121,7 @@ def test_an_episode_without_trouble_has_no_recovery(played: Recording) -> None:
 def test_a_recovery_lasts_from_the_failure_until_the_state_was_passed(recovered: Recording) -> None:
     ((begin_s, end_s),) = recovered.recoveries
     lifts = [each for each in recovered.transitions if each.state == "lift"]
-    assert [each.outcome for each in lifts] == ["dropped", "lifted"]
+    assert [each.outcome for each in lifts] == ["slipped", "lifted"]
     assert (begin_s, end_s) == (lifts[0].t_s, lifts[1].t_s)
     assert recovered.succeeded
 
@@ -134,7 +134,7 @@ def test_what_is_never_made_good_lasts_until_the_end(recovered: Recording) -> No
 
 def test_two_troubles_at_once_are_one_recovery_until_both_are_made_good(recovered: Recording) -> None:
     machine = LIFT_CUBE.machine(LiftCube())
-    drop = next(each for each in recovered.transitions if each.outcome == "dropped")
+    drop = next(each for each in recovered.transitions if each.outcome == "slipped")
     miss = Transition(t_s=10.0, state="close", outcome="missed", then="back_off")
     ends = [
         Transition(t_s=t_s, state=state, outcome=how, then="-")

@@ -22,10 +22,10 @@ from graspline.datasets.store import Dataset, origin_in
 from graspline.datasets.tables import numbers_in
 from graspline.datasets.work import Attempts, attempt
 from graspline.episodes.pilots import PilotOrder
-from graspline.episodes.run import FOLLOW, Instant, Ruling
+from graspline.episodes.run import Instant, Ruling
 from graspline.errors import InputError
 from graspline.evidence import at_most
-from graspline.execution.drivers import follow
+from graspline.execution.drivers import FOLLOW, follow
 from graspline.execution.happenings import Ended, Entered
 from graspline.execution.requests import Announce, Reply
 from graspline.machine.machine import Machine, Result

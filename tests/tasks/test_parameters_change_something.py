@@ -93,7 +93,7 @@ def test_what_matters_during_play_is_read_there(name: str, ends: ModuleType) -> 
     ("name", "path", "case"),
     [
         ("oranges", "hold.sure_s", "seed 1"),
-        ("grab", "perception.camera_watch_hz", "perception.source=camera drop@lift seed 7002"),
+        ("grab", "perception.camera_watch_hz", "perception.source=camera drop@lift seed 7001"),
     ],
 )
 def test_the_sweep_shows_what_only_special_episodes_show(name: str, path: str, case: str, ends: ModuleType) -> None:

@@ -35,7 +35,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import EngineKind
 from graspline.envs.certify import certified_by_frames
 from graspline.envs.checkpoints import check_fits, defaults_of, find_checkpoint, policy_source
-from graspline.envs.evaluation import FOLLOW, PolicyPilot
+from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface, interface_of
 from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource, is_checkpoint
@@ -47,6 +47,7 @@ from graspline.episodes.scenario import Scenario
 from graspline.episodes.views import DEFAULT_VIEWS
 from graspline.errors import InputError
 from graspline.evaluations.settings import settings_of
+from graspline.execution.drivers import FOLLOW
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task

@@ -46,11 +46,12 @@ from graspline.engine.protocol import EngineKind
 from graspline.envs.interface import interface_of
 from graspline.envs.policy_process import TIMEOUT_S
 from graspline.episodes.faults import parse_faults
-from graspline.episodes.run import FOLLOW, cores
+from graspline.episodes.run import cores
 from graspline.episodes.units import CONVENTIONS, Convention
 from graspline.episodes.views import DEFAULT_VIEWS, parse_views, ticks_per_frame
 from graspline.episodes.workers import Prepare
 from graspline.errors import InputError, one_of
+from graspline.execution.drivers import FOLLOW
 from graspline.rendering.choose import gl_problem
 from graspline.rendering.looks import what_warp_cannot_draw
 from graspline.scenes.scene import Scene

@@ -16,8 +16,9 @@ from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjud
 from graspline.episodes.faults import Strike
 from graspline.episodes.log import EpisodeLog
 from graspline.episodes.questions import first_default
-from graspline.episodes.run import FOLLOW, Episode, Transition
+from graspline.episodes.run import Episode, Transition
 from graspline.evidence import Evidence, Measurement, failures, passes
+from graspline.execution.drivers import FOLLOW
 from graspline.execution.happenings import Answered
 from graspline.machine.machine import Machine
 from graspline.scenes.variation import Edit, Variation

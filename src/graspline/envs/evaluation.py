@@ -12,8 +12,8 @@ from graspline.envs.policies import Answered, Asked, Policies, PolicyFailed
 from graspline.envs.referee import Referee
 from graspline.episodes.failures import OUT_OF_TIME, failure_of
 from graspline.episodes.handling import HandlingTracker
-from graspline.episodes.run import FOLLOW, POLICY_ERROR, Instant, Ruling
-from graspline.execution.drivers import follow
+from graspline.episodes.run import POLICY_ERROR, Instant, Ruling
+from graspline.execution.drivers import FOLLOW, follow
 from graspline.execution.happenings import Ended, Entered, Targeted
 from graspline.execution.requests import Announce, Look, Reply, Solve
 from graspline.rendering.picture import Picture, Pixels

@@ -19,12 +19,12 @@ from graspline.envs.policies import PolicySource
 from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies
 from graspline.envs.watching import Noticed, ProgressWatch, TakeoverParameters
 from graspline.episodes.pilots import PilotOrder
-from graspline.episodes.run import FOLLOW, Instant, Ruling
+from graspline.episodes.run import Instant, Ruling
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import units_of
 from graspline.episodes.views import ticks_per_frame
 from graspline.errors import WiringError
-from graspline.execution.drivers import follow
+from graspline.execution.drivers import FOLLOW, follow
 from graspline.execution.happenings import Ended, Entered
 from graspline.execution.requests import Announce, Reply
 from graspline.machine.machine import Machine, Result

@@ -50,8 +50,6 @@ INTERRUPTED = "interrupted"
 HUNG = "hung"
 # Verdict of an episode that a policy could not go on with.
 POLICY_ERROR = "policy_error"
-# The state in which a policy drives.
-FOLLOW = "follow"
 # For every so many lanes one scenario is drawn ahead: a tick brings a question of each nearer to its answer, and a draw
 # has dozens where an episode has hundreds of ticks.
 _LANES_AHEAD = 8

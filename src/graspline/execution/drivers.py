@@ -15,6 +15,8 @@ from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
 
+# The state that a policy announces while it drives.
+FOLLOW = "follow"
 # How often a person's wish is looked at again.
 _JOG_S = 0.1
 
