@@ -60,9 +60,7 @@ def read(folders: list[Path], frames: int, seed: int) -> tuple[NDArray[np.float3
         episode = table["episode_index"].to_numpy()
         state, action, poses = (np.array(table[name].to_pylist(), np.float64) for name in COLUMNS[1:])
         # Of an episode that a policy began, what the policy did is not to be imitated.
-        taught = np.ones(len(episode), np.bool_)
-        if "intervention" in table.column_names:
-            taught = table["intervention"].to_numpy(zero_copy_only=False).astype(np.bool_)
+        taught = np.array([name != FOLLOW for name in table["graspline.state"].to_pylist()])
         ends, left = np.append(np.flatnonzero(np.diff(episode)), len(episode) - 1), frames // len(folders)
         begins = np.append(0, ends[:-1] + 1)
         for index in random.permutation(len(ends)).tolist():
