@@ -70,7 +70,7 @@ def _head(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
         "policy": settings.policy,
         "episodes": str(summary.episodes),
         "seeds": f"{seeds[0]} to {seeds[-1]}" if seeds else "none",
-        **{name.replace("_", " "): str(value) for name, value in settings.options.items()},
+        **{name.replace("_", " "): _text(value) for name, value in settings.options.items() if value},
         "faults": ", ".join(settings.faults) or "none",
         "simulated": f"{summary.sim_time_s / 60:.1f} min",
         "made by": f"graspline {settings.graspline}, MuJoCo {settings.mujoco}",
@@ -225,3 +225,10 @@ def _figure(evaluation: Evaluation, sheet: Sheet) -> str:
         f"{evidence_text(sheet.line)}{differs}<pre>{escape(evaluation.settings.command(seed))}</pre>"
         "</figcaption></figure>"
     )
+
+
+def _text(value: object) -> str:
+    """A setting in words."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "yes" if value is True else str(value)
