@@ -38,22 +38,17 @@ def browser() -> Iterator[Any]:
         yield browser
 
 
-@pytest.fixture(scope="module")
-def one_page(browser: Any, running: Hosted) -> Iterator[Visitor]:
-    visitor = Visitor(browser, running)
-    yield visitor
-    visitor.leave()
-
-
 @pytest.fixture
-def visitor(one_page: Visitor) -> Visitor:
-    """The page in front of a fresh scene, with every variable at its default."""
-    session = one_page.session
+def visitor(browser: Any, running: Hosted) -> Iterator[Visitor]:
+    """A new page in front of a fresh scene, with every variable at its default."""
+    session = running.house.session
     session.stop().result(300)
     session.submit(ResetScene(SEED)).result(300)
-    one_page.until(lambda: len(one_page.snapshot.objects) == 4, "the list of objects")
-    one_page.tab("Grasp")
-    return one_page
+    visitor = Visitor(browser, running)
+    visitor.until(lambda: len(visitor.snapshot.objects) == 4, "the list of objects")
+    visitor.tab("Grasp")
+    yield visitor
+    visitor.leave()
 
 
 def select(visitor: Visitor, name: str) -> None:
