@@ -44,7 +44,7 @@ class Frames:
         return self._ticks * self.robot.dt_s
 
     def play(self, target_rad: Array, ticks: int) -> bool:
-        """Go towards a target for so many ticks; whether physics diverged, which ends the frame."""
+        """Go towards a target for `ticks` ticks; whether physics diverged, which ends the frame."""
         path = ramp(self.robot, self.command_rad, target_rad, ticks, self._velocity_rad_s)
         diverged = False
         for row, controls in enumerate(controls_of(self.robot, path.positions, path.velocities), 1):

@@ -42,7 +42,7 @@ class CheckpointPolicy:
     """The policy of a folder as `lerobot-train` writes it, for all episodes."""
 
     def __init__(self, folder: str, settings: dict[str, str], device: str) -> None:
-        # An evaluation calls nobody; files of the hub are taken from its cache.
+        # An evaluation makes no network request; files of the hub come from its cache.
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
         import torch  # pyright: ignore[reportMissingImports]
         from lerobot.configs.policies import PreTrainedConfig  # pyright: ignore[reportMissingImports]

@@ -121,7 +121,7 @@ def _expected(joints: tuple[str, ...]) -> str:
 
 
 def _takes(called: Any, count: int) -> bool:
-    """Whether it can be called with so many arguments; what does not say what it takes may be tried."""
+    """Whether it can be called with `count` arguments; what does not say what it takes may be tried."""
     try:
         inspect.signature(called).bind(*[None] * count)
     except ValueError:

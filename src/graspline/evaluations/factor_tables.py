@@ -14,7 +14,7 @@ from graspline.episodes.statistics import wilson
 
 Array = NDArray[np.float64]
 
-# A factor with at most so many values has one bin for each, others this many bins of about equal size.
+# A factor with at most this number of values has one bin for each; others have this number of equally large bins.
 BINS = 5
 # Episodes that a bin should have.
 _PER_BIN = 10

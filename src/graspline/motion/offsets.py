@@ -35,7 +35,7 @@ def with_offset(path: Path, offset: Array, start: int, shape: tuple[Array, Array
 
 
 def slowed(path: Path, start: int, ticks: int, *, share: float, change: int) -> Path:
-    """The path, played at a share of its speed for so many ticks from tick `start` on.
+    """The path, played at a share of its speed for `ticks` ticks from tick `start` on.
 
     The first and the last `change` of these are spent on changing the speed. The ticks that this adds,
     (1 - share) * (ticks - change), must be a whole number, so that the path's own rows are met again behind them.

@@ -39,5 +39,5 @@ class PictureSource(Protocol):
     def close(self) -> None: ...
 
 
-# A source for so many lanes of a scene; None where each picture is better rendered as it is looked at.
+# A source for a number of lanes of a scene; None where each picture is better rendered as it is looked at.
 OpenSource = Callable[[Scene, int], PictureSource | None]

@@ -38,7 +38,9 @@ def test_a_hand_on_its_side_can_only_be_turned_over() -> None:
     assert roll_for_turn(ahead, up, np.array([0.0, 0.5, np.pi])).tolist() == [0.0, 0.0, np.pi]
 
 
-def test_every_robot_has_a_hand() -> None:
+def test_the_jaws_of_every_robot_close_across_the_joint_that_rolls_its_hand() -> None:
     for name in TASKS:
         task = find_task(name)
-        hand_of(task.scene(task.parameters()).robot)
+        hand = hand_of(task.scene(task.parameters()).robot)
+        assert hand.lower_deg < hand.upper_deg
+        assert abs(hand.axis @ hand.closing) < 1e-9

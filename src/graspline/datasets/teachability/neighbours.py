@@ -14,7 +14,7 @@ from graspline.datasets.teachability.scenes import SceneStart, folded
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Up to so many interchangeable objects the best way to match them is found, beyond that each goes to its nearest.
+# Up to this number of interchangeable objects the best matching is found; with more, each is matched to its nearest.
 MOST_MATCHED = 4
 # Candidates of which the best matching is computed, for each neighbour that is wanted.
 _CANDIDATES = 4
