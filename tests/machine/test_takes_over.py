@@ -80,4 +80,4 @@ def test_a_state_of_another_driver_is_no_retry() -> None:
 
 def test_diagrams_show_both_starts() -> None:
     assert "    [*] --> free: from another driver\n" in mermaid(machine())
-    assert "free" in svg(machine())
+    assert "start when taking over" in svg(machine())

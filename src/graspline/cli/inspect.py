@@ -56,12 +56,14 @@ def diagram(
         typer.Option("--format", metavar="mermaid|svg", help="Text for Mermaid (the default), or a picture."),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a file; .svg chooses the picture.")] = None,
+    timeouts: Annotated[bool, typer.Option("--timeouts", help="Show timeouts in the picture too.")] = False,
     config: Config = None,
     settings: Settings = None,
 ) -> None:
     """Draw a task's machine from its table.
 
-    States, outcomes, and retries with their budgets.
+    States, outcomes, and retries with their budgets. The picture has the way to success straight down, and failures
+    at the bottom.
 
     \b
     Examples:
@@ -78,7 +80,7 @@ def diagram(
     found, parameters = task_and_parameters(task, config, settings, check)
     machine = found.machine(parameters)
     picture = form == "svg" or (form is None and out is not None and out.suffix == ".svg")
-    drawn = svg_sheet(machine) if picture else mermaid(machine)
+    drawn = svg_sheet(machine, timeouts=timeouts) if picture else mermaid(machine)
     if out is None:
         print(drawn, end="")
     else:

@@ -247,7 +247,7 @@ def _machine(dataset: Dataset, summary: Summary) -> Iterable[str]:
     yield "<h2>Ways through the machine</h2>"
     yield f"<p><small>How often each outcome led on, over {len(summary.episodes)} episodes; what never happened is "
     yield "pale.</small></p>"
-    yield f"<div class='scroll diagram'>{svg(task.machine(parameters), summary.taken())}</div>"
+    yield f"<div class='scroll'>{svg(task.machine(parameters), summary.taken())}</div>"
 
 
 def _randomized(summary: Summary) -> Iterable[str]:

@@ -11,8 +11,6 @@ STYLE = """
     --ink: #dde1ea; --paper: #16191f; --line: #3c4350; --head: #232833; --faint: #9aa3b5;
     --bar: #47689a; --heat: #4f8be0; --place: #52c08f; --bad: #ef6a5a; --fine: #58bd7c;
   }
-  /* The diagram is drawn on white. */
-  .diagram svg { filter: invert(.91) hue-rotate(180deg); }
 }
 body { color: var(--ink); background: var(--paper); max-width: 76rem; }
 h2 { margin: 2.2rem 0 .6rem; }

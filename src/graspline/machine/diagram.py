@@ -1,24 +1,21 @@
-"""Diagrams generated from the table: Mermaid text, and an SVG picture that needs nothing to be drawn."""
+"""Diagrams generated from the table: Mermaid text, and an SVG picture that needs no other file."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from html import escape
+from pathlib import Path
 
+from graspline.errors import InputError
+from graspline.machine.chart import Taken, chart_of
+from graspline.machine.chart_layout import COMPACT, WIDE, Layout, lay_out
+from graspline.machine.chart_picture import STYLE, picture
 from graspline.machine.machine import Machine
-from graspline.machine.table import End, Retry, Transition, targets_of
+from graspline.machine.table import End, Retry, Transition
 
-_BOX_W, _BOX_H, _GAP = 150, 38, 34
-_SHEET_COLUMNS = 3
-_LEFT, _TOP = 120, 56
-_LINE_H, _CHARACTER_W = 16, 5.8
-_FONT = "font-family='Helvetica, Arial, sans-serif'"
-_NEVER_OPACITY = 0.35
-
-# How often an outcome of a state led where, all three named as events name them.
-Taken = Mapping[tuple[str, str, str], int]
+# Two compact diagrams beside each other are as wide as a page of documentation.
+_SHEET_COLUMNS = 2
+_SHEET_GAP = 16
 
 
 def mermaid(machine: Machine) -> str:
@@ -95,89 +92,40 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """What a picture says about how often its arrows were taken: nothing if they were not counted."""
+def svg(
+    machine: Machine, taken: Taken | None = None, current: str = "", *, compact: bool = False, timeouts: bool = False
+) -> str:
+    """The way to success straight down; beside it where other outcomes lead; failures in a list at the bottom.
 
-    taken: Taken | None
-
-    def entered(self, state: str) -> bool:
-        return self.taken is None or any(count for (left, _, _), count in self.taken.items() if left == state)
-
-    def followed(self, state: str, outcome: str, transition: Transition) -> bool:
-        return self.taken is None or any(self._count(state, outcome, target) for target in targets_of(transition))
-
-    def mark(self, state: str, outcome: str, target: str | End) -> str:
-        count = self._count(state, outcome, target)
-        return f" ×{count}" if count else ""
-
-    def _count(self, state: str, outcome: str, target: str | End) -> int:
-        then = f"end: {target.outcome}" if isinstance(target, End) else target
-        return (self.taken or {}).get((state, outcome, then), 0)
-
-
-def svg(machine: Machine, taken: Taken | None = None, current: str = "") -> str:
-    """States from top to bottom in the order of the table; beside each, where its other outcomes lead.
-
-    With counts, every arrow carries its own and what was never entered or taken is pale. The `current` state stands
-    out.
+    Retries are arrows back with their budget. With counts, every outcome carries its own and what never happened is
+    pale. The `current` state stands out. A `compact` picture is about 400 px wide. That a state ends when its time is
+    up is a footnote unless `timeouts` is set.
     """
-    states, counts = list(machine.states), _Counts(taken)
-    below = zip(states, [*states[1:], None], strict=True)
-    onward = {state: _onward(machine, state, following) for state, following in below}
-    place = _places({state: len(machine.table[state]) - len(onward[state]) for state in states})
-    parts = [_text(_LEFT, 28, machine.name, size=17, weight="bold")]
-    budgets = ", ".join(f"{name} {count}" for name, count in machine.budgets.items())
-    if budgets:
-        parts.append(_text(_LEFT, 45, f"retry budgets: {budgets}", size=11, colour="#667"))
-    backs, longest = 0, 0
-    for index, state in enumerate(states):
-        y = place[state]
-        if onward[state]:
-            parts += _arrow_down(y + _BOX_H, place[states[index + 1]], _counted(counts, state, onward[state]))
-        side = []
-        # Outcomes that lead to one state above share an arrow.
-        back: dict[str, list[str]] = {}
-        for outcome, transition in machine.table[state].items():
-            if outcome in onward[state]:
-                continue
-            if isinstance(transition, str) and place[transition] < y and len(machine.table[state]) <= 2:
-                back.setdefault(transition, []).append(outcome)
-            else:
-                side.append((outcome, transition))
-                longest = max(longest, len(_side_words(counts, state, outcome, transition)))
-        for above, outcomes in back.items():
-            backs += 1
-            words = ", ".join(outcome + counts.mark(state, outcome, above) for outcome in outcomes)
-            arrow = _arrow_back(y, place[above], words, 26 * backs)
-            parts += _faded(arrow, any(counts.followed(state, outcome, above) for outcome in outcomes))
-        box = _box(y, state, nested=isinstance(machine.states[state], Machine), current=state == current)
-        parts += _faded(box, counts.entered(state))
-        parts += _side(machine, counts, state, y, side)
-    height = place[states[-1]] + _BOX_H + _GAP
-    width = max(720, _LEFT + _BOX_W + 50 + round(_CHARACTER_W * longest))
-    head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}'>"
-    marker = (
-        "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4' markerWidth='7' markerHeight='7' orient='auto'>"
-        "<path d='M0 0 L8 4 L0 8 z' fill='#556'/></marker></defs><rect width='100%' height='100%' fill='white'/>"
-    )
-    return "\n".join([head, marker, *parts, "</svg>"]) + "\n"
+    return picture(_laid_out(machine, taken, compact=compact, timeouts=timeouts), current)
 
 
-def svg_sheet(machine: Machine) -> str:
-    """A machine and beside it every one it is made of, each once, in columns of about the same height."""
-    drawn = [svg(each) for each in _all_of(machine, {}).values()]
-    if len(drawn) == 1:
-        return drawn[0]
-    sizes = [tuple(int(size) for size in re.findall(r"(?:width|height)='(\d+)'", each)[:2]) for each in drawn]
-    columns = min(len(drawn), _SHEET_COLUMNS)
-    heights, parts, wide = [0] * columns, list[str](), max(width for width, _ in sizes)
-    for picture, (_, height) in zip(drawn, sizes, strict=True):
+def _laid_out(machine: Machine, taken: Taken | None, *, compact: bool, timeouts: bool) -> Layout:
+    return lay_out(chart_of(machine, taken, timeouts=timeouts), COMPACT if compact else WIDE)
+
+
+def svg_sheet(machine: Machine, *, timeouts: bool = False) -> str:
+    """A machine and, if it is made of others, every one of them once, in columns of about the same height."""
+    machines = list(_all_of(machine, {}).values())
+    if len(machines) == 1:
+        return svg(machine, timeouts=timeouts)
+    layouts = [_laid_out(each, None, compact=True, timeouts=timeouts) for each in machines]
+    wide = max(layout.width for layout in layouts) + _SHEET_GAP
+    columns = min(len(layouts), _SHEET_COLUMNS)
+    heights, parts = [0.0] * columns, list[str]()
+    for layout in layouts:
         column = heights.index(min(heights))
-        parts.append(picture.replace("<svg ", f"<svg x='{column * wide}' y='{heights[column]}' ", 1))
-        heights[column] += height
-    size = f"viewBox='0 0 {columns * wide} {max(heights)}' width='{columns * wide}' height='{max(heights)}'"
-    return "".join([f"<svg xmlns='http://www.w3.org/2000/svg' {size}>\n", *parts, "</svg>\n"])
+        place = f"<svg x='{column * wide:g}' y='{heights[column]:g}' "
+        parts.append(picture(layout).replace("<svg ", place, 1).replace(f"{STYLE}\n", "", 1))
+        heights[column] += layout.height + _SHEET_GAP
+    width, height = columns * wide - _SHEET_GAP, max(heights) - _SHEET_GAP
+    size = f"viewBox='0 0 {width:g} {height:g}' width='{width:g}' height='{height:g}'"
+    head = f"<svg xmlns='http://www.w3.org/2000/svg' class='gl-m' {size}>\n{STYLE}\n"
+    return "".join([head, "<rect class='paper' width='100%' height='100%' rx='8'/>\n", *parts, "</svg>\n"])
 
 
 def _all_of(machine: Machine, found: dict[str, Machine]) -> dict[str, Machine]:
@@ -190,108 +138,35 @@ def _all_of(machine: Machine, found: dict[str, Machine]) -> dict[str, Machine]:
     return found
 
 
-def _faded(parts: list[str], used: bool) -> list[str]:
-    return parts if used else [f"<g opacity='{_NEVER_OPACITY}'>", *parts, "</g>"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagram:
+    """A machine's diagram, which shows itself in a notebook."""
 
+    machine: Machine
+    compact: bool = False
+    timeouts: bool = False
 
-def _counted(counts: _Counts, state: str, onward: dict[str, str]) -> dict[str, bool]:
-    """What stands beside the arrow to the state below, and which of it ever happened."""
-    return {
-        outcome + counts.mark(state, outcome, below): counts.followed(state, outcome, below)
-        for outcome, below in onward.items()
-    }
+    @property
+    def svg(self) -> str:
+        return svg(self.machine, compact=self.compact, timeouts=self.timeouts)
 
+    @property
+    def mermaid(self) -> str:
+        return mermaid(self.machine)
 
-def _onward(machine: Machine, state: str, following: str | None) -> dict[str, str]:
-    """Outcomes that lead to the state below, and that state."""
-    if following is None:
-        return {}
-    return {outcome: following for outcome, to in machine.table[state].items() if to == following}
+    def save(self, path: str | Path) -> Path:
+        """Write the picture, or the Mermaid text if the name ends in .mmd; returns the path."""
+        path = Path(path)
+        if path.suffix not in (".svg", ".mmd"):
+            raise InputError(f"{path}: expected a name that ends in .svg or .mmd")
+        path.write_text(self.svg if path.suffix == ".svg" else self.mermaid, encoding="utf-8")
+        return path
 
+    def __repr__(self) -> str:
+        return f"<Diagram of {self.machine.name}: {len(self.machine.states)} states>"
 
-def _places(lines: dict[str, int]) -> dict[str, int]:
-    """The top of each state's box, far enough below the one before for the lines that stand beside both."""
-    place: dict[str, int] = {}
-    last, above = "", 0
-    for state, count in lines.items():
-        half = _LINE_H * count // 2
-        if place:
-            place[state] = place[last] + max(_BOX_H + _GAP, above + half + _LINE_H // 2)
-        else:
-            place[state] = max(_TOP, _TOP + half - _BOX_H // 2)
-        last, above = state, half
-    return place
+    def _repr_svg_(self) -> str:
+        return self.svg
 
-
-def _box(y: int, state: str, nested: bool, current: bool) -> list[str]:
-    stroke = "#2b5d8a" if not nested else "#8a5d2b"
-    fill = "#ffc53d" if current else "#eef4fa"
-    return [
-        f"<rect x='{_LEFT}' y='{y}' width='{_BOX_W}' height='{_BOX_H}' rx='8' fill='{fill}' stroke='{stroke}'/>",
-        _text(_LEFT + _BOX_W / 2, y + _BOX_H / 2 + 5, state, size=14, anchor="middle"),
-    ]
-
-
-def _arrow_down(start: int, end: int, outcomes: dict[str, bool]) -> list[str]:
-    x, top = _LEFT + _BOX_W / 2, (start + end) / 2 + 4 - 6 * (len(outcomes) - 1)
-    arrow = [f"<line x1='{x}' y1='{start}' x2='{x}' y2='{end - 2}' stroke='#556' marker-end='url(#tip)'/>"]
-    parts = _faded(arrow, any(outcomes.values()))
-    for line, (words, used) in enumerate(outcomes.items()):
-        parts += _faded([_text(x + 7, top + 12 * line, words, size=11, colour="#334")], used)
-    return parts
-
-
-def _arrow_back(start: int, end: int, outcome: str, depth: int) -> list[str]:
-    x, low, high = _LEFT, start + _BOX_H / 2, end + _BOX_H / 2
-    bend = x - 40 - depth
-    return [
-        f"<path d='M{x} {low} C{bend} {low} {bend} {high} {x - 2} {high}' fill='none' stroke='#556' "
-        "stroke-dasharray='5 3' marker-end='url(#tip)'/>",
-        _text(x - 12, low + 18, outcome, size=11, colour="#334", anchor="end"),
-    ]
-
-
-def _side(machine: Machine, counts: _Counts, state: str, y: int, side: list[tuple[str, Transition]]) -> list[str]:
-    parts = []
-    x = _LEFT + _BOX_W
-    top = y + _BOX_H / 2 - _LINE_H * (len(side) - 1) / 2
-    for index, (outcome, transition) in enumerate(side):
-        at = top + index * _LINE_H
-        good = isinstance(transition, End) and transition.outcome in machine.successes
-        colour = "#1d7a3c" if good else "#9a3324" if isinstance(transition, End) else "#7a5a10"
-        arrow = [
-            f"<line x1='{x}' y1='{y + _BOX_H / 2}' x2='{x + 34}' y2='{at}' stroke='{colour}' marker-end='url(#tip)'/>",
-            _text(x + 40, at + 4, _side_words(counts, state, outcome, transition), size=11, colour=colour),
-        ]
-        parts += _faded(arrow, counts.followed(state, outcome, transition))
-    return parts
-
-
-def _side_words(counts: _Counts, state: str, outcome: str, transition: Transition) -> str:
-    if isinstance(transition, Retry):
-        again, then = (
-            _told(target).removeprefix("to ") + counts.mark(state, outcome, target)
-            for target in (transition.to, transition.otherwise)
-        )
-        return f"{outcome}: again from {again} while {transition.budget} last; then {then}"
-    return f"{outcome}: {_told(transition)}{counts.mark(state, outcome, transition)}"
-
-
-def _told(target: str | End) -> str:
-    if isinstance(target, End):
-        return f"end, {target.outcome}" + (f", after {target.after}" if target.after else "")
-    return f"to {target}"
-
-
-def _text(
-    x: float,
-    y: float,
-    words: str,
-    *,
-    size: int,
-    colour: str = "#112",
-    anchor: str = "start",
-    weight: str = "normal",
-) -> str:
-    style = f"{_FONT} font-size='{size}' fill='{colour}' text-anchor='{anchor}' font-weight='{weight}'"
-    return f"<text x='{x}' y='{y}' {style}>{escape(words)}</text>"
+    def _repr_html_(self) -> str:
+        return f"<div style='overflow-x:auto'>{self.svg}</div>"

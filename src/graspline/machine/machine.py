@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, at_most
@@ -21,6 +21,9 @@ from graspline.machine.signature import Signature, signature_of
 from graspline.machine.table import End, Retry, Transition, targets_of
 from graspline.motion.joint_moves import brake
 from graspline.robots.robot import Robot
+
+if TYPE_CHECKING:
+    from graspline.machine.diagram import Diagram
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,22 @@ class Machine:
                     if isinstance(target, End):
                         ends[target.outcome] = None
         return tuple(ends)
+
+    def __repr__(self) -> str:
+        budgets = ", ".join(f"{name} ≤ {count}" for name, count in self.budgets.items())
+        return f"<Machine {self.name}: {len(self.states)} states from {self.start}" + (
+            f"; {budgets}>" if budgets else ">"
+        )
+
+    def diagram(self, *, compact: bool = False, timeouts: bool = False) -> Diagram:
+        """Its diagram, which a notebook shows and which can be saved; compact ones are about 400 px wide."""
+        # Diagrams are made of machines; only this method needs the reverse.
+        from graspline.machine.diagram import Diagram
+
+        return Diagram(machine=self, compact=compact, timeouts=timeouts)
+
+    def _repr_html_(self) -> str:
+        return self.diagram()._repr_html_()
 
     def paths(self) -> tuple[str, ...]:
         """Every state as events name it, those of nested machines after a dot."""

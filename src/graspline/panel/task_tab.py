@@ -99,7 +99,7 @@ class TaskTab:
 def diagram(machine: Machine, state: str) -> str:
     """The machine with the state it is in; below it, the nested machine that this state is."""
     outer, _, inner = state.partition(".")
-    drawn = [_fitted(svg(machine, current=outer))]
+    drawn = [_fitted(svg(machine, current=outer, compact=True))]
     nested = machine.states.get(outer)
     if isinstance(nested, Machine):
         drawn.append(diagram(nested, inner))
