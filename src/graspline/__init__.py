@@ -13,11 +13,12 @@ from graspline.registration import register_environments
 from graspline.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from graspline.datasets.loading import load
     from graspline.episodes.run import Episode, run_scenarios
     from graspline.episodes.scenario import Scenario
     from graspline.tasks.catalogue import TASKS, find_task
 
-__all__ = ["TASKS", "Episode", "Scenario", "__version__", "find_task", "run_scenarios"]
+__all__ = ["TASKS", "Episode", "Scenario", "__version__", "find_task", "load", "run_scenarios"]
 
 _HOMES = {
     "Episode": "graspline.episodes.run",
@@ -25,6 +26,7 @@ _HOMES = {
     "Scenario": "graspline.episodes.scenario",
     "TASKS": "graspline.tasks.catalogue",
     "find_task": "graspline.tasks.catalogue",
+    "load": "graspline.datasets.loading",
 }
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from graspline.notebook import Html, badge, table
+from graspline.wording import beside, counted
 
 Relation = Literal["<=", ">=", "=="]
 
@@ -43,6 +47,9 @@ class Measurement:
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.name} {shown}{unit} (limit {self.relation} {self.limit:.4g}{unit})"
 
+    def _repr_html_(self) -> str:
+        return str(evidence_html((self,)))
+
     def as_dict(self) -> dict[str, object]:
         return {
             "name": self.name,
@@ -59,6 +66,35 @@ def _measurement(name: str, value: float, relation: Relation, limit: float, unit
 
 
 Evidence = tuple[Measurement, ...]
+
+
+class EvidenceTable(tuple[Measurement, ...]):
+    """Evidence that shows itself: as a table in a notebook, as one line per measurement in a terminal."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{'✓' if each.passed else '✗'} {each}" for each in self) or "no evidence"
+
+    def _repr_html_(self) -> str:
+        return str(evidence_html(self))
+
+
+def evidence_html(evidence: Iterable[Measurement]) -> Html:
+    """A table of what was measured beside its limit, in units that people read."""
+    rows = [_row(each) for each in evidence]
+    if not rows:
+        return Html("no evidence")
+    failed = sum(not each.passed for each in evidence)
+    caption = f"{counted(failed, 'measurement')} outside the limit" if failed else ""
+    return table(("", "measured", "value", "limit"), rows, caption=caption)
+
+
+def _row(each: Measurement) -> tuple[str | Html, ...]:
+    value, limit = beside(each.value, each.limit, each.unit)
+    mark = badge("✓", "good") if each.passed else badge("✗", "bad")
+    words = {"<=": "at most", ">=": "at least", "==": "exactly"}[each.relation]
+    return mark, each.name.replace("_", " "), "no data" if each.absent else value, f"{words} {limit}"
 
 
 def at_most(name: str, value: float, limit: float, unit: str = "") -> Measurement:

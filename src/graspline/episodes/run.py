@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Event
 from graspline.engine.protocol import Elsewhere, Engine, EngineKind
 from graspline.episodes.camera import Camera
+from graspline.episodes.card import episode_card, episode_line
 from graspline.episodes.context import Context
 from graspline.episodes.draws import Draws
 from graspline.episodes.failures import Failure
@@ -27,7 +29,7 @@ from graspline.episodes.scenario import GivenAnswer, Scenario
 from graspline.episodes.snapshots import snapshot_of, truth_of
 from graspline.episodes.surroundings import Surroundings
 from graspline.errors import WiringError
-from graspline.evidence import Evidence, at_most, passes
+from graspline.evidence import Evidence, EvidenceTable, at_most, passes
 from graspline.execution.disturbance import Disturber, disturbed
 from graspline.execution.executor import Executor
 from graspline.execution.eyesight import Eyesight
@@ -42,6 +44,10 @@ from graspline.rendering.sources import OpenSource, PictureSource
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.task import Draw, Instruction, Snapshot
+
+if TYPE_CHECKING:
+    from graspline.episodes.inline_film import InlineFilm
+    from graspline.machine.diagram import Diagram
 
 Array = NDArray[np.float64]
 
@@ -102,6 +108,37 @@ class Episode:
     answers: tuple[tuple[float, Answered], ...] = ()
     # Of a policy's episode that failed: how, by truth.
     failure: Failure | None = None
+
+    def __post_init__(self) -> None:
+        # The same measurements, as tuples that show themselves.
+        object.__setattr__(self, "evidence", EvidenceTable(self.evidence))
+        object.__setattr__(self, "goal_by_truth", EvidenceTable(self.goal_by_truth))
+
+    def __repr__(self) -> str:
+        return episode_line(self)
+
+    def _repr_html_(self) -> str:
+        return str(episode_card(self))
+
+    def diagram(self, *, compact: bool = False) -> Diagram:
+        """The task's machine with how often each outcome occurred; what did not happen is pale."""
+        # Only notebooks need it.
+        from graspline.machine.diagram import Diagram
+
+        machine = self.scenario.task.machine(self.scenario.parameters)
+        taken = Counter((each.state, each.outcome, each.then) for each in self.transitions)
+        return Diagram(machine=machine, taken=taken, compact=compact)
+
+    def film(self, *, workers: int = 1) -> InlineFilm:
+        """A film that plays in a notebook and can be saved.
+
+        More `workers` render it in parallel, 0 on every core; a script that asks for that needs the usual
+        `if __name__ == "__main__":`, because each of them imports it. Without recorded states the log is replayed.
+        """
+        # Films are made of episodes; only this method needs the reverse.
+        from graspline.episodes.inline_film import filmed
+
+        return filmed(self, workers=workers)
 
     @property
     def declined(self) -> bool:

@@ -56,6 +56,10 @@ class Scenario:
         """Tasks are functions, and go to other processes by name."""
         return _scenario, (self.task.name, self.parameters, self.seed, self.faults, self.answers, self.disturb)
 
+    def __repr__(self) -> str:
+        faults = f", faults {', '.join(self.faults)}" if self.faults else ""
+        return f"<Scenario {self.task.name} seed {self.seed}{faults}>"
+
     def random(self) -> Randomness:
         """Independent randomness for everything that needs some."""
         return Randomness(*map(self.stream, Randomness._fields))

@@ -143,12 +143,14 @@ class Diagram:
     """A machine's diagram, which shows itself in a notebook."""
 
     machine: Machine
+    # How often each outcome led where; None where that was not counted.
+    taken: Taken | None = None
     compact: bool = False
     timeouts: bool = False
 
     @property
     def svg(self) -> str:
-        return svg(self.machine, compact=self.compact, timeouts=self.timeouts)
+        return svg(self.machine, self.taken, compact=self.compact, timeouts=self.timeouts)
 
     @property
     def mermaid(self) -> str:

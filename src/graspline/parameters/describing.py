@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pydantic.fields import FieldInfo
 
@@ -14,6 +16,26 @@ from graspline.parameters.notation import write
 _WIDTH = 100
 # Comments beside the keys start in one column per section; a longer key takes its comment on the line above.
 _LONGEST_HEAD = 36
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One parameter: its key as assignments name it, its value as YAML, what it means and accepts."""
+
+    key: str
+    value: str
+    meaning: str
+
+
+def entries_of(parameters: Parameters, prefix: str = "") -> Iterator[Entry]:
+    """Every parameter, those of sections behind a dot."""
+    allowed = allowed_in(type(parameters))
+    for name, field in type(parameters).model_fields.items():
+        value = getattr(parameters, name)
+        if isinstance(value, Parameters):
+            yield from entries_of(value, f"{prefix}{name}.")
+        else:
+            yield Entry(key=prefix + name, value=write(value), meaning=_comment(field, allowed[name]))
 
 
 def describe(parameters: Parameters) -> str:

@@ -18,6 +18,7 @@ from graspline.rendering.picture import Picture, Pixels
 from graspline.scenes.randomization import Randomization
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
+from graspline.tasks.card import task_card, task_line
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=Parameters)
@@ -194,3 +195,9 @@ class Task(Generic[P]):
     belt_at: Callable[[float, float], tuple[str, ...]] | None = None
     # Whether its motions through free space say so, so that the arm may be pushed off their paths.
     disturbable: bool = False
+
+    def __repr__(self) -> str:
+        return task_line(self)
+
+    def _repr_html_(self) -> str:
+        return str(task_card(self))
