@@ -18,10 +18,10 @@ _COLOURS = 4
 STYLE = """<style>
 .gl-m{--paper:#fff;--ink:#1b2430;--soft:#5b6675;--rule:#d5dbe3;--box:#eef3f9;--edge:#8a9bb0;--path:#1f5fa8;
 --path-box:#dcebfb;--good:#16773a;--good-box:#dcf5e4;--bad:#b3261e;--bad-box:#fdeceb;--now:#ffc53d;--now-ink:#1b2430;
---pale:#c3cad3;--b0:#a34d00;--b1:#6d3fc4;--b2:#0b7285;--b3:#b02a6f}
+--pale:#a3adb9;--b0:#a34d00;--b1:#6d3fc4;--b2:#0b7285;--b3:#b02a6f}
 @media (prefers-color-scheme: dark){.gl-m{--paper:#161b22;--ink:#e6edf3;--soft:#9aa7b5;--rule:#38424e;--box:#212a35;
 --edge:#66788c;--path:#79b8ff;--path-box:#1b3350;--good:#6fdd8b;--good-box:#17351f;--bad:#ff9b93;--bad-box:#3b1d1c;
---now:#d99a00;--now-ink:#10151b;--pale:#4a5460;--b0:#ffb366;--b1:#c9adff;--b2:#66d9e8;--b3:#ff9ecb}}
+--now:#d99a00;--now-ink:#10151b;--pale:#5d6977;--b0:#ffb366;--b1:#c9adff;--b2:#66d9e8;--b3:#ff9ecb}}
 .gl-m text{font-family:system-ui,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;fill:var(--ink)}
 .gl-m path,.gl-m line{fill:none;stroke:var(--edge);stroke-width:1.5}
 .gl-m .paper{fill:var(--paper)}
@@ -270,12 +270,16 @@ def _words(
     weight: int = 400,
 ) -> str:
     """Outcomes with commas between them, and one behind them if more follow."""
-    kinds = ["" if each.used else " class='never'" for each in words]
-    shown = COMMA.join(f"<tspan{kind}>{escape(each.text)}</tspan>" for kind, each in zip(kinds, words, strict=True))
+    parts = []
+    for number, each in enumerate(words):
+        last = number == len(words) - 1
+        comma = "," if not last or (more and not each.text.endswith(":")) else ""
+        pale = "" if each.used else " class='never'"
+        parts.append(f"<tspan{pale}>{escape(each.text)}{comma}</tspan>")
+    shown = " ".join(parts)
     style = f"font-size='{px}' text-anchor='{anchor}' font-weight='{weight}'"
     named = f" class='{kind}'" if kind else ""
-    comma = "," if more and not words[-1].text.endswith(":") else ""
-    return f"<text{named} x='{x:g}' y='{y:g}' {style}>{_titled(words)}{shown}{comma}</text>"
+    return f"<text{named} x='{x:g}' y='{y:g}' {style}>{_titled(words)}{shown}</text>"
 
 
 def _text(
