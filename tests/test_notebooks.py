@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = Path(__file__).parents[1] / "docs" / "notebooks"
 
 
 def cells_of(name: str) -> list[dict[str, Any]]:
