@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graspline.errors import InputError
 from graspline.machine.chart import chart_of
@@ -97,7 +99,10 @@ def test_a_picture_is_xml_with_every_state_outcome_and_end(name: str, compact: b
 @pytest.mark.parametrize("compact", [False, True])
 @pytest.mark.parametrize("name", MACHINES)
 def test_no_text_is_small_cut_or_on_another(name: str, compact: bool) -> None:
-    drawn = svg(MACHINES[name], compact=compact)
+    check_texts(svg(MACHINES[name], compact=compact))
+
+
+def check_texts(drawn: str) -> None:
     root = ElementTree.fromstring(drawn)
     assert all(float(each.attrib["font-size"]) >= 11 for each in root.iter() if each.tag.endswith("}text"))
     texts = texts_of(drawn)
@@ -114,7 +119,10 @@ def test_no_text_is_small_cut_or_on_another(name: str, compact: bool) -> None:
 @pytest.mark.parametrize("compact", [False, True])
 @pytest.mark.parametrize("name", MACHINES)
 def test_boxes_are_inside_the_frame_and_apart_and_hold_their_name(name: str, compact: bool) -> None:
-    machine, drawn = MACHINES[name], svg(MACHINES[name], compact=compact)
+    check_boxes(MACHINES[name], svg(MACHINES[name], compact=compact))
+
+
+def check_boxes(machine: Machine, drawn: str) -> None:
     root = ElementTree.fromstring(drawn)
     boxes = [
         [float(each.attrib[key]) for key in ("x", "y", "width", "height")]
@@ -135,6 +143,56 @@ def test_boxes_are_inside_the_frame_and_apart_and_hold_their_name(name: str, com
             inside = left >= x and right <= x + w and top >= y and bottom <= y + h
             outside = right <= x or left >= x + w or bottom <= y or top >= y + h
             assert inside or outside, words
+
+
+WORDS = ("up", "reached", "not_released", "execute_grasp_success", "release_timed_out", "a_rather_long_name_of_a_thing")
+
+
+def state_with(outcomes: list[str]) -> Any:
+    def state() -> Any:
+        raise NotImplementedError
+
+    state.__annotations__ = {"return": Outcome[Literal[tuple(outcomes)]]}  # pyright: ignore
+    return state
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> Machine:
+    """Any table: each state leads on to the next, and by other outcomes anywhere."""
+    names = [f"{draw(st.sampled_from(WORDS))}_{number}" for number in range(draw(st.integers(1, 8)))]
+    states = st.sampled_from(names)
+    ends = st.builds(End, st.sampled_from(WORDS), st.none() | states) | st.just(End("success"))
+    retries = st.builds(
+        Retry,
+        to=states,
+        budget=st.sampled_from(("looks", "tries")),
+        otherwise=ends | states,
+        is_round=st.booleans(),
+    )
+    table: dict[str, dict[str, Any]] = {}
+    for number, name in enumerate(names):
+        onward = names[number + 1] if number + 1 < len(names) else End("success")
+        others = draw(st.dictionaries(st.sampled_from(WORDS), ends | retries | states, max_size=5))
+        table[name] = {**others, "onward": onward}
+    return Machine(
+        name="any",
+        start=names[0],
+        states={name: state_with(list(row)) for name, row in table.items()},
+        table=table,
+        budgets={"looks": 3, "tries": 12},
+        takes_over=draw(st.none() | states),
+    )
+
+
+@given(machines(), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_the_picture_of_any_machine_is_readable(machine: Machine, compact: bool) -> None:
+    drawn = svg(machine, compact=compact)
+    check_texts(drawn)
+    check_boxes(machine, drawn)
+    chart = chart_of(machine)
+    assert chart.spine[0] == machine.start
+    assert sorted((*chart.spine, *chart.aside)) == sorted(machine.states)
 
 
 @pytest.mark.parametrize("name", list(TASKS))

@@ -81,3 +81,6 @@ def test_a_state_of_another_driver_is_no_retry() -> None:
 def test_diagrams_show_both_starts() -> None:
     assert "    [*] --> free: from another driver\n" in mermaid(machine())
     assert "start when taking over" in svg(machine())
+    assert "A run that takes over starts at begin." in svg(
+        machine(takes_over="begin", states={"begin": begin}, table={"begin": {"begun": End("success")}})
+    )

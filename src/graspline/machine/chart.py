@@ -102,7 +102,7 @@ def chart_of(machine: Machine, taken: Taken | None = None, *, timeouts: bool = F
         budgets=machine.budgets,
         start=machine.start,
         takes_over=machine.takes_over or "",
-        footnote=_footnote(machine, hidden),
+        footnote=" ".join(part for part in (_second_start(machine, spine), _footnote(machine, hidden)) if part),
     )
 
 
@@ -113,9 +113,10 @@ def _spine(machine: Machine) -> tuple[str, ...]:
     """
     onward = {state: _onward(machine, state) for state in machine.states}
     distance: dict[str, int] = {}
-    for length in range(len(machine.states) + 1):
+    for length in range(len(machine.states)):
+        nearer = set(distance)
         for state, targets in onward.items():
-            if state not in distance and any(_is_success(machine, each) or each in distance for each in targets):
+            if state not in nearer and any(_is_success(machine, each) or each in nearer for each in targets):
                 distance[state] = length
     spine: list[str] = []
     state: str | None = machine.start
@@ -157,6 +158,13 @@ def _just_times_out(machine: Machine, state: str) -> bool:
     """Whether the end of a state's time is the end of the machine, under the same name."""
     to = machine.table[state].get(TIMED_OUT)
     return state in machine.limits_s and isinstance(to, End) and to.outcome == TIMED_OUT
+
+
+def _second_start(machine: Machine, spine: tuple[str, ...]) -> str:
+    """Where a run that takes over starts, if that is on the way to success; others are marked where they are."""
+    if machine.takes_over is None or machine.takes_over not in spine:
+        return ""
+    return f"A run that takes over starts at {machine.takes_over}."
 
 
 def _footnote(machine: Machine, hidden: set[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from graspline.errors import InputError
+from graspline.errors import EnvironmentProblem, InputError
 from graspline.machine.chart import Taken, chart_of
 from graspline.machine.chart_layout import COMPACT, WIDE, Layout, lay_out
 from graspline.machine.chart_picture import STYLE, picture
@@ -161,7 +161,10 @@ class Diagram:
         path = Path(path)
         if path.suffix not in (".svg", ".mmd"):
             raise InputError(f"{path}: expected a name that ends in .svg or .mmd")
-        path.write_text(self.svg if path.suffix == ".svg" else self.mermaid, encoding="utf-8")
+        try:
+            path.write_text(self.svg if path.suffix == ".svg" else self.mermaid, encoding="utf-8")
+        except OSError as error:
+            raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror or error}") from None
         return path
 
     def __repr__(self) -> str:
