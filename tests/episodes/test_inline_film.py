@@ -45,7 +45,7 @@ def test_an_episode_without_states_is_replayed_to_the_same_states(
 ) -> None:
     seen: list[Episode] = []
 
-    def film(filmed: Episode, scene: Any, path: Path, *, workers: int) -> None:
+    def film(filmed: Episode, scene: Any, path: Path) -> None:
         seen.append(filmed)
         path.write_bytes(b"film")
 

@@ -45,13 +45,13 @@ class InlineFilm:
         )
 
 
-def filmed(episode: Episode, *, workers: int) -> InlineFilm:
+def filmed(episode: Episode) -> InlineFilm:
     """Render an episode's film; where its states were not recorded, its log is replayed first."""
     scenario = episode.scenario
     scene = scenario.task.scene(scenario.parameters)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
-        film(_with_states(episode, scene), scene, path, workers=workers)
+        film(_with_states(episode, scene), scene, path)
         title = f"{scenario.task.name}, seed {scenario.seed}: {episode.verdict}"
         return InlineFilm(mp4=path.read_bytes(), title=title)
 

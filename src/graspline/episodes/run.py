@@ -129,16 +129,12 @@ class Episode:
         taken = Counter((each.state, each.outcome, each.then) for each in self.transitions)
         return Diagram(machine=machine, taken=taken, compact=compact)
 
-    def film(self, *, workers: int = 1) -> InlineFilm:
-        """A film that plays in a notebook and can be saved.
-
-        More `workers` render it in parallel, 0 on every core; a script that asks for that needs the usual
-        `if __name__ == "__main__":`, because each of them imports it. Without recorded states the log is replayed.
-        """
+    def film(self) -> InlineFilm:
+        """A film that plays in a notebook and can be saved. Without recorded states the log is replayed first."""
         # Films are made of episodes; only this method needs the reverse.
         from graspline.episodes.inline_film import filmed
 
-        return filmed(self, workers=workers)
+        return filmed(self)
 
     @property
     def declined(self) -> bool:
