@@ -16,6 +16,7 @@ from graspline.execution.requests import (
     Announce,
     Ask,
     Look,
+    Looks,
     Motion,
     ObjectSeen,
     Preempted,
@@ -501,7 +502,7 @@ def making_no_driver(first: Reply) -> Script:
         (too_far, "motion 'stretch' breaks limits: shoulder_pan position"),
         (not_a_number, "motion 'void' breaks limits: wrist_flex position absent"),
         (without_a_tick, "motion 'empty' has no tick to play"),
-        (asking_for_the_moon, "a driver asked for 'the moon'; expected Motion, Look, Solve or Ask"),
+        (asking_for_the_moon, "a driver asked for 'the moon'; expected Motion, Look, Looks, Solve or Ask"),
         (raising, "ValueError: a mistake in a state"),
         (raising_at_once, "ValueError: a mistake in a state"),
         (making_no_driver, "TypeError"),
@@ -680,6 +681,30 @@ def test_a_picture_taken_together_with_others_takes_its_time() -> None:
     value, lasted_s = returned(done)
     assert value == "seen"
     assert lasted_s == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_pictures_of_several_cameras_at_one_moment_are_one_answer(together: bool) -> None:
+    batches: list[list[str | None]] = []
+
+    def photograph_many(looks: list[tuple[int, Look]]) -> list[Any]:
+        batches.append([look.camera for _, look in looks])
+        return [f"{look.camera} of {lane}" for lane, look in looks]
+
+    def photograph(lane: int, look: Look) -> Any:
+        return f"{look.camera} of {lane}"
+
+    def looking(first: Reply) -> Script:
+        seen = yield Looks((Look("front"), Look("wrist")))
+        return seen.value
+
+    camera: dict[str, Any] = {"photograph_many": photograph_many} if together else {"photograph": photograph}
+    done = play(looking, looking, **camera)
+    assert [returned(done, lane) for lane in (0, 1)] == [
+        ("front of 0", "wrist of 0"),
+        ("front of 1", "wrist of 1"),
+    ]
+    assert batches == ([["front", "wrist", "front", "wrist"]] if together else [])
 
 
 def test_a_look_through_a_camera_that_nobody_has_crashes_the_lane_with_a_clear_error() -> None:

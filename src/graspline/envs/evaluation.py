@@ -15,7 +15,7 @@ from graspline.episodes.handling import HandlingTracker
 from graspline.episodes.run import POLICY_ERROR, Instant, Ruling
 from graspline.execution.drivers import FOLLOW, follow
 from graspline.execution.happenings import Ended, Entered, Targeted
-from graspline.execution.requests import Announce, Look, Reply, Solve
+from graspline.execution.requests import Announce, Look, Looks, Reply, Solve
 from graspline.rendering.picture import Picture, Pixels
 from graspline.tasks.task import Snapshot
 
@@ -89,10 +89,7 @@ class Trial:
             self._verdict = OUT_OF_TIME
         if self._verdict:
             return None
-        pictures: dict[str, Pixels] = {}
-        for view in self._pilot.interface.views:
-            seen = yield Look(view.camera, view.width, view.height, posed=False, smooth=self._pilot.smooth)
-            pictures[view.camera] = cast(Picture, seen.value).rgb
+        pictures = yield from self._pictures()
         instant = self._instant
         seen = self._pilot.interface.observation(joints_rad(instant.engine, instant.lane), pictures)
         observation = {**seen, "task": self._sentence}
@@ -102,6 +99,16 @@ class Trial:
             self._verdict, self._error = POLICY_ERROR, answer.error
             return None
         return cast(Array, answer)
+
+    def _pictures(self) -> Generator[Any, Any, dict[str, Pixels]]:
+        """What each camera sees, by its name."""
+        views, smooth = self._pilot.interface.views, self._pilot.smooth
+        if not views:
+            return {}
+        looks = tuple(Look(each.camera, each.width, each.height, posed=False, smooth=smooth) for each in views)
+        seen = yield Looks(looks)
+        taken = cast(tuple[Picture, ...], seen.value)
+        return {view.camera: picture.rgb for view, picture in zip(views, taken, strict=True)}
 
 
 def _nearest_to_hand(snapshot: Snapshot) -> str:

@@ -33,6 +33,7 @@ from graspline.execution.requests import (
     Ask,
     Driver,
     Look,
+    Looks,
     Motion,
     ObjectSeen,
     Preempted,
@@ -99,7 +100,7 @@ class _Lane:
 
 
 # A lane, what it asks for, and the command in force there.
-_Asking = tuple[int, Solve[Any] | Look, Command]
+_Asking = tuple[int, Solve[Any] | Look | Looks, Command]
 
 
 class Executor:
@@ -411,7 +412,9 @@ class Executor:
     def _take_up(self, asking: list[_Asking], finished: dict[int, tuple[Finished, Track]]) -> None:
         """Take the pictures that lanes ask for, and have computed what they ask: at once, or while they stand still."""
         while asking:
-            looking = [(lane, request, command) for lane, request, command in asking if isinstance(request, Look)]
+            looking = [
+                (lane, request, command) for lane, request, command in asking if isinstance(request, Look | Looks)
+            ]
             solves = [(lane, request, command) for lane, request, command in asking if isinstance(request, Solve)]
             asking = []
             if looking:
@@ -428,17 +431,18 @@ class Executor:
 
     def _take_pictures(
         self,
-        looking: list[tuple[int, Look, Command]],
+        looking: list[tuple[int, Look | Looks, Command]],
         asking: list[_Asking],
         finished: dict[int, tuple[Finished, Track]],
     ) -> None:
         assert self._photograph_many is not None
-        taken = self._photograph_many([(lane, look) for lane, look, _ in looking])
-        for (lane, _, command), picture in zip(looking, taken, strict=True):
+        taken = iter(self._photograph_many([(lane, look) for lane, request, _ in looking for look in _each(request)]))
+        for lane, request, command in looking:
+            answer = next(taken) if isinstance(request, Look) else tuple(next(taken) for _ in request.looks)
             if self._delays.look_s > 0:
-                self._wait(lane, picture, self._delays.look_s, command)
+                self._wait(lane, answer, self._delays.look_s, command)
             else:
-                self._advance(lane, self._reply(lane, "completed", (), picture, command), asking, finished)
+                self._advance(lane, self._reply(lane, "completed", (), answer, command), asking, finished)
 
     def _deliver(
         self,
@@ -516,12 +520,16 @@ class Executor:
                     case Solve():
                         asking.append((lane, request, reply.command))
                         return
-                    case Look() if self._photograph_many is not None and request.camera is not None:
-                        self.tell(lane, Looked(request.camera))
+                    case Look() | Looks() if self._photograph_many is not None and _by_camera(request):
+                        for look in _each(request):
+                            self.tell(lane, Looked(look.camera))
                         asking.append((lane, request, reply.command))
                         return
                     case Look():
                         answer, delay_s = self._look(lane, request), self._delays.look_s
+                    case Looks():
+                        answer = tuple(self._look(lane, each) for each in request.looks)
+                        delay_s = self._delays.look_s
                     case Ask():
                         answer, delay_s = self._ask(lane, request), self._delays.ask_s
                         if answer is None:
@@ -529,7 +537,7 @@ class Executor:
                             self._put(lane, Motion("ask", hold(self.robot, reply.command, self.robot.dt_s)))
                             return
                     case _:
-                        raise WiringError(f"a driver asked for {request!r}; expected Motion, Look, Solve or Ask")
+                        raise WiringError(f"a driver asked for {request!r}; expected Motion, Look, Looks, Solve or Ask")
                 if delay_s > 0:
                     self._wait(lane, answer, delay_s, reply.command)
                     return
@@ -691,3 +699,11 @@ class Executor:
             time_s = self.time_s(lane)
             for observer in self.observers:
                 observer(lane, time_s, happening)
+
+
+def _each(request: Look | Looks) -> tuple[Look, ...]:
+    return (request,) if isinstance(request, Look) else request.looks
+
+
+def _by_camera(request: Look | Looks) -> bool:
+    return all(each.camera is not None for each in _each(request))

@@ -47,6 +47,13 @@ class Look:
     smooth: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """Pictures from several cameras at the same moment; the answer is a tuple of them, in this order."""
+
+    looks: tuple[Look, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
     """Follow one object while a motion plays, so that guards can compare it with the hand.
@@ -130,7 +137,7 @@ class Announce:
     happening: Happening
 
 
-Request = Motion | Look | Solve[Any] | Ask | Announce
+Request = Motion | Look | Looks | Solve[Any] | Ask | Announce
 
 Completed = Literal["completed"]
 TimedOut = Literal["timed_out"]
@@ -159,7 +166,7 @@ class Preempted(Exception):
 class Within:
     """A request that must end by this simulated time: how a machine enforces a state's time limit."""
 
-    request: Motion | Look | Solve[Any] | Ask
+    request: Motion | Look | Looks | Solve[Any] | Ask
     until_s: float = field(default=float("inf"))
 
 
