@@ -20,7 +20,7 @@ CHUNK = 1000
 
 Row = dict[str, Any]
 
-_OURS: dict[str, pa.DataType] = {
+EPISODE_COLUMNS: dict[str, pa.DataType] = {
     "episode_id": pa.int64(),
     "seed": pa.int64(),
     "verdict": pa.string(),
@@ -227,7 +227,7 @@ def row_problems(row: Mapping[str, Any], views: Sequence[View]) -> list[str]:
         for name in ("chunk_index", "file_index", "from_timestamp", "to_timestamp", DIGEST)
     ]
     problems = []
-    for name in (*_COUNTS, "tasks", *_PLACES, *of_views, *_OURS):
+    for name in (*_COUNTS, "tasks", *_PLACES, *of_views, *EPISODE_COLUMNS):
         if name not in row:
             problems.append(f"column {name} is missing")
         elif not _fits(row[name], _type_of(name, row[name])):
@@ -326,8 +326,8 @@ def rows_table(rows: Sequence[Row]) -> pa.Table:
 
 
 def _type_of(name: str, value: Any) -> pa.DataType:
-    if name in _OURS:
-        return _OURS[name]
+    if name in EPISODE_COLUMNS:
+        return EPISODE_COLUMNS[name]
     if name.startswith("stats/"):
         if name.endswith("/count"):
             return pa.list_(pa.int64())
