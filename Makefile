@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS := $(VENV)/.docs
+# The variable turns off an advertisement that the theme prints at every start.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 
-.PHONY: demo test check bench gl browser clean
+.PHONY: demo test check bench docs docs-serve pictures gl browser clean
 
 demo: $(STAMP) gl
 	$(BIN)/graspline demo
@@ -28,6 +31,21 @@ $(STAMP): pyproject.toml requirements.lock
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/pip install --quiet --editable . --group dev -c requirements.lock
 	touch $(STAMP)
+
+# The site, in out/site; it opens from the folder, too.
+docs: $(DOCS)
+	$(MKDOCS) build
+	@echo "saved: out/site/index.html"
+
+docs-serve: $(DOCS)
+	$(MKDOCS) serve
+
+pictures: $(STAMP) gl browser
+	$(BIN)/python scripts/pictures.py
+
+$(DOCS): $(STAMP)
+	$(BIN)/pip install --quiet --editable '.[serve]' --group docs -c requirements.lock
+	touch $@
 
 gl:
 	@sh scripts/gl.sh

@@ -6,7 +6,7 @@ from graspline import TASKS
 from graspline.datasets.frames import Column, columns_of
 from graspline.datasets.rows import EPISODE_COLUMNS
 
-from reference.markdown import code, table
+from reference.markdown import code, sentence, table
 
 HEAD = """# Dataset columns
 
@@ -24,11 +24,16 @@ def page() -> str:
     names = [column.name for column in next(iter(by_task.values()))]
     rows = []
     for at, name in enumerate(names):
-        kinds = {_kind(columns[at]) for columns in by_task.values()}
-        rows.append((code(name), kinds.pop() if len(kinds) == 1 else _kind_of_any(by_task["lift-cube"][at])))
-    frames = table(("column", "type"), rows)
+        alike = [columns[at] for columns in by_task.values()]
+        kinds = {_kind(column) for column in alike}
+        kind = kinds.pop() if len(kinds) == 1 else f"`{alike[0].dtype}[n]`, see below"
+        rows.append((code(name), kind, sentence(alike[0].about)))
+    frames = table(("column", "type", "meaning"), rows)
     wide = [_entries(name, columns) for name, columns in by_task.items()]
-    episodes = table(("column", "type"), ((code(name), code(str(kind))) for name, kind in EPISODE_COLUMNS.items()))
+    episodes = table(
+        ("column", "type", "meaning"),
+        ((code(name), code(str(each.kind)), sentence(each.about)) for name, each in EPISODE_COLUMNS.items()),
+    )
     return (
         HEAD + frames + "\n## Joints and objects by task\n\n"
         "`observation.state` and `action` have one number for each joint, `graspline.object_poses` seven for each object "
@@ -41,10 +46,6 @@ def page() -> str:
 
 def _kind(column: Column) -> str:
     return code(f"{column.dtype}[{len(column.entries)}]" if column.entries else column.dtype)
-
-
-def _kind_of_any(column: Column) -> str:
-    return f"`{column.dtype}[n]`, see below"
 
 
 def _entries(name: str, columns: tuple[Column, ...]) -> tuple[str, str, str]:
