@@ -72,7 +72,7 @@ def test_extras_named_on_pages_exist() -> None:
 
 
 def _parse(block: Block, line: str) -> None:
-    """Raises where the command line would: unknown commands and options, values out of range, bad settings and faults."""
+    """Fails where the command line would: unknown commands and options, values, settings and faults it refuses."""
     words = shlex.split(line)[1:]
     if words[0].startswith("-"):
         assert words[0] in ("--help", "-h", "--version"), f"{block}: {line}"

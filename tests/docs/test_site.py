@@ -77,7 +77,9 @@ def test_every_link_and_anchor_leads_somewhere(site: Path, pages: dict[str, Page
             fragment = unquote(parts.fragment)
             if not (site / target).exists():
                 dead.append(f"{name}: {link}")
-            elif fragment and target in pages and not fragment.startswith("__") and fragment not in pages[target].anchors:
+            elif (
+                fragment and target in pages and not fragment.startswith("__") and fragment not in pages[target].anchors
+            ):
                 dead.append(f"{name}: {link} (no such anchor)")
     assert not dead, "\n".join(dead)
 

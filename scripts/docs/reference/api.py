@@ -61,6 +61,7 @@ def page() -> str:
     }
     head = "# Python API\n\nWhat is listed here is meant to be used; other modules may change without notice.\n"
     parts = [
-        f"## {title}\n\n{texts[title]}\n\n" + "\n".join(f"::: {name}\n" for name in listed) for title, listed in names().items()
+        f"## {title}\n\n{texts[title]}\n\n" + "\n".join(f"::: {name}\n" for name in listed)
+        for title, listed in names().items()
     ]
     return "\n".join([head, *parts])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from graspline import TASKS
 from graspline.datasets.frames import Column, columns_of
 from graspline.datasets.rows import EPISODE_COLUMNS
-
 from reference.markdown import code, sentence, table
 
 HEAD = """# Dataset columns
@@ -36,8 +35,8 @@ def page() -> str:
     )
     return (
         HEAD + frames + "\n## Joints and objects by task\n\n"
-        "`observation.state` and `action` have one number for each joint, `graspline.object_poses` seven for each object "
-        "(x, y, z, then the quaternion, w first).\n\n"
+        "`observation.state` and `action` have one number for each joint, `graspline.object_poses` seven for each "
+        "object (x, y, z, then the quaternion, w first).\n\n"
         + table(("task", "joints", "objects"), wide)
         + "\n## One row per episode\n\n"
         + episodes

@@ -6,7 +6,6 @@ import inspect
 import re
 
 from graspline.cli.commands import COMMANDS, command_of
-
 from reference.markdown import code, sentence, table
 
 HEAD = """# Command line

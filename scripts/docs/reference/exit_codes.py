@@ -7,7 +7,6 @@ import re
 
 from graspline import errors
 from graspline.cli.commands import app
-
 from reference.markdown import code, sentence, table
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from graspline import TASKS
 from graspline.episodes.faults import FAULTS, FaultKind, missing_in_scene
-
+from graspline.scenes.scene import Scene
 from reference.markdown import code, sentence, table
 
 # What a fault needs at the moment it is injected, in the words of the guide.
@@ -35,6 +37,6 @@ def page() -> str:
     return HEAD + "\n" + table(("fault", "what happens", "needs", "tasks"), rows)
 
 
-def _tasks(kind: FaultKind, scenes: dict[str, object]) -> list[str]:
-    found = [name for name, scene in scenes.items() if not missing_in_scene(kind, scene)]  # type: ignore[arg-type]
+def _tasks(kind: FaultKind, scenes: Mapping[str, Scene]) -> list[str]:
+    found = [name for name, scene in scenes.items() if not missing_in_scene(kind, scene)]
     return ["all"] if len(found) == len(scenes) else [code(each) for each in found]

@@ -6,14 +6,13 @@ from collections import defaultdict
 from typing import Any
 
 from graspline.service.app import description
-
 from reference.markdown import code, sentence, table
 
 HEAD = """# HTTP routes
 
 `graspline serve TASK` answers these, besides the [browser panel](../panel.md). Every request needs the header
-`Authorization: Bearer TOKEN`; [the guide](../service.md) shows how to get the token and what the answers mean. A running
-server describes itself at `/openapi.json`.
+`Authorization: Bearer TOKEN`; [the guide](../service.md) shows how to get the token and what the answers mean. A
+running server describes itself at `/openapi.json`.
 """
 
 
@@ -46,7 +45,9 @@ def _takes(call: dict[str, Any], described: dict[str, Any]) -> str:
     content = call.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     fields = [code(each) for each in _fields(content, described)]
     return "; ".join(
-        part for part in (f"body: {', '.join(fields)}" if fields else "", f"query: {', '.join(query)}" if query else "") if part
+        part
+        for part in (f"body: {', '.join(fields)}" if fields else "", f"query: {', '.join(query)}" if query else "")
+        if part
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from graspline import TASKS
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition, targets_of
-
 from reference.markdown import code, table
 
 HEAD = """# Outcomes
@@ -31,7 +30,10 @@ def _task(name: str, machine: Machine) -> str:
     ends = {outcome: _reached_from(machine, outcome) for outcome in machine.outcomes}
     verdicts = table(
         ("outcome", "success", "reached from"),
-        ((code(outcome), "yes" if outcome in machine.successes else "", _states(states)) for outcome, states in ends.items()),
+        (
+            (code(outcome), "yes" if outcome in machine.successes else "", _states(states))
+            for outcome, states in ends.items()
+        ),
     )
     rows = [
         (code(state), code(outcome), _leads_to(transition))
@@ -63,7 +65,9 @@ def _states(names: list[str]) -> str:
 
 def _leads_to(transition: Transition) -> str:
     if isinstance(transition, Retry):
-        return f"{code(transition.to)}, within the budget {code(transition.budget)}; then {_target(transition.otherwise)}"
+        return (
+            f"{code(transition.to)}, within the budget {code(transition.budget)}; then {_target(transition.otherwise)}"
+        )
     return _target(transition)
 
 

@@ -9,7 +9,6 @@ from graspline import TASKS
 from graspline.parameters import Parameters
 from graspline.parameters.allowed import Allowed, allowed_in
 from graspline.parameters.notation import write
-
 from reference.markdown import code, sentence, table
 
 

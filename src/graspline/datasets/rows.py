@@ -20,6 +20,7 @@ CHUNK = 1000
 
 Row = dict[str, Any]
 
+
 class EpisodeColumn(NamedTuple):
     """Type and meaning of a column."""
 
