@@ -3,11 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-DOCS := $(VENV)/.docs
-# The variable turns off an advertisement that the theme prints at every start.
-MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 
-.PHONY: demo test check bench docs docs-serve pictures gl browser clean
+.PHONY: demo test check bench gl browser clean
 
 demo: $(STAMP) gl
 	$(BIN)/graspline demo
@@ -32,7 +29,18 @@ $(STAMP): pyproject.toml requirements.lock
 	$(BIN)/pip install --quiet --editable . --group dev -c requirements.lock
 	touch $(STAMP)
 
-# The site, in out/site; it opens from the folder, too.
+gl:
+	@sh scripts/gl.sh
+
+browser:
+	@sh scripts/browser.sh
+
+# The documentation site, in out/site; it opens from the folder, too. Tests build it as well.
+DOCS := $(VENV)/.docs
+# The variable turns off an advertisement that the theme prints at every start.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
+
+.PHONY: docs docs-serve pictures
 docs: $(DOCS)
 	$(MKDOCS) build
 	@echo "saved: out/site/index.html"
@@ -40,18 +48,15 @@ docs: $(DOCS)
 docs-serve: $(DOCS)
 	$(MKDOCS) serve
 
-pictures: $(STAMP) gl browser
-	$(BIN)/python scripts/pictures.py
+test: $(DOCS)
 
-$(DOCS): $(STAMP)
+$(DOCS): $(VENV)/.installed
 	$(BIN)/pip install --quiet --editable '.[serve]' --group docs -c requirements.lock
 	touch $@
 
-gl:
-	@sh scripts/gl.sh
-
-browser:
-	@sh scripts/browser.sh
+pictures: $(VENV)/.installed gl browser
+	$(BIN)/pip install --quiet playwright -c requirements.lock
+	$(BIN)/python scripts/pictures.py
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
