@@ -13,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
 
-# What `bash` blocks may take at most, each; far more than any of them needs.
-_PATIENCE_S = 600
+# What a block may take at most; far more than any needs, also on a machine with eight times too much to do.
+_PATIENCE_S = 3600
 # A program that begins with its own file name is saved under it, for later blocks.
 _FILE_NAME = re.compile(r"# (\w+\.py)\n")
 
