@@ -35,5 +35,28 @@ gl:
 browser:
 	@sh scripts/browser.sh
 
+# The documentation site, in out/site; it opens from the folder, too. Tests build it as well.
+DOCS := $(VENV)/.docs
+# The variable turns off an advertisement that the theme prints at every start.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
+
+.PHONY: docs docs-serve pictures
+docs: $(DOCS)
+	$(MKDOCS) build
+	@echo "saved: out/site/index.html"
+
+docs-serve: $(DOCS)
+	$(MKDOCS) serve
+
+test: $(DOCS)
+
+$(DOCS): $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[serve]' --group docs -c requirements.lock
+	touch $@
+
+pictures: $(VENV)/.installed gl browser
+	$(BIN)/pip install --quiet playwright -c requirements.lock
+	$(BIN)/python scripts/pictures.py
+
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

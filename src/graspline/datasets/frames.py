@@ -27,7 +27,12 @@ Array = NDArray[np.float64]
 # Columns a policy must not read begin with this, for loaders take what begins with `observation` or `action`.
 OURS = "graspline."
 _POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
-_COUNTERS = ("frame_index", "episode_index", "index", "task_index")
+_COUNTERS = {
+    "frame_index": "number of the frame in its episode",
+    "episode_index": "number of the episode",
+    "index": "number of the frame in the dataset",
+    "task_index": "row of the instruction in `meta/tasks.parquet`",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +41,8 @@ class Column:
 
     name: str
     dtype: str
+    # Its meaning, for the reference.
+    about: str
     # Names of its entries; None for a plain number.
     entries: tuple[str, ...] | None = None
 
@@ -55,26 +62,27 @@ def columns_of(scene: Scene) -> tuple[Column, ...]:
     joints = joint_names(scene.robot)
     things = (*scene.object_names, *scene.place_names)
     return (
-        Column(name="observation.state", dtype="float32", entries=joints),
-        Column(name="action", dtype="float32", entries=joints),
-        Column(name="next.done", dtype="bool"),
-        Column(name="next.success", dtype="bool"),
-        # As LeRobot names it: an expert has taken over from a policy and drives.
-        Column(name="intervention", dtype="bool"),
-        Column(name=f"{OURS}state", dtype="string"),
-        Column(name=f"{OURS}state_index", dtype="int64"),
-        Column(name=f"{OURS}recovery", dtype="bool"),
-        Column(name=f"{OURS}disturbed", dtype="bool"),
-        Column(name=f"{OURS}tool_pose", dtype="float32", entries=_POSE),
-        Column(name=f"{OURS}tool_target", dtype="float32", entries=_POSE),
+        Column(name="observation.state", dtype="float32", entries=joints, about="measured joint positions"),
+        Column(name="action", dtype="float32", entries=joints, about="commanded joint positions at the frame's end"),
+        Column(name="next.done", dtype="bool", about="true on the last frame"),
+        Column(name="next.success", dtype="bool", about="true on the last frame of a success that truth confirmed"),
+        # As LeRobot names it.
+        Column(name="intervention", dtype="bool", about="the expert has taken over from a policy"),
+        Column(name=f"{OURS}state", dtype="string", about="state of the task"),
+        Column(name=f"{OURS}state_index", dtype="int64", about="its number; -1 while a policy drives"),
+        Column(name=f"{OURS}recovery", dtype="bool", about="from a failure until the state that failed is passed"),
+        Column(name=f"{OURS}disturbed", dtype="bool", about="the arm is pushed off its path, or on the way back"),
+        Column(name=f"{OURS}tool_pose", dtype="float32", entries=_POSE, about="pose of the tool"),
+        Column(name=f"{OURS}tool_target", dtype="float32", entries=_POSE, about="commanded pose at the frame's end"),
         Column(
             name=f"{OURS}object_poses",
             dtype="float32",
             entries=tuple(f"{thing}.{part}" for thing in things for part in _POSE),
+            about="ground-truth poses of objects and places",
         ),
-        Column(name=f"{OURS}evidence", dtype="string"),
-        Column(name="timestamp", dtype="float32"),
-        *(Column(name=name, dtype="int64") for name in _COUNTERS),
+        Column(name=f"{OURS}evidence", dtype="string", about="outcomes in this frame with their measurements, as JSON"),
+        Column(name="timestamp", dtype="float32", about="seconds since the episode's first frame"),
+        *(Column(name=name, dtype="int64", about=about) for name, about in _COUNTERS.items()),
     )
 
 

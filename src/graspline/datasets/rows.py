@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -20,24 +20,32 @@ CHUNK = 1000
 
 Row = dict[str, Any]
 
-_OURS: dict[str, pa.DataType] = {
-    "episode_id": pa.int64(),
-    "seed": pa.int64(),
-    "verdict": pa.string(),
-    "success": pa.bool_(),
-    "state_hash": pa.string(),
-    "retries": pa.int64(),
-    "recovered": pa.bool_(),
-    "target_objects": pa.list_(pa.string()),
-    "start_s": pa.float64(),
-    "end_s": pa.float64(),
-    "scenario": pa.string(),
-    "randomized": pa.string(),
-    "strikes": pa.string(),
-    "ended_by": pa.string(),
-    "takeover": pa.string(),
-    "first_tick": pa.int64(),
-    "rejected_before": pa.string(),
+
+class EpisodeColumn(NamedTuple):
+    """Type and meaning of a column."""
+
+    kind: pa.DataType
+    about: str
+
+
+EPISODE_COLUMNS: dict[str, EpisodeColumn] = {
+    "episode_id": EpisodeColumn(pa.int64(), "number that is never given twice, whatever is deleted or merged"),
+    "seed": EpisodeColumn(pa.int64(), "seed of the scene"),
+    "verdict": EpisodeColumn(pa.string(), "outcome the episode ended with"),
+    "success": EpisodeColumn(pa.bool_(), "a success that ground truth confirmed"),
+    "state_hash": EpisodeColumn(pa.string(), "hash of the final state, which a replay reproduces"),
+    "retries": EpisodeColumn(pa.int64(), "how often something was tried again"),
+    "recovered": EpisodeColumn(pa.bool_(), "a success with at least one retry"),
+    "target_objects": EpisodeColumn(pa.list_(pa.string()), "objects that were worked on, in order"),
+    "start_s": EpisodeColumn(pa.float64(), "when work on the first object began, in seconds"),
+    "end_s": EpisodeColumn(pa.float64(), "when the episode ended, in seconds"),
+    "scenario": EpisodeColumn(pa.string(), "task, every parameter, faults and versions, as JSON"),
+    "randomized": EpisodeColumn(pa.string(), "every sampled value, as JSON"),
+    "strikes": EpisodeColumn(pa.string(), "injected faults that took effect, as JSON"),
+    "ended_by": EpisodeColumn(pa.string(), "`policy` or `expert`"),
+    "takeover": EpisodeColumn(pa.string(), "time, reason and evidence of a takeover, as JSON; `{}` without one"),
+    "first_tick": EpisodeColumn(pa.int64(), "tick of the log at which frame 0 begins"),
+    "rejected_before": EpisodeColumn(pa.string(), "attempts since the last kept one that were not kept, as JSON"),
 }
 _PLACES = ("data/chunk_index", "data/file_index", "meta/episodes/chunk_index", "meta/episodes/file_index")
 _COUNTS = ("episode_index", "length", "dataset_from_index", "dataset_to_index")
@@ -227,7 +235,7 @@ def row_problems(row: Mapping[str, Any], views: Sequence[View]) -> list[str]:
         for name in ("chunk_index", "file_index", "from_timestamp", "to_timestamp", DIGEST)
     ]
     problems = []
-    for name in (*_COUNTS, "tasks", *_PLACES, *of_views, *_OURS):
+    for name in (*_COUNTS, "tasks", *_PLACES, *of_views, *EPISODE_COLUMNS):
         if name not in row:
             problems.append(f"column {name} is missing")
         elif not _fits(row[name], _type_of(name, row[name])):
@@ -326,8 +334,8 @@ def rows_table(rows: Sequence[Row]) -> pa.Table:
 
 
 def _type_of(name: str, value: Any) -> pa.DataType:
-    if name in _OURS:
-        return _OURS[name]
+    if name in EPISODE_COLUMNS:
+        return EPISODE_COLUMNS[name].kind
     if name.startswith("stats/"):
         if name.endswith("/count"):
             return pa.list_(pa.int64())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fastapi import Depends, FastAPI, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
@@ -33,6 +33,15 @@ if TYPE_CHECKING:
 def guarded_app(bench: Bench, door: Door, *, front: ViserFront | None = None, limits: Limits | None = None) -> Guard:
     """Everything we serve; with a viser front, its page is the one at `/`."""
     return Guard(_application(bench, front), door, limits)
+
+
+def description() -> dict[str, Any]:
+    """Every route as OpenAPI describes it; needs no session."""
+
+    def no_session() -> NoReturn:
+        raise RuntimeError("a description needs no session")
+
+    return _application(Bench(session=no_session), None).openapi()
 
 
 def _application(bench: Bench, front: ViserFront | None) -> FastAPI:

@@ -1,0 +1,193 @@
+"""Make the pictures of the documentation again: `make pictures`, or `python scripts/pictures.py oranges.png`.
+
+Every picture in docs/images has one function here that writes it. To add one, write a function of the path and put it
+into `PICTURES`; what takes minutes goes into `SLOW` as well, and is made only when it is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import av
+from PIL import Image
+
+from graspline import Scenario, find_task, run_scenarios
+from graspline.cli.demo import SEED
+from graspline.cli.options import randomizing
+from graspline.episodes.film import film, still_sheet
+from graspline.episodes.region import draw_region, survey
+from graspline.episodes.report import Chronicle, telling_moments
+from graspline.episodes.run import Episode
+from graspline.machine.diagram import svg_sheet
+from graspline.parameters import build
+from graspline.rendering.choose import open_renderer
+from graspline.rendering.video import contact_sheet
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+CHROMIUM = Path("/usr/bin/chromium")
+# Moving pictures: few pixels and frames, so that a page with five of them loads at once.
+_FILM_WIDTH, _FILM_FPS = 480, 12
+# The episodes that pictures show: a seed, and settings as `--set` reads them.
+EPISODES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "lift-cube": (38, ()),
+    "oranges": (SEED, ()),
+    "grab": (3, ()),
+    "sort": (21, ("belt.blocks=4",)),
+    "tidy": (5, ()),
+}
+
+
+def episode_of(name: str) -> Episode:
+    """The episode that the pictures of a task show, played now."""
+    task, (seed, settings) = find_task(name), EPISODES[name]
+    parameters = build(task.parameters, assignments=settings)
+    (episode,) = run_scenarios([Scenario(task=task, parameters=parameters, seed=seed)], record_states=True)
+    return episode
+
+
+def diagram(name: str, path: Path) -> None:
+    """States and outcomes of a task."""
+    task = find_task(name)
+    path.write_text(svg_sheet(task.machine(task.parameters())))
+
+
+def sheet(name: str, path: Path, *, count: int, columns: int) -> None:
+    """Moments of one episode at equal distances."""
+    episode = episode_of(name)
+    scene = episode.scenario.task.scene(episode.scenario.parameters)
+    still_sheet(episode, scene, path, count=count, columns=columns)
+
+
+def telling_sheet(name: str, path: Path) -> None:
+    """The moments of one episode that decide it."""
+    task, (seed, _) = find_task(name), EPISODES[name]
+    parameters, chronicle = task.parameters(), Chronicle()
+    scenario = Scenario(task=task, parameters=parameters, seed=seed)
+    (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle])
+    still_sheet(episode, task.scene(parameters), path, moments=telling_moments(episode, chronicle.endings))
+
+
+def moving(name: str, path: Path) -> None:
+    """One episode as a moving picture."""
+    episode = episode_of(name)
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(folder) / "film.mp4"
+        film(episode, episode.scenario.task.scene(episode.scenario.parameters), whole)
+        with av.open(str(whole)) as container:
+            rate = float(container.streams.video[0].average_rate or _FILM_FPS)
+            every = max(1, round(rate / _FILM_FPS))
+            frames = [each.to_image() for at, each in enumerate(container.decode(video=0)) if at % every == 0]
+    size = (_FILM_WIDTH, round(frames[0].height * _FILM_WIDTH / frames[0].width))
+    first, *rest = [frame.resize(size, Image.Resampling.LANCZOS) for frame in frames]
+    first.save(
+        path, save_all=True, append_images=rest, duration=round(1000 * every / rate), loop=0, quality=60, method=6
+    )
+
+
+def region(path: Path) -> None:
+    """Where a cube can be grasped."""
+    task = find_task("lift-cube")
+    path.write_text(draw_region(list(survey(task, task.parameters(), 3000, seed=0))))
+
+
+def randomization(path: Path) -> None:
+    """Eight starts of `oranges` as the front camera sees them, everything randomised."""
+    oranges = find_task("oranges")
+    parameters = build(oranges.parameters, assignments=randomizing(oranges, "all"))
+    draws = [Scenario(task=oranges, parameters=parameters, seed=seed).draw() for seed in range(8)]
+    with open_renderer(oranges.scene(parameters), 320, 240) as renderer:
+        frames = [renderer.draw(each.start, each.variation, "front", shadows=True).rgb for each in draws]
+    Image.fromarray(contact_sheet(frames, columns=4)).save(path, optimize=True)
+
+
+def workspace(path: Path) -> None:
+    """What the SO-101 reaches: both figures of its page, side by side."""
+    with tempfile.TemporaryDirectory() as folder:
+        _graspline("workspace", "so101", "--out", folder)
+        page = (Path(folder) / "workspace.html").resolve()
+        screenshot(page.as_uri(), path, width=1024, height=600, style=_SIDE_BY_SIDE)
+
+
+_SIDE_BY_SIDE = (
+    "body > *:not(figure) { display: none } figcaption { display: none }"
+    "body { display: flex; max-width: none; margin: 0; align-items: center } figure { flex: 1; margin: 0 }"
+    "svg { width: 100%; max-height: 590px }"
+)
+
+
+def rates(path: Path) -> None:
+    """Success rate of `sort` over density and belt speed."""
+    with tempfile.TemporaryDirectory() as folder:
+        _graspline("rates", "sort", "--out", folder)
+        path.write_text((Path(folder) / "rates.svg").read_text())
+
+
+def screenshot(address: str, path: Path, *, width: int, height: int, style: str = "") -> None:
+    """A page in a browser; `style` is added to it."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": height})
+        page.goto(address)
+        if style:
+            page.add_style_tag(content=style)
+        page.wait_for_timeout(500)
+        page.screenshot(path=path)
+        browser.close()
+
+
+def _graspline(*words: str) -> None:
+    subprocess.run([sys.executable, "-m", "graspline", *words], check=True, capture_output=True)
+
+
+PICTURES: dict[str, Callable[[Path], None]] = {
+    **{f"{name}-machine.svg": partial(diagram, name) for name in EPISODES},
+    "lift-cube-region.svg": region,
+    "lift-cube.png": partial(sheet, "lift-cube", count=8, columns=4),
+    "oranges.png": partial(telling_sheet, "oranges"),
+    "grab.png": partial(sheet, "grab", count=12, columns=4),
+    "sort.png": partial(sheet, "sort", count=6, columns=2),
+    "tidy.png": partial(sheet, "tidy", count=4, columns=2),
+    **{f"{name}.webp": partial(moving, name) for name in EPISODES},
+    "randomization.png": randomization,
+    "so101-workspace.png": workspace,
+    "sort-rates.svg": rates,
+}
+SLOW = {"sort-rates.svg"}
+NEEDS_BROWSER = {"so101-workspace.png"}
+# Drawn or taken by hand.
+BY_HAND = {"logo.svg", "favicon.svg", "panel-grasp.png", "panel-joints.png", "panel-task.png"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Make the pictures of the documentation again.")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of: {', '.join(PICTURES)}; all but slow ones if left out"
+    )
+    parser.add_argument("--out", type=Path, default=IMAGES, metavar="DIR", help="where they go (default: docs/images)")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.names if name not in PICTURES]
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(PICTURES)}")
+    asked.out.mkdir(parents=True, exist_ok=True)
+    for name in asked.names or [each for each in PICTURES if each not in SLOW]:
+        if name in NEEDS_BROWSER and not CHROMIUM.exists():
+            print(f"left out: {name} needs {CHROMIUM} (apt-get install chromium)", flush=True)
+            continue
+        begun = time.perf_counter()
+        PICTURES[name](asked.out / name)
+        print(f"saved: {asked.out / name} ({time.perf_counter() - begun:.0f} s)", flush=True)
+    for name in SLOW - set(asked.names):
+        print(f"left out: {name} takes minutes; name it to make it", flush=True)
+
+
+if __name__ == "__main__":
+    main()
