@@ -28,6 +28,7 @@ from graspline.live.commands import (
     Answer,
     Command,
     Done,
+    Drive,
     PostObject,
     Record,
     Refused,
@@ -202,7 +203,7 @@ class Conductor:
         order.ticket.note(lambda result: self._note(order, result))
         try:
             self._take(order)
-            if order.ticket.settled is None:
+            if order.ticket.settled is None and not isinstance(order.command, Drive):
                 # Something new begins: what was measured before is of no interest any more.
                 self._chronicle.evidence = ()
         except Exception as error:
