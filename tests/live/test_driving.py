@@ -267,7 +267,7 @@ def test_what_is_in_the_way_of_the_arm_stops_it(bench: Bench, hand: Hand) -> Non
 def test_an_arm_driven_by_hand_grasps_a_cube_and_lifts_it(bench: Bench, hand: Hand) -> None:
     cube = bench.snapshot.objects[0]
     hand.grasp(cube)
-    hand.lift(0.09)
+    hand.lift(0.075)
     bench.tick(30)
     assert bench.snapshot.qpos[-7:][2] > 0.06
     assert min(bench.snapshot.pad_forces_n) > 1.0

@@ -17,6 +17,7 @@ from graspline.scenes.scene import Scene
 DEAD_MAN_S = 0.25
 # Times are sums of ticks, which round.
 _ROUNDING_S = 1e-9
+_NOTHING = Refused(reason="")
 
 
 class Wish:
@@ -43,27 +44,28 @@ class Driving:
 
     def follow(self, first: Reply, newest: Callable[[float], Wish | None]) -> Generator[Any, Reply, Reply]:
         """Follow the newest wish tick by tick until there is none; then brake. Returns the last reply."""
-        reply, blocked = first, None
+        reply, blocked = first, _NOTHING
         self._stepper.begin()
         while (wish := newest(reply.time_s)) is not None:
             step = self._stepper.next(reply, wish.command)
-            blocked = _said_once(blocked, step) if isinstance(step, Refused) else None
-            wish.ticket.settle(blocked or Done())
             if isinstance(step, Refused):
-                self._stepper.begin()
+                # From speed it needs more room to stop than it has at rest, and says so.
+                said = step if reply.command.moving else _said_once(blocked, step)
+                blocked = _NOTHING if reply.command.moving else said
+                wish.ticket.settle(said)
                 reply = yield Motion("drive", hold(self._robot, reply.command, self._robot.dt_s))
             else:
+                blocked = _NOTHING
+                wish.ticket.settle(Done())
                 reply = yield Motion("drive", step)
         if reply.command.moving:
             reply = yield Motion("hold", hold(self._robot, reply.command, self._robot.dt_s))
         return reply
 
 
-def _said_once(before: Refused | None, now: Refused) -> Refused:
-    """The refusal before, to the last digit, while it is the same limit that the arm is stopped by."""
-    if before is None or [each.name for each in before.evidence] != [each.name for each in now.evidence]:
-        return now
-    return before
+def _said_once(before: Refused, now: Refused) -> Refused:
+    """The refusal before, to the last digit, while it is the same limit that the arm stands at."""
+    return before if [each.name for each in before.evidence] == [each.name for each in now.evidence] else now
 
 
 def drive_refusal(robot: Robot, command: Drive) -> Refused | None:

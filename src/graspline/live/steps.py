@@ -77,6 +77,12 @@ class Stepper:
 
     def next(self, reply: Reply, wish: Drive) -> Path | Refused:
         """The next tick as the operator wishes, slower if need be; or why the arm has to stand still."""
+        found = self._planned(reply, wish)
+        if isinstance(found, Refused):
+            self._line = None
+        return found
+
+    def _planned(self, reply: Reply, wish: Drive) -> Path | Refused:
         command = reply.command
         rates = self._rates(command, wish)
         if isinstance(rates, Refused):
