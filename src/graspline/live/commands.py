@@ -132,6 +132,23 @@ class ResetScene:
 
 
 @dataclass(frozen=True, slots=True)
+class BeginTeleop:
+    """Reset the scene to a seed's scenario and record from there on what the operator drives, as one episode.
+
+    Without a seed it is the first, from the one in force on, of which nothing is recorded yet.
+    """
+
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndTeleop:
+    """End the episode that is being driven: the arm comes to rest, the goal is judged, and it is kept or discarded."""
+
+    keep: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayEpisode:
     """Play an episode's log again, bit for bit; `name` is what people call it."""
 
@@ -241,9 +258,9 @@ class GraspClose:
 JawCommand = MoveJaw | OpenRange | CloseRange
 # What the arm does by itself, whatever the task.
 ArmCommand = Jog | Drive | KeepDriving | MoveTool | Home | Down | Zero | JawCommand
-SceneCommand = RunTask | ResetScene | ReplayEpisode
+SceneCommand = RunTask | ResetScene | ReplayEpisode | BeginTeleop
 # What works at once, in every mode.
-AsideCommand = StrikeFault | Record | Answer | Select | SetVariables | PostObject | WithdrawObject
+AsideCommand = EndTeleop | StrikeFault | Record | Answer | Select | SetVariables | PostObject | WithdrawObject
 # What only a task with a desk offers; `Refresh` also works where the task's estimator is the truth.
 DeskCommand = (
     Refresh

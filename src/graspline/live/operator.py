@@ -153,8 +153,8 @@ class Operator:
 
     # The driver
 
-    def drive(self, first: Reply) -> Generator[Any, Any, None]:
-        """A driver for the lane, from where it stands."""
+    def drive(self, first: Reply) -> Generator[Any, Any, Reply]:
+        """A driver for the lane, from where it stands; returns the last reply."""
         self._leaving = False
         # Where the task's estimator can be asked by anybody, the objects are known from the beginning.
         _, reply = yield from _tracked(self._looked(first), first)
@@ -179,6 +179,7 @@ class Operator:
                 result, reply = yield from _tracked(self._play(order.command, reply), reply)
                 self._order = None
                 order.ticket.settle(result)
+        return reply
 
     def _still(self, command: Command) -> Motion:
         return Motion("hold", hold(self._robot, command, self._robot.dt_s))
