@@ -173,6 +173,9 @@ class Operator:
                     self._order = None
             elif isinstance(order.command, Drive):
                 reply = yield from self._driving.follow(reply, self._wished)
+                if self._driven is None and self._order is not None and isinstance(self._order.command, Drive):
+                    # The arm has come to rest, and nothing new is wanted.
+                    self._order = None
             else:
                 if reply.command.moving:
                     reply = yield self._still(reply.command)
@@ -206,7 +209,7 @@ class Operator:
             return None
         if wish.over(now_s):
             wish.ticket.settle(Done())
-            self._order = self._driven = None
+            self._driven = None
             return None
         return wish
 
