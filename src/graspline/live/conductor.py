@@ -281,6 +281,9 @@ class Conductor:
             self._chronicle.evidence = result.evidence
         elif result.text:
             self._message = result.text
+        elif isinstance(order.command, Drive) and not order.command.still and self._message.startswith("drive: "):
+            # The arm goes on: what stopped it is no longer so.
+            self._message = ""
 
     def _record(self, command: Record) -> Result:
         if self._hand_over is None:
