@@ -181,7 +181,8 @@ class Stepper:
         stop = brake(self._robot, Command(position=path.end, velocity=path.velocities[-1], acceleration=zero))
         broken = self._beyond(stop.positions)
         if broken is not None:
-            return broken if wish.joints_rad_s is not None or not wish.moves_tool else self._no_further(stop, broken)
+            by_tool = wish.moves_tool or wish.target is not None
+            return self._no_further(stop, broken) if by_tool else broken
         way = np.concatenate([path.positions, stop.positions[1:]])
         met = self._world.first_collision(self._world.samples(way))
         return None if met is None else self._met(command, way, met)
