@@ -69,6 +69,8 @@ class Stepper:
         for world in (self._world, self._tight):
             world.place(())
         self._line: _Line | None = None
+        # Velocity of the tool's point and its rotation that the operator wishes, if it is the tool that is driven.
+        self._asked: tuple[Array, Array] | None = None
         self._behind = 0
 
     def begin(self) -> None:
@@ -93,7 +95,7 @@ class Stepper:
             return refused
         for share in _SHARES:
             path = self._step(command, share * rates)
-            refused = self._refusal(command, path, wish)
+            refused = self._refusal(command, path, rates)
             if refused is None:
                 return path
         assert refused is not None
@@ -103,14 +105,14 @@ class Stepper:
 
     def _rates(self, command: Command, wish: Drive) -> Array | Refused:
         """(nu,): rates of all joints; the jaw's among them only if joints are driven."""
-        rates = np.zeros(len(command.position))
+        rates, self._asked = np.zeros(len(command.position)), None
         if wish.joints_rad_s is not None:
             limits = _SPEED * self._robot.limits.velocity
             rates[:] = np.clip(wish.joints_rad_s, -limits, limits)
         elif wish.moves_tool or wish.target is not None:
             # Half a tick ahead, so that straight ways stay straight.
             at = self._tool.at(command.position + command.velocity * (self._robot.dt_s / 2))
-            linear, angular = self._tool_rates(at, wish)
+            self._asked = linear, angular = self._tool_rates(at, wish)
             arm = rates[self._robot.arm]
             arm[:] = at.joint_rates(linear, angular)
             share = self._share(arm)
@@ -175,17 +177,27 @@ class Stepper:
         positions = np.stack([command.position, command.position + (command.velocity + after) * (dt_s / 2)])
         return Path(positions=positions, velocities=np.stack([command.velocity, after]), dt_s=dt_s)
 
-    def _refusal(self, command: Command, path: Path, wish: Drive) -> Refused | None:
+    def _refusal(self, command: Command, path: Path, rates: Array) -> Refused | None:
         """Why this step may not be taken: on the way to rest behind it something is met, or a limit passed."""
         zero = np.zeros_like(command.position)
         stop = brake(self._robot, Command(position=path.end, velocity=path.velocities[-1], acceleration=zero))
         broken = self._beyond(stop.positions)
         if broken is not None:
-            by_tool = wish.moves_tool or wish.target is not None
-            return self._no_further(stop, broken) if by_tool else broken
+            return broken if self._asked is None else self._no_further(stop, broken)
+        if self._asked is not None and self._passes_through(stop, rates):
+            return self._at_the_edge(command, self._asked[0], _LEAST_SHARE)
         way = np.concatenate([path.positions, stop.positions[1:]])
         met = self._world.first_collision(self._world.samples(way))
         return None if met is None else self._met(command, way, met)
+
+    def _passes_through(self, stop: Path, rates: Array) -> bool:
+        """Whether the arm would be stretched through, and bent the other way when it comes to rest.
+
+        From there it could not be driven back as it came: its joints would have to turn the other way.
+        """
+        assert self._asked is not None
+        after = self._tool.at(stop.end).joint_rates(*self._asked)
+        return float(after @ rates[self._robot.arm]) < 0
 
     def _beyond(self, positions: Array) -> Refused | None:
         """The joint that a way leads out of its range."""
