@@ -1,4 +1,7 @@
-"""Decides who drives a session's lane: a person, a task's machine, or a log. It knows no wall clock and no threads."""
+"""Decides what drives a session's lane: a person, a task's machine, or a log. It knows no wall clock and no threads.
+
+It is long because it is one switch: every command, every driver and every end of one meets the same few fields here.
+"""
 
 from __future__ import annotations
 
