@@ -26,7 +26,7 @@ import torch
 from numpy.typing import NDArray
 
 from graspline.envs.interface import Interface, interface_of, joints_rad
-from graspline.envs.referee import Referee
+from graspline.episodes.referee import Referee
 from graspline.episodes.run import Instant, Ruling, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson

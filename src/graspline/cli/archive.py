@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graspline.datasets.recording import recording_of
+from graspline.datasets.rows import Row
 from graspline.datasets.settings import settings_of
 from graspline.datasets.store import Dataset
 from graspline.datasets.work import Drawing, draw, is_kept
@@ -18,7 +19,9 @@ from graspline.datasets.writer import Writer, open_writer
 from graspline.episodes.run import Episode
 from graspline.episodes.views import DEFAULT_VIEWS, parse_views
 from graspline.errors import InputError
+from graspline.execution.drivers import TELEOP
 from graspline.live.commands import ReplayEpisode
+from graspline.live.teleop import RecordingPlace
 from graspline.parameters import Parameters
 from graspline.rendering.choose import gl_problem
 from graspline.tasks.task import Task
@@ -34,23 +37,37 @@ class Archive:
         self._lock = threading.Lock()
         self._episodes: OrderedDict[str, ReplayEpisode] = OrderedDict()
         self._kept = 0
+        written = Dataset.open(writer.root).rows if writer is not None and writer.committed else ()
+        self._seeds: set[int] = {row["seed"] for row in written}
 
     @property
     def place(self) -> str:
         """What people call the dataset; empty if there is none."""
         return "" if self._writer is None else self._writer.root.name
 
-    def keep(self, episode: Episode) -> None:
-        """Remember an episode, and write it."""
+    def place_for(self, task: str) -> RecordingPlace:
+        """What a session of a task has to know of the dataset."""
+        if self._writer is None:
+            return RecordingPlace(problem="nothing can be recorded: start the server with --record DIR")
+        if self._writer.settings.task != task:
+            return RecordingPlace(problem=f"{self.place} holds {self._writer.settings.task}, not {task}")
+        return RecordingPlace(has=lambda seed: seed in self._seeds)
+
+    def keep(self, episode: Episode) -> str:
+        """Remember an episode, and write it; returns what became of it, in words."""
         scenario = episode.scenario
         self._kept += 1
-        name = f"{self._kept:03d} {scenario.task.name}, seed {scenario.seed}: {episode.verdict}"
+        by_hand = ", by hand" if any(state == TELEOP for _, state in episode.entries) else ""
+        name = f"{self._kept:03d} {scenario.task.name}, seed {scenario.seed}{by_hand}: {episode.verdict}"
         with self._lock:
             self._episodes[name] = ReplayEpisode(episode.log, name, episode.state_hash)
             while len(self._episodes) > _MOST:
                 self._episodes.popitem(last=False)
-        if self._writer is not None:
-            self._write(self._writer, episode)
+        if self._writer is None:
+            return ""
+        row = self._write(self._writer, episode)
+        self._seeds.add(scenario.seed)
+        return f"episode {row['episode_index']} written into {self.place}, {row['length']} frames: {episode.verdict}"
 
     def known(self, task: str) -> Mapping[str, Callable[[], ReplayEpisode]]:
         """Episodes of a task that can be replayed, by name."""
@@ -65,18 +82,17 @@ class Archive:
         }
         return {**kept, **recent}
 
-    @staticmethod
-    def _write(writer: Writer, episode: Episode) -> None:
+    def _write(self, writer: Writer, episode: Episode) -> Row:
         scenario = episode.scenario
         if scenario.task.name != writer.settings.task:
             raise InputError(f"{writer.root.name} holds {writer.settings.task}, not {scenario.task.name}")
         recording = recording_of(episode, scenario.task.machine(scenario.parameters))
         if not is_kept(recording, writer.settings):
             raise InputError(f"{recording.verdict} is no demonstration")
-        if writer.committed and any(row["seed"] == scenario.seed for row in Dataset.open(writer.root).rows):
+        if scenario.seed in self._seeds:
             raise InputError(f"{writer.root.name} has an episode of seed {scenario.seed} already; run another seed")
         drawn = draw(Drawing(settings=writer.settings, recording=recording))
-        writer.commit(drawn)
+        return writer.commit(drawn)
 
 
 def _same(episode: ReplayEpisode) -> ReplayEpisode:

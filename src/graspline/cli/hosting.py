@@ -87,7 +87,8 @@ class House:
 
     def _begin(self, task: Task[Any], parameters: Parameters, seed: int) -> Session:
         desk = desk_for(task.name, parameters, seed)
-        session = Session(task, parameters, seed, desk=desk, on_episode=self._keep)
+        place = self._archive.place_for(task.name)
+        session = Session(task, parameters, seed, desk=desk, on_episode=self._keep, place=place)
         session.start()
         if not self._archive.place:
             # Nothing is written; the last episodes are remembered, so that they can be replayed.
@@ -96,8 +97,8 @@ class House:
             session.submit(Refresh())
         return session
 
-    def _keep(self, episode: Any) -> None:
-        self._archive.keep(episode)
+    def _keep(self, episode: Any) -> str:
+        return self._archive.keep(episode)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from graspline.episodes.log import EpisodeLog
 from graspline.episodes.questions import first_default
 from graspline.episodes.run import Episode, Transition
 from graspline.evidence import Evidence, Measurement, failures, passes
-from graspline.execution.drivers import FOLLOW
+from graspline.execution.drivers import FOLLOW, TELEOP
 from graspline.execution.happenings import Answered
 from graspline.machine.machine import Machine
 from graspline.scenes.variation import Edit, Variation
@@ -90,7 +90,9 @@ class Recording:
 
     @property
     def ended_by(self) -> str:
-        """Who drove at the end: the expert, or a policy that it did not take over from."""
+        """What drove at the end: the expert, a policy that it did not take over from, or a person throughout."""
+        if any(state == TELEOP for _, state in self.entries):
+            return "person"
         by_policy = self.takeover is None and any(state == FOLLOW for _, state in self.entries)
         return "policy" if by_policy else "expert"
 
@@ -113,7 +115,7 @@ def _is_takeover(each: Transition) -> bool:
 
 
 def recording_of(episode: Episode, machine: Machine | None) -> Recording:
-    """What becomes of an episode that a machine played, or a policy, which has no recoveries."""
+    """What becomes of an episode that a machine played, or a policy or a person, which have no recoveries."""
     return Recording(
         seed=episode.scenario.seed,
         verdict=episode.verdict,

@@ -13,10 +13,10 @@ from dataclasses import replace
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Event
 from graspline.envs.interface import Array, Interface
-from graspline.envs.referee import Referee
 from graspline.episodes.accounts import Bookkeeper
 from graspline.episodes.certify import ended_in, has_broken_down
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
+from graspline.episodes.referee import Referee
 from graspline.episodes.run import POLICY_ERROR, Episode
 from graspline.episodes.snapshots import snapshot_of
 

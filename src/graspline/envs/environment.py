@@ -15,10 +15,10 @@ from graspline.engine.actors import Actor
 from graspline.engine.cpu import CpuEngine
 from graspline.envs.frames import Frames
 from graspline.envs.interface import Array, Interface, Observation, joints_rad
-from graspline.envs.referee import Referee, SparseReferee
 from graspline.envs.terms import RENDER_MODES, terms_of
 from graspline.episodes.camera import Camera
 from graspline.episodes.context import has_room
+from graspline.episodes.referee import Referee, SparseReferee
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of
 from graspline.episodes.views import DEFAULT_VIEWS

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from graspline.envs.interface import Array, Interface, joints_rad
 from graspline.envs.policies import Answered, Asked, Policies, PolicyFailed
-from graspline.envs.referee import Referee
 from graspline.episodes.failures import OUT_OF_TIME, failure_of
 from graspline.episodes.handling import HandlingTracker
+from graspline.episodes.referee import Referee
 from graspline.episodes.run import POLICY_ERROR, Instant, Ruling
 from graspline.execution.drivers import FOLLOW, follow
 from graspline.execution.happenings import Ended, Entered, Targeted

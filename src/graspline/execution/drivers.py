@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 
 # The state that a policy announces while it drives.
 FOLLOW = "follow"
+# The state of an episode that a person drives.
+TELEOP = "teleop"
 # How often a person's wish is looked at again.
 _JOG_S = 0.1
 

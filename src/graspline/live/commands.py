@@ -22,6 +22,50 @@ class Jog:
     joints_rad: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolTarget:
+    """A pose of the tool in the world to go towards; without a quaternion (w first) the tool keeps its rotation."""
+
+    position_m: tuple[float, float, float]
+    quaternion: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drive:
+    """Move at these rates from now on, until the next one; without another word for `DEAD_MAN_S` the arm brakes.
+
+    The tool moves at rates or towards a target, or joints move at rates of their own; the jaw may move with all of
+    them. Done with the first step that follows it. Where the arm can go no further it is refused, with the limit.
+    """
+
+    # Of the tool's point, along the axes of the world or of the tool (x approaches, z opens).
+    linear_m_s: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    frame: Literal["world", "tool"] = "world"
+    # About the tool's approach axis, and towards pointing lower.
+    turn_rad_s: float = 0.0
+    tilt_rad_s: float = 0.0
+    # From -1, closing at full speed, to 1, opening.
+    jaw: float = 0.0
+    target: ToolTarget | None = None
+    # Of every joint, (nu,).
+    joints_rad_s: tuple[float, ...] | None = None
+
+    @property
+    def moves_tool(self) -> bool:
+        """Whether it asks for rates of the tool."""
+        return any((*self.linear_m_s, self.turn_rad_s, self.tilt_rad_s))
+
+    @property
+    def still(self) -> bool:
+        """Whether it asks for no motion: the keys were released."""
+        return not (self.moves_tool or self.jaw or self.target is not None or any(self.joints_rad_s or ()))
+
+
+@dataclass(frozen=True, slots=True)
+class KeepDriving:
+    """The operator is still there: what was driven last goes on. For inputs that only speak when they change."""
+
+
 @dataclass(frozen=True, slots=True)
 class MoveTool:
     """Bring the tool centre point there (world frame), jaw as it is.
@@ -85,6 +129,23 @@ class ResetScene:
     """Put the scene back to how a seed's scenario begins (None: the seed in force)."""
 
     seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BeginTeleop:
+    """Reset the scene to a seed's scenario and record from there on what the operator drives, as one episode.
+
+    Without a seed it is the first, from the one in force on, of which nothing is recorded yet.
+    """
+
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EndTeleop:
+    """End the episode that is being driven: the arm comes to rest, the goal is judged, and it is kept or discarded."""
+
+    keep: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +257,10 @@ class GraspClose:
 
 JawCommand = MoveJaw | OpenRange | CloseRange
 # What the arm does by itself, whatever the task.
-ArmCommand = Jog | MoveTool | Home | Down | Zero | JawCommand
-SceneCommand = RunTask | ResetScene | ReplayEpisode
+ArmCommand = Jog | Drive | KeepDriving | MoveTool | Home | Down | Zero | JawCommand
+SceneCommand = RunTask | ResetScene | ReplayEpisode | BeginTeleop
 # What works at once, in every mode.
-AsideCommand = StrikeFault | Record | Answer | Select | SetVariables | PostObject | WithdrawObject
+AsideCommand = EndTeleop | StrikeFault | Record | Answer | Select | SetVariables | PostObject | WithdrawObject
 # What only a task with a desk offers; `Refresh` also works where the task's estimator is the truth.
 DeskCommand = (
     Refresh

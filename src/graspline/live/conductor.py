@@ -1,4 +1,7 @@
-"""Decides who drives a session's lane: a person, a task's machine, or a log. It knows no wall clock and no threads."""
+"""Decides what drives a session's lane: a person, a task's machine, or a log. It knows no wall clock and no threads.
+
+It is long because it is one switch: every command, every driver and every end of one meets the same few fields here.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +22,22 @@ from graspline.episodes.questions import ASK_S
 from graspline.episodes.run import Episode, Studio
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError, nearest
-from graspline.execution.happenings import Answered, Finished
+from graspline.execution.happenings import Answered, Finished, Targeted
 from graspline.execution.requests import Ask, Motion, Preempted, Reply, Solve
 from graspline.execution.solving import solve_all
 from graspline.execution.track import Track
 from graspline.live.chronicle import Chronicle
 from graspline.live.commands import (
     Answer,
+    BeginTeleop,
     Command,
     Done,
+    Drive,
+    EndTeleop,
+    GraspClose,
+    GraspOpen,
+    MoveToGrab,
+    Pick,
     PostObject,
     Record,
     Refused,
@@ -46,6 +56,7 @@ from graspline.live.desk import Desk
 from graspline.live.operator import NO_DESK, Operator, Order
 from graspline.live.readout import Instruments
 from graspline.live.snapshot import Mode, Snapshot
+from graspline.live.teleop import LONGEST_S, RecordingPlace, TeleopPilot
 from graspline.motion.path import Path
 from graspline.parameters import Parameters
 from graspline.rendering.picture import Picture
@@ -59,6 +70,10 @@ _LANE = 0
 # Verdicts after which nothing but a reset helps.
 _HOPELESS = ("reset_required", "physics_diverged", "crashed")
 STOPPED = Refused(reason="stopped")
+# Commands by which the arm would not be driven by hand.
+_BY_ITSELF = (MoveToGrab, Pick, GraspOpen, GraspClose)
+# Seeds that are looked at for one of which nothing is recorded yet.
+_MOST_SEEDS = 100_000
 
 
 class Labour(Protocol):
@@ -101,10 +116,12 @@ class Conductor:
         labour: Labour,
         desk: Desk | None = None,
         hand_over: Callable[[Episode], None] | None = None,
+        place: RecordingPlace | None = None,
         ask_timeout_s: float = ASK_S,
     ) -> None:
         self._task, self._parameters, self._desk = task, parameters, desk
         self._labour, self._hand_over, self._ask_timeout_s = labour, hand_over, ask_timeout_s
+        self._place = place or RecordingPlace()
         self.scene = task.scene(parameters)
         self._machine = task.machine(parameters)
         self._engine = CpuEngine(self.scene, 1, 1)
@@ -124,7 +141,11 @@ class Conductor:
         self._operator = Operator(self.scene, desk=desk, sees_truth=uses_truth)
         self._scenario = Scenario(task=task, parameters=parameters, seed=seed)
         self._draw = self._scenario.draw()
-        self._play: Literal["operator", "task", "replay"] = "operator"
+        self._play: Literal["operator", "task", "replay", "teleop"] = "operator"
+        self._teleop: TeleopPilot | None = None
+        # What ends the episode that is driven, as soon as something does; and seeds of those that were kept.
+        self._ending: Order | None = None
+        self._kept_seeds: set[int] = set()
         self._change: _Change | None = None
         # The command whose machine or log is being played.
         self._running: Order | None = None
@@ -148,7 +169,7 @@ class Conductor:
     def mode(self) -> Mode:
         if self.stopping:
             return "stopping"
-        if self._play == "operator":
+        if self._play in ("operator", "teleop"):
             return self._operator.activity
         return "task" if self._play == "task" else "replaying"
 
@@ -161,6 +182,7 @@ class Conductor:
                 self._desk.age(self._executor.time_s(_LANE))
             for how, track in self._executor.tick().values():
                 self._ended(how, track)
+            self._watch_teleop()
         if self._question is not None and not (self._executor.busy and self._executor.doing(_LANE) == "ask"):
             self._question = None
         self._settle_stops()
@@ -202,7 +224,7 @@ class Conductor:
         order.ticket.note(lambda result: self._note(order, result))
         try:
             self._take(order)
-            if order.ticket.settled is None:
+            if order.ticket.settled is None and not isinstance(order.command, Drive):
                 # Something new begins: what was measured before is of no interest any more.
                 self._chronicle.evidence = ()
         except Exception as error:
@@ -216,6 +238,8 @@ class Conductor:
                 order.ticket.settle(self._strike(command.name))
             case Record():
                 order.ticket.settle(self._record(command))
+            case EndTeleop():
+                self._end_teleop(order)
             case Answer():
                 order.ticket.settle(self._take_answer(command.text))
             case Select():
@@ -232,8 +256,12 @@ class Conductor:
                 order.ticket.settle(Refused(reason=NO_DESK) if desk is None else desk.set_variables(command.values))
             case _ if (busy := self._busy()) is not None:
                 order.ticket.settle(busy)
-            case RunTask() | ResetScene() | ReplayEpisode():
+            case RunTask() | ResetScene() | ReplayEpisode() | BeginTeleop() if self._teleop is None:
                 self._begin_change(order, command)
+            case RunTask() | ResetScene() | ReplayEpisode() | BeginTeleop():
+                order.ticket.settle(Refused(reason="an episode is being driven; finish or discard it first"))
+            case _ if self._teleop is not None and isinstance(command, _BY_ITSELF):
+                order.ticket.settle(Refused(reason="not while an episode is recorded that is driven by hand"))
             case _ if not self._executor.busy:
                 order.ticket.settle(Refused(reason="physics diverged; reset the scene first"))
             case _:
@@ -243,6 +271,8 @@ class Conductor:
         """Why nothing new can begin."""
         if self._change is not None:
             return Refused(reason="the scene is being reset; try again in a moment")
+        if self._ending is not None:
+            return Refused(reason="the episode is ending; try again in a moment")
         if self._running is not None:
             return Refused(reason=f"busy: {self._running.name}; stop it first")
         return None
@@ -254,6 +284,9 @@ class Conductor:
             self._chronicle.evidence = result.evidence
         elif result.text:
             self._message = result.text
+        elif isinstance(order.command, Drive) and not order.command.still and self._message.startswith("drive: "):
+            # The arm goes on: what stopped it is no longer so.
+            self._message = ""
 
     def _record(self, command: Record) -> Result:
         if self._hand_over is None:
@@ -277,6 +310,12 @@ class Conductor:
             self._change = _Change(order, self._scenario, drawn)
             return
         seed = self._scenario.seed if command.seed is None else command.seed
+        if isinstance(command, BeginTeleop):
+            found = self._free_seed(command)
+            if isinstance(found, Refused):
+                order.ticket.settle(found)
+                return
+            seed = found
         if seed < 0:
             order.ticket.settle(Refused(reason=f"a seed is a whole number from 0, got {seed}"))
             return
@@ -321,6 +360,11 @@ class Conductor:
                 for tick, event in log.events:
                     self._executor.schedule(_LANE, tick * self.dt_s, event)
                 self._message = f"replaying {name}"
+            case BeginTeleop():
+                self._play, self._teleop = "teleop", TeleopPilot(self._executor.robot, self._operator.drive)
+                self._studio.begin(_LANE, self._scenario, self._draw, self._teleop)
+                seed = self._scenario.seed
+                order.ticket.settle(Done(text=f"recording what you drive, seed {seed}", data={"seed": seed}))
             case _:
                 self._studio.enter(_LANE, self._scenario, self._draw, self._operator.drive, logged=False)
                 order.ticket.settle(Done(text=f"scene of seed {self._scenario.seed}"))
@@ -341,6 +385,8 @@ class Conductor:
             self._task_ended(order, how, track)
         elif play == "replay" and order is not None:
             self._replay_ended(order, how, track)
+        elif play == "teleop":
+            self._teleop_ended(how, track)
         why = STOPPED if stopped else _why(how)
         self._operator.drop(why)
         if how.how in ("crashed", "physics_diverged"):
@@ -378,6 +424,64 @@ class Conductor:
         else:
             same = ", the same bits as recorded" if command.state_hash else ""
             order.ticket.settle(Done(text=f"{command.name} replayed{same}", data=data))
+
+    # Episodes that a person drives
+
+    def _free_seed(self, command: BeginTeleop) -> int | Refused:
+        """The seed of the next one; where none is named, the first of which there is no episode."""
+        if self._hand_over is None or self._place.problem:
+            return Refused(reason=self._place.problem or "this session does not record episodes")
+        first = self._scenario.seed if command.seed is None else command.seed
+        seeds = range(first, first + _MOST_SEEDS)
+        free = next((each for each in seeds if each not in self._kept_seeds and not self._place.has(each)), -1)
+        if free < 0 or command.seed not in (None, free):
+            return Refused(reason=f"there is an episode of seed {first} already; use another, such as {free}")
+        return free
+
+    def _end_teleop(self, order: Order) -> None:
+        if self._teleop is None:
+            order.ticket.settle(Refused(reason="no episode is being driven"))
+        elif self._ending is not None:
+            order.ticket.settle(Refused(reason="the episode is ending already"))
+        else:
+            self._ending = order
+            self._operator.leave()
+
+    def _watch_teleop(self) -> None:
+        pilot = self._teleop
+        if pilot is None:
+            return
+        if self._ending is not None:
+            # Its driver may have begun after it was told to leave.
+            self._operator.leave()
+        now_s, before = self._executor.time_s(_LANE), pilot.nearest
+        pilot.watch(now_s)
+        if pilot.nearest != before:
+            self._executor.tell(_LANE, Targeted(pilot.nearest))
+        if now_s >= LONGEST_S and self._ending is None:
+            self.order(Order(EndTeleop()))
+
+    def _teleop_ended(self, how: Finished, track: Track) -> None:
+        ending, self._ending, self._teleop = self._ending, None, None
+        ticket = Ticket() if ending is None else ending.ticket
+        if how.how != "returned":
+            self._message = f"{_why(how).reason}; the episode that was driven is discarded"
+            ticket.settle(Refused(reason=_why(how).reason))
+            return
+        assert ending is not None
+        episode = self._studio.episode(_LANE, self._scenario, self._draw, self._machine, how, track)
+        self._verdict, self._chronicle.evidence = episode.verdict, episode.evidence
+        data = episode.as_dict()
+        if not ending.command.keep:
+            ticket.settle(Done(text="the episode that was driven is discarded", data={**data, "kept": False}))
+            return
+        self._episodes += 1
+        self._kept_seeds.add(self._scenario.seed)
+        if self._hand_over is not None:
+            self._hand_over(episode)
+        why = "" if episode.failure is None else f" ({episode.failure.mode.replace('_', ' ')})"
+        text = f"driven by hand: {episode.verdict.replace('_', ' ')}{why}"
+        ticket.settle(Done(text=text, data={**data, "kept": True}))
 
     # Faults, questions, planning
 
@@ -480,6 +584,8 @@ class Conductor:
             variables={} if desk is None else desk.variables,
             operator=operator,
             recording=self._recording,
+            teleop="" if self._teleop is None else "recording" if self._ending is None else "ending",
+            goal_met=self._teleop is not None and self._teleop.goal_met,
             episodes=self._episodes,
         )
 

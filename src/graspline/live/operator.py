@@ -21,11 +21,13 @@ from graspline.live.commands import (
     DeskCommand,
     Done,
     Down,
+    Drive,
     GraspClose,
     GraspOpen,
     Home,
     JawCommand,
     Jog,
+    KeepDriving,
     MoveJaw,
     MoveToGrab,
     MoveTool,
@@ -38,6 +40,7 @@ from graspline.live.commands import (
     Zero,
 )
 from graspline.live.desk import Desk, Play
+from graspline.live.driving import Driving, Wish, drive_refusal
 from graspline.live.jaw import settled_jaw
 from graspline.live.moves import JOG_SPEED, Mover
 from graspline.live.reach import TcpConvention, ToolPose
@@ -77,17 +80,19 @@ class Operator:
     def __init__(self, scene: Scene, *, desk: Desk | None, sees_truth: bool) -> None:
         self._scene, self._robot, self._desk = scene, scene.robot, desk
         self._sees_truth = sees_truth and desk is None
-        self._mover = Mover(scene)
+        self._mover, self._driving = Mover(scene), Driving(scene)
         self._believed: tuple[Estimate, ...] = ()
         self._objects: tuple[ObjectListed, ...] = ()
         self._order: Order | None = None
+        # What a hand at the keys wishes; set while the order is one to drive.
+        self._driven: Wish | None = None
         self._leaving = False
 
     @property
     def activity(self) -> Literal["idle", "jogging", "moving"]:
         if self._order is None:
             return "idle"
-        return "jogging" if isinstance(self._order.command, Jog) else "moving"
+        return "jogging" if isinstance(self._order.command, Jog | Drive) else "moving"
 
     @property
     def objects(self) -> tuple[ObjectListed, ...]:
@@ -107,7 +112,15 @@ class Operator:
     # What the session calls
 
     def take(self, order: Order) -> None:
-        """Accept an order, or refuse it at once. A jog gives way to anything, everything else must be stopped first."""
+        """Accept an order, or refuse it at once.
+
+        Jogging and driving give way to anything, everything else must be stopped first.
+        """
+        if isinstance(order.command, KeepDriving):
+            if self._driven is not None:
+                self._driven.renewed = True
+            order.ticket.settle(Done())
+            return
         if self.activity == "moving":
             assert self._order is not None
             order.ticket.settle(Refused(reason=f"busy: {self._order.name}; stop it first"))
@@ -120,6 +133,7 @@ class Operator:
             # A jog that was replaced before the arm took it up.
             self._order.ticket.settle(Done())
         self._order = order
+        self._driven = Wish(order.command, order.ticket) if isinstance(order.command, Drive) else None
 
     def leave(self) -> None:
         """Have the driver brake and return."""
@@ -127,7 +141,7 @@ class Operator:
 
     def drop(self, why: Refused) -> None:
         """The driver is gone: refuse what it was at."""
-        order, self._order = self._order, None
+        order, self._order, self._driven = self._order, None, None
         if order is not None:
             order.ticket.settle(why)
 
@@ -139,8 +153,8 @@ class Operator:
 
     # The driver
 
-    def drive(self, first: Reply) -> Generator[Any, Any, None]:
-        """A driver for the lane, from where it stands."""
+    def drive(self, first: Reply) -> Generator[Any, Any, Reply]:
+        """A driver for the lane, from where it stands; returns the last reply."""
         self._leaving = False
         # Where the task's estimator can be asked by anybody, the objects are known from the beginning.
         _, reply = yield from _tracked(self._looked(first), first)
@@ -157,12 +171,18 @@ class Operator:
                 reply = yield from jog(self._robot, reply, self._wish, speed=JOG_SPEED)
                 if self._order is not None and isinstance(self._order.command, Jog):
                     self._order = None
+            elif isinstance(order.command, Drive):
+                reply = yield from self._driving.follow(reply, self._wished)
+                if self._driven is None and self._order is not None and isinstance(self._order.command, Drive):
+                    # The arm has come to rest, and nothing new is wanted.
+                    self._order = None
             else:
                 if reply.command.moving:
                     reply = yield self._still(reply.command)
                 result, reply = yield from _tracked(self._play(order.command, reply), reply)
                 self._order = None
                 order.ticket.settle(result)
+        return reply
 
     def _still(self, command: Command) -> Motion:
         return Motion("hold", hold(self._robot, command, self._robot.dt_s))
@@ -181,6 +201,17 @@ class Operator:
                 return None
         there = np.array_equal(wanted, reply.command.position) and not reply.command.moving
         return None if there else wanted
+
+    def _wished(self, now_s: float) -> Wish | None:
+        """What a hand at the keys wishes; None once it lets go, or something else is wanted."""
+        wish = self._driven
+        if wish is None or self._leaving:
+            return None
+        if wish.over(now_s):
+            wish.ticket.settle(Done())
+            self._driven = None
+            return None
+        return wish
 
     def _play(self, command: ArmCommand | DeskCommand, last: Reply) -> Play:
         match command:
@@ -221,6 +252,10 @@ class Operator:
         match command:
             case Jog():
                 return _jog_refusal(self._robot, command)
+            case Drive():
+                return drive_refusal(self._robot, command)
+            case KeepDriving():
+                return None
             case MoveJaw() | OpenRange() | CloseRange():
                 return _jaw_refusal(self._robot, command)
             case MoveTool():

@@ -22,6 +22,7 @@ from graspline.live.operator import Order
 from graspline.live.pace import Pacer, now_s
 from graspline.live.pictures import Pictures, View
 from graspline.live.snapshot import Snapshot
+from graspline.live.teleop import RecordingPlace
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task
@@ -40,7 +41,7 @@ class Session:
     """One task's scene, its robot and what drives it; commands in, immutable snapshots out.
 
     Everything public may be called from any thread. `on_episode` gets the episodes that are recorded, in a thread of
-    its own, so that writing them slows nothing down.
+    its own, so that writing them slows nothing down; what it returns is told to people. `place` is where they go.
     """
 
     def __init__(
@@ -51,7 +52,8 @@ class Session:
         *,
         pace: float = 1.0,
         desk: Desk | None = None,
-        on_episode: Callable[[Episode], None] | None = None,
+        on_episode: Callable[[Episode], str | None] | None = None,
+        place: RecordingPlace | None = None,
         ask_timeout_s: float = ASK_S,
         picture_sizes: tuple[tuple[int, int], ...] = (),
     ) -> None:
@@ -69,6 +71,7 @@ class Session:
             labour=self._labour,
             desk=desk,
             hand_over=None if on_episode is None else self._hand_over,
+            place=place,
             ask_timeout_s=ask_timeout_s,
         )
         self._on_episode = on_episode
@@ -232,9 +235,13 @@ class Session:
         if self._on_episode is not None:
             self._scribe.submit(self._on_episode, episode).add_done_callback(self._handed_over)
 
-    def _handed_over(self, written: Future[None]) -> None:
+    def _handed_over(self, written: Future[str | None]) -> None:
         error = written.exception()
-        if error is not None:
+        if error is None:
+            told = written.result()
+            if told:
+                self._notes.append(told)
+        else:
             expected = isinstance(error, GrasplineError)
             why = str(error) if expected else f"{type(error).__name__}: {error}"
             _LOG.error("an episode was not recorded: %s", why, exc_info=None if expected else error)

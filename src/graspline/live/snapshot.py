@@ -137,6 +137,9 @@ class Snapshot:
     operator: str = ""
     # What is being recorded into; empty if nothing is.
     recording: str = ""
+    # Whether an episode is being recorded that a person drives, or is about to end; and whether its goal is met.
+    teleop: Literal["", "recording", "ending"] = ""
+    goal_met: bool = False
     # Episodes that were played to their end since the session began.
     episodes: int = 0
 
@@ -175,6 +178,8 @@ class Snapshot:
             "variables": plain(self.variables),
             "operator": self.operator,
             "recording": self.recording,
+            "teleop": self.teleop,
+            "goal_met": self.goal_met,
             "episodes": self.episodes,
         }
 

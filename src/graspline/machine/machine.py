@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, at_most
-from graspline.execution.drivers import FOLLOW
+from graspline.execution.drivers import FOLLOW, TELEOP
 from graspline.execution.happenings import Ended, Entered
 from graspline.execution.requests import Announce, Motion, Reply, Within
 from graspline.machine.check import problems_of
@@ -125,8 +125,8 @@ class Machine:
 
     def is_retry(self, path: str, outcome: str, then: str) -> bool:
         """Whether this outcome of a state, named as events name it, was a failure that `then` makes good."""
-        if path == FOLLOW:
-            # What a policy did before this machine took over.
+        if path in (FOLLOW, TELEOP):
+            # What a policy did before this machine took over, or a person in its place.
             return False
         nested, _, name = path.rpartition(".")
         transition = self.nested(nested).table[name][outcome]

@@ -13,6 +13,7 @@ from graspline.live.pace import now_s
 from graspline.live.session import Session
 from graspline.machine.machine import Machine
 from graspline.panel.board import Board
+from graspline.panel.drive import DriveSection
 from graspline.panel.helm import Helm
 from graspline.panel.page import Page
 from graspline.panel.world import World
@@ -41,6 +42,7 @@ class Panel:
         self._lock = threading.Lock()
         self._clients: dict[int, tuple[viser.ClientHandle, Helm]] = {}
         self._pages: dict[int, Page] = {}
+        self._drives: dict[int, DriveSection] = {}
         self._over = threading.Event()
         # Updates of the scene that were sent while a page was open.
         self.updates = 0
@@ -87,13 +89,19 @@ class Panel:
         page = Page(client, helm, self._bench, self._board, self._machine())
         page.show(self._session.snapshot)
         with self._lock:
+            before = self._drives.pop(client.client_id, None)
+        if before is not None:
+            before.close()
+        drive = DriveSection(client, helm, self._bench)
+        with self._lock:
             if client.client_id in self._clients:
-                self._pages[client.client_id] = page
+                self._pages[client.client_id], self._drives[client.client_id] = page, drive
 
     def _disconnected(self, client: viser.ClientHandle) -> None:
         with self._lock:
             _, helm = self._clients.pop(client.client_id, (None, None))
             self._pages.pop(client.client_id, None)
+            self._drives.pop(client.client_id, None)
         if helm is not None:
             helm.leave()
 
@@ -122,13 +130,15 @@ class Panel:
         if session is not self._session:
             self._adopt(session)
         with self._lock:
-            pages = list(self._pages.values())
+            pages, drives = list(self._pages.values()), list(self._drives.values())
         if not pages:
             return
         snapshot = session.snapshot
         self._world.show(snapshot)
         self._board.show(snapshot)
         self.updates += 1
+        for drive in drives:
+            drive.show(snapshot, words=words)
         if words:
             for page in pages:
                 page.show(snapshot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -126,6 +126,8 @@ class State(BaseModel):
     variables: dict[str, float | bool | str | None]
     operator: str
     recording: str
+    teleop: Literal["", "recording", "ending"]
+    goal_met: bool
     episodes: int
 
 

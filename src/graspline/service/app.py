@@ -18,6 +18,7 @@ from graspline.errors import InputError
 from graspline.live.bench import Bench
 from graspline.service.answers import Problem
 from graspline.service.door import Door
+from graspline.service.drive_routes import drive_routes
 from graspline.service.films import DEFAULT_SIZE, Films, SizeQuery, camera_routes
 from graspline.service.guard import Guard, Limits
 from graspline.service.orders import Orders
@@ -63,6 +64,7 @@ def _application(bench: Bench, front: ViserFront | None) -> FastAPI:
     routers = (
         seed_services(orders),
         arm_routes(orders),
+        drive_routes(orders),
         task_routes(orders),
         object_routes(orders),
         lease_routes(orders),

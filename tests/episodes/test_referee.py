@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graspline.envs.referee import STEADY_S, Referee, SparseReferee
+from graspline.episodes.referee import STEADY_S, Referee, SparseReferee
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import at_least
 from graspline.scenes.variation import Variation
