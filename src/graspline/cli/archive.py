@@ -10,13 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from graspline.choices import DEFAULT_VIEWS
 from graspline.datasets.recording import recording_of
 from graspline.datasets.settings import settings_of
 from graspline.datasets.store import Dataset
 from graspline.datasets.work import Drawing, draw, is_kept
 from graspline.datasets.writer import Writer, open_writer
 from graspline.episodes.run import Episode
-from graspline.episodes.views import DEFAULT_VIEWS, parse_views
+from graspline.episodes.views import parse_views
 from graspline.errors import InputError
 from graspline.live.commands import ReplayEpisode
 from graspline.parameters import Parameters
