@@ -64,7 +64,10 @@ class _Commands(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return command_of(cmd_name) if cmd_name in COMMANDS else None
+        if cmd_name not in COMMANDS:
+            return None
+        with lazily():
+            return command_of(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -77,9 +80,9 @@ class _Commands(TyperGroup):
 
 
 def command_of(name: str) -> Any:
-    """One command with its options, imported now; what it works with is imported when it is called."""
+    """One command with its options, imported now; what waits for it to be called is imported then."""
     module, _, function = COMMANDS[name].place.partition(":")
-    with _importing(), lazily():
+    with _importing():
         found: Callable[..., object] = getattr(importlib.import_module(f"graspline.cli.{module}"), function)
 
     @functools.wraps(found)

@@ -195,6 +195,7 @@ def evaluate(
 
     \b
     Examples:
+      graspline eval lift-cube --policy graspline.examples.hold_still:act --cameras none
       graspline eval lift-cube --policy my_policy:Policy --episodes 50
       graspline eval oranges --policy my_policy:Policy --cameras front:320x240 --require-success 0.8
       graspline eval lift-cube --policy my_policy:Policy --cameras none --fault drop@follow+3 --json

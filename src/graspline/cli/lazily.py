@@ -93,6 +93,8 @@ def forget() -> None:
     """Drop modules that still wait, such as those whose help was printed; another import makes them anew."""
     for module in _waiting():
         del sys.modules[module.__name__]
+        folder, _, name = module.__name__.rpartition(".")
+        delattr(sys.modules[folder], name)
 
 
 def _waiting() -> list[Any]:
