@@ -16,6 +16,7 @@ def test_every_task_is_found_by_its_own_name() -> None:
         assert find_task(name) is task
         assert task.name == name
         assert task.summary == LISTED[name].summary
+        assert task.scene(task.parameters()).robot.name == LISTED[name].robot
 
 
 def test_looking_up_a_task_imports_no_other() -> None:

@@ -8,14 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graspline.choices import DEFAULT_VIEWS
-from graspline.datasets.recording import recording_of
-from graspline.datasets.settings import settings_of
-from graspline.datasets.store import Dataset
-from graspline.datasets.work import Drawing, draw, is_kept
-from graspline.datasets.writer import Writer, open_writer
 from graspline.episodes.run import Episode
 from graspline.episodes.views import parse_views
 from graspline.errors import InputError
@@ -24,6 +19,11 @@ from graspline.parameters import Parameters
 from graspline.rendering.choose import gl_problem
 from graspline.tasks.task import Task
 
+if TYPE_CHECKING:
+    from graspline.datasets.store import Dataset
+    from graspline.datasets.writer import Writer
+
+# What writes datasets is imported where one is written: it takes a quarter of a second, in which a server is awaited.
 _MOST = 20
 
 
@@ -59,6 +59,8 @@ class Archive:
             recent = {name: partial(_same, each) for name, each in self._episodes.items() if f" {task}," in name}
         if self._writer is None or self._writer.settings.task != task or not self._writer.committed:
             return recent
+        from graspline.datasets.store import Dataset
+
         dataset = Dataset.open(self._writer.root)
         kept = {
             f"{self.place} {row['episode_index']}, seed {row['seed']}: {row['verdict']}": partial(_read, dataset, row)
@@ -68,6 +70,10 @@ class Archive:
 
     @staticmethod
     def _write(writer: Writer, episode: Episode) -> None:
+        from graspline.datasets.recording import recording_of
+        from graspline.datasets.store import Dataset
+        from graspline.datasets.work import Drawing, draw, is_kept
+
         scenario = episode.scenario
         if scenario.task.name != writer.settings.task:
             raise InputError(f"{writer.root.name} holds {writer.settings.task}, not {scenario.task.name}")
@@ -94,6 +100,9 @@ def open_archive(task: Task[Any], parameters: Parameters, seed: int, folder: Pat
     if folder is None:
         yield Archive(None)
         return
+    from graspline.datasets.settings import settings_of
+    from graspline.datasets.writer import open_writer
+
     views = parse_views(DEFAULT_VIEWS, task.scene(parameters).cameras)
     settings = settings_of(
         task, parameters, seed=seed, views=views, keep="all", renderer="rays" if gl_problem() else "gl"

@@ -13,31 +13,37 @@ if TYPE_CHECKING:
 
 
 class Listed(NamedTuple):
-    """Where a task is defined, `module:NAME` in this folder, and the summary it has there."""
+    """Where a task is defined, `module:NAME` in this folder; and, as they are there, its robot and its summary."""
 
     place: str
+    robot: str
     summary: str
 
 
 LISTED: dict[str, Listed] = {
     "lift-cube": Listed(
         "lift_cube:LIFT_CUBE",
+        "so101",
         "SO-101 takes a cube of 20 to 40 mm from above, raises it 60 mm and holds it still",
     ),
     "oranges": Listed(
         "oranges.task:ORANGES",
+        "so101",
         "SO-101 puts oranges of 50 to 70 mm on a plate, each in a free spot of its own",
     ),
     "grab": Listed(
         "grab.task:GRAB",
+        "so101",
         "SO-101 takes a chosen block, can or fruit straight from above as it is told to, and puts it down again",
     ),
     "sort": Listed(
         "sort.task:SORT",
+        "ur5e",
         "UR5e catches blocks off a moving belt by camera and puts each on the belt for its colour",
     ),
     "tidy": Listed(
         "tidy.task:TIDY",
+        "hsr",
         "mobile manipulator finds things on a table, takes them, and puts them on a shelf or into a hand",
     ),
 }
