@@ -74,3 +74,16 @@ def test_the_source_archive_is_enough_to_build_from_and_holds_no_pictures(tmp_pa
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "src/graspline/py.typed"} <= names
     assert not [name for name in names if name.startswith(("docs/", "tests/", "benchmarks/"))]
+
+
+def steps_of(target: str, folder: Path) -> str:
+    """What `make` would do for a target where nothing is installed."""
+    words = ["make", "--dry-run", target, f"VENV={folder}"]
+    return subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_demo_installs_no_developers_tools_and_tests_add_them(tmp_path: Path) -> None:
+    demo, test = (steps_of(target, tmp_path / "none") for target in ("demo", "test"))
+    assert "install --editable ." in demo
+    assert "--group dev" not in demo
+    assert test.index("install --editable .") < test.index("--group dev") < test.index("-m pytest")
