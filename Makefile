@@ -1,33 +1,43 @@
 # Every target sets up what it needs: a virtual environment in .venv and, as root on Debian, the GL libraries and a browser.
+# `demo` installs what a user needs, about 720 MB; `test` and `check` add the developers' tools to it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+INSTALLED := $(VENV)/.installed
+DEVELOPER := $(VENV)/.developer
 
 .PHONY: demo test check bench gl browser clean
 
-demo: $(STAMP) gl
+demo: $(INSTALLED) gl
 	$(BIN)/graspline demo
 
-test: $(STAMP) gl browser
+test: $(DEVELOPER) gl browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-check: $(STAMP)
+check: $(DEVELOPER)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-bench: $(STAMP)
+bench: $(INSTALLED)
 	$(BIN)/pip install --quiet --group bench -c requirements.lock
-	$(BIN)/graspline bench
+	$(BIN)/graspline bench --full
 
-$(STAMP): pyproject.toml requirements.lock
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/pip install --quiet --editable . --group dev -c requirements.lock
-	touch $(STAMP)
+# pip is not quiet here: it shows which package it downloads and, on a terminal, a bar while it installs.
+$(INSTALLED): pyproject.toml requirements.lock
+	@echo "Creating a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@echo "Installing graspline and what it needs, about 720 MB"
+	@$(BIN)/pip install --editable . -c requirements.lock
+	@touch $@
+
+$(DEVELOPER): $(INSTALLED)
+	@echo "Installing the developers' tools, about 1.2 GB; this takes a few minutes"
+	@$(BIN)/pip install --quiet --group dev -c requirements.lock
+	@touch $@
 
 gl:
 	@sh scripts/gl.sh

@@ -1,4 +1,4 @@
-"""Robot pick-and-place in simulation that is verified, recovers, and turns into training data.
+"""Simulated pick-and-place demonstrations you can trust, checked against ground truth and saved as LeRobot datasets.
 
 The program in the README uses the names below; everything else is found in the rooms of the package, see
 docs/architecture.md. They are imported when first used, so that the command line starts quickly.

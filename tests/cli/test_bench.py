@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
 
 import pytest
 
 import graspline.cli.bench
+from graspline.datasets.benchmarks import dataset_parts
 from graspline.episodes import benchmarks
-from graspline.episodes.benchmarks import Figure
+from graspline.episodes.benchmarks import Figure, Part, Say, parts
 
 from .doors import Answer, call
 
@@ -27,22 +27,22 @@ def figures(answer: Answer) -> dict[str, float | None]:
 
 @pytest.fixture
 def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything is measured as ever, but on a few episodes and once."""
+    """Everything but datasets is measured as ever, but on a few episodes and once."""
     thoroughly = benchmarks._episode_cost
 
-    def once(name: str, sizes: Any, say: Any, rounds: int = 1) -> list[Figure]:
-        return thoroughly(name, [(lanes, min(count, 2)) for lanes, count in sizes], say, rounds=1)
+    def once(name: str, lanes: int, count: int, rounds: int, say: Say) -> list[Figure]:
+        return thoroughly(name, lanes, min(count, 2), 1, say)
 
     monkeypatch.setattr(benchmarks, "_episode_cost", once)
     monkeypatch.setattr(benchmarks, "ROUNDS", 1)
-    monkeypatch.setattr(graspline.cli.bench, "measure_datasets", lambda say: [])
+    monkeypatch.setattr(graspline.cli.bench, "dataset_parts", lambda full: [])
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("briefly")
 def test_without_mink_its_figures_are_null(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mink", None)
-    answer = call("bench", "--json", "--episodes", "4")
+    answer = call("bench", "--full", "--json")
     assert answer.code == 0
     named = figures(answer)
     for peer in ("mink_us", "mink_share_solved", "ur5e_mink_us", "ur5e_mink_share_solved"):
@@ -57,15 +57,31 @@ def test_without_mink_its_figures_are_null(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.usefixtures("briefly")
 def test_with_mink_it_is_measured_on_the_same_targets() -> None:
     pytest.importorskip("mink")
-    answer = call("bench", "--json", "--episodes", "4")
+    answer = call("bench", "--full", "--json")
     assert answer.code == 0, answer.err
     named = figures(answer)
     assert all(isinstance(value, float) for value in named.values())
 
 
-def test_figures_are_a_table_for_people_and_an_object_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graspline.cli.bench, "measure", lambda episodes, say: FIGURES[:1])
-    monkeypatch.setattr(graspline.cli.bench, "measure_datasets", lambda say: FIGURES[1:])
+def part(what: str, *figures: Figure, says: str = "") -> Part:
+    def measure(say: Say) -> list[Figure]:
+        if says:
+            say(says)
+        return list(figures)
+
+    return Part(what=what, about_s=70, measure=measure)
+
+
+@pytest.fixture
+def two_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graspline.cli.bench, "parts", lambda full: [part("kinematics", FIGURES[0])])
+    monkeypatch.setattr(
+        graspline.cli.bench, "dataset_parts", lambda full: [part("mink", FIGURES[1], says="not installed")]
+    )
+
+
+@pytest.mark.usefixtures("two_parts")
+def test_figures_are_a_table_for_people_and_an_object_for_programs() -> None:
     table = call("bench")
     assert table.code == 0
     assert [line.split() for line in table.out.splitlines()] == [
@@ -73,3 +89,34 @@ def test_figures_are_a_table_for_people_and_an_object_for_programs(monkeypatch: 
         ["mink_us", "not", "measured", "µs", "mink", "on", "the", "same", "targets"],
     ]
     assert json.loads(call("bench", "--json").out) == {"ik_us_alone": 12.34567, "mink_us": None}
+
+
+@pytest.mark.usefixtures("two_parts")
+def test_each_part_says_how_long_it_takes_before_it_starts() -> None:
+    assert call("bench").err.splitlines() == [
+        "2 parts, about 2 min of CPU in all",
+        "[1/2] kinematics, about 70 s",
+        "[2/2] mink, about 70 s",
+        "      not installed",
+    ]
+
+
+@pytest.mark.usefixtures("two_parts")
+def test_what_was_measured_before_an_interruption_has_been_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(say: Say) -> list[Figure]:
+        raise KeyboardInterrupt
+
+    stopped = Part(what="stopped", about_s=1, measure=stop)
+    monkeypatch.setattr(graspline.cli.bench, "dataset_parts", lambda full: [stopped])
+    answer = call("bench")
+    assert answer.code == 130
+    assert answer.out.startswith("ik_us_alone")
+    assert answer.err.splitlines()[-1] == "graspline: interrupted; 1 figure measured"
+
+
+def test_the_quick_way_takes_a_minute_and_the_full_one_much_longer() -> None:
+    quick, full = (
+        sum(each.about_s for each in [*parts(full=long), *dataset_parts(full=long)]) for long in (False, True)
+    )
+    assert quick <= 60
+    assert full >= 5 * quick

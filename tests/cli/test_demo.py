@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+import graspline.cli.demo
+from graspline.episodes.run import Episode
+
 from .doors import call, spawn, watch
 
 
@@ -41,3 +44,16 @@ def test_a_demo_whose_folder_is_in_the_way_plays_nothing(tmp_path: Path) -> None
         answer = call("demo", "--out", out)
         assert (answer.code, answer.out) == (3, "")
         assert answer.err == f"graspline: --out: cannot make the folder {out}: a file is in the way\n"
+
+
+def test_states_are_told_as_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(episode: Episode) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(graspline.cli.demo, "_tell_verdict", stop)
+    answer = call("demo", "--out", tmp_path)
+    assert answer.code == 130
+    told = answer.out.splitlines()
+    assert told[0].startswith("oranges, seed 30: ")
+    assert [line.split()[2] for line in told[1:4]] == ["idle", "plan", "approach"]
+    assert told[-1].split()[2:] == ["confirm", "confirmed"]

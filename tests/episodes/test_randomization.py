@@ -7,13 +7,13 @@ import json
 import numpy as np
 import pytest
 
+from graspline.choices import ASPECTS
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.log import replay_log
 from graspline.episodes.run import Episode
 from graspline.episodes.scenario import Scenario
 from graspline.parameters import build
 from graspline.rendering.rays import RayRenderer
-from graspline.scenes.randomization import ASPECTS
 from graspline.scenes.variation import Variation
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 from graspline.tasks.oranges.parameters import Oranges

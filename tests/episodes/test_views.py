@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from graspline.episodes.views import DEFAULT_VIEWS, View, parse_views, ticks_per_frame, view_of
+from graspline.choices import DEFAULT_VIEWS
+from graspline.episodes.views import View, parse_views, ticks_per_frame, view_of
 from graspline.errors import InputError
 from graspline.tasks.catalogue import TASKS
 from graspline.tasks.task import Task

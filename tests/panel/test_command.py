@@ -30,6 +30,12 @@ def test_it_prints_one_address_that_opens_the_page_and_ends_with_130(tmp_path: P
         answer = server.finish()
     assert answer.code == 130
     assert answer.out.count("\n") == 1
+    assert answer.err.splitlines()[:-1] == [
+        "loading the page and the HTTP interface",
+        "starting the simulation",
+        "opening the page",
+        "serving lift-cube; Ctrl-C ends it",
+    ]
     assert answer.err.splitlines()[-1] == "graspline: interrupted; the arm holds, the session is closed"
     assert "Traceback" not in answer.err
 
@@ -40,7 +46,7 @@ def test_a_port_that_is_taken_is_one_line_and_exit_code_3() -> None:
         taken.listen()
         answer = call("serve", "lift-cube", "--port", str(taken.getsockname()[1]))
     assert answer.code == 3
-    assert len(answer.err.splitlines()) == 1
+    assert [line for line in answer.err.splitlines() if line.startswith("graspline: ")] == answer.err.splitlines()[-1:]
     assert "cannot listen on" in answer.err
 
 

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from graspline.errors import InputError
-from graspline.tasks.catalogue import TASKS, find_task
+from graspline.tasks.catalogue import LISTED, TASKS, find_task
 
 
 def test_every_task_is_found_by_its_own_name() -> None:
     for name, task in TASKS.items():
         assert find_task(name) is task
         assert task.name == name
-        assert task.summary
+        assert task.summary == LISTED[name].summary
+        assert task.scene(task.parameters()).robot.name == LISTED[name].robot
+
+
+def test_looking_up_a_task_imports_no_other() -> None:
+    program = (
+        "import sys\nfrom graspline.tasks.catalogue import TASKS\nassert list(TASKS) and 'tidy' in TASKS\n"
+        "print([name for name in ('numpy', 'mujoco') if name in sys.modules])\n"
+        "TASKS['lift-cube']\n"
+        "print([name for name in ('oranges', 'grab', 'sort', 'tidy') if f'graspline.tasks.{name}.task' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "[]"]
 
 
 def test_a_misspelt_name_gets_a_hint() -> None:

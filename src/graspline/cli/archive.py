@@ -8,16 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from graspline.datasets.recording import recording_of
-from graspline.datasets.rows import Row
-from graspline.datasets.settings import settings_of
-from graspline.datasets.store import Dataset
-from graspline.datasets.work import Drawing, draw, is_kept
-from graspline.datasets.writer import Writer, open_writer
+from graspline.choices import DEFAULT_VIEWS
 from graspline.episodes.run import Episode
-from graspline.episodes.views import DEFAULT_VIEWS, parse_views
+from graspline.episodes.views import parse_views
 from graspline.errors import InputError
 from graspline.execution.drivers import TELEOP
 from graspline.live.commands import ReplayEpisode
@@ -26,6 +21,12 @@ from graspline.parameters import Parameters
 from graspline.rendering.choose import gl_problem
 from graspline.tasks.task import Task
 
+if TYPE_CHECKING:
+    from graspline.datasets.rows import Row
+    from graspline.datasets.store import Dataset
+    from graspline.datasets.writer import Writer
+
+# What writes datasets is imported where one is written: it takes a quarter of a second, in which a server is awaited.
 _MOST = 20
 
 
@@ -37,8 +38,7 @@ class Archive:
         self._lock = threading.Lock()
         self._episodes: OrderedDict[str, ReplayEpisode] = OrderedDict()
         self._kept = 0
-        written = Dataset.open(writer.root).rows if writer is not None and writer.committed else ()
-        self._seeds: set[int] = {row["seed"] for row in written}
+        self._seeds = set[int]() if writer is None or not writer.committed else _seeds_in(writer.root)
 
     @property
     def place(self) -> str:
@@ -75,6 +75,8 @@ class Archive:
             recent = {name: partial(_same, each) for name, each in self._episodes.items() if f" {task}," in name}
         if self._writer is None or self._writer.settings.task != task or not self._writer.committed:
             return recent
+        from graspline.datasets.store import Dataset
+
         dataset = Dataset.open(self._writer.root)
         kept = {
             f"{self.place} {row['episode_index']}, seed {row['seed']}: {row['verdict']}": partial(_read, dataset, row)
@@ -83,6 +85,9 @@ class Archive:
         return {**kept, **recent}
 
     def _write(self, writer: Writer, episode: Episode) -> Row:
+        from graspline.datasets.recording import recording_of
+        from graspline.datasets.work import Drawing, draw, is_kept
+
         scenario = episode.scenario
         if scenario.task.name != writer.settings.task:
             raise InputError(f"{writer.root.name} holds {writer.settings.task}, not {scenario.task.name}")
@@ -93,6 +98,12 @@ class Archive:
             raise InputError(f"{writer.root.name} has an episode of seed {scenario.seed} already; run another seed")
         drawn = draw(Drawing(settings=writer.settings, recording=recording))
         return writer.commit(drawn)
+
+
+def _seeds_in(root: Path) -> set[int]:
+    from graspline.datasets.store import Dataset
+
+    return {row["seed"] for row in Dataset.open(root).rows}
 
 
 def _same(episode: ReplayEpisode) -> ReplayEpisode:
@@ -109,6 +120,9 @@ def open_archive(task: Task[Any], parameters: Parameters, seed: int, folder: Pat
     if folder is None:
         yield Archive(None)
         return
+    from graspline.datasets.settings import settings_of
+    from graspline.datasets.writer import open_writer
+
     views = parse_views(DEFAULT_VIEWS, task.scene(parameters).cameras)
     settings = settings_of(
         task, parameters, seed=seed, views=views, keep="all", renderer="rays" if gl_problem() else "gl"

@@ -8,42 +8,61 @@ from typing import Annotated
 
 import typer
 
+from graspline.cli.interrupts import interruptible
 from graspline.cli.options import EngineName, Lanes, engine_of, lanes_of
-from graspline.datasets.benchmarks import measure_datasets
-from graspline.episodes.benchmarks import measure
-from graspline.episodes.gpu_benchmarks import measure_gpu
+from graspline.datasets.benchmarks import dataset_parts
+from graspline.episodes.benchmarks import Figure, parts
+from graspline.episodes.gpu_benchmarks import gpu_part
+
+# As wide as the longest name, which is not known before it is measured.
+_NAME_WIDTH = 45
 
 
 def bench(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object of named figures.")] = False,
-    episodes: Annotated[
-        int, typer.Option(min=4, max=100_000, metavar="N", help="Episodes for the overhead figures.")
-    ] = 128,
+    full: Annotated[
+        bool, typer.Option("--full", help="Longer runs and more rounds, for figures to keep; 10 to 15 minutes of CPU.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object of named figures, at the end.")] = False,
     engine: EngineName = "cpu",
     lanes: Lanes = 0,
 ) -> None:
     """Measure speeds as ratios on this machine.
 
     What an episode costs over raw physics, inverse kinematics beside mink, executor overhead, and what a dataset's
-    pictures cost over raw rendering and encoding. With a GPU, also what that reaches in --lanes worlds.
+    pictures cost over raw rendering and encoding. Takes about a minute of CPU; with --full, 10 to 15. Figures are
+    printed as they are measured. With a GPU, also what that reaches in --lanes worlds.
 
     \b
-    Example:
-      graspline bench --json
+    Examples:
+      graspline bench
+      graspline bench --full --json > figures.json
       graspline bench --engine gpu
     """
     kind = engine_of(engine)
-
-    def say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
-    figures = [*measure(episodes, say), *measure_datasets(say)]
+    planned = [*parts(full=full), *dataset_parts(full=full)]
     if kind == "gpu":
-        figures += measure_gpu(lanes_of(lanes, kind, 0), say)
+        planned.append(gpu_part(lanes_of(lanes, kind, 0)))
+    figures: list[Figure] = []
+    _tell(f"{len(planned)} parts, about {_duration(sum(part.about_s for part in planned))} of CPU in all")
+    with interruptible(lambda: f"{len(figures)} figure{'' if len(figures) == 1 else 's'} measured"):
+        for number, part in enumerate(planned, start=1):
+            _tell(f"[{number}/{len(planned)}] {part.what}, about {_duration(part.about_s)}")
+            for figure in part.measure(lambda line: _tell(f"      {line}")):
+                figures.append(figure)
+                if not as_json:
+                    print(_row(figure), flush=True)
     if as_json:
         print(json.dumps({figure.name: figure.value for figure in figures}))
-        return
-    width = max(len(figure.name) for figure in figures)
-    for figure in figures:
-        value = "not measured" if figure.value is None else f"{figure.value:.4g}"
-        print(f"{figure.name:<{width}}  {value:>12} {figure.unit:<8} {figure.meaning}")
+
+
+def _row(figure: Figure) -> str:
+    value = "not measured" if figure.value is None else f"{figure.value:.4g}"
+    return f"{figure.name:<{_NAME_WIDTH}}  {value:>12} {figure.unit:<8} {figure.meaning}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from graspline.choices import FAULT_NAMES
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
     Config,
@@ -32,7 +33,7 @@ from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.progress import RunProgress
 from graspline.cli.questions import UnaskedQuestions
 from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
-from graspline.episodes.faults import FAULTS, parse_faults
+from graspline.episodes.faults import parse_faults
 from graspline.episodes.pages import campaign_page
 from graspline.episodes.questions import first_default
 from graspline.episodes.rehearsal import leaf_states
@@ -55,7 +56,8 @@ _ALL = "all"
 def campaign(
     task: TaskName,
     faults: Annotated[
-        str | None, typer.Option(metavar="A,B", help=f"Only these faults, of {', '.join(FAULTS)}.", show_default=False)
+        str | None,
+        typer.Option(metavar="A,B", help=f"Only these faults, of {', '.join(FAULT_NAMES)}.", show_default=False),
     ] = None,
     states: Annotated[
         str | None, typer.Option(metavar="X,Y", help="Only in these states; `graspline diagram` shows them.")
@@ -97,14 +99,14 @@ def campaign(
         task,
         config,
         ordered,
-        lambda _: _names("--faults", "fault", faults, FAULTS),
+        lambda _: _names("--faults", "fault", faults, FAULT_NAMES),
         lambda named: _names("--states", "state", states, leaf_states(machine_as_set(named, config, ordered))),
         lambda named: parse_faults(before, machine_as_set(named, config, ordered).paths(), option="--after"),
     )
     kind = engine_of(engine)
     possible = leaf_states(found.machine(parameters))
     make_folder("--out", out)
-    struck = _names("--faults", "fault", faults, FAULTS)
+    struck = _names("--faults", "fault", faults, FAULT_NAMES)
     plan = Plan(
         task=found,
         parameters=equipped(found, parameters, struck),

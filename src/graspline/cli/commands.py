@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import signal
@@ -15,6 +16,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from graspline.cli.interrupts import STOPS
+from graspline.cli.lazily import lazily, load
 from graspline.errors import InputError, nearest
 from graspline.version import VERSION
 
@@ -28,7 +30,7 @@ class Listed(NamedTuple):
 
 COMMANDS: Mapping[str, Listed] = {
     "demo": Listed("demo:demo", "Put three oranges on a plate; leave a film and a report."),
-    "tasks": Listed("inspect:tasks", "List the tasks."),
+    "tasks": Listed("tasks:tasks", "List the tasks."),
     "config": Listed("inspect:config", "Print every parameter of a task as YAML."),
     "diagram": Listed("inspect:diagram", "Draw a task's machine from its table."),
     "region": Listed("inspect:region", "Say where a task's object can be grasped."),
@@ -62,7 +64,10 @@ class _Commands(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return command_of(cmd_name) if cmd_name in COMMANDS else None
+        if cmd_name not in COMMANDS:
+            return None
+        with lazily():
+            return command_of(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
@@ -75,12 +80,19 @@ class _Commands(TyperGroup):
 
 
 def command_of(name: str) -> Any:
-    """One command with its options, imported now."""
+    """One command with its options, imported now; what waits for it to be called is imported then."""
     module, _, function = COMMANDS[name].place.partition(":")
     with _importing():
         found: Callable[..., object] = getattr(importlib.import_module(f"graspline.cli.{module}"), function)
+
+    @functools.wraps(found)
+    def loaded(*given: object, **named: object) -> object:
+        with _importing():
+            load()
+        return found(*given, **named)
+
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
-    alone.command(name)(found)
+    alone.command(name)(loaded)
     return get_command(alone)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -13,10 +14,11 @@ from graspline.cli.interrupts import stopping
 from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import Progress
 from graspline.episodes.film import FPS, FilmStopped, film, still_sheet
-from graspline.episodes.report import Chronicle, Ending, report_page, telling_moments
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.report import Chronicle, report_page, telling_moments
+from graspline.episodes.run import Episode, Instant, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import Interrupted
+from graspline.execution.happenings import Ended, Happening
 from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import find_task
 
@@ -39,16 +41,17 @@ def demo(
     task = find_task("oranges")
     parameters = task.parameters()
     scene, chronicle = task.scene(parameters), Chronicle()
-    print(f"{task.name}, seed {seed}: {task.summary}")
+    print(f"{task.name}, seed {seed}: {task.summary}", flush=True)
     with stopping() as stop:
         scenario = Scenario(task=task, parameters=parameters, seed=seed)
-        (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle], stop=stop)
-    _tell(episode, chronicle.endings)
+        (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle, _tell_ending], stop=stop)
+    _tell_verdict(episode)
     write_whole(out / "result.json", json.dumps(episode.as_dict(), indent=2, allow_nan=False) + "\n")
     if stop():
         raise typer.Exit(130)
     tell_saved(out / "result.json")
     sheet, movie = out / f"{task.name}.png", out / f"{task.name}.mp4"
+    print(f"rendering pictures {sheet.name}", file=sys.stderr, flush=True)
     still_sheet(episode, scene, sheet, moments=telling_moments(episode, chronicle.endings))
     tell_saved(sheet)
     write_whole(out / "report.html", report_page(episode, chronicle.endings, sheet.read_bytes()))
@@ -75,10 +78,14 @@ def _film(episode: Episode, scene: Scene, path: Path) -> str:
             raise Interrupted(f"interrupted; {path} was not rendered to its end, and dropped") from None
 
 
-def _tell(episode: Episode, endings: list[Ending]) -> None:
-    for each in endings:
-        ended = each.ended
-        print(f"  {each.time_s:6.2f} s  {ended.state:<14} {ended.outcome:<12} {ended.about}".rstrip())
+def _tell_ending(instant: Instant, happening: Happening) -> None:
+    """Print how a state ended, while the episode goes on."""
+    if isinstance(happening, Ended):
+        line = f"  {instant.time_s:6.2f} s  {happening.state:<14} {happening.outcome:<12} {happening.about}"
+        print(line.rstrip(), flush=True)
+
+
+def _tell_verdict(episode: Episode) -> None:
     print(f"verdict: {episode.verdict}", flush=True)
     for measurement in episode.evidence:
         print(f"  {'✓' if measurement.passed else '✗'} {measurement}")

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from graspline.cli.interrupts import interruptible
+from graspline.cli.options import Folder
 from graspline.cli.progress import steps
 from graspline.datasets.compact import compact as compact_dataset
 from graspline.datasets.delete import delete as delete_episodes
@@ -19,8 +20,6 @@ from graspline.datasets.delete import restore as restore_episodes
 from graspline.datasets.merge import merge as merge_datasets
 from graspline.datasets.store import INFO, Dataset
 from graspline.errors import InputError
-
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The dataset's folder.", show_default=False)]
 
 
 def compact(root: Folder) -> None:

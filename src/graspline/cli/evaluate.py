@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graspline.choices import DEFAULT_VIEWS, FAULT_NAMES, POLICY_TIMEOUT_S
 from graspline.cli.evaluations import finish, open_evaluation
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
@@ -39,12 +40,11 @@ from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface, interface_of
 from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource, is_checkpoint
-from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies, play_lost_again
-from graspline.episodes.faults import FAULTS, parse_faults
+from graspline.envs.policy_process import PolicyProcess, ServedPolicies, play_lost_again
+from graspline.episodes.faults import parse_faults
 from graspline.episodes.film_frames import film_view
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.episodes.views import DEFAULT_VIEWS
 from graspline.errors import InputError
 from graspline.evaluations.settings import settings_of
 from graspline.execution.drivers import FOLLOW
@@ -153,7 +153,7 @@ def evaluate(
             "machine takes.",
         ),
     ] = None,
-    policy_timeout: PolicyTimeout = TIMEOUT_S,
+    policy_timeout: PolicyTimeout = POLICY_TIMEOUT_S,
     policy_python: PolicyPython = None,
     policy_set: PolicySet = None,
     policy_device: PolicyDevice = None,
@@ -163,8 +163,8 @@ def evaluate(
     fault: Annotated[
         list[str] | None,
         typer.Option(
-            metavar=f"NAME@{FOLLOW}[+S]",
-            help=f"Let a fault ({', '.join(FAULTS)}) strike, S seconds into the episode; repeatable.",
+            metavar="NAME@follow[+S]",
+            help=f"Let a fault ({', '.join(FAULT_NAMES)}) strike, S seconds into the episode; repeatable.",
         ),
     ] = None,
     require_success: Annotated[
@@ -195,6 +195,7 @@ def evaluate(
 
     \b
     Examples:
+      graspline eval lift-cube --policy graspline.examples.hold_still:act --cameras none
       graspline eval lift-cube --policy my_policy:Policy --episodes 50
       graspline eval oranges --policy my_policy:Policy --cameras front:320x240 --require-success 0.8
       graspline eval lift-cube --policy my_policy:Policy --cameras none --fault drop@follow+3 --json

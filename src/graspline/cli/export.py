@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.edit import Folder, replacing
+from graspline.cli.edit import replacing
 from graspline.cli.interrupts import interruptible
+from graspline.cli.options import Folder
 from graspline.cli.outputs import check_name, make_folder, tell_saved
 from graspline.cli.progress import steps
 from graspline.datasets.files import folder_bytes

@@ -10,6 +10,7 @@ from typing import Annotated, Any, cast, get_args
 
 import typer
 
+from graspline.choices import DEFAULT_VIEWS, POLICY_TIMEOUT_S
 from graspline.cli.from_policy import FromPolicy
 from graspline.cli.interrupts import interruptible
 from graspline.cli.options import (
@@ -44,11 +45,10 @@ from graspline.datasets.settings import DatasetSettings, Keep, Record, RendererK
 from graspline.datasets.work import NOT_CERTIFIED, fly_with
 from graspline.engine.protocol import EngineKind
 from graspline.envs.interface import interface_of
-from graspline.envs.policy_process import TIMEOUT_S
 from graspline.episodes.faults import parse_faults
 from graspline.episodes.run import cores
 from graspline.episodes.units import CONVENTIONS, Convention
-from graspline.episodes.views import DEFAULT_VIEWS, parse_views, ticks_per_frame
+from graspline.episodes.views import parse_views, ticks_per_frame
 from graspline.episodes.workers import Prepare
 from graspline.errors import InputError, one_of
 from graspline.execution.drivers import FOLLOW
@@ -124,7 +124,7 @@ def command(
     record: Annotated[
         str, typer.Option(metavar="WHICH", help="episode, or intervention for frames from the takeover on.")
     ] = "episode",
-    policy_timeout: PolicyTimeout = TIMEOUT_S,
+    policy_timeout: PolicyTimeout = POLICY_TIMEOUT_S,
     policy_python: PolicyPython = None,
     policy_set: PolicySet = None,
     policy_device: PolicyDevice = None,

@@ -23,7 +23,7 @@ from graspline.service.app import guarded_app
 from graspline.service.door import Door
 from graspline.service.server import serve
 from graspline.service.viser_front import open_viser
-from graspline.tasks.catalogue import TASKS, find_task
+from graspline.tasks.catalogue import LISTED, find_task
 from graspline.tasks.task import Task
 
 
@@ -61,7 +61,8 @@ class House:
     def tasks(self) -> Mapping[str, str]:
         """What the robot of this scene can do."""
         robot = self.session.scene.robot.name
-        return {name: task.summary for name, task in TASKS.items() if task.scene(task.parameters()).robot.name == robot}
+        others = {name: each.summary for name, each in LISTED.items() if each.robot == robot}
+        return {**others, self._task.name: self._task.summary}
 
     def episodes(self) -> Mapping[str, Callable[[], ReplayEpisode]]:
         return self._archive.known(self._task.name)
@@ -102,14 +103,23 @@ class House:
 
 
 @contextmanager
-def hosted(task: Task[Any], parameters: Parameters, seed: int, archive: Archive, way: Way) -> Iterator[Hosted]:
-    """Everything up and answering; closed in the end, the arm first."""
+def hosted(
+    task: Task[Any],
+    parameters: Parameters,
+    seed: int,
+    archive: Archive,
+    way: Way,
+    say: Callable[[str], object] = lambda step: None,
+) -> Iterator[Hosted]:
+    """Everything up and answering; closed in the end, the arm first. `say` is told each step as it begins."""
     with ExitStack() as stack:
         front = open_viser()
         stack.callback(front.close)
         front.files["/"] = with_overlay(front.files["/"])
+        say("starting the simulation")
         house = House(task, parameters, seed, archive)
         stack.callback(house.close)
+        say("opening the page")
         bench = Bench(
             session=lambda: house.session,
             tasks=house.tasks,

@@ -1,4 +1,4 @@
-"""`graspline tasks`, `config`, `diagram` and `region`: what there is, before anything moves."""
+"""`graspline config`, `diagram` and `region`: what a task is, before anything moves."""
 
 from __future__ import annotations
 
@@ -17,22 +17,10 @@ from graspline.errors import InputError
 from graspline.machine.diagram import mermaid, svg_sheet
 from graspline.parameters import describe
 from graspline.parameters.notation import printable
-from graspline.tasks.catalogue import TASKS, find_task
+from graspline.tasks.catalogue import find_task
 
 # Names that a diagram may end in: a picture, or text.
 _DIAGRAMS = (".svg", ".mmd", ".md", ".txt")
-
-
-def tasks() -> None:
-    """List the tasks.
-
-    \b
-    Example:
-      graspline tasks
-    """
-    width = max(len(name) for name in TASKS)
-    for name, task in TASKS.items():
-        print(f"{name:<{width}}  {task.summary}")
 
 
 def config(task: TaskName, config: Config = None, settings: Settings = None) -> None:

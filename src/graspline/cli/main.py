@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from graspline.cli import streams
 from graspline.cli.interrupts import STOPS
+from graspline.cli.lazily import forget
 from graspline.cli.logs import show_warnings
 from graspline.errors import GrasplineError
 
@@ -22,6 +23,7 @@ def entry() -> None:
     for each in STOPS:
         signal.signal(each, signal.SIG_IGN)
     streams.let_go()
+    forget()
     sys.exit(code)
 
 

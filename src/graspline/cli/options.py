@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from graspline.engine.choose import EngineChoice, chosen
+from graspline.choices import ASPECTS, EngineChoice
+from graspline.engine.choose import chosen
 from graspline.engine.protocol import EngineKind
 from graspline.episodes.faults import FAULTS, missing_in_scene
 from graspline.errors import InputError, nearest, together
@@ -17,11 +18,11 @@ from graspline.execution.disturbance import Disturbance
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, build, load_yaml
 from graspline.parameters.notation import printable
-from graspline.scenes.randomization import ASPECTS
 from graspline.tasks.catalogue import TASKS, find_task
 from graspline.tasks.task import Task
 
-TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task; `graspline tasks` lists them.")]
+TaskName = Annotated[str, typer.Argument(metavar="TASK", help=f"A task: {', '.join(TASKS)}.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The dataset's folder.", show_default=False)]
 Config = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="YAML file of parameters, as `graspline config` prints."),

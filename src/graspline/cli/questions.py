@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
-from graspline.episodes.questions import ASK_S
+from graspline.choices import ASK_S
 from graspline.execution.happenings import Answered
 from graspline.execution.requests import Ask, Preempted
 

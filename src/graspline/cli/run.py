@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from graspline.choices import ASK_S, FAULT_NAMES
 from graspline.cli.options import (
     Config,
     Disturb,
@@ -36,11 +37,10 @@ from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.certify import certified
-from graspline.episodes.faults import FAULTS, parse_faults
+from graspline.episodes.faults import parse_faults
 from graspline.episodes.film_frames import film_view
 from graspline.episodes.narrator import Narrator
 from graspline.episodes.playing import play_scenarios
-from graspline.episodes.questions import ASK_S
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import GivenAnswer, Scenario
 from graspline.errors import InputError, one_of
@@ -72,7 +72,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME@STATE[+S]",
-            help=f"Let a fault ({', '.join(FAULTS)}) strike, S seconds into a state; repeatable.",
+            help=f"Let a fault ({', '.join(FAULT_NAMES)}) strike, S seconds into a state; repeatable.",
         ),
     ] = None,
     disturb: Disturb = 0.0,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import time
 import webbrowser
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +16,7 @@ from graspline.cli.archive import open_archive
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Randomize, Settings, TaskName, task_and_parameters
 from graspline.cli.questions import keyboard
+from graspline.cli.served_questions import ServedQuestions
 from graspline.errors import EnvironmentProblem, InputError, Interrupted
 
 if TYPE_CHECKING:
@@ -57,22 +60,17 @@ def serve(
     found, parameters = task_and_parameters(
         task, config, settings, lambda _: _check_host(host, port, address), randomize=randomize
     )
-    try:
-        from graspline.cli.hosting import Way, hosted
-        from graspline.cli.served_questions import ServedQuestions
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _EXTRA:
-            raise
-        raise EnvironmentProblem(f"serve needs {error.name}: pip install 'graspline[serve]'") from None
+    _check_extra()
     names = list(address or ())
     if host not in _LOOPBACK and host not in _ANY:
         names.append(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
-    with (
-        open_archive(found, parameters, seed, record) as archive,
-        stopping() as asked,
-        hosted(found, parameters, seed, archive, Way(host=host, port=port, addresses=frozenset(names))) as running,
-    ):
-        _tell(running, host, found.name)
+    with open_archive(found, parameters, seed, record) as archive, stopping() as asked, ExitStack() as open_now:
+        _tell("loading the page and the HTTP interface")
+        from graspline.cli.hosting import Way, hosted
+
+        way = Way(host=host, port=port, addresses=frozenset(names))
+        running = open_now.enter_context(hosted(found, parameters, seed, archive, way, _tell))
+        _tell_address(running, host, found.name)
         if open_page:
             webbrowser.open(running.address)
         questions = ServedQuestions(keyboard())
@@ -82,11 +80,21 @@ def serve(
     raise Interrupted("interrupted; the arm holds, the session is closed")
 
 
-def _tell(running: Hosted, host: str, task: str) -> None:
+def _check_extra() -> None:
+    for name in _EXTRA:
+        if importlib.util.find_spec(name) is None:
+            raise EnvironmentProblem(f"serve needs {name}: pip install 'graspline[serve]'")
+
+
+def _tell_address(running: Hosted, host: str, task: str) -> None:
     print(running.address, flush=True)
-    print(f"serving {task}; Ctrl-C ends it", file=sys.stderr)
+    _tell(f"serving {task}; Ctrl-C ends it")
     if host not in _LOOPBACK:
-        print(f"listening on {host}: anyone who has this address with its token can drive the arm", file=sys.stderr)
+        _tell(f"listening on {host}: anyone who has this address with its token can drive the arm")
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _check_host(host: str, port: int, addresses: list[str] | None) -> None:

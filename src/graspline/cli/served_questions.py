@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from graspline.choices import ASK_S
 from graspline.cli.questions import Keyboard, chosen, options_text, say
-from graspline.episodes.questions import ASK_S
 from graspline.live.commands import Answer
 from graspline.live.session import Session
 

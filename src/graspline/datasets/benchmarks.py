@@ -10,7 +10,6 @@ import io
 import multiprocessing
 import tempfile
 import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from pathlib import Path
@@ -27,7 +26,7 @@ from graspline.datasets.pool import LocalPool
 from graspline.datasets.recording import Recording
 from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.work import Attempts, Drawing, attempt, draw
-from graspline.episodes.benchmarks import Figure
+from graspline.episodes.benchmarks import Figure, Part, Say
 from graspline.episodes.processes import environment
 from graspline.episodes.views import View
 from graspline.episodes.workers import ENVIRONMENT
@@ -43,12 +42,15 @@ _FRAMES = 720
 _ROUNDS = 3
 
 
-def measure_datasets(say: Callable[[str], None] = lambda line: None) -> list[Figure]:
-    """All figures of datasets; those with pictures are None where OpenGL is missing."""
-    figures = _without_pictures(say)
+def dataset_parts(*, full: bool) -> list[Part]:
+    """What there is to measure of datasets, quickly or in full; nothing with pictures where OpenGL is missing."""
+    # A worker plays many attempts at once, and commits them together: fewer episodes would measure that alone.
+    counts = [("lift-cube", 128, 12), ("oranges", 32, 16)] if full else [("lift-cube", 64, 7)]
+    found = [_without_pictures(*each) for each in counts]
     if gl_problem() is None:
-        figures += _with_pictures(say) + _side_by_side(say)
-    return figures
+        found.append(_with_pictures("oranges", _ROUNDS, 120) if full else _with_pictures("lift-cube", 1, 15))
+        found += [_side_by_side()] if full else []
+    return found
 
 
 def _settings(task_name: str, views: tuple[View, ...] = (), seed: int = 0) -> DatasetSettings:
@@ -56,22 +58,22 @@ def _settings(task_name: str, views: tuple[View, ...] = (), seed: int = 0) -> Da
     return settings_of(task, task.parameters(), views=views, seed=seed)
 
 
-def _without_pictures(say: Callable[[str], None]) -> list[Figure]:
+def _without_pictures(name: str, count: int, about_s: float) -> Part:
     """Episodes from seed to committed files on one core."""
-    figures = []
-    for name, count in (("lift-cube", 128), ("oranges", 32)):
-        say(f"{count} episodes of {name} without pictures, one worker")
+
+    def measure(say: Say) -> list[Figure]:
         with tempfile.TemporaryDirectory() as folder:
             spent = _generated_s(Path(folder) / "set", _settings(name), count, workers=1)
-        figures.append(
+        return [
             Figure(
                 name=f"{name.replace('-', '_')}_episodes_per_hour_per_core",
                 value=3600 * count / spent,
                 unit="1/h",
                 meaning="accepted episodes, committed, without pictures",
             )
-        )
-    return figures
+        ]
+
+    return Part(what=f"{count} episodes of {name} into a dataset, one worker", about_s=about_s, measure=measure)
 
 
 def _generated_s(root: Path, settings: DatasetSettings, count: int, *, workers: int) -> float:
@@ -81,13 +83,21 @@ def _generated_s(root: Path, settings: DatasetSettings, count: int, *, workers: 
     return times[-1] - times[0]
 
 
-def _with_pictures(say: Callable[[str], None]) -> list[Figure]:
+def _with_pictures(name: str, rounds: int, about_s: float) -> Part:
     """One worker's CPU for an episode's pictures over what MuJoCo and x264 alone need for the same frames."""
-    say(f"{_ROUNDS} rounds of drawing an episode of oranges with two cameras of 640×480, and its raw equivalents")
+    return Part(
+        what=f"two cameras of 640×480 in {rounds} episode{'s' if rounds > 1 else ''} of {name}, beside bare rendering "
+        "and encoding",
+        about_s=about_s,
+        measure=lambda say: _drawing(name, rounds),
+    )
+
+
+def _drawing(name: str, count: int) -> list[Figure]:
     with environment(ENVIRONMENT):
         pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
         with pool:
-            played, rounds = pool.submit(_drawing_cost, _settings("oranges", _VIEWS)).result()
+            played, rounds = pool.submit(_drawing_cost, _settings(name, _VIEWS), count).result()
     whole, render, encode, frames = np.array(rounds).T
     per = _FRAMES / frames
     seconds = float(np.median(whole * per))
@@ -116,7 +126,7 @@ def _with_pictures(say: Callable[[str], None]) -> list[Figure]:
     ]
 
 
-def _drawing_cost(settings: DatasetSettings) -> tuple[float, list[tuple[float, float, float, int]]]:
+def _drawing_cost(settings: DatasetSettings, count: int) -> tuple[float, list[tuple[float, float, float, int]]]:
     """CPU seconds: of playing one attempt; and per round of drawing it, of raw rendering, of encoding; the frames."""
     began = time.process_time()
     seeds = tuple(range(8))
@@ -126,7 +136,7 @@ def _drawing_cost(settings: DatasetSettings) -> tuple[float, list[tuple[float, f
     scene = task.scene(parameters)
     draw(Drawing(settings=settings, recording=recordings[0]))  # renderers opened
     rounds = []
-    for recording in recordings[:_ROUNDS]:
+    for recording in recordings[:count]:
         began = time.process_time()
         drawn = draw(Drawing(settings=settings, recording=recording))
         whole = time.process_time() - began
@@ -190,19 +200,24 @@ def _raw_encoding(pictures: list[NDArray[np.uint8]], fps: int, view: View) -> fl
     return time.process_time() - began
 
 
-def _side_by_side(say: Callable[[str], None]) -> list[Figure]:
+def _side_by_side(count: int = 24) -> Part:
     """Two workers beside one: both are measured in wall time, on two cores."""
-    count = 24
-    say(f"{count} episodes of lift-cube with two cameras of 640×480, by one worker and by two")
-    spent = {}
-    for workers in (1, 2):
-        with tempfile.TemporaryDirectory() as folder:
-            spent[workers] = _generated_s(Path(folder) / "set", _settings("lift-cube", _VIEWS), count, workers=workers)
-    return [
-        Figure(
-            name="two_workers_over_one",
-            value=spent[1] / spent[2],
-            unit="×",
-            meaning="episodes with pictures per second, wall time on this machine",
-        )
-    ]
+
+    def measure(say: Say) -> list[Figure]:
+        spent = {}
+        for workers in (1, 2):
+            say(f"{workers} worker{'s' if workers > 1 else ''}")
+            with tempfile.TemporaryDirectory() as folder:
+                settings = _settings("lift-cube", _VIEWS)
+                spent[workers] = _generated_s(Path(folder) / "set", settings, count, workers=workers)
+        return [
+            Figure(
+                name="two_workers_over_one",
+                value=spent[1] / spent[2],
+                unit="×",
+                meaning="episodes with pictures per second, wall time on this machine",
+            )
+        ]
+
+    what = f"{count} episodes of lift-cube with two cameras of 640×480, by one worker and by two"
+    return Part(what=what, about_s=150, measure=measure)

@@ -6,8 +6,9 @@ import ctypes
 import importlib.util
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from graspline.choices import EngineChoice
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.errors import EnvironmentProblem
@@ -16,7 +17,6 @@ from graspline.scenes.scene import Scene
 if TYPE_CHECKING:
     from graspline.engine.warp import WarpEngine
 
-EngineChoice = Literal["cpu", "gpu", "auto"]
 GPU = "cuda:0"
 _DRIVER = "install one until `nvidia-smi` lists a GPU, or use --engine cpu"
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graspline.choices import DEFAULT_VIEWS
 from graspline.envs.interface import Interface
 from graspline.envs.policies import PolicySource, is_checkpoint, parse_policy
 from graspline.envs.policy_server import LEROBOT
 from graspline.episodes.units import CONVENTIONS, joint_names
-from graspline.episodes.views import DEFAULT_VIEWS, View
+from graspline.episodes.views import View
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import printable, shortened
 

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from graspline.choices import DEFAULT_VIEWS
 from graspline.engine.actors import Actor
 from graspline.engine.cpu import CpuEngine
 from graspline.envs.frames import Frames
@@ -21,7 +22,6 @@ from graspline.episodes.context import has_room
 from graspline.episodes.referee import Referee, SparseReferee
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of
-from graspline.episodes.views import DEFAULT_VIEWS
 from graspline.evidence import passes
 from graspline.execution.eyesight import Eyesight
 from graspline.execution.requests import Look

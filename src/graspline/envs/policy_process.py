@@ -19,6 +19,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.choices import POLICY_TIMEOUT_S
 from graspline.envs import policy_server
 from graspline.envs.interface import Array, Interface, Observation
 from graspline.envs.policies import Answered, Asked, PolicyFailed, PolicySource, is_checkpoint, parse_policy, unusable
@@ -29,7 +30,7 @@ from graspline.errors import EnvironmentProblem, GrasplineError, InputError
 from graspline.execution.requests import Preempted
 
 # How long an answer may take, and importing a policy at least; loading a checkpoint with torch may take longer.
-TIMEOUT_S, LOADING_S = 60.0, 300.0
+TIMEOUT_S, LOADING_S = POLICY_TIMEOUT_S, 300.0
 # Observations in one message. Shared memory holds the pictures of so many; more are laid out as more lanes ask, up to
 # the memory that they may take.
 SLOTS = 64

@@ -40,6 +40,7 @@ from graspline.tasks.task import Draw, Task
 Array = NDArray[np.float64]
 _TOOL = np.array(FIXED_TIP_M)
 ROUNDS = 7
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,76 +51,91 @@ class Figure:
     meaning: str
 
 
-def measure(episodes: int, say: Callable[[str], None] = lambda line: None) -> list[Figure]:
-    """All figures; those that need mink are None where it is not installed."""
-    figures = []
-    # An episode of oranges takes ten times as long as a cube's: fewer rounds do. Twice as many as lanes, so that most
-    # of the time lanes are full.
-    for part in (
-        lambda: _episode_cost("lift-cube", ((64, max(episodes, 64)), (1, max(episodes // 4, 4))), say),
-        lambda: _episode_cost("oranges", ((32, max(episodes // 2, 4)),), say, rounds=3),
-        lambda: _tick_cost(say),
-        lambda: _crowd_cost(say),
-        lambda: _kinematics(say),
-        lambda: _ur5e_kinematics(say),
-    ):
-        figures += part()
-    return figures
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Some of the figures: what is measured, about how much CPU time that takes, and how to do it."""
+
+    what: str
+    about_s: float
+    # Called with what is told meanwhile, line by line.
+    measure: Callable[[Say], list[Figure]]
 
 
-def _episode_cost(
-    name: str, sizes: Sequence[tuple[int, int]], say: Callable[[str], None], rounds: int = ROUNDS
-) -> list[Figure]:
-    """Episodes over bare physics, a number of lanes and episodes at a time, in several rounds one after the other.
+def parts(*, full: bool) -> list[Part]:
+    """What there is to measure of episodes and kinematics, quickly or in full.
+
+    Figures that need mink are None where it is not installed.
+    """
+    # An episode of oranges takes ten times as long as a cube's: fewer rounds do. In full there are twice as many as
+    # lanes, so that most of the time lanes are full.
+    episodes = (
+        [("lift-cube", 64, 128, ROUNDS, 100), ("lift-cube", 1, 32, ROUNDS, 25), ("oranges", 32, 64, 3, 200)]
+        if full
+        else [("lift-cube", 64, 64, 1, 9), ("lift-cube", 1, 8, 2, 2), ("oranges", 8, 8, 1, 10)]
+    )
+    rounds = ROUNDS if full else 3
+    return [
+        *(_episode_part(*each) for each in episodes),
+        Part(what="executor overhead in 1 and in 64 lanes", about_s=1, measure=lambda say: _tick_cost()),
+        Part(
+            what="a tick with six oranges and with three, in 32 lanes",
+            about_s=12 if full else 5,
+            measure=lambda say: _crowd_cost(rounds),
+        ),
+        Part(what="inverse kinematics of the SO-101", about_s=1, measure=_kinematics),
+        Part(what="inverse kinematics of the UR5e", about_s=4, measure=_ur5e_kinematics),
+    ]
+
+
+def _episode_part(name: str, lanes: int, count: int, rounds: int, about_s: float) -> Part:
+    return Part(
+        what=f"{count} episodes of {name} in {_lanes(lanes)} on one thread, beside bare physics",
+        about_s=about_s,
+        measure=lambda say: _episode_cost(name, lanes, count, rounds, say),
+    )
+
+
+def _lanes(count: int) -> str:
+    return f"{count} lane{'s' if count > 1 else ''}"
+
+
+def _episode_cost(name: str, lanes: int, count: int, rounds: int, say: Say) -> list[Figure]:
+    """Episodes over bare physics, in several rounds one after the other.
 
     The median of the rounds' ratios is the figure; the fastest rounds stand beside it, to show what noise adds.
     """
     task = find_task(name)
     parameters = task.parameters()
     task.sample(parameters, np.random.default_rng(10**6))  # everything compiled and cached
-    figures = []
-    for lanes, count in sizes:
-        say(f"{rounds} rounds of {count} episodes of {task.name} in {lanes} lanes on one thread, beside bare physics")
-        scenarios = [Scenario(task=task, parameters=parameters, seed=seed) for seed in range(count)]
-        began = time.process_time()
-        draws = [task.sample(parameters, scenario.random()[0]) for scenario in scenarios]
-        sampling = time.process_time() - began
-        logs: list[EpisodeLog] = []
-        for _ in _playing(task, scenarios, draws, lanes, logs):
-            pass
-        spent = [
-            _side_by_side(_playing(task, scenarios, draws, lanes, []), _bare(task.scene(parameters), logs))
-            for _ in range(rounds)
-        ]
-        episode, raw = np.array(spent).T
-        name = f"{task.name.replace('-', '_')}_{lanes}_lane{'s' if lanes > 1 else ''}"
-        figures += [
-            Figure(
-                name=f"{name}_cpu_over_raw",
-                value=float(np.median(episode / raw)),
-                unit="×",
-                meaning="episodes over bare mj_step",
-            ),
-            Figure(
-                name=f"{name}_cpu_over_raw_with_sampling",
-                value=float(np.median((episode + sampling) / raw)),
-                unit="×",
-                meaning="the same with drawing and certifying the scenes",
-            ),
-            Figure(
-                name=f"{name}_cpu_over_raw_fastest",
-                value=float(episode.min() / raw.min()),
-                unit="×",
-                meaning="the fastest round of each",
-            ),
-            Figure(
-                name=f"{name}_cpu_ms",
-                value=float(np.median(episode)) / count * 1e3,
-                unit="ms",
-                meaning="CPU time of one episode",
-            ),
-        ]
-    return figures
+    scenarios = [Scenario(task=task, parameters=parameters, seed=seed) for seed in range(count)]
+    began = time.process_time()
+    draws = [task.sample(parameters, scenario.random()[0]) for scenario in scenarios]
+    sampling = time.process_time() - began
+    logs: list[EpisodeLog] = []
+    for _ in _playing(task, scenarios, draws, lanes, logs):
+        pass
+    spent = []
+    for at in range(rounds):
+        if rounds > 1:
+            say(f"round {at + 1} of {rounds}")
+        spent.append(_side_by_side(_playing(task, scenarios, draws, lanes, []), _bare(task.scene(parameters), logs)))
+    episode, raw = np.array(spent).T
+    called = f"{name}_{_lanes(lanes)}_cpu".replace("-", "_").replace(" ", "_")
+    values = [
+        ("over_raw", np.median(episode / raw), "×", "episodes over bare mj_step"),
+        (
+            "over_raw_with_sampling",
+            np.median((episode + sampling) / raw),
+            "×",
+            "the same with drawing and certifying the scenes",
+        ),
+        ("over_raw_fastest", episode.min() / raw.min(), "×", "the fastest round of each"),
+        ("ms", np.median(episode) / count * 1e3, "ms", "CPU time of one episode"),
+    ]
+    return [
+        Figure(name=f"{called}_{figure}", value=float(value), unit=unit, meaning=meaning)
+        for figure, value, unit, meaning in values
+    ]
 
 
 def _side_by_side(playing: Iterator[int], bare: Iterator[int]) -> tuple[float, float]:
@@ -176,11 +192,10 @@ def _playing(
         yield advanced
 
 
-def _tick_cost(say: Callable[[str], None]) -> list[Figure]:
+def _tick_cost() -> list[Figure]:
     """What executor and guards add to a tick of standing still with the hold guarded."""
     figures = []
     for lanes in (1, 64):
-        say(f"executor overhead in {lanes} lanes")
         engine = _TimedEngine(cube_table(), lanes, 1)
         executor = Executor(engine)
         ticks = 1200 // (1 if lanes == 1 else 10)
@@ -195,7 +210,7 @@ def _tick_cost(say: Callable[[str], None]) -> list[Figure]:
         overhead = (playing - engine.spent_s) / ticks / lanes * 1e6
         figures.append(
             Figure(
-                name=f"executor_us_per_lane_tick_{lanes}_lane{'s' if lanes > 1 else ''}",
+                name=f"executor_us_per_lane_tick_{_lanes(lanes).replace(' ', '_')}",
                 value=overhead,
                 unit="µs",
                 meaning="executor and one guard, besides the engine",
@@ -216,9 +231,8 @@ class _TimedEngine(CpuEngine):
         return diverged
 
 
-def _crowd_cost(say: Callable[[str], None], lanes: int = 32, ticks: int = 120) -> list[Figure]:
+def _crowd_cost(rounds: int, lanes: int = 32, ticks: int = 120) -> list[Figure]:
     """What three more oranges on the table add to a tick of standing still with the hold guarded."""
-    say(f"a tick with six oranges and with three, in {lanes} lanes")
     task = find_task("oranges")
     executors = []
     for count in (6, 3):
@@ -227,12 +241,12 @@ def _crowd_cost(say: Callable[[str], None], lanes: int = 32, ticks: int = 120) -
         executor = Executor(CpuEngine(task.scene(parameters), lanes, 1))
         for lane in range(lanes):
             draw = draws[lane % len(draws)]
-            executor.start(lane, _standing(ROUNDS * ticks), draw.start, draw.variation)
+            executor.start(lane, _standing(rounds * ticks), draw.start, draw.variation)
         executor.tick()
         executor.tick()
         executors.append(executor)
     ratios = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         six, three = (_ticking_s(executor, ticks) for executor in executors)
         ratios.append(six / three)
     return [
@@ -262,9 +276,8 @@ def _ticking_s(executor: Executor, ticks: int) -> float:
     return time.process_time() - began
 
 
-def _kinematics(say: Callable[[str], None]) -> list[Figure]:
+def _kinematics(say: Say) -> list[Figure]:
     """Closed form alone and in batches, and mink on the same targets: positions straight down with any heading."""
-    say("inverse kinematics")
     positions, yaws, poses = _targets(10_000)
     solutions = solve(positions, STRAIGHT_DOWN_RAD, yaws, _TOOL)
     began = time.process_time()
@@ -318,9 +331,7 @@ def _targets(count: int) -> tuple[Array, Array, Array]:
     return position, np.arctan2(rotation[:, 1, 2], rotation[:, 0, 2]), joints
 
 
-def _mink(
-    model: mujoco.MjModel, robot: Robot, poses: Array, say: Callable[[str], None]
-) -> tuple[float | None, float | None]:
+def _mink(model: mujoco.MjModel, robot: Robot, poses: Array, say: Say) -> tuple[float | None, float | None]:
     try:
         import mink  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -351,9 +362,8 @@ def _mink(
     return (time.process_time() - began) / len(poses) * 1e6, solved / len(poses)
 
 
-def _ur5e_kinematics(say: Callable[[str], None]) -> list[Figure]:
+def _ur5e_kinematics(say: Say) -> list[Figure]:
     """All eight branches of random reachable poses, alone and in batches; Newton-Raphson and mink on the same ones."""
-    say("inverse kinematics of the UR5e")
     random = np.random.default_rng(0)
     joints, starts = random.uniform(-np.pi, np.pi, (2, 10_000, 6))
     positions, rotations = ur5e.forward(joints)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from graspline.engine.choose import GPU, open_gpu_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.shards import Spent
-from graspline.episodes.benchmarks import Figure
+from graspline.episodes.benchmarks import Figure, Part
 from graspline.episodes.certify import certified
 from graspline.episodes.crew import TEAMS, play_together
 from graspline.episodes.run import Episode, cores
@@ -129,11 +129,18 @@ def play(scenarios: Sequence[Scenario], crowd: Crowd, *, certify: bool = False) 
     )
 
 
-def measure_gpu(lanes: int, say: Callable[[str], None] = lambda line: None) -> list[Figure]:
-    """Figures of the first GPU, with `lift-cube` in `lanes` lanes."""
+def gpu_part(lanes: int) -> Part:
+    """What there is to measure of the first GPU, with `lift-cube` in `lanes` lanes."""
+    return Part(
+        what=f"{3 * lanes} episodes of lift-cube in {lanes} lanes on the GPU; kernels compile the first time",
+        about_s=300,
+        measure=lambda say: _measure_gpu(lanes),
+    )
+
+
+def _measure_gpu(lanes: int) -> list[Figure]:
     task = find_task("lift-cube")
     scenarios = [Scenario(task=task, parameters=task.parameters(), seed=seed) for seed in range(3 * lanes)]
-    say(f"lift-cube on the GPU: {len(scenarios)} episodes in {lanes} lanes; kernels compile for minutes the first time")
     idle = idle_steps_a_second(scenarios, lanes)
     played = play(scenarios, Crowd(lanes=lanes, processes=cores()))
 

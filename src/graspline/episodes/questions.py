@@ -10,8 +10,6 @@ from graspline.errors import InputError, nearest
 from graspline.execution.happenings import Answered
 from graspline.execution.requests import Ask, Preempted
 
-# So long a person is waited for before the default is taken.
-ASK_S = 30.0
 # Asks a person; None while there is no answer.
 AskPerson = Callable[[int, Ask], Answered | None]
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from graspline.choices import DEFAULT_VIEWS
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import shown
 
-# Where a robot has no camera at its wrist, those at its head and in its hand stand for it.
-DEFAULT_VIEWS = "front:640x480,wrist:320x240"
+# What stands for the default where a robot has no camera at its wrist: those at its head and in its hand.
 _MOBILE_VIEWS = "front:640x480,head:320x240,hand:320x240"
 _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 _LEAST_PX, _MOST_PX = 16, 4096

@@ -14,11 +14,11 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.choices import ASK_S
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.layout import Readings
 from graspline.episodes.faults import FAULTS, Fault
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
-from graspline.episodes.questions import ASK_S
 from graspline.episodes.run import Episode, Studio
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError, nearest

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
 
-from graspline.episodes.questions import ASK_S
+from graspline.choices import ASK_S
 from graspline.episodes.run import Episode
 from graspline.errors import GrasplineError
 from graspline.live.commands import Command, Ticket, refused

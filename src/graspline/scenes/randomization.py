@@ -93,8 +93,6 @@ class TableRandomization(TexturedRandomization):
     distractors: Distractors = Distractors()
 
 
-# Every aspect that some task offers.
-ASPECTS = tuple(TableRandomization.model_fields)
 # Each draws from a stream of its own, by its place here: append, or all that follow draw differently.
 _VARY: dict[str, Callable[[Scene, Variation, Any, np.random.Generator], Variation]] = {
     "lighting": vary_lighting,
