@@ -40,7 +40,7 @@ class Hand:
                 self.let_go()
                 return
             if tick % EVERY == 0:
-                now = {name: value(seen) if callable(value) else value for name, value in wish.items()}
+                now: dict[str, Any] = {name: value(seen) if callable(value) else value for name, value in wish.items()}
                 self.bench.give(Drive(**now))
             self.bench.tick()
         raise AssertionError(f"not within {most} ticks: {self.bench.snapshot.as_dict()}")
