@@ -81,7 +81,9 @@ def main() -> None:
             film_s = time.process_time() - began
             before = children_s()
             command = [sys.executable, "-m", "graspline", "run", name, "--video", f"{folder}/whole.mp4"]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run(
+                command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
             whole_s = children_s() - before
         ratio, limit = whole_s / (episode_s + bare), LIMITS.get(name)
         print(

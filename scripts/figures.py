@@ -1,7 +1,8 @@
-"""Draw every figure of the documentation again: `python scripts/figures.py`."""
+"""Make every figure of the documentation again: `python scripts/figures.py`."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from PIL import Image
@@ -9,7 +10,7 @@ from PIL import Image
 from graspline import Scenario, find_task, run_scenarios
 from graspline.cli.demo import SEED
 from graspline.cli.options import randomizing
-from graspline.episodes.film import still_sheet
+from graspline.episodes.film import film, still_sheet
 from graspline.episodes.region import draw_region, survey
 from graspline.episodes.report import Chronicle, telling_moments
 from graspline.machine.diagram import svg
@@ -20,22 +21,40 @@ from graspline.rendering.video import contact_sheet
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 
 
-def main() -> None:
-    cube = find_task("lift-cube")
-    parameters = cube.parameters()
-    (IMAGES / "lift-cube-machine.svg").write_text(svg(cube.machine(parameters)))
-    (IMAGES / "lift-cube-region.svg").write_text(draw_region(survey(cube, parameters, 3000, seed=0)))
-    (episode,) = run_scenarios([Scenario(task=cube, parameters=parameters, seed=38)], record_states=True)
-    still_sheet(episode, cube.scene(parameters), IMAGES / "lift-cube.png", count=8, columns=4)
+# Of each task: the seed and the settings of the episode that is shown. Six blocks are enough to see a belt sorted.
+EPISODES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "lift-cube": (38, ()),
+    "oranges": (SEED, ()),
+    "grab": (0, ()),
+    "sort": (0, ("belt.blocks=6", "belt.density_per_m=4")),
+    "tidy": (0, ()),
+}
 
-    oranges = find_task("oranges")
-    parameters = oranges.parameters()
-    (IMAGES / "oranges-machine.svg").write_text(svg(oranges.machine(parameters)))
-    scenario, chronicle = Scenario(task=oranges, parameters=parameters, seed=SEED), Chronicle()
+
+def main() -> None:
+    """Every task that is named, or all and the other figures: `python scripts/figures.py sort tidy`."""
+    for name in sys.argv[1:] or EPISODES:
+        task_pictures(name)
+    if not sys.argv[1:]:
+        cube = find_task("lift-cube")
+        region = draw_region(survey(cube, cube.parameters(), 3000, seed=0))
+        (IMAGES / "lift-cube-region.svg").write_text(region)
+        randomization()
+
+
+def task_pictures(name: str) -> None:
+    """The machine of a task, a sheet of moments of one episode, and a small film of it for pages."""
+    task, (seed, settings) = find_task(name), EPISODES[name]
+    parameters = build(task.parameters, assignments=settings)
+    scene, chronicle = task.scene(parameters), Chronicle()
+    (IMAGES / f"{name}-machine.svg").write_text(svg(task.machine(parameters)))
+    scenario = Scenario(task=task, parameters=parameters, seed=seed)
     (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle])
-    moments = telling_moments(episode, chronicle.endings)
-    still_sheet(episode, oranges.scene(parameters), IMAGES / "oranges.png", moments=moments)
-    randomization()
+    annotated = task.annotator is not None
+    moments = telling_moments(episode, chronicle.endings, 6 if annotated else 12)
+    still_sheet(episode, scene, IMAGES / f"{name}.png", moments=moments, columns=2 if annotated else 4)
+    film(episode, scene, IMAGES / f"{name}.webp")
+    print(f"{name}: {episode.verdict}, {(IMAGES / f'{name}.webp').stat().st_size / 1e6:.2f} MB", flush=True)
 
 
 def randomization() -> None:

@@ -34,6 +34,8 @@ SUFFIXES = (".mp4", *FORMATS)
 # A moving picture for a page is smaller, has fewer frames, and plays faster where it would last longer than this.
 _SMALL_PX, _SMALL_FPS, _SMALL_S = (480, 360), 15, 16.0
 _STILL_PX = (400, 300)
+# The robot's camera is rendered for every second frame: its picture is small, and the eye is on the scene.
+_SIDE_EVERY = 2
 # Frames that each thread may be ahead of the file.
 _AHEAD = 4
 # How often a film that waits for frames looks whether it should stop.
@@ -90,7 +92,7 @@ def _film(
 ) -> None:
     ticks = _ticks(episode, scene, fps)
     view = film_view(episode.scenario.task, episode.scenario.parameters, scene)
-    frames = _rendered(episode, scene, view, ticks, SCENE_PX, workers, stop)
+    frames = _rendered(episode, scene, view, ticks, SCENE_PX, workers, stop, side_every=_SIDE_EVERY)
     layout = Layout(with_side=bool(view.side_camera))
     with VideoWriter(path, *FILM_PX, fps) as video, closing(frames):
         sides = _sides(episode, scene, ticks, frames)
@@ -205,10 +207,15 @@ def _rendered(
     size_px: tuple[int, int],
     workers: int,
     stop: Callable[[], bool],
+    *,
+    side_every: int = 1,
 ) -> Generator[Frame, None, None]:
-    """Frames in order, the same bits from any thread."""
+    """Frames in order, the same bits from any thread; some of them without the camera's picture beside."""
     viewpoint = frame_episode(episode.log, scene, size_px[0] / size_px[1])
-    shots = (shot_of(episode.log, tick, view, scene) for tick in ticks)
+    shots = (
+        shot_of(episode.log, tick, view if index % side_every == 0 else FilmView(side_camera=""), scene)
+        for index, tick in enumerate(ticks)
+    )
     if workers == 1:
         return _rendered_here(scene, view, viewpoint, size_px, shots)
     return _rendered_by_threads(scene, view, viewpoint, size_px, shots, workers, stop)

@@ -48,7 +48,7 @@ class Layout:
         self._frame = np.empty((FILM_PX[1], FILM_PX[0], 3), np.uint8)
 
     def frame(self, scene: Pixels, side: Pixels | None, words: Words) -> Pixels:
-        """One frame; overwritten by the next."""
+        """One frame; overwritten by the next. Without a camera's picture, the last one stays beside the scene."""
         frame, (wide, high) = self._frame, SCENE_PX
         frame[:, :wide] = _resized(scene, SCENE_PX)
         if side is not None:

@@ -18,7 +18,7 @@ from graspline.scenes.textures import texels_of
 from graspline.scenes.variation import Variation
 
 # A quarter of MuJoCo's default: a renderer opens sooner, a shadow costs half as much, and its edge is soft.
-_SHADOW_MAP_PX = 1024
+_SHADOW_MAP_PX = 768
 _FLAG = mujoco.mjtRndFlag
 
 
