@@ -13,7 +13,7 @@ from graspline.cli.options import randomizing
 from graspline.episodes.film import film, still_sheet
 from graspline.episodes.region import draw_region, survey
 from graspline.episodes.report import Chronicle, telling_moments
-from graspline.machine.diagram import svg
+from graspline.machine.diagram import svg_sheet
 from graspline.parameters import build
 from graspline.rendering.choose import open_renderer
 from graspline.rendering.video import contact_sheet
@@ -47,7 +47,7 @@ def task_pictures(name: str) -> None:
     task, (seed, settings) = find_task(name), EPISODES[name]
     parameters = build(task.parameters, assignments=settings)
     scene, chronicle = task.scene(parameters), Chronicle()
-    (IMAGES / f"{name}-machine.svg").write_text(svg(task.machine(parameters)))
+    (IMAGES / f"{name}-machine.svg").write_text(svg_sheet(task.machine(parameters)))
     scenario = Scenario(task=task, parameters=parameters, seed=seed)
     (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle])
     annotated = task.annotator is not None

@@ -16,7 +16,7 @@ from PIL import Image
 
 from graspline.episodes.film_frames import FilmView, Frame, FrameRenderer, Shot, film_view, shot_of
 from graspline.episodes.film_framing import frame_episode
-from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX, Layout, Words, labelled, plain
+from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX, Layout, Words, labelled, plain, resized
 from graspline.episodes.run import Episode, cores
 from graspline.errors import InputError
 from graspline.execution.eyesight import shown_tick
@@ -120,8 +120,8 @@ def _animation(
             _check(stop)
             words = _words(episode, scene, tick, last=tick == ticks[-1])
             text = words.verdict or plain("".join(words.states[-1:]))
-            small = np.asarray(Image.fromarray(frame.rgb).resize(_SMALL_PX))
-            animation.write(labelled(small, text if times == 1 else f"{text}   x{times}"))
+            text = text if times == 1 else f"{text}   x{times}"
+            animation.write(labelled(resized(frame.rgb, _SMALL_PX), text))
             progress(done, len(ticks))
 
 
@@ -144,13 +144,16 @@ def still_sheet(
     ticks = [each.tick for each in moments]
     view = film_view(episode.scenario.task, episode.scenario.parameters, scene)
     view = view if view.annotated else FilmView(side_camera="")
-    frames = _rendered(episode, scene, view, ticks, _STILL_PX, 1, lambda: False)
-    stills = []
+    # A task looks when its camera is still, which takes two pictures.
+    looked = sorted({max(tick - before, 0) for tick in ticks for before in ((0, 2) if view.annotated else (0,))})
+    frames = _rendered(episode, scene, view, looked, _STILL_PX, 1, lambda: False)
     with closing(frames):
-        for moment, (rgb, side) in zip(moments, _sides(episode, scene, ticks, frames), strict=True):
-            shown = [rgb] if side is None else [rgb, side]
-            size = [np.asarray(Image.fromarray(each).resize(_STILL_PX)) for each in shown]
-            stills.append(caption(np.concatenate(size, axis=1), [moment.words]))
+        shown = dict(zip(looked, _sides(episode, scene, looked, frames), strict=True))
+        stills = []
+        for moment in moments:
+            rgb, side = shown[moment.tick]
+            still = caption(resized(rgb, _STILL_PX), [moment.words])
+            stills.append(still if side is None else np.concatenate([still, resized(side, _STILL_PX)], axis=1))
     Image.fromarray(contact_sheet(stills, columns)).save(path, optimize=True)
 
 

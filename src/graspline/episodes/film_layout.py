@@ -50,9 +50,9 @@ class Layout:
     def frame(self, scene: Pixels, side: Pixels | None, words: Words) -> Pixels:
         """One frame; overwritten by the next. Without a camera's picture, the last one stays beside the scene."""
         frame, (wide, high) = self._frame, SCENE_PX
-        frame[:, :wide] = _resized(scene, SCENE_PX)
+        frame[:, :wide] = resized(scene, SCENE_PX)
         if side is not None:
-            frame[: self._top, wide:] = _resized(side, SIDE_PX)
+            frame[: self._top, wide:] = resized(side, SIDE_PX)
         key = _without_time(words)
         if key != self._key:
             self._key, self._column = key, _column(key, SIDE_PX[0], high - self._top)
@@ -69,7 +69,8 @@ def _without_time(words: Words) -> Words:
     )
 
 
-def _resized(rgb: Pixels, size_px: tuple[int, int]) -> Pixels:
+def resized(rgb: Pixels, size_px: tuple[int, int]) -> Pixels:
+    """A picture at this width and height; the same one if it has them."""
     if (rgb.shape[1], rgb.shape[0]) == size_px:
         return rgb
     shrinks = rgb.shape[1] > size_px[0]
