@@ -37,7 +37,7 @@ def main() -> None:
         task_pictures(name)
     if not sys.argv[1:]:
         cube = find_task("lift-cube")
-        region = draw_region(survey(cube, cube.parameters(), 3000, seed=0))
+        region = draw_region(list(survey(cube, cube.parameters(), 3000, seed=0)))
         (IMAGES / "lift-cube-region.svg").write_text(region)
         randomization()
 
