@@ -15,7 +15,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import av
 from PIL import Image
 
 from graspline import Scenario, find_task, run_scenarios
@@ -24,7 +23,6 @@ from graspline.cli.options import randomizing
 from graspline.episodes.film import film, still_sheet
 from graspline.episodes.region import draw_region, survey
 from graspline.episodes.report import Chronicle, telling_moments
-from graspline.episodes.run import Episode
 from graspline.machine.diagram import svg_sheet
 from graspline.parameters import build
 from graspline.rendering.choose import open_renderer
@@ -32,24 +30,14 @@ from graspline.rendering.video import contact_sheet
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 CHROMIUM = Path("/usr/bin/chromium")
-# Moving pictures: few pixels and frames, so that a page with five of them loads at once.
-_FILM_WIDTH, _FILM_FPS = 480, 12
-# The episodes that pictures show: a seed, and settings as `--set` reads them.
+# The episodes that pictures show: a seed, and settings as `--set` reads them. Six blocks show a belt well enough.
 EPISODES: dict[str, tuple[int, tuple[str, ...]]] = {
     "lift-cube": (38, ()),
     "oranges": (SEED, ()),
-    "grab": (3, ()),
-    "sort": (21, ("belt.blocks=4",)),
-    "tidy": (5, ()),
+    "grab": (0, ()),
+    "sort": (0, ("belt.blocks=6", "belt.density_per_m=4")),
+    "tidy": (0, ()),
 }
-
-
-def episode_of(name: str) -> Episode:
-    """The episode that the pictures of a task show, played now."""
-    task, (seed, settings) = find_task(name), EPISODES[name]
-    parameters = build(task.parameters, assignments=settings)
-    (episode,) = run_scenarios([Scenario(task=task, parameters=parameters, seed=seed)], record_states=True)
-    return episode
 
 
 def diagram(name: str, path: Path) -> None:
@@ -58,37 +46,23 @@ def diagram(name: str, path: Path) -> None:
     path.write_text(svg_sheet(task.machine(task.parameters())))
 
 
-def sheet(name: str, path: Path, *, count: int, columns: int) -> None:
-    """Moments of one episode at equal distances."""
-    episode = episode_of(name)
-    scene = episode.scenario.task.scene(episode.scenario.parameters)
-    still_sheet(episode, scene, path, count=count, columns=columns)
-
-
-def telling_sheet(name: str, path: Path) -> None:
-    """The moments of one episode that decide it."""
-    task, (seed, _) = find_task(name), EPISODES[name]
-    parameters, chronicle = task.parameters(), Chronicle()
+def sheet(name: str, path: Path) -> None:
+    """The moments of one episode that decide it; fewer and larger where they show what the task sees."""
+    task, (seed, settings) = find_task(name), EPISODES[name]
+    parameters, chronicle = build(task.parameters, assignments=settings), Chronicle()
     scenario = Scenario(task=task, parameters=parameters, seed=seed)
     (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle])
-    still_sheet(episode, task.scene(parameters), path, moments=telling_moments(episode, chronicle.endings))
+    annotated = task.annotator is not None
+    moments = telling_moments(episode, chronicle.endings, 6 if annotated else 12)
+    still_sheet(episode, task.scene(parameters), path, moments=moments, columns=2 if annotated else 4)
 
 
 def moving(name: str, path: Path) -> None:
     """One episode as a moving picture."""
-    episode = episode_of(name)
-    with tempfile.TemporaryDirectory() as folder:
-        whole = Path(folder) / "film.mp4"
-        film(episode, episode.scenario.task.scene(episode.scenario.parameters), whole)
-        with av.open(str(whole)) as container:
-            rate = float(container.streams.video[0].average_rate or _FILM_FPS)
-            every = max(1, round(rate / _FILM_FPS))
-            frames = [each.to_image() for at, each in enumerate(container.decode(video=0)) if at % every == 0]
-    size = (_FILM_WIDTH, round(frames[0].height * _FILM_WIDTH / frames[0].width))
-    first, *rest = [frame.resize(size, Image.Resampling.LANCZOS) for frame in frames]
-    first.save(
-        path, save_all=True, append_images=rest, duration=round(1000 * every / rate), loop=0, quality=60, method=6
-    )
+    task, (seed, settings) = find_task(name), EPISODES[name]
+    parameters = build(task.parameters, assignments=settings)
+    (episode,) = run_scenarios([Scenario(task=task, parameters=parameters, seed=seed)], record_states=True)
+    film(episode, task.scene(parameters), path)
 
 
 def region(path: Path) -> None:
@@ -151,11 +125,7 @@ def _graspline(*words: str) -> None:
 PICTURES: dict[str, Callable[[Path], None]] = {
     **{f"{name}-machine.svg": partial(diagram, name) for name in EPISODES},
     "lift-cube-region.svg": region,
-    "lift-cube.png": partial(sheet, "lift-cube", count=8, columns=4),
-    "oranges.png": partial(telling_sheet, "oranges"),
-    "grab.png": partial(sheet, "grab", count=12, columns=4),
-    "sort.png": partial(sheet, "sort", count=6, columns=2),
-    "tidy.png": partial(sheet, "tidy", count=4, columns=2),
+    **{f"{name}.png": partial(sheet, name) for name in EPISODES},
     **{f"{name}.webp": partial(moving, name) for name in EPISODES},
     "randomization.png": randomization,
     "so101-workspace.png": workspace,

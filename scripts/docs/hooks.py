@@ -22,6 +22,7 @@ COPIED = {
     "CHANGELOG.md": "changelog.md",
     "benchmarks/README.md": "results/benchmarks.md",
     "benchmarks/gpu.md": "results/gpu.md",
+    "benchmarks/films.md": "results/films.md",
     "benchmarks/policies.md": "results/policies.md",
     "benchmarks/parameter_sweep.md": "results/parameter_sweep.md",
 }

@@ -168,7 +168,7 @@ def test_a_bad_value_of_another_command_names_its_option_and_its_limit(words: li
 @pytest.mark.parametrize("name", ["film.avi", "film", ".mp4", "film.mp4.bak", "film.MP4"])
 def test_a_film_needs_a_name_in_mp4(name: str) -> None:
     (problem,) = refused("run", "lift-cube", "--video", name)
-    assert problem == f"--video {name}: expected a name that ends in .mp4"
+    assert problem == f"--video {name}: expected a name that ends in .mp4 or .gif or .webp"
 
 
 def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_all_problems_of_all_options_are_told_at_once(tmp_path: Path) -> None:
         "--fault drp@lit: unknown fault 'drp'",
         "--fault drp@lit: unknown state 'lit'",
         "--fault drop: expected NAME@STATE",
-        "--video film.avi: expected a name that ends in .mp4",
+        "--video film.avi: expected a name that ends in .mp4 or .gif or .webp",
     ):
         assert any(problem.startswith(start) for problem in problems), start
     assert len(problems) == 8

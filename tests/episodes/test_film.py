@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-import multiprocessing
+import threading
 from pathlib import Path
 
 import av
@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import graspline.episodes.film
 from graspline.engine.events import Blind
-from graspline.episodes.film import FilmStopped, film, still_sheet
-from graspline.episodes.film_frames import film_view, shot_of
+from graspline.episodes.film import FilmStopped, _rendered, film, still_sheet
+from graspline.episodes.film_frames import FilmView, film_view
+from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX
 from graspline.episodes.run import Episode
 from graspline.errors import InputError
+from graspline.rendering.choose import gl_problem
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.scene import Scene
 
@@ -30,15 +31,49 @@ def beginning() -> Episode:
     return dataclasses.replace(episode, log=dataclasses.replace(episode.log, states=episode.log.states[:TICKS]))
 
 
+def frames_of(path: Path) -> list[np.ndarray]:
+    with av.open(str(path)) as video:
+        return [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]
+
+
 def test_a_film_lasts_as_long_as_its_episode_and_shows_something(beginning: Episode, tmp_path: Path) -> None:
     path = tmp_path / "film.mp4"
     kind = film(beginning, cube_table(), path)
-    fps = {"gl": 20, "rays": 5}[kind]
+    fps = {"gl": 30, "rays": 5}[kind]
     with av.open(str(path)) as video:
         assert video.streams.video[0].average_rate == fps
-        frames = [frame.to_ndarray(format="rgb24") for frame in video.decode(video=0)]
+    frames = frames_of(path)
     assert len(frames) == len(range(0, TICKS, 60 // fps))
-    assert all(frame.std() > 5 for frame in frames)
+    assert all(frame.shape == (FILM_PX[1], FILM_PX[0], 3) for frame in frames)
+    assert all(frame[:, : SCENE_PX[0]].std() > 5 for frame in frames)
+
+
+@pytest.mark.parametrize("suffix", ["gif", "webp"])
+def test_a_small_film_for_a_page_shows_the_scene_alone_and_repeats(
+    beginning: Episode, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"film.{suffix}"
+    kind = film(beginning, cube_table(), path)
+    with Image.open(path) as image:
+        assert image.size == (480, 360)
+        assert image.n_frames == {"gl": 7, "rays": 3}[kind]  # type: ignore[attr-defined]
+        assert image.info["loop"] == 0
+        assert np.asarray(image.convert("RGB")).std() > 5
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_small_film_of_a_long_episode_plays_faster(beginning: Episode, tmp_path: Path) -> None:
+    states = np.repeat(beginning.log.states[:1], 60 * 33, axis=0)
+    long = dataclasses.replace(beginning, log=dataclasses.replace(beginning.log, states=states))
+    told: list[int] = []
+    film(long, cube_table(), tmp_path / "film.webp", progress=lambda done, total: told.append(total))
+    fps = 15 if gl_problem() is None else 5
+    assert told[0] == 33 * fps / 3
+
+
+def test_a_name_that_is_no_film_s_is_refused(beginning: Episode, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"film\.avi: expected a name that ends in \.mp4, \.gif, \.webp"):
+        film(beginning, cube_table(), tmp_path / "film.avi")
 
 
 def test_a_contact_sheet_shows_moments_from_first_to_last(beginning: Episode, tmp_path: Path) -> None:
@@ -46,16 +81,16 @@ def test_a_contact_sheet_shows_moments_from_first_to_last(beginning: Episode, tm
     still_sheet(beginning, cube_table(), path, count=4, columns=2)
     sheet = np.asarray(Image.open(path).convert("RGB"))
     height, width = sheet.shape[0] // 2, sheet.shape[1] // 2
-    assert (width, height) == pytest.approx((320, 240), abs=20)
+    assert (width, height) == pytest.approx((400, 300), abs=20)
     assert sheet.std() > 5
 
 
-def test_a_blackout_stays_black_in_a_film(beginning: Episode, tmp_path: Path) -> None:
+def test_a_blackout_of_the_robot_s_camera_stays_black_and_the_film_goes_on(beginning: Episode, tmp_path: Path) -> None:
     dark = dataclasses.replace(beginning.log, events=((0, Blind(kind="black")),))
-    path = tmp_path / "sheet.png"
-    still_sheet(dataclasses.replace(beginning, log=dark), cube_table(), path, count=1, columns=1)
-    middle = np.asarray(Image.open(path).convert("RGB"))[60:150, 20:200]
-    assert middle.max() < 10
+    film(dataclasses.replace(beginning, log=dark), cube_table(), tmp_path / "film.mp4")
+    frame = frames_of(tmp_path / "film.mp4")[-1]
+    assert frame[8 : SIDE_PX[1] - 8, SCENE_PX[0] + 8 :].max() < 20
+    assert frame[:, : SCENE_PX[0]].mean() > 60
 
 
 def test_an_episode_without_recorded_states_cannot_be_filmed(beginning: Episode, tmp_path: Path) -> None:
@@ -65,26 +100,24 @@ def test_an_episode_without_recorded_states_cannot_be_filmed(beginning: Episode,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_workers_render_the_frames_that_this_process_would(beginning: Episode, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene, told = cube_table(), []
-    view = film_view(beginning.scenario.task, beginning.scenario.parameters, scene, 64, 48)
-    shots = [shot_of(beginning.log, tick, f"{tick}", view, scene) for tick in range(0, TICKS, 3)]
-    monkeypatch.setattr(graspline.episodes.film, "_LEAST_FOR_WORKERS", 2)
-    here = graspline.episodes.film._rendered(scene, view, shots, 1, lambda: False)
-    there = graspline.episodes.film._rendered(scene, view, shots, 2, lambda: False)
-    for one, other in zip(here, there, strict=True):
-        told.append(np.array_equal(one.rgb, other.rgb))
-    assert told == [True] * len(shots)
+def test_threads_render_the_frames_that_one_would(beginning: Episode) -> None:
+    scene, ticks = cube_table(), list(range(0, TICKS, 3))
+    view = film_view(beginning.scenario.task, beginning.scenario.parameters, scene)
+    one, three = (
+        list(_rendered(beginning, scene, view, ticks, (64, 48), workers, lambda: False)) for workers in (1, 3)
+    )
+    for here, there in zip(one, three, strict=True):
+        assert np.array_equal(here.rgb, there.rgb)
+        assert here.side is not None
+        assert there.side is not None
+        assert np.array_equal(here.side.rgb, there.side.rgb)
 
 
-def test_a_film_that_is_stopped_ends_its_workers_and_leaves_no_file(
-    beginning: Episode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(graspline.episodes.film, "_LEAST_FOR_WORKERS", 2)
+def test_a_film_that_is_stopped_ends_its_threads_and_leaves_no_file(beginning: Episode, tmp_path: Path) -> None:
     with pytest.raises(FilmStopped):
         film(beginning, cube_table(), tmp_path / "film.mp4", workers=2, stop=lambda: True)
     assert list(tmp_path.iterdir()) == []
-    assert not [each for each in multiprocessing.active_children() if each.daemon]
+    assert not [each for each in threading.enumerate() if each.name.startswith("film")]
 
 
 def test_a_film_says_how_far_it_is(beginning: Episode, tmp_path: Path) -> None:
@@ -93,9 +126,11 @@ def test_a_film_says_how_far_it_is(beginning: Episode, tmp_path: Path) -> None:
     assert told == [(done, len(told)) for done in range(1, len(told) + 1)]
 
 
-def test_a_scene_without_a_wrist_camera_has_no_picture_in_the_corner(
-    beginning: Episode, monkeypatch: pytest.MonkeyPatch
+def test_a_scene_without_any_camera_is_filmed_without_one_beside(
+    beginning: Episode, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(Scene, "cameras", ("front",))
+    monkeypatch.setattr(Scene, "cameras", ())
     view = film_view(beginning.scenario.task, beginning.scenario.parameters, cube_table())
-    assert (view.scene_camera, view.inset_camera, view.seen_camera) == ("front", "", "")
+    assert view == FilmView(side_camera="")
+    film(beginning, cube_table(), tmp_path / "film.mp4")
+    assert all(frame[:, : SCENE_PX[0]].std() > 5 for frame in frames_of(tmp_path / "film.mp4"))

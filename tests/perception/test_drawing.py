@@ -31,8 +31,8 @@ def test_lines_are_drawn_where_a_solid_is_seen_and_only_there(shape: Shape) -> N
     assert not blank.any()
     # Straight ahead, a little above the middle: 8 cm at a metre, and a word above.
     assert abs(columns.mean() - 159.5) < 4
-    assert np.ptp(columns) < 60
-    assert 40 < rows.min() < rows.max() < 180
+    assert np.ptp(columns) < 92
+    assert 20 < rows.min() < rows.max() < 180
 
 
 def test_what_is_behind_the_camera_is_not_drawn() -> None:
@@ -43,11 +43,11 @@ def test_what_is_behind_the_camera_is_not_drawn() -> None:
 def test_names_are_dark_on_a_bright_plate_however_dark_the_picture() -> None:
     drawn = draw_solids(np.zeros((480, 640, 3), np.uint8), CAMERA_M, R_OC, FOVY_RAD, [solid("box")])
     rows, columns = np.nonzero((drawn == (40, 230, 90)).all(axis=-1))
-    plate = drawn[rows.min() : rows.min() + 26, columns.min() : columns.max()]
+    plate = drawn[rows.min() : rows.min() + 36, columns.min() : columns.max()]
     assert (plate.max(axis=-1) > 200).mean() > 0.5
-    # As high as it can be read in half the size.
+    # As high as it can be read in 0.6 of the size.
     written, _ = np.nonzero(plate.max(axis=-1) < 60)
-    assert np.ptp(written) >= 9
+    assert np.ptp(written) >= 15
 
 
 def test_names_of_things_behind_each_other_do_not_cover_each_other() -> None:

@@ -42,6 +42,7 @@ from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource, is_checkpoint
 from graspline.envs.policy_process import PolicyProcess, ServedPolicies, play_lost_again
 from graspline.episodes.faults import parse_faults
+from graspline.episodes.film import SUFFIXES
 from graspline.episodes.film_frames import film_view
 from graspline.episodes.run import Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
@@ -173,7 +174,10 @@ def evaluate(
     ] = None,
     video: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.mp4", help="Film; with several episodes the seed joins the name."),
+        typer.Option(
+            metavar="FILE.mp4",
+            help="Film; .gif or .webp for a small one. With several episodes the seed is added to the name.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -234,7 +238,7 @@ def evaluate(
                 named.scene(named.parameters()), fps=fps, cameras=cameras, units=units, named=option
             ),
             lambda _: parse_faults(faults, (FOLLOW,)),
-            lambda _: video is None or check_name("--video", video, ".mp4"),
+            lambda _: video is None or check_name("--video", video, *SUFFIXES),
             randomize=randomize,
         )
         _judgeable(found, parameters)

@@ -12,11 +12,11 @@ from graspline.errors import EnvironmentProblem, InputError
 from graspline.parameters.notation import printable
 
 
-def check_name(option: str, path: Path, suffix: str = "") -> None:
+def check_name(option: str, path: Path, *suffixes: str) -> None:
     """Refuse a name that cannot be a file of this kind."""
     named = f"{option} {printable(str(path))}"
-    if suffix and path.suffix != suffix:
-        raise InputError(f"{named}: expected a name that ends in {suffix}")
+    if suffixes and path.suffix not in suffixes:
+        raise InputError(f"{named}: expected a name that ends in {' or '.join(suffixes)}")
     if path.is_dir():
         raise InputError(f"{named}: is a directory, expected a file")
 

@@ -38,6 +38,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.certify import certified
 from graspline.episodes.faults import parse_faults
+from graspline.episodes.film import SUFFIXES
 from graspline.episodes.film_frames import film_view
 from graspline.episodes.narrator import Narrator
 from graspline.episodes.playing import play_scenarios
@@ -90,7 +91,10 @@ def run(
     ] = None,
     video: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.mp4", help="Film; with several episodes the seed joins the name."),
+        typer.Option(
+            metavar="FILE.mp4",
+            help="Film; .gif or .webp for a small one. With several episodes the seed is added to the name.",
+        ),
     ] = None,
     log: Annotated[
         str | None,
@@ -105,6 +109,7 @@ def run(
     Examples:
       graspline run lift-cube --episodes 100 --lanes 64
       graspline run lift-cube --seed 7 --video out/seven.mp4
+      graspline run lift-cube --seed 7 --video out/seven.webp
       graspline run lift-cube --fault drop@lift+0.3 --json
       graspline run lift-cube --set perception.position_sigma_m=0.003
       graspline run oranges --randomize lighting,camera --video out/varied.mp4
@@ -119,7 +124,7 @@ def run(
         config,
         settings,
         lambda named: parse_faults(faults, machine_as_set(named, config, settings).paths()),
-        lambda _: video is None or check_name("--video", video, ".mp4"),
+        lambda _: video is None or check_name("--video", video, *SUFFIXES),
         lambda _: log is None or one_of(log, ("info", "debug"), "--log"),
         disturbable(disturb),
         lambda _: not certify or check_certify("--certify", engine),

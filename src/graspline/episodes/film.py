@@ -1,44 +1,43 @@
-"""Films of episodes, rendered from their logs after they were judged, by as many processes as there are cores."""
+"""Films of episodes, rendered from their logs after they were judged, by as many threads as there are cores."""
 
 from __future__ import annotations
 
-import functools
-import pickle
+import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import closing
 from dataclasses import dataclass
-from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
-from graspline.episodes.film_frames import (
-    FilmView,
-    Frame,
-    FrameRenderer,
-    Shot,
-    film_view,
-    open_shared,
-    render_shots,
-    shot_of,
-)
+from graspline.episodes.film_frames import FilmView, Frame, FrameRenderer, Shot, film_view, shot_of
+from graspline.episodes.film_framing import frame_episode
+from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX, Layout, Words, labelled, plain, resized
 from graspline.episodes.run import Episode, cores
-from graspline.episodes.workers import WorkerPool
+from graspline.errors import InputError
 from graspline.execution.eyesight import shown_tick
+from graspline.rendering.animation import FORMATS, AnimationWriter
 from graspline.rendering.choose import gl_problem
+from graspline.rendering.framing import Viewpoint
 from graspline.rendering.picture import Pixels
-from graspline.rendering.video import VideoWriter, contact_sheet
+from graspline.rendering.video import VideoWriter, caption, contact_sheet
 from graspline.scenes.scene import Scene
 
-# Frames a second of a film; each costs as much as several pictures of a dataset, for it has shadows.
-FPS = 20
-# Shots that are rendered by one job: short enough that stopping is heard soon, long enough to be worth sending.
-_JOB = 6
-# Jobs that each worker may be ahead of the file.
-_AHEAD = 3
-# With fewer frames than this, this process is done before another one has started.
-_LEAST_FOR_WORKERS = 60
+# Frames a second of a film; without OpenGL, each takes so long that there are fewer.
+FPS, _RAYS_FPS = 30, 5
+# What a film may be called.
+SUFFIXES = (".mp4", *FORMATS)
+# A moving picture for a page is smaller, has fewer frames, and plays faster where it would last longer than this.
+_SMALL_PX, _SMALL_FPS, _SMALL_S = (480, 360), 15, 16.0
+_STILL_PX = (400, 300)
+# The robot's camera is rendered for every second frame: its picture is small, and the eye is on the scene.
+_SIDE_EVERY = 2
+# Frames that each thread may be ahead of the file.
+_AHEAD = 4
 # How often a film that waits for frames looks whether it should stop.
 _GLANCE_S = 0.1
 
@@ -65,26 +64,65 @@ def film(
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> str:
-    """Write an mp4 of one episode, the state written on it, the wrist camera in a corner; returns the renderer's name.
+    """Write a film of one episode; returns the renderer's name.
 
-    Frames are rendered by `workers` processes; 0 means one for each core. Without OpenGL the picture is smaller and has
-    fewer frames, so that it does not take minutes. `progress` is called after each frame. When `stop` turns true it
-    raises `FilmStopped`.
+    An `.mp4` shows the scene, beside it what the robot's camera sees, and the states. A `.gif` or `.webp` is small
+    enough for a page: it shows the scene alone, and plays faster where the episode is long. Frames are rendered by
+    `workers` threads; 0 means one for each core. `progress` is called after each frame with the number of frames done
+    and the number of all. When `stop` turns true it raises `FilmStopped`.
     """
     kind = "rays" if gl_problem() else "gl"
-    width, height, fps = (640, 480, fps) if kind == "gl" else (320, 240, min(fps, 5))
-    ticks = range(0, len(episode.log.states), scene.robot.control_hz // fps)
-    moments = [_moment(episode, scene, tick, ticks) for tick in ticks]
-    view = _view(episode, scene, width, height)
-    shots = _shots(episode, scene, view, moments)
-    frames = _rendered(scene, view, shots, workers or cores(), stop)
-    with VideoWriter(path, 2 * width if view.seen_camera else width, height, fps) as video, closing(frames):
-        for done, rgb in enumerate(_finished(episode, scene, view, moments, frames), start=1):
-            if stop():
-                raise FilmStopped
-            video.write(rgb)
-            progress(done, len(moments))
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"{path.name}: expected a name that ends in {', '.join(SUFFIXES)}")
+    if not len(episode.log.states):
+        raise InputError(f"{path} would be a video without frames")
+    make = _film if path.suffix == ".mp4" else _animation
+    make(episode, scene, path, fps if kind == "gl" else _RAYS_FPS, workers or cores(), stop, progress)
     return kind
+
+
+def _film(
+    episode: Episode,
+    scene: Scene,
+    path: Path,
+    fps: int,
+    workers: int,
+    stop: Callable[[], bool],
+    progress: Callable[[int, int], object],
+) -> None:
+    ticks = _ticks(episode, scene, fps)
+    view = film_view(episode.scenario.task, episode.scenario.parameters, scene)
+    frames = _rendered(episode, scene, view, ticks, SCENE_PX, workers, stop, side_every=_SIDE_EVERY)
+    layout = Layout(with_side=bool(view.side_camera))
+    with VideoWriter(path, *FILM_PX, fps) as video, closing(frames):
+        sides = _sides(episode, scene, ticks, frames)
+        for done, (tick, (rgb, side)) in enumerate(zip(ticks, sides, strict=True), start=1):
+            _check(stop)
+            video.write(layout.frame(rgb, side, _words(episode, scene, tick, last=tick == ticks[-1])))
+            progress(done, len(ticks))
+
+
+def _animation(
+    episode: Episode,
+    scene: Scene,
+    path: Path,
+    fps: int,
+    workers: int,
+    stop: Callable[[], bool],
+    progress: Callable[[int, int], object],
+) -> None:
+    fps = min(fps, _SMALL_FPS)
+    times = max(1, -(-len(episode.log.states) // round(_SMALL_S * scene.robot.control_hz)))
+    ticks = _ticks(episode, scene, fps / times)
+    frames = _rendered(episode, scene, FilmView(side_camera=""), ticks, _SMALL_PX, workers, stop)
+    with AnimationWriter(path, fps) as animation, closing(frames):
+        for done, (tick, frame) in enumerate(zip(ticks, frames, strict=True), start=1):
+            _check(stop)
+            words = _words(episode, scene, tick, last=tick == ticks[-1])
+            text = words.verdict or plain("".join(words.states[-1:]))
+            text = text if times == 1 else f"{text}   x{times}"
+            animation.write(labelled(resized(frame.rgb, _SMALL_PX), text))
+            progress(done, len(ticks))
 
 
 def still_sheet(
@@ -96,99 +134,143 @@ def still_sheet(
     count: int = 12,
     columns: int = 4,
 ) -> None:
-    """Write a contact sheet: moments of one episode in one picture, or a number of them at equal distances."""
+    """Write a contact sheet: moments of one episode in one picture, or a number of them at equal distances.
+
+    Where the task marks what it sees in a camera's pictures, these are beside the scene.
+    """
     if moments is None:
-        ticks = np.linspace(0, len(episode.log.states) - 1, count).astype(int).tolist()
-        moments = [_moment(episode, scene, tick, ticks) for tick in ticks]
-    view = _view(episode, scene, 320, 240)
-    frames = _rendered_here(scene, view, _shots(episode, scene, view, moments))
+        ticks = np.unique(np.linspace(0, len(episode.log.states) - 1, count).astype(int)).tolist()
+        moments = [_moment(episode, scene, tick, last=tick == ticks[-1]) for tick in ticks]
+    ticks = [each.tick for each in moments]
+    view = film_view(episode.scenario.task, episode.scenario.parameters, scene)
+    view = view if view.annotated else FilmView(side_camera="")
+    # A task looks when its camera is still, which takes two pictures.
+    looked = sorted({max(tick - before, 0) for tick in ticks for before in ((0, 2) if view.annotated else (0,))})
+    frames = _rendered(episode, scene, view, looked, _STILL_PX, 1, lambda: False)
     with closing(frames):
-        sheet = contact_sheet(list(_finished(episode, scene, view, moments, frames)), columns)
-    Image.fromarray(sheet).save(path, optimize=True)
+        shown = dict(zip(looked, _sides(episode, scene, looked, frames), strict=True))
+        stills = []
+        for moment in moments:
+            rgb, side = shown[moment.tick]
+            still = caption(resized(rgb, _STILL_PX), [moment.words])
+            stills.append(still if side is None else np.concatenate([still, resized(side, _STILL_PX)], axis=1))
+    Image.fromarray(contact_sheet(stills, columns)).save(path, optimize=True)
 
 
-def _view(episode: Episode, scene: Scene, width: int, height: int) -> FilmView:
-    return film_view(episode.scenario.task, episode.scenario.parameters, scene, width, height)
+def _check(stop: Callable[[], bool]) -> None:
+    if stop():
+        raise FilmStopped
 
 
-def _moment(episode: Episode, scene: Scene, tick: int, ticks: Sequence[int]) -> Moment:
-    """A tick with the state that is played then, or the verdict if it is the last."""
+def _ticks(episode: Episode, scene: Scene, fps: float) -> list[int]:
+    return np.arange(0, len(episode.log.states), scene.robot.control_hz / fps).astype(int).tolist()
+
+
+def _words(episode: Episode, scene: Scene, tick: int, *, last: bool) -> Words:
     time_s = (tick + 1) * scene.robot.dt_s
-    state = [name for entered_s, name in episode.entries if entered_s <= time_s + 1e-9][-1:]
-    words = episode.verdict if tick == ticks[-1] else "".join(state)
-    named = f"{episode.scenario.task.name}  seed {episode.scenario.seed}"
-    return Moment(tick=tick, words=f"{named}   {time_s:5.2f} s   {words}")
+    return Words(
+        title=f"{episode.scenario.task.name}, seed {episode.scenario.seed}",
+        time_s=time_s,
+        states=tuple(name for entered_s, name in episode.entries if entered_s <= time_s + 1e-9),
+        verdict=episode.verdict if last else "",
+        succeeded=episode.succeeded,
+    )
 
 
-def _shots(episode: Episode, scene: Scene, view: FilmView, moments: Sequence[Moment]) -> list[Shot]:
-    return [shot_of(episode.log, moment.tick, moment.words, view, scene) for moment in moments]
+def _moment(episode: Episode, scene: Scene, tick: int, *, last: bool) -> Moment:
+    """A tick with the state that is played then, or the verdict if it is the last."""
+    words = _words(episode, scene, tick, last=last)
+    return Moment(tick=tick, words=f"{words.time_s:.1f} s  {words.verdict or plain(''.join(words.states[-1:]))}")
 
 
-def _finished(
-    episode: Episode, scene: Scene, view: FilmView, moments: Sequence[Moment], frames: Iterator[Frame]
-) -> Iterator[Pixels]:
-    """Frames as the film shows them: beside the scene the camera's picture with what the task sees in it.
+def _sides(
+    episode: Episode, scene: Scene, ticks: Sequence[int], frames: Iterator[Frame]
+) -> Iterator[tuple[Pixels, Pixels | None]]:
+    """The scene and the camera's picture beside it, with what the task sees in it.
 
-    What a task sees follows from picture to picture, so this is done in order, and by one process.
+    What a task sees follows from picture to picture, so this is done in order, and by one thread.
     """
     make = episode.scenario.task.annotator
     annotate = None if make is None else make(episode.scenario.parameters)
     joints = [scene.joint_address(name) for name in scene.robot.joints]
-    for moment, frame in zip(moments, frames, strict=True):
-        if annotate is None or frame.seen is None:
-            yield frame.rgb
+    for tick, frame in zip(ticks, frames, strict=True):
+        if annotate is None or frame.side is None:
+            yield frame.rgb, None if frame.side is None else frame.side.rgb
             continue
-        shown = shown_tick(episode.log.events, moment.tick, annotate.camera, scene.robot.control_hz)
-        drawn = annotate(frame.seen, (moment.tick + 1) * scene.robot.dt_s, episode.log.states[shown or 0][joints])
-        size = view.width, view.height
-        beside = np.asarray(Image.fromarray(drawn).resize(size, Image.Resampling.BILINEAR))
-        yield np.concatenate([frame.rgb, beside], axis=1)
+        shown = shown_tick(episode.log.events, tick, annotate.camera, scene.robot.control_hz)
+        time_s = (tick + 1) * scene.robot.dt_s
+        yield frame.rgb, annotate(frame.side, time_s, episode.log.states[shown or 0][joints])
 
 
 def _rendered(
-    scene: Scene, view: FilmView, shots: Sequence[Shot], workers: int, stop: Callable[[], bool]
+    episode: Episode,
+    scene: Scene,
+    view: FilmView,
+    ticks: Sequence[int],
+    size_px: tuple[int, int],
+    workers: int,
+    stop: Callable[[], bool],
+    *,
+    side_every: int = 1,
 ) -> Generator[Frame, None, None]:
-    """Frames in order, the same bits from any process."""
-    if workers == 1 or len(shots) < _LEAST_FOR_WORKERS:
-        return _rendered_here(scene, view, shots)
-    return _rendered_by_workers(scene, view, shots, workers, stop)
+    """Frames in order, the same bits from any thread; some of them without the camera's picture beside."""
+    viewpoint = frame_episode(episode.log, scene, size_px[0] / size_px[1])
+    shots = (
+        shot_of(episode.log, tick, view if index % side_every == 0 else FilmView(side_camera=""), scene)
+        for index, tick in enumerate(ticks)
+    )
+    if workers == 1:
+        return _rendered_here(scene, view, viewpoint, size_px, shots)
+    return _rendered_by_threads(scene, view, viewpoint, size_px, shots, workers, stop)
 
 
-def _rendered_here(scene: Scene, view: FilmView, shots: Sequence[Shot]) -> Generator[Frame, None, None]:
-    with closing(FrameRenderer(scene, view)) as renderer:
+def _rendered_here(
+    scene: Scene, view: FilmView, viewpoint: Viewpoint, size_px: tuple[int, int], shots: Iterator[Shot]
+) -> Generator[Frame, None, None]:
+    with closing(FrameRenderer(scene, view, viewpoint, size_px, SIDE_PX)) as renderer:
         for shot in shots:
             yield renderer.render(shot)
 
 
-def _rendered_by_workers(
-    scene: Scene, view: FilmView, shots: Sequence[Shot], workers: int, stop: Callable[[], bool]
+def _rendered_by_threads(
+    scene: Scene,
+    view: FilmView,
+    viewpoint: Viewpoint,
+    size_px: tuple[int, int],
+    shots: Iterator[Shot],
+    workers: int,
+    stop: Callable[[], bool],
 ) -> Generator[Frame, None, None]:
-    jobs = [shots[first : first + _JOB] for first in range(0, len(shots), _JOB)]
-    found: dict[int, list[Frame]] = {}
-    sent = 0
-    with (
-        _shared(pickle.dumps((scene, view))) as memory,
-        WorkerPool(min(workers, len(jobs)), render_shots, functools.partial(open_shared, memory)) as pool,
-    ):
-        for number in range(len(jobs)):
-            while number not in found:
-                while sent < min(len(jobs), number + _AHEAD * pool.size):
-                    pool.submit(sent, jobs[sent])
-                    sent += 1
-                if stop():
-                    raise FilmStopped
-                found.update((each.ticket, each.result) for each in pool.results_within(_GLANCE_S))
-            yield from found.pop(number)
+    """Threads and not processes: what renders lets go of the interpreter, and a process takes as long to start as
+    fifty frames take to render."""
+    mine, opened = threading.local(), list[FrameRenderer]()
 
+    def render(shot: Shot) -> Frame:
+        if not hasattr(mine, "renderer"):
+            mine.renderer = FrameRenderer(scene, view, viewpoint, size_px, SIDE_PX)
+            opened.append(mine.renderer)
+        return mine.renderer.render(shot)
 
-@contextmanager
-def _shared(contents: bytes) -> Iterator[str]:
-    """The name of memory that holds this. In a pipe, each worker would have to start before the next one could."""
-    memory = SharedMemory(create=True, size=len(contents))
+    waiting = deque[Future[Frame]]()
+    pool = ThreadPoolExecutor(workers, "film")
     try:
-        assert memory.buf is not None
-        memory.buf[: len(contents)] = contents
-        yield memory.name
+        for shot in shots:
+            waiting.append(pool.submit(render, shot))
+            if len(waiting) >= _AHEAD * workers:
+                yield _result(waiting.popleft(), stop)
+        while waiting:
+            yield _result(waiting.popleft(), stop)
     finally:
-        memory.close()
-        memory.unlink()
+        pool.shutdown(cancel_futures=True)
+        for renderer in opened:
+            renderer.close()
+
+
+def _result(frame: Future[Frame], stop: Callable[[], bool]) -> Frame:
+    while True:
+        _check(stop)
+        try:
+            return frame.result(_GLANCE_S)
+        except NotYet:
+            if frame.done():
+                raise

@@ -1,13 +1,11 @@
-"""The pictures of a film: which cameras it shows, and one frame of it, composed of what they saw."""
+"""The pictures of a film: which cameras it shows, and what they saw at one instant of an episode."""
 
 from __future__ import annotations
 
 import dataclasses
-import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
 import numpy as np
@@ -17,35 +15,29 @@ from graspline.errors import InputError
 from graspline.execution.eyesight import shown_tick
 from graspline.parameters import Parameters
 from graspline.rendering.antialiasing import antialiased
-from graspline.rendering.choose import Renderer, open_renderer
+from graspline.rendering.choose import Renderer, RendererKind, gl_problem, open_renderer
+from graspline.rendering.dressing import dressed
+from graspline.rendering.framing import Viewpoint
 from graspline.rendering.picture import Array, Picture, Pixels
-from graspline.rendering.video import caption
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.task import Task
 
-_FRONT, _WRIST = "front", "wrist"
-# The wrist camera's picture, as a share of the whole, is top left, where nothing happens: behind the robot.
-_INSET = 0.3125
-_INSET_TOP = 0.085
-_EDGE_PX = 2
-# Pictures that a task looks at are shown as large as it sees them.
+# Pictures that a task looks at are rendered as large as it sees them.
 _SEEN_PX = (640, 480)
+# Without OpenGL the scene is rendered so much smaller.
+_RAYS_SCALE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilmView:
-    """Which cameras a film shows and how large it is: the scene, and in a corner or beside it another camera."""
+    """Which of the scene's cameras a film shows beside its own: what the robot sees while it works."""
 
-    scene_camera: str
-    # In a corner; empty for none.
-    inset_camera: str
-    # Beside it, with what the task sees in it; empty for none.
-    seen_camera: str
-    # Whether the task sees depths.
-    seen_depth: bool
-    width: int
-    height: int
+    # Empty for none.
+    side_camera: str
+    # Whether the task marks what it sees in that camera's pictures, and whether it needs depth for that.
+    annotated: bool = False
+    seen_depth: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,136 +53,99 @@ class Instant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shot:
-    """Everything one frame is rendered from, as it can be sent to another process."""
+    """Everything one frame is rendered from."""
 
-    words: str
     scene: Instant
-    # Of the camera in the corner or beside.
-    other: Instant | None
+    side: Instant | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """The scene with its words, and the picture that the task looks at, if the film shows it."""
+    """The scene, and the picture of the camera beside it."""
 
     rgb: Pixels
-    seen: Picture | None
+    side: Picture | None
 
 
-def film_view(task: Task[Any], parameters: Parameters, scene: Scene, width: int = 640, height: int = 480) -> FilmView:
-    """The cameras of a film of this task; refused where the scene has none that shows it whole."""
-    if _FRONT not in scene.cameras:
-        known = ", ".join(scene.cameras) or "none"
-        raise InputError(f"scene {scene.name!r} has no camera {_FRONT!r}, which a film shows; its cameras: {known}")
+def film_view(task: Task[Any], parameters: Parameters, scene: Scene) -> FilmView:
+    """The camera that a film of this task shows beside the scene: the one the task looks through, or the robot's own.
+
+    A scene whose robot has no camera is filmed without.
+    """
     annotator = None if task.annotator is None else task.annotator(parameters)
-    if annotator is not None and annotator.camera not in scene.cameras:
+    if annotator is None:
+        own = [camera for camera in scene.robot.cameras if camera in scene.cameras]
+        return FilmView(side_camera=own[0] if own else "")
+    if annotator.camera not in scene.cameras:
         raise InputError(f"scene {scene.name!r} has no camera {annotator.camera!r}, which {task.name} looks through")
-    inset = _WRIST if annotator is None and _WRIST in scene.cameras else ""
-    return FilmView(
-        scene_camera=_FRONT,
-        inset_camera=inset,
-        seen_camera="" if annotator is None else annotator.camera,
-        seen_depth=annotator is not None and annotator.depth,
-        width=width,
-        height=height,
-    )
+    return FilmView(side_camera=annotator.camera, annotated=True, seen_depth=annotator.depth)
 
 
-def shot_of(log: EpisodeLog, tick: int, words: str, view: FilmView, scene: Scene) -> Shot:
-    """The frame after a tick: a blackout stays black, a frozen picture stays as it was."""
-    other = view.inset_camera or view.seen_camera
+def shot_of(log: EpisodeLog, tick: int, view: FilmView, scene: Scene) -> Shot:
+    """The frame after a tick: a camera's blackout stays black, and a picture that froze stays as it was."""
     return Shot(
-        words=words,
         # What the task and datasets see has no marks on belts: they are for people.
-        scene=_instant(log, tick, view.scene_camera, scene, travelled=True),
-        other=_instant(log, tick, other, scene) if other else None,
-    )
+        scene=Instant(
+            qpos=log.states[tick], variation=log.seen_at(tick), travelled_m=log.travelled_m(tick, scene)
+        ),
+        side=_seen_by(log, tick, view.side_camera, scene) if view.side_camera else None,
+    )  # fmt: skip
 
 
-def _instant(log: EpisodeLog, tick: int, camera: str, scene: Scene, *, travelled: bool = False) -> Instant:
+def _seen_by(log: EpisodeLog, tick: int, camera: str, scene: Scene) -> Instant:
     shown = shown_tick(log.events, tick, camera, scene.robot.control_hz)
     at = shown or 0
-    return Instant(
-        qpos=log.states[at],
-        variation=log.seen_at(at),
-        travelled_m=log.travelled_m(at, scene) if travelled else {},
-        dark=shown is None,
-    )
+    return Instant(qpos=log.states[at], variation=log.seen_at(at), dark=shown is None)
 
 
 class FrameRenderer:
-    """Renders frames of one film; to be closed."""
+    """Renders frames of one film, the scene from a viewpoint of the film's own; to be closed."""
 
-    def __init__(self, scene: Scene, view: FilmView) -> None:
-        self._view, self._open = view, ExitStack()
+    def __init__(
+        self, scene: Scene, view: FilmView, viewpoint: Viewpoint, size_px: tuple[int, int], side_px: tuple[int, int]
+    ) -> None:
+        """`side_px` is the size of the other camera's pictures, unless the task marks what it sees in them."""
+        self._view, self._viewpoint, self._open = view, viewpoint, ExitStack()
+        self._by_gl = gl_problem() is None
+        # Rays know no gradients, and nothing else of a dressed scene would look better by them.
+        film_scene = dressed(scene, viewpoint) if self._by_gl else scene
+        self._scene = self._renderer(film_scene, size_px)
+        self._side: Renderer | None = None
+        if view.annotated:
+            self._side = self._renderer(scene, _SEEN_PX, small=False)
+        elif view.side_camera:
+            self._side = self._renderer(film_scene, side_px)
+
+    def _renderer(self, scene: Scene, size_px: tuple[int, int], *, small: bool = True) -> Renderer:
+        scale = _RAYS_SCALE if small and not self._by_gl else 1.0
+        width, height = (round(scale * each) for each in size_px)
+        kind: RendererKind = "gl" if self._by_gl else "rays"
         # Edges are smoothed afterwards: see `antialiasing`.
-        self._front = self._renderer(scene, view.width, view.height, smooth=False)
-        self._other: Renderer | None = None
-        if view.inset_camera:
-            self._other = self._renderer(scene, round(_INSET * view.width), round(_INSET * view.height))
-        elif view.seen_camera:
-            self._other = self._renderer(scene, *_SEEN_PX, smooth=False)
-
-    def _renderer(self, scene: Scene, width: int, height: int, *, smooth: bool = True) -> Renderer:
-        return self._open.enter_context(open_renderer(scene, width, height, smooth=smooth))
+        return self._open.enter_context(open_renderer(scene, width, height, kind, smooth=False))
 
     def close(self) -> None:
         self._open.close()
 
     def render(self, shot: Shot) -> Frame:
-        picture = self._scene_picture(shot.scene)
-        seen = None
-        if self._other is not None and shot.other is not None:
-            if self._view.seen_camera:
-                seen = self._seen(self._other, shot.other)
-            else:
-                self._put_in_corner(picture, self._other, shot.other)
-        return Frame(rgb=caption(picture, [shot.words]), seen=seen)
-
-    def _scene_picture(self, instant: Instant) -> Pixels:
-        if instant.dark:
-            return np.zeros((self._view.height, self._view.width, 3), np.uint8)
-        by_gl = self._front.name == "gl"
-        rgb = self._front.draw(
+        instant = shot.scene
+        picture = self._scene.draw(
             instant.qpos,
             instant.variation,
-            self._view.scene_camera,
-            shadows=by_gl,
+            self._viewpoint,
+            shadows=self._by_gl,
             travelled_m=instant.travelled_m,
-        ).rgb
-        return antialiased(rgb) if by_gl else rgb.copy()
-
-    def _put_in_corner(self, picture: Pixels, renderer: Renderer, instant: Instant) -> None:
-        top, down, across = round(_INSET_TOP * self._view.height), renderer.height, renderer.width
-        picture[top : top + down + 2 * _EDGE_PX, : across + 2 * _EDGE_PX] = 0
-        if not instant.dark:
-            corner = renderer.draw(instant.qpos, instant.variation, self._view.inset_camera).rgb
-            picture[top + _EDGE_PX : top + _EDGE_PX + down, _EDGE_PX : _EDGE_PX + across] = corner
+        )
+        side = None if self._side is None or shot.side is None else self._seen(self._side, shot.side)
+        return Frame(rgb=antialiased(picture.rgb) if self._by_gl else picture.rgb, side=side)
 
     def _seen(self, renderer: Renderer, instant: Instant) -> Picture:
-        camera = self._view.seen_camera
+        camera = self._view.side_camera
         picture = renderer.draw(instant.qpos, instant.variation, camera)
         if self._view.seen_depth:
             depth = renderer.depth(instant.qpos, instant.variation, camera)
             picture = dataclasses.replace(picture, depth_m=depth)
-        return dataclasses.replace(picture, rgb=np.zeros_like(picture.rgb)) if instant.dark else picture
-
-
-# The renderer of a worker process: opened once, before its first job.
-_RENDERERS: list[FrameRenderer] = []
-
-
-def open_shared(memory: str) -> None:
-    """Open this worker's renderer for the scene and the view that shared memory holds."""
-    shared = SharedMemory(memory)
-    try:
-        assert shared.buf is not None
-        scene, view = pickle.loads(shared.buf)
-    finally:
-        shared.close()
-    _RENDERERS.append(FrameRenderer(scene, view))
-
-
-def render_shots(shots: Sequence[Shot]) -> list[Frame]:
-    """A worker's job."""
-    return [_RENDERERS[0].render(shot) for shot in shots]
+        if instant.dark:
+            return dataclasses.replace(picture, rgb=np.zeros_like(picture.rgb))
+        # What a task looks for is looked for in the pictures that it gets.
+        smooth = self._by_gl and not self._view.annotated
+        return dataclasses.replace(picture, rgb=antialiased(picture.rgb)) if smooth else picture

@@ -12,17 +12,18 @@ from typing import TypeVar
 from PIL import Image
 
 from graspline.engine.cpu import CpuEngine
-from graspline.episodes.film_frames import FrameRenderer, film_view, shot_of
+from graspline.episodes.film_frames import FilmView, FrameRenderer, film_view, shot_of
+from graspline.episodes.film_framing import frame_episode
 from graspline.episodes.log import replay_logs
 from graspline.errors import GrasplineError
 from graspline.evaluations.store import Evaluation, Line
-from graspline.rendering.video import contact_sheet
+from graspline.rendering.video import caption, contact_sheet
 
 T = TypeVar("T")
 
 # Episodes of each mode, and the size of a frame; a sheet of three takes about 20 kB.
 PER_MODE = 3
-_WIDTH, _HEIGHT = 320, 240
+_SIZE_PX = (320, 240)
 _QUALITY = 76
 
 
@@ -64,34 +65,34 @@ def sheets(evaluation: Evaluation, seeds: Sequence[int], stop: Callable[[], bool
     """A sheet of each of these episodes, until a stop is requested."""
     task, parameters = evaluation.settings.found_task()
     scene = task.scene(parameters)
-    view = film_view(task, parameters, scene, _WIDTH, _HEIGHT)
-    # Beside the scene there is no room for what a task sees.
-    view = replace(view, seen_camera="")
+    # In a frame this small there is no room for another camera's picture.
+    view = FilmView(side_camera="")
     engine = CpuEngine(scene, 1, 1)
-    with closing(FrameRenderer(scene, view)) as renderer:
-        for seed in seeds:
-            if stop():
-                return
-            line = evaluation.lines[seed]
-            kept = evaluation.log_of(line)
-            if kept.log.ticks == 0:
-                # It failed before it moved.
-                continue
-            (again,) = replay_logs(engine, [kept.log])
-            log, dt_s = replace(kept.log, states=again.states[1:]), scene.robot.dt_s
+    for seed in seeds:
+        if stop():
+            return
+        line = evaluation.lines[seed]
+        kept = evaluation.log_of(line)
+        if kept.log.ticks == 0:
+            # It failed before it moved.
+            continue
+        (again,) = replay_logs(engine, [kept.log])
+        log, dt_s = replace(kept.log, states=again.states[1:]), scene.robot.dt_s
+        viewpoint = frame_episode(log, scene, _SIZE_PX[0] / _SIZE_PX[1])
+        with closing(FrameRenderer(scene, view, viewpoint, _SIZE_PX, _SIZE_PX)) as renderer:
             frames = [
-                renderer.render(shot_of(log, tick, f"{(tick + 1) * dt_s:.1f} s  {words}", view, scene)).rgb
+                caption(renderer.render(shot_of(log, tick, view, scene)).rgb, [f"{(tick + 1) * dt_s:.1f} s  {words}"])
                 for tick, words in _moments(line, log.ticks, dt_s).items()
             ]
-            image, buffer = Image.fromarray(contact_sheet(frames, len(frames))), io.BytesIO()
-            image.save(buffer, "JPEG", quality=_QUALITY, optimize=True)
-            yield Sheet(
-                line=line,
-                jpeg=buffer.getvalue(),
-                width=image.width,
-                height=image.height,
-                same=again.state_hash == line["state_hash"],
-            )
+        image, buffer = Image.fromarray(contact_sheet(frames, len(frames))), io.BytesIO()
+        image.save(buffer, "JPEG", quality=_QUALITY, optimize=True)
+        yield Sheet(
+            line=line,
+            jpeg=buffer.getvalue(),
+            width=image.width,
+            height=image.height,
+            same=again.state_hash == line["state_hash"],
+        )
 
 
 def _moments(line: Line, ticks: int, dt_s: float) -> dict[int, str]:

@@ -18,8 +18,10 @@ _CIRCLE = np.stack([np.cos(_TURN), np.sin(_TURN)], axis=1)
 _SQUARE = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 # Nothing nearer to the camera is drawn.
 _NEAREST_M = 0.05
+# Films show these pictures at 0.6 of their size: lines and letters are strong enough for that.
+_LINE_PX = 2
 # Names stand on a plate of the thing's colour, this far above it, with so much around them.
-_TEXT_SCALE, _TEXT_WEIGHT, _TEXT_LIFT_PX, _PLATE_PX = 0.6, 1, 6, 4
+_TEXT_SCALE, _TEXT_WEIGHT, _TEXT_LIFT_PX, _PLATE_PX = 0.9, 2, 8, 6
 # Left, top, right and bottom of a plate.
 Plate = tuple[int, int, int, int]
 
@@ -68,7 +70,7 @@ def _draw_line(drawn: Pixels, lens: Lens, line: Array, colour: tuple[int, int, i
         return
     # OpenCV counts from the middle of a pixel, in fractions of it.
     points = np.rint(lens.pixels(line) * 16).astype(np.int32)
-    cv2.polylines(drawn, [points], False, colour, 1, cv2.LINE_AA, 4)
+    cv2.polylines(drawn, [points], False, colour, _LINE_PX, cv2.LINE_AA, 4)
 
 
 def _write_name(drawn: Pixels, lens: Lens, solid: Solid, colour: tuple[int, int, int], plates: list[Plate]) -> None:
@@ -79,7 +81,8 @@ def _write_name(drawn: Pixels, lens: Lens, solid: Solid, colour: tuple[int, int,
     x, y = lens.pixels(top)
     if not (0 <= x < lens.width and 0 <= y < lens.height):
         return
-    (wide, high), below = cv2.getTextSize(solid.name, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, _TEXT_WEIGHT)
+    words = solid.name.replace("_", " ")
+    (wide, high), below = cv2.getTextSize(words, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, _TEXT_WEIGHT)
     across, down = wide + 2 * _PLATE_PX, high + below + 2 * _PLATE_PX
     left = min(max(round(float(x)) - across // 2, 0), max(lens.width - across, 0))
     bottom = max(round(float(y)) - _TEXT_LIFT_PX, down)
@@ -89,4 +92,4 @@ def _write_name(drawn: Pixels, lens: Lens, solid: Solid, colour: tuple[int, int,
     plates.append((left, bottom - down, left + across, bottom))
     cv2.rectangle(drawn, (left, bottom - down), (left + across, bottom), colour, cv2.FILLED)
     at = left + _PLATE_PX, bottom - below - _PLATE_PX
-    cv2.putText(drawn, solid.name, at, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, _TEXT_RGB, _TEXT_WEIGHT, cv2.LINE_AA)
+    cv2.putText(drawn, words, at, cv2.FONT_HERSHEY_SIMPLEX, _TEXT_SCALE, _TEXT_RGB, _TEXT_WEIGHT, cv2.LINE_AA)

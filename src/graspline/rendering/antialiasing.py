@@ -16,7 +16,7 @@ Floats = NDArray[np.floating]
 Indices = NDArray[np.intp]
 
 # An edge has at least this contrast in brightness, of 255 and of the brighter side.
-_LEAST_CONTRAST, _LEAST_SHARE = 8, 8
+_LEAST_CONTRAST, _LEAST_SHARE = 14, 7
 # How far a straight stretch of an edge is followed either way, in pixels.
 _REACH_PX = 8
 _BEYOND_PX = _REACH_PX + 1

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graspline.errors import EnvironmentProblem
 from graspline.rendering.belt_marks import Travelled
+from graspline.rendering.framing import Viewpoint
 from graspline.rendering.gl import GlRenderer
 from graspline.rendering.picture import Array, Picture
 from graspline.rendering.rays import RayRenderer
@@ -36,7 +37,7 @@ class Renderer(Protocol):
         self,
         qpos: Array,
         variation: Variation,
-        camera: str,
+        camera: str | Viewpoint,
         *,
         shadows: bool = False,
         travelled_m: Travelled | None = None,

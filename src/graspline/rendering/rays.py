@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from graspline.errors import WiringError
 from graspline.rendering.belt_marks import LIGHTER, Travelled, is_marked
 from graspline.rendering.casting import Hits, cast, look
+from graspline.rendering.framing import Viewpoint
 from graspline.rendering.picture import Array, Picture, Pixels, pixel_rays
 from graspline.rendering.stage import VISIBLE_GROUPS, Stage
 from graspline.scenes.scene import Scene
@@ -49,7 +50,7 @@ class RayRenderer:
         self,
         qpos: Array,
         variation: Variation,
-        camera: str,
+        camera: str | Viewpoint,
         *,
         shadows: bool = False,
         travelled_m: Travelled | None = None,

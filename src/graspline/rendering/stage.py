@@ -13,6 +13,7 @@ import numpy as np
 
 from graspline.errors import InputError, nearest
 from graspline.rendering.belt_marks import LIGHTER, Travelled, bars
+from graspline.rendering.framing import Viewpoint
 from graspline.rendering.picture import Array, Picture, Pixels
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation, apply_to_model
@@ -45,21 +46,34 @@ class Stage:
         self._option.geomgroup[:] = VISIBLE_GROUPS
         self._option.sitegroup[:] = 0
         self._camera = mujoco.MjvCamera()
-        self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED.value
+        self._viewpoint: Viewpoint | None = None
 
-    def place(self, qpos: Array, variation: Variation, camera: str) -> bool:
+    def place(self, qpos: Array, variation: Variation, camera: str | Viewpoint) -> bool:
         """Put the scene into a state, seen from `camera`; true when the model changed with the variation."""
-        self._camera.fixedcamid = camera_id(self._scene, camera)
+        self._look_from(camera)
         if np.shape(qpos) != (self.model.nq,):
             raise InputError(f"scene {self._scene.name!r} has {self.model.nq} coordinates, got qpos {np.shape(qpos)}")
         varied = variation is not self._variation and variation != self._variation
         if varied:
             self.model, self._variation = self._varied(variation), variation
+        if self._viewpoint is not None:
+            self.model.vis.global_.fovy = float(np.degrees(self._viewpoint.fovy_rad))
         self.data.qpos[:] = qpos
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
         mujoco.mjv_updateScene(self.model, self.data, self._option, None, self._camera, _CATEGORIES, self.visible)
         return varied
+
+    def _look_from(self, camera: str | Viewpoint) -> None:
+        if isinstance(camera, str):
+            self._viewpoint = None
+            self._camera.type = mujoco.mjtCamera.mjCAMERA_FIXED.value
+            self._camera.fixedcamid = camera_id(self._scene, camera)
+            return
+        self._viewpoint = camera
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_FREE.value
+        self._camera.lookat[:], self._camera.distance = camera.target_m, camera.distance_m
+        self._camera.azimuth, self._camera.elevation = np.degrees([camera.azimuth_rad, camera.elevation_rad])
 
     def _varied(self, variation: Variation) -> mujoco.MjModel:
         known = self._models.get(id(variation))
@@ -87,22 +101,28 @@ class Stage:
     @property
     def position_m(self) -> Array:
         """(3,), p_WC of the camera in use."""
+        if self._viewpoint is not None:
+            return self._viewpoint.position_m
         return self.data.cam_xpos[self._camera.fixedcamid].copy()
 
     @property
     def rotation(self) -> Array:
         """(3, 3), R_WC of the camera in use."""
+        if self._viewpoint is not None:
+            return self._viewpoint.rotation
         return self.data.cam_xmat[self._camera.fixedcamid].reshape(3, 3).copy()
 
     @property
     def fovy_rad(self) -> float:
+        if self._viewpoint is not None:
+            return self._viewpoint.fovy_rad
         # MuJoCo keeps this one in degrees whatever the compiler's angle unit.
         return float(np.radians(self.model.cam_fovy[self._camera.fixedcamid]))
 
     def picture(self, rgb: Pixels) -> Picture:
         return Picture(
             rgb=rgb,
-            camera=self.model.camera(self._camera.fixedcamid).name,
+            camera="" if self._viewpoint is not None else self.model.camera(self._camera.fixedcamid).name,
             position_m=self.position_m,
             rotation=self.rotation,
             fovy_rad=self.fovy_rad,

@@ -16,8 +16,8 @@ from PIL import Image, ImageDraw, ImageFont
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.rendering.picture import Pixels
 
-# Outlines stay sharp to the eye; a moving arm takes 40 kB per second at 640×480 and 30 fps.
-_QUALITY = {"preset": "veryfast", "crf": "20"}
+# Outlines stay sharp to the eye; a moving arm takes 60 kB per second at 1024×480 and 30 fps.
+_QUALITY = {"preset": "superfast", "crf": "20"}
 _CAPTION_SHARE = 0.045
 _CAPTION_LEAST_PX = 10.0
 # Pillow's own font has little beyond ASCII; these are the signs our reports use.

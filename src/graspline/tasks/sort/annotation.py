@@ -15,6 +15,8 @@ from graspline.tasks.sort.parameters import CATALOGUE, Sort
 from graspline.tasks.sort.sight import SURFACE, BeltEye, nothing_yet
 
 _OUTLINE, _TRACK = (255, 255, 255), (255, 214, 64)
+# Films show these pictures at 0.6 of their size: lines and letters are strong enough for that.
+_FONT, _TEXT_SCALE, _TEXT_WEIGHT = cv2.FONT_HERSHEY_SIMPLEX, 0.8, 2
 _AHEAD_S = 1.0
 
 
@@ -43,7 +45,7 @@ class Annotator:
         for track in self._tracks.alive:
             _mark(drawn, lens, track, time_s)
         words = f"belt {1e3 * self._tracks.speed_m_s:.0f} mm/s"
-        cv2.putText(drawn, words, (8, 20), cv2.FONT_HERSHEY_SIMPLEX, 0.5, _TRACK, 1, cv2.LINE_AA)
+        cv2.putText(drawn, words, (12, 32), _FONT, _TEXT_SCALE, _TRACK, _TEXT_WEIGHT, cv2.LINE_AA)
         return drawn
 
 
@@ -51,7 +53,7 @@ def _outline(drawn: Pixels, lens: Lens, seen: BlockSeen) -> None:
     half = np.array(seen.size_m) / 2
     position = np.array([seen.x_m, seen.y_m, half[2]])
     corners = silhouette_px(lens, "box", half, position, rotation_z(seen.yaw_rad))
-    cv2.polylines(drawn, [np.rint(corners).astype(np.int32)], True, _OUTLINE, 2, cv2.LINE_AA)
+    cv2.polylines(drawn, [np.rint(corners).astype(np.int32)], True, _OUTLINE, 3, cv2.LINE_AA)
 
 
 def _mark(drawn: Pixels, lens: Lens, track: Track, time_s: float) -> None:
@@ -61,7 +63,7 @@ def _mark(drawn: Pixels, lens: Lens, track: Track, time_s: float) -> None:
     if not (np.abs(points) < 4000).all():
         return
     here, later = ((round(float(u)), round(float(v))) for u, v in points)
-    cv2.drawMarker(drawn, here, _TRACK, cv2.MARKER_CROSS, 10, 1, cv2.LINE_AA)
-    cv2.arrowedLine(drawn, here, later, _TRACK, 1, cv2.LINE_AA, tipLength=0.2)
+    cv2.drawMarker(drawn, here, _TRACK, cv2.MARKER_CROSS, 14, 2, cv2.LINE_AA)
+    cv2.arrowedLine(drawn, here, later, _TRACK, 2, cv2.LINE_AA, tipLength=0.2)
     words = f"{track.number} {track.colour}"
-    cv2.putText(drawn, words, (here[0] + 8, here[1] - 8), cv2.FONT_HERSHEY_SIMPLEX, 0.42, _TRACK, 1, cv2.LINE_AA)
+    cv2.putText(drawn, words, (here[0] + 10, here[1] - 22), _FONT, _TEXT_SCALE, _TRACK, _TEXT_WEIGHT, cv2.LINE_AA)
