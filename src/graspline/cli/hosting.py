@@ -12,7 +12,7 @@ from graspline.cli.archive import Archive
 from graspline.episodes.faults import FAULTS
 from graspline.errors import GrasplineError
 from graspline.live.bench import Bench
-from graspline.live.commands import Done, Record, Refresh, Refused, ReplayEpisode, Result
+from graspline.live.commands import Done, Refresh, Refused, ReplayEpisode, Result
 from graspline.live.desks import desk_for
 from graspline.live.session import Session
 from graspline.machine.machine import Machine
@@ -87,11 +87,10 @@ class House:
 
     def _begin(self, task: Task[Any], parameters: Parameters, seed: int) -> Session:
         desk = desk_for(task.name, parameters, seed)
-        session = Session(task, parameters, seed, desk=desk, on_episode=self._keep)
+        # Where nothing is written, the last episodes are remembered all the same, so that they can be replayed.
+        remembered = "" if self._archive.place else "memory"
+        session = Session(task, parameters, seed, desk=desk, on_episode=self._keep, recording=remembered)
         session.start()
-        if not self._archive.place:
-            # Nothing is written; the last episodes are remembered, so that they can be replayed.
-            session.submit(Record(True, "memory"))
         if desk is not None:
             session.submit(Refresh())
         return session

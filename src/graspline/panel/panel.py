@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Callable
 
@@ -24,13 +25,15 @@ _LOG = logging.getLogger(__name__)
 UPDATES_HZ = 30.0
 # Words and numbers change once in this number of updates.
 _WORDS_EVERY = 3
-# Where a page looks at each robot from, and at what.
-_LOOKS = {
-    SO101.name: ((0.55, -0.45, 0.42), (0.16, 0.0, 0.08)),
-    UR5E.name: ((1.55, -1.0, 1.05), (0.3, 0.05, 0.05)),
-    HSR.name: ((-1.7, -2.2, 2.1), (0.7, 0.3, 0.6)),
+# Where a page looks at each robot from, and at what: the robot and all it reaches fill the picture.
+LOOKS = {
+    SO101.name: ((0.66, -0.47, 0.40), (0.12, -0.01, 0.07)),
+    UR5E.name: ((1.9, -1.5, 1.35), (0.25, 0.0, 0.15)),
+    HSR.name: ((-1.9, -2.6, 2.2), (0.75, 0.35, 0.55)),
 }
-_WIDTH_PX = 460.0
+# A longer lens than viser's: less floor, and upright things stay upright.
+FOV_RAD = math.radians(45.0)
+_WIDTH_PX = 400.0
 
 
 class Panel:
@@ -44,12 +47,13 @@ class Panel:
         self._over = threading.Event()
         # Updates of the scene that were sent while a page was open.
         self.updates = 0
-        server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(25, 113, 194))
+        server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(24, 100, 171))
         server.gui.set_panel_label("graspline")
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_WIDTH_PX)
-        camera, looks = server.initial_camera, _LOOKS.get(bench.session().scene.robot.name, _LOOKS[SO101.name])
+        camera, looks = server.initial_camera, LOOKS.get(bench.session().scene.robot.name, LOOKS[SO101.name])
         camera.position, camera.look_at = looks
+        camera.fov = FOV_RAD
         self._adopt(bench.session())
         server.on_client_connect(self._connected)
         server.on_client_disconnect(self._disconnected)
