@@ -14,6 +14,7 @@ from graspline.errors import GrasplineError
 from graspline.live.bench import Bench
 from graspline.live.commands import Done, Refresh, Refused, ReplayEpisode, Result
 from graspline.live.desks import desk_for
+from graspline.live.first_scene import first_seed
 from graspline.live.session import Session
 from graspline.machine.machine import Machine
 from graspline.panel.overlay import with_overlay
@@ -73,7 +74,7 @@ class House:
             try:
                 task = find_task(name)
                 parameters = self._parameters if task is self._task else task.parameters()
-                session = self._begin(task, parameters, before.snapshot.seed)
+                session = self._begin(task, parameters, first_seed(task, parameters))
             except GrasplineError as error:
                 return Refused(reason=str(error))
             if driver:

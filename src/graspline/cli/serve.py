@@ -26,7 +26,16 @@ _ANY = ("0.0.0.0", "::", "")
 
 def serve(
     task: TaskName,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, metavar="S", help="Seed of the first scene.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**31 - 1,
+            metavar="S",
+            help="Seed of the first scene. Default: the first one in which every object can be picked.",
+            show_default=False,
+        ),
+    ] = None,
     config: Config = None,
     settings: Settings = None,
     randomize: Randomize = None,
@@ -60,17 +69,19 @@ def serve(
     try:
         from graspline.cli.hosting import Way, hosted
         from graspline.cli.served_questions import ServedQuestions
+        from graspline.live.first_scene import first_seed
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise
         raise EnvironmentProblem(f"serve needs {error.name}: pip install 'graspline[serve]'") from None
+    first = first_seed(found, parameters) if seed is None else seed
     names = list(address or ())
     if host not in _LOOPBACK and host not in _ANY:
         names.append(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
     with (
-        open_archive(found, parameters, seed, record) as archive,
+        open_archive(found, parameters, first, record) as archive,
         stopping() as asked,
-        hosted(found, parameters, seed, archive, Way(host=host, port=port, addresses=frozenset(names))) as running,
+        hosted(found, parameters, first, archive, Way(host=host, port=port, addresses=frozenset(names))) as running,
     ):
         _tell(running, host, found.name)
         if open_page:

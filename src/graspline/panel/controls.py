@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import viser
 
@@ -12,10 +12,7 @@ from graspline.live.commands import Command, Down, Home, Refused, Result, Ticket
 from graspline.panel.helm import Helm
 from graspline.robots.robot import Robot
 
-
 Kind = Literal["primary", "normal", "danger"]
-# A button: what it says, what it does, and what it looks like.
-Spec = tuple[str, Callable[[], object], Kind]
 _COLOURS: Mapping[str, str] = MappingProxyType(
     {
         "primary": "--gl-fill:#1864ab;--gl-ink:#fff;--gl-edge:#1864ab;--gl-over:#14528c",
@@ -23,6 +20,14 @@ _COLOURS: Mapping[str, str] = MappingProxyType(
     }
 )
 _SIZES: Mapping[str, str] = MappingProxyType({"large": "--gl-high:46px;--gl-type:16px;--gl-weight:650"})
+
+
+class Button(NamedTuple):
+    """What a button says, what it does, and what it looks like."""
+
+    label: str
+    act: Callable[[], object]
+    kind: Kind = "normal"
 
 
 class Controls:
@@ -61,15 +66,15 @@ class Controls:
 
     def button(self, label: str, act: Callable[[], object], kind: Kind = "normal", *, visible: bool = True) -> Any:
         """A button of the operator's."""
-        return self.row((label, act, kind), visible=visible)[0]
+        return self.row(Button(label, act, kind), visible=visible)[0]
 
-    def row(self, *specs: Spec, size: Literal["normal", "large"] = "normal", visible: bool = True) -> list[Any]:
+    def row(self, *buttons: Button, size: Literal["normal", "large"] = "normal", visible: bool = True) -> list[Any]:
         """Buttons side by side, as wide as each other."""
         made = []
-        for label, act, kind in specs:
+        for label, act, kind in buttons:
             button = self.hold(self.gui.add_button(label, visible=visible))
             button.on_click(lambda event, act=act: act())
-            self._looks[_uuid(button)] = _look(_uuid(button), len(specs), first=not made, kind=kind, size=size)
+            self._looks[_uuid(button)] = _look(_uuid(button), len(buttons), first=not made, kind=kind, size=size)
             made.append(button)
             if not self._enabled:
                 self._apply(button)
@@ -112,11 +117,11 @@ def _look(uuid: str, count: int, *, first: bool, kind: Kind, size: str) -> str:
     )
 
 
-def poses_of(controls: Controls, robot: Robot) -> list[Spec]:
+def poses_of(controls: Controls, robot: Robot) -> list[Button]:
     """Buttons for the poses that a robot has by name."""
     named: dict[str, Command] = {"Home": Home(), "Down": Down(), "Zero": Zero()}
     return [
-        (name, lambda command=command: controls.give(command), "normal")
+        Button(name, lambda command=command: controls.give(command))
         for name, command in named.items()
         if name != "Down" or robot.down is not None
     ]

@@ -11,7 +11,7 @@ from graspline.live.pace import now_s
 from graspline.live.reach import REACHES
 from graspline.live.snapshot import Snapshot
 from graspline.panel import words
-from graspline.panel.controls import Controls, Text, by_person, poses_of
+from graspline.panel.controls import Button, Controls, Text, by_person, poses_of
 from graspline.panel.shapes import shapes_of
 from graspline.scenes.scene import Scene
 
@@ -36,8 +36,8 @@ class JointsSection:
         with gui.add_folder("Joints and tool", expand_by_default=False):
             controls.row(
                 *poses_of(controls, robot),
-                ("Open jaw", lambda: give(MoveJaw(full="open")), "normal"),
-                ("Close jaw", lambda: give(MoveJaw(full="close")), "normal"),
+                Button("Open jaw", lambda: give(MoveJaw(full="open"))),
+                Button("Close jaw", lambda: give(MoveJaw(full="close"))),
             )
             Text(gui, words.caption("Joints in ° and mm" if robot.slides else "Joints in °"))
             self._sliders = [self._slider(index) for index in range(len(robot.joints))]
@@ -112,7 +112,7 @@ class JointsSection:
             pitch.value = round(float(np.degrees(now.pitch_rad)), 1)
             yaw.value = round(float(np.degrees(now.yaw_rad or 0.0)), 1)
 
-        controls.row(("Move there", go, "primary"), ("Copy pose", here, "normal"))
+        controls.row(Button("Move there", go, "primary"), Button("Copy pose", here))
 
 
 def travel(scene: Scene, index: int) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from graspline.live.snapshot import Snapshot
 from graspline.machine.machine import Machine
 from graspline.panel import words
 from graspline.panel.board import Board
-from graspline.panel.controls import Controls, Spec, Text
+from graspline.panel.controls import Button, Controls, Text
 from graspline.panel.helm import Helm
 from graspline.panel.joints_section import JointsSection
 from graspline.panel.pick_section import PickSection
@@ -34,12 +34,12 @@ class Page:
         self._controls = controls = Controls(client, helm)
         self._status, self._lease = Text(gui), Text(gui)
         self._control = gui.add_button("Take control")
-        self._control.on_click(lambda event: helm.release() if helm.drives else helm.take())
+        self._control.on_click(lambda event: self._take_or_release())
         self._reset = controls.button("Reset the scene", lambda: controls.give(ResetScene()), "danger", visible=False)
         self._question = Question(controls)
         # A task without a desk has neither objects to choose nor variables.
         self._pick = PickSection(controls, board) if snapshot.variables else None
-        self._verbs = controls.row(*self._verb_specs(), size="large")
+        self._verbs = controls.row(*self._verbs_of(), size="large")
         self._progress = ProgressSection(controls, machine)
         # Sections, folded, in the order in which they are needed; one for driving by hand would come first.
         if self._pick is not None:
@@ -48,10 +48,10 @@ class Page:
         self._scene = SceneSection(controls, bench, snapshot)
         self._progress.fold(controls)
 
-    def _verb_specs(self) -> list[Spec]:
-        run: Spec = ("Run", self._run, "primary" if self._pick is None else "normal")
-        record: Spec = ("Record", self._record, "normal")
-        return [run, record] if self._pick is None else [("Pick", self._pick.pick, "primary"), run, record]
+    def _verbs_of(self) -> list[Button]:
+        run = Button("Run", self._run, "primary" if self._pick is None else "normal")
+        record = Button("Record", self._record)
+        return [run, record] if self._pick is None else [Button("Pick", self._pick.pick, "primary"), run, record]
 
     def show(self, snapshot: Snapshot) -> None:
         helm, controls = self._helm, self._controls
@@ -94,12 +94,19 @@ class Page:
     def _records(self, snapshot: Snapshot) -> bool:
         return bool(self._recording) and snapshot.recording == self._recording
 
+    def _take_or_release(self) -> None:
+        if self._helm.drives:
+            self._helm.release()
+        else:
+            self._helm.take()
+
     def _run(self) -> None:
         self._controls.give(RunTask(self._scene.seed))
 
     def _record(self) -> None:
         snapshot = self._helm.session.snapshot
         if not self._recording:
-            self._helm.note = f"To record a dataset, start with: graspline serve {snapshot.task} --record out/{snapshot.task}"
+            command = f"graspline serve {snapshot.task} --record out/{snapshot.task}"
+            self._helm.note = f"To record a dataset, start with: {command}"
             return
         self._controls.give(Record(not self._records(snapshot), self._recording))

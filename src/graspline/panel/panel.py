@@ -29,7 +29,7 @@ _WORDS_EVERY = 3
 LOOKS = {
     SO101.name: ((0.66, -0.47, 0.40), (0.12, -0.01, 0.07)),
     UR5E.name: ((1.9, -1.5, 1.35), (0.25, 0.0, 0.15)),
-    HSR.name: ((-1.9, -2.6, 2.2), (0.75, 0.35, 0.55)),
+    HSR.name: ((2.5, -2.6, 2.0), (0.40, 0.42, 0.55)),
 }
 # A longer lens than viser's: less floor, and upright things stay upright.
 FOV_RAD = math.radians(45.0)

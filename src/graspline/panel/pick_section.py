@@ -27,7 +27,7 @@ from graspline.live.commands import (
 from graspline.live.snapshot import Plain, Snapshot
 from graspline.panel import words
 from graspline.panel.board import Board
-from graspline.panel.controls import Choice, Controls, Synced, Text
+from graspline.panel.controls import Button, Choice, Controls, Synced, Text
 from graspline.panel.refusals import LABELS, way_out
 from graspline.robots.robot import Robot
 
@@ -56,10 +56,10 @@ class PickSection:
         controls, gui, give = self._controls, self._controls.gui, self._controls.give
         with gui.add_folder("Grasp", expand_by_default=False):
             self._grab, *_ = controls.row(
-                ("Move to grab", lambda: give(MoveToGrab()), "normal"),
-                ("Preview", self._preview, "normal"),
-                ("Check", self._check, "normal"),
-                ("Refresh", lambda: give(Refresh()), "normal"),
+                Button("Move to grab", lambda: give(MoveToGrab())),
+                Button("Preview", self._preview),
+                Button("Check", self._check),
+                Button("Refresh", lambda: give(Refresh())),
             )
             self._seen = Text(gui)
             self._place = controls.hold(gui.add_dropdown("Put it down", (_BACK, _CLICKED)))
@@ -135,17 +135,15 @@ class PickSection:
     def _gripper(self, robot: Robot) -> None:
         controls, gui, give = self._controls, self._controls.gui, self._controls.give
         Text(gui, words.caption("To the gap that the object needs"))
-        controls.row(
-            ("Grasp open", lambda: give(GraspOpen()), "normal"), ("Grasp close", lambda: give(GraspClose()), "normal")
-        )
+        controls.row(Button("Grasp open", lambda: give(GraspOpen())), Button("Grasp close", lambda: give(GraspClose())))
         Text(gui, words.caption("To an angle"))
         lower, upper = np.degrees([robot.limits.lower[robot.jaw], robot.limits.upper[robot.jaw]])
         low, high = float(np.ceil(lower * 10) / 10), float(np.floor(upper * 10) / 10)
         self._upper = controls.hold(gui.add_number("Open to (°)", 60.0, min=low, max=high, step=0.5))
         self._lower = controls.hold(gui.add_number("Close to (°)", 0.0, min=low, max=high, step=0.5))
         controls.row(
-            ("Open", lambda: give(OpenRange(float(np.radians(self._upper.value)))), "normal"),
-            ("Close", lambda: give(CloseRange(float(np.radians(self._lower.value)))), "normal"),
+            Button("Open", lambda: give(OpenRange(float(np.radians(self._upper.value))))),
+            Button("Close", lambda: give(CloseRange(float(np.radians(self._lower.value))))),
         )
 
     def _variable(self, name: str) -> Synced:

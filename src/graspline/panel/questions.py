@@ -9,7 +9,7 @@ from typing import Any
 
 from graspline.live.commands import Answer
 from graspline.live.snapshot import Snapshot
-from graspline.panel.controls import Controls, Text
+from graspline.panel.controls import Button, Controls, Text
 
 # Answers in a person's words; others are shown as they are, without underscores.
 _WORDS: Mapping[str, str] = MappingProxyType(
@@ -48,7 +48,10 @@ class Question:
             self._controls.drop(button)
         with self._folder:
             self._buttons = self._controls.row(
-                *((answer_words(each), self._answer(each), "primary" if each == default else "normal") for each in options),
+                *(
+                    Button(answer_words(each), self._answer(each), "primary" if each == default else "normal")
+                    for each in options
+                ),
                 size="large",
             )
 
@@ -62,5 +65,6 @@ class Question:
         return (
             f"<div class='gl-question' data-question><h2>{escape(snapshot.question)}</h2>"
             f"<p>Waiting for your answer. <b>{escape(answer_words(snapshot.default))}</b> in "
-            f"<b data-countdown>{left} s</b>.</p><div class='gl-bar'><i style='width:{min(share, 100):.0f}%'></i></div></div>"
+            f"<b data-countdown>{left} s</b>.</p>"
+            f"<div class='gl-bar'><i style='width:{min(share, 100):.0f}%'></i></div></div>"
         )

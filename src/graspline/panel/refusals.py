@@ -77,7 +77,7 @@ def _what(check: str, measured: Measurement) -> str:
         case "ik", "wrist_beyond_reach":
             return f"{over} too far"
         case "ik", joint if measured.unit == "rad":
-            return f"{_capital(plain_name(joint))} would have to turn {over} past its limit"
+            return f"Joint {plain_name(joint)} would have to turn {over} past its limit"
         case "workspace", "tip_radius":
             return f"{over} too {'close to the arm' if measured.relation == '>=' else 'far'}"
         case "workspace", "tip_height":

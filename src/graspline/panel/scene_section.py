@@ -7,7 +7,7 @@ from graspline.live.bench import Bench
 from graspline.live.commands import ReplayEpisode, ResetScene, StrikeFault
 from graspline.live.snapshot import Snapshot
 from graspline.panel import words
-from graspline.panel.controls import Choice, Controls, Text, by_person
+from graspline.panel.controls import Button, Choice, Controls, Text, by_person
 
 _SEEDS = 2**31 - 1
 
@@ -22,19 +22,17 @@ class SceneSection:
             self._task = controls.hold(gui.add_dropdown("Task", tuple(bench.tasks), initial_value=task))
             self._task.on_update(by_person(lambda: self._change(task)))
             self._seed = controls.hold(gui.add_number("Seed", snapshot.seed, min=0, max=_SEEDS, step=1))
-            controls.row(("Reset", self._reset, "normal"), ("Next seed", self._next_seed, "normal"))
+            controls.row(Button("Reset", self._reset), Button("Next seed", self._next_seed))
         with gui.add_folder("Inject a fault", expand_by_default=False):
             scene = bench.session().scene
             names = [name for name in bench.faults if not missing_in_scene(FAULTS[name], scene)]
             for first in range(0, len(names), 3):
                 row = names[first : first + 3]
-                controls.row(
-                    *((name, lambda name=name: controls.give(StrikeFault(name)), "normal") for name in row)
-                )
+                controls.row(*(Button(name, lambda name=name: controls.give(StrikeFault(name))) for name in row))
         with gui.add_folder("Episodes", expand_by_default=False):
             Text(gui, words.about_recording(bench.recording))
             self._episode = Choice(controls, "Episode", "(none)", lambda name: None)
-            controls.row(("Replay", self._replay, "normal"), ("Refresh list", self._list, "normal"))
+            controls.row(Button("Replay", self._replay), Button("Refresh list", self._list))
         self._known, self._last_seed = -1, snapshot.seed
 
     @property

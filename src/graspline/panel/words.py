@@ -52,11 +52,12 @@ def status(snapshot: Snapshot, note: str, recording: str, reach: Result | None =
     mode, colour = _MODES[snapshot.mode]
     doing = plain_name(snapshot.state or snapshot.doing)
     late = f", {snapshot.behind_s:.1f} s late" if snapshot.behind_s > _LATE_S else ""
+    scene = f"{snapshot.task}, seed {snapshot.seed}, {snapshot.time_s:.0f} s{late}"
     parts = [
         f"<div data-status>{chip(mode, colour)}",
         chip(f"Recording into {recording}", "#c92a2a") if recording and snapshot.recording == recording else "",
         f"<b>{escape(doing)}</b>" if doing else "",
-        f"<span class='gl-right gl-quiet'>{escape(snapshot.task)}, seed {snapshot.seed}, {snapshot.time_s:.0f} s{late}</span>",
+        f"<span class='gl-right gl-quiet'>{escape(scene)}</span>",
         f"</div><div class='gl-message' data-message>{escape(_message(snapshot, reach))}</div>",
     ]
     if note:
