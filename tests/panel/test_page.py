@@ -132,8 +132,8 @@ def test_clicks_in_the_scene_select_objects_and_set_the_point_to_put_them(visito
 def test_stop_works_in_the_middle_by_mouse_and_by_key(visitor: Visitor) -> None:
     box = visitor.page.locator("#graspline-stop").bounding_box()
     visitor.unfold("Grasp")
+    select(visitor, NEAR)
     for by in ("mouse", "Escape", "Space"):
-        select(visitor, NEAR)
         with visitor.waiting_at(approaching):
             visitor.press("Move to grab")
             visitor.until(lambda: approaching(visitor.snapshot), "moving")
@@ -147,8 +147,7 @@ def test_stop_works_in_the_middle_by_mouse_and_by_key(visitor: Visitor) -> None:
         visitor.page.wait_for_timeout(300)
         assert visitor.snapshot.mode == "idle"
         assert np.array_equal(visitor.snapshot.command_rad, held)
-        visitor.press("Home")
-        visitor.until(lambda: visitor.snapshot.message == "home: there", "home")
+        visitor.session.submit(Home()).result(300)
 
 
 def test_every_variable_the_jaw_and_each_joint_can_be_set(visitor: Visitor) -> None:
