@@ -111,8 +111,9 @@ def _look(uuid: str, count: int, *, first: bool, kind: Kind, size: str) -> str:
     """Rules for one of `count` buttons of a row, and for the box that viser puts around it."""
     left = "12px" if first else "0"
     return (
-        f"div:has(>[id='{uuid}']){{display:inline-block;box-sizing:border-box;width:calc((100% - 20px)/{count});"
-        f"margin:0 0 0 {left} !important;padding:0 4px 8px 0 !important}}[id='{uuid}']{{{_SIZES.get(size, '')}}}"
+        f"div:has(>[id='{uuid}']){{display:inline-block;vertical-align:top;box-sizing:border-box;"
+        f"width:calc((100% - 20px)/{count});margin:0 0 0 {left} !important;"
+        f"padding:0 4px 8px 0 !important}}[id='{uuid}']{{{_SIZES.get(size, '')}}}"
         f"/*kind*/[id='{uuid}']{{{_COLOURS.get(kind, '')}}}"
     )
 

@@ -55,12 +55,10 @@ class PickSection:
         """Everything about a pick that is seldom needed."""
         controls, gui, give = self._controls, self._controls.gui, self._controls.give
         with gui.add_folder("Grasp", expand_by_default=False):
-            self._grab, *_ = controls.row(
-                Button("Move to grab", lambda: give(MoveToGrab())),
-                Button("Preview", self._preview),
-                Button("Check", self._check),
-                Button("Refresh", lambda: give(Refresh())),
+            self._grab, _ = controls.row(
+                Button("Move to grab", lambda: give(MoveToGrab())), Button("Preview", self._preview)
             )
+            controls.row(Button("Check", self._check), Button("Refresh", lambda: give(Refresh())))
             self._seen = Text(gui)
             self._place = controls.hold(gui.add_dropdown("Put it down", (_BACK, _CLICKED)))
             self._spot = controls.hold(
