@@ -73,7 +73,7 @@ def opened(running: Hosted, size: tuple[int, int]) -> Iterator[Any]:
 def shoot(page: Any, name: str) -> None:
     """A picture once the scene has had time to be drawn."""
     # Off the scene: what the pointer is over gets an outline.
-    page.mouse.move(page.viewport_size["width"] - 3, 3)
+    page.mouse.move(3, page.viewport_size["height"] - 3)
     page.wait_for_timeout(3000)
     file = IMAGES / f"panel-{name}.png"
     page.screenshot(path=file)

@@ -68,9 +68,10 @@ def status(snapshot: Snapshot, note: str, recording: str, reach: Result | None =
 
 
 def _message(snapshot: Snapshot, reach: Result | None) -> str:
-    """The session's message, unless the piece about the selected object says the same."""
+    """The session's message, unless another piece of the page says the same."""
     said = reach.text if isinstance(reach, Done) else reach.reason if reach is not None else ""
-    if said and snapshot.message.endswith(said):
+    # The line above has task and seed.
+    if (said and snapshot.message.endswith(said)) or snapshot.message == f"{snapshot.task} with seed {snapshot.seed}":
         return ""
     return snapshot.message[:1].upper() + snapshot.message[1:]
 
