@@ -50,7 +50,7 @@ def chip(text: str, colour: str) -> str:
 def status(snapshot: Snapshot, note: str, recording: str, reach: Result | None = None) -> str:
     """What goes on, and the last thing a person should read."""
     mode, colour = _MODES[snapshot.mode]
-    doing = plain_name(snapshot.state or snapshot.doing)
+    doing = "waiting for an answer" if snapshot.question else plain_name(snapshot.state or snapshot.doing)
     late = f", {snapshot.behind_s:.1f} s late" if snapshot.behind_s > _LATE_S else ""
     scene = f"{snapshot.task}, seed {snapshot.seed}, {snapshot.time_s:.0f} s{late}"
     parts = [
@@ -203,7 +203,7 @@ def verdict(snapshot: Snapshot) -> str:
     if snapshot.retries:
         left = ", ".join(f"{plain_name(name)} {count}" for name, count in snapshot.retries.items())
         parts.append(f"<span data-retries class='gl-quiet'>Retries left: {escape(left)}</span>")
-    return block(*parts)
+    return block(*parts) if parts else ""
 
 
 def _table(rows: Iterable[Sequence[str]], look: str) -> str:
