@@ -65,6 +65,7 @@ def test_too_little_room_is_told_with_the_clearances_that_are_enough(
     assert found.check in ("open_clearance", "jaw_width")
     assert found.advice.startswith("raise ")
     raised = dict(re.findall(r"(\w+) to at least (\S+)", found.advice))
+    assert {name: f"{value:g}" for name, value in found.change.items()} == raised
     again = {**variables, **{name: float(value) for name, value in raised.items()}}
     assert isinstance(attempt(asked(block, **again)), GrabPlan)
 
@@ -75,6 +76,7 @@ def test_too_high_an_approach_is_told_with_one_that_works() -> None:
     assert isinstance(found, GrabRejected)
     assert "it works from" in found.advice
     (lower,) = re.findall(r"approach_height_m (\S+)\)", found.advice)
+    assert found.change == {"approach_height_m": float(lower)}
     assert isinstance(attempt(asked(block, approach_height_m=float(lower))), GrabPlan)
 
 

@@ -17,6 +17,7 @@ from graspline.cli.archive import open_archive
 from graspline.cli.hosting import Hosted, Way, hosted
 from graspline.live.session import Session
 from graspline.live.snapshot import Snapshot
+from graspline.panel.panel import FOV_RAD, LOOKS
 from graspline.parameters import Parameters
 from graspline.tasks.catalogue import find_task
 
@@ -29,8 +30,10 @@ PATIENCE_S = 400.0
 # Pixels of the scene for one of the page, each way. Without a graphics card all of them take a second to draw, and a
 # page that draws does nothing else.
 _DETAIL = 0.2
-# The field of view and the size the page begins with, for clicks into the scene.
-_FOV_RAD, _SIZE = np.radians(75.0), {"width": 1240, "height": 760}
+# viser's folders: a sheet with a heading that is a sheet, too.
+_HEADING = ".mantine-Paper-root > .mantine-Paper-root"
+# The sizes of a desk and of a phone.
+DESK, PHONE = {"width": 1240, "height": 760}, {"width": 400, "height": 800}
 
 
 @contextmanager
@@ -58,16 +61,17 @@ def chromium() -> Iterator[Any]:
 class Visitor:
     """One page, and the session behind it."""
 
-    def __init__(self, browser: Any, running: Hosted) -> None:
+    def __init__(self, browser: Any, running: Hosted, size: dict[str, int] = DESK) -> None:
         self._running = running
+        self._opened: set[str] = set()
         # Each with cookies of its own.
-        self._context = browser.new_context(viewport=_SIZE)
+        self._context = browser.new_context(viewport=size)
         self.page = self._context.new_page()
         self.page.set_default_timeout(PATIENCE_S * 1000)
         # The printed address gives a cookie and leads on to a page that draws everything.
         self._context.request.get(running.address)
         self.page.goto(f"{running.address.partition('?')[0]}?fixedDpr={_DETAIL}")
-        self.text("Home").first.wait_for()
+        self.page.get_by_role("button", name="Run", exact=True).wait_for()
 
     @property
     def session(self) -> Session:
@@ -83,8 +87,18 @@ class Visitor:
     def text(self, words: str) -> Any:
         return self.page.get_by_text(words, exact=True)
 
-    def tab(self, name: str) -> None:
-        self.page.get_by_role("tab", name=name).click()
+    @property
+    def sections(self) -> list[str]:
+        """Headings of what can be folded."""
+        return [each.strip() for each in self.page.locator(_HEADING).all_inner_texts()]
+
+    def unfold(self, section: str) -> None:
+        if section not in self._opened:
+            self._opened.add(section)
+            self.page.locator(_HEADING).get_by_text(section, exact=True).click()
+
+    def button(self, name: str) -> Any:
+        return self.page.get_by_role("button", name=name, exact=True)
 
     def press(self, name: str, nth: int = 0) -> None:
         self.page.get_by_role("button", name=name, exact=True).nth(nth).click()
@@ -158,18 +172,31 @@ class Visitor:
         finally:
             pacer._period_s = period_s
 
+    def covered_by_a_camera(self, locator: Any) -> bool:
+        """Whether the picture of a camera lies over a control."""
+        return locator.evaluate(
+            """at => {
+              at.scrollIntoView({block: "center"});
+              const a = at.getBoundingClientRect();
+              return [...document.querySelectorAll("#graspline-cameras, #graspline-cameras img")].some(each => {
+                const b = each.getBoundingClientRect();
+                return b.width && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+              });
+            }"""
+        )
+
     def idle(self) -> None:
         self.until(lambda: self.snapshot.mode == "idle", "coming to rest")
 
     def click_scene(self, point_m: np.ndarray) -> None:
         """Click at a point of the world, as the camera stands at first."""
-        eye, at = np.array([0.55, -0.45, 0.42]), np.array([0.16, 0.0, 0.08])
+        eye, at = (np.array(each) for each in LOOKS[self.snapshot.robot])
         ahead = (at - eye) / np.linalg.norm(at - eye)
         right = np.cross(ahead, [0.0, 0.0, 1.0])
         right /= np.linalg.norm(right)
         apart = point_m - eye
         box = self.page.locator("canvas").first.bounding_box()
-        scale = box["height"] / 2 / np.tan(_FOV_RAD / 2) / (apart @ ahead)
+        scale = box["height"] / 2 / np.tan(FOV_RAD / 2) / (apart @ ahead)
         x = box["x"] + box["width"] / 2 + scale * (apart @ right)
         y = box["y"] + box["height"] / 2 - scale * (apart @ np.cross(right, ahead))
         self.page.mouse.click(x, y)

@@ -38,16 +38,14 @@ def visitor(running: Hosted) -> Iterator[Visitor]:
         visitor.leave()
 
 
-def tabs(visitor: Visitor) -> list[str]:
-    return visitor.page.get_by_role("tab").all_inner_texts()
-
-
-def test_a_task_without_objects_to_choose_has_no_grasp_tab(visitor: Visitor) -> None:
-    assert tabs(visitor) == ["Joints", "Task"]
+def test_a_task_without_objects_to_choose_has_no_pick(visitor: Visitor) -> None:
+    assert not visitor.button("Pick").is_visible()
+    assert visitor.sections[0] == "Progress"
+    assert "Grasp" not in visitor.sections
 
 
 def test_the_tool_goes_where_its_target_says(visitor: Visitor) -> None:
-    visitor.tab("Joints")
+    visitor.unfold("Joints and tool")
     visitor.press("Copy pose")
     before = visitor.snapshot.tcp.position_m
     visitor.press("Move there")
@@ -57,19 +55,19 @@ def test_the_tool_goes_where_its_target_says(visitor: Visitor) -> None:
 
 
 def test_an_episode_is_recorded_and_played_again_to_the_same_bits(visitor: Visitor, folder: Path) -> None:
-    visitor.tab("Task")
-    visitor.check("Record", on=True)
+    visitor.press("Record")
     visitor.until(lambda: visitor.snapshot.recording == folder.name, "recording")
     with visitor.hurrying():
         visitor.press("Run")
         visitor.until(lambda: visitor.snapshot.verdict == "success", "the end of the task")
-    visitor.check("Record", on=False)
+    visitor.press("Stop recording")
     visitor.until(lambda: visitor.snapshot.recording == "", "the end of recording")
     # The index comes last.
     visitor.until(lambda: (folder / "meta" / "info.json").exists(), "the dataset")
     assert [row["verdict"] for row in Dataset.open(folder).rows] == ["success"]
     visitor.until(lambda: len(visitor._running.house.episodes()) > 0, "the list")
-    visitor.press("List again")
+    visitor.unfold("Episodes")
+    visitor.press("Refresh list")
     with visitor.hurrying():
         visitor.press("Replay")
         visitor.until(lambda: "the same bits as recorded" in visitor.snapshot.message, "the end of the replay")
@@ -77,8 +75,8 @@ def test_an_episode_is_recorded_and_played_again_to_the_same_bits(visitor: Visit
 
 
 def test_what_only_a_reset_helps_offers_one(visitor: Visitor) -> None:
-    visitor.tab("Task")
-    button = visitor.page.get_by_role("button", name="Reset the scene", exact=True)
+    visitor.unfold("Inject a fault")
+    button = visitor.button("Reset the scene")
     assert not button.is_visible()
     with visitor.waiting_at(lambda snapshot: snapshot.state == "descend"):
         visitor.press("Run")
@@ -90,9 +88,10 @@ def test_what_only_a_reset_helps_offers_one(visitor: Visitor) -> None:
     button.wait_for(state="hidden")
 
 
-def test_another_task_is_turned_to_with_its_own_tabs(visitor: Visitor) -> None:
-    visitor.tab("Task")
+def test_another_task_comes_with_its_own_sections(visitor: Visitor) -> None:
+    visitor.unfold("Scene")
     visitor.choose("Task", "grab")
     visitor.until(lambda: visitor.snapshot.task == "grab", "the other task")
     visitor.until(lambda: "grab, seed" in visitor.shown("status"), "its status")
-    assert tabs(visitor) == ["Grasp", "Joints", "Task"]
+    visitor.until(lambda: "Grasp" in visitor.sections, "its sections")
+    visitor.until(lambda: visitor.button("Pick").is_visible(), "its verbs")

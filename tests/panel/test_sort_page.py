@@ -42,26 +42,41 @@ def test_blocks_ride_through_the_scene(visitor: Visitor) -> None:
 
 
 def test_there_is_a_slider_for_each_joint_and_the_tool_goes_where_its_target_says(visitor: Visitor) -> None:
-    visitor.tab("Joints")
+    visitor.unfold("Joints and tool")
     assert visitor.page.get_by_role("slider").count() == 7
     visitor.press("Move there")
     visitor.until(lambda: visitor.snapshot.message == "move tool: there", "the answer")
     np.testing.assert_allclose(visitor.snapshot.tcp.position_m, (0.5, 0.0, 0.3), atol=3e-3)
 
 
-def test_every_camera_is_shown_below_stop(visitor: Visitor) -> None:
+def test_every_camera_is_shown_beside_the_scene_and_can_be_hidden_and_enlarged(visitor: Visitor) -> None:
     images = visitor.page.locator("#graspline-cameras img")
     names = [images.nth(index).get_attribute("alt") for index in range(images.count())]
     assert names == [f"camera {name}" for name in visitor.session.cameras]
     assert {"camera wrist", "camera overhead"} <= set(names)
     for index in range(images.count()):
         visitor.until(lambda index=index: images.nth(index).get_attribute("data-pictures") is not None, "a picture")
-    stop, first = visitor.page.locator("#graspline-stop").bounding_box(), images.first.bounding_box()
-    assert first["y"] >= stop["y"] + stop["height"]
+    scene = visitor.page.locator("canvas").first
+
+    def ends_above() -> bool:
+        low, first = scene.bounding_box(), images.first.bounding_box()
+        return first["y"] >= low["y"] + low["height"] - 1
+
+    visitor.until(ends_above, "pictures below the scene")
+    for name in ("Run", "Record"):
+        assert not visitor.covered_by_a_camera(visitor.button(name)), name
+    height = images.first.bounding_box()["height"]
+    images.first.click()
+    visitor.until(lambda: images.first.bounding_box()["height"] > 1.5 * height, "a large picture")
+    visitor.until(ends_above, "large pictures below the scene")
+    visitor.press("Hide cameras")
+    assert not images.first.is_visible()
+    visitor.press("Show cameras")
 
 
 def test_the_task_runs_shows_its_states_and_evidence_and_is_stopped(visitor: Visitor) -> None:
-    visitor.tab("Task")
+    visitor.unfold("Inject a fault")
+    visitor.until(lambda: visitor.button("remove").is_visible(), "the faults")
     offered = visitor.page.get_by_role("button").all_inner_texts()
     assert "remove" in offered
     assert "move-plate" not in offered

@@ -12,8 +12,9 @@ from graspline.cli.archive import Archive
 from graspline.episodes.faults import FAULTS
 from graspline.errors import GrasplineError
 from graspline.live.bench import Bench
-from graspline.live.commands import Done, Record, Refresh, Refused, ReplayEpisode, Result
+from graspline.live.commands import Done, Refresh, Refused, ReplayEpisode, Result
 from graspline.live.desks import desk_for
+from graspline.live.first_scene import first_seed
 from graspline.live.session import Session
 from graspline.machine.machine import Machine
 from graspline.panel.overlay import with_overlay
@@ -74,7 +75,7 @@ class House:
             try:
                 task = find_task(name)
                 parameters = self._parameters if task is self._task else task.parameters()
-                session = self._begin(task, parameters, before.snapshot.seed)
+                session = self._begin(task, parameters, first_seed(task, parameters))
             except GrasplineError as error:
                 return Refused(reason=str(error))
             if driver:
@@ -88,12 +89,11 @@ class House:
 
     def _begin(self, task: Task[Any], parameters: Parameters, seed: int) -> Session:
         desk = desk_for(task.name, parameters, seed)
+        # Where nothing is written, the last episodes are remembered all the same, so that they can be replayed.
+        remembered = "" if self._archive.place else "memory"
         place = self._archive.place_for(task.name)
-        session = Session(task, parameters, seed, desk=desk, on_episode=self._keep, place=place)
+        session = Session(task, parameters, seed, desk=desk, on_episode=self._keep, place=place, recording=remembered)
         session.start()
-        if not self._archive.place:
-            # Nothing is written; the last episodes are remembered, so that they can be replayed.
-            session.submit(Record(True, "memory"))
         if desk is not None:
             session.submit(Refresh())
         return session

@@ -18,6 +18,7 @@ from graspline.cli.options import Config, Randomize, Settings, TaskName, task_an
 from graspline.cli.questions import keyboard
 from graspline.cli.served_questions import ServedQuestions
 from graspline.errors import EnvironmentProblem, InputError, Interrupted
+from graspline.live.first_scene import first_seed
 
 if TYPE_CHECKING:
     from graspline.cli.hosting import Hosted
@@ -29,7 +30,16 @@ _ANY = ("0.0.0.0", "::", "")
 
 def serve(
     task: TaskName,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, metavar="S", help="Seed of the first scene.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=2**31 - 1,
+            metavar="S",
+            help="Seed of the first scene. Default: the first one in which every object can be picked.",
+            show_default=False,
+        ),
+    ] = None,
     config: Config = None,
     settings: Settings = None,
     randomize: Randomize = None,
@@ -61,15 +71,16 @@ def serve(
         task, config, settings, lambda _: _check_host(host, port, address), randomize=randomize
     )
     _check_extra()
+    first = first_seed(found, parameters) if seed is None else seed
     names = list(address or ())
     if host not in _LOOPBACK and host not in _ANY:
         names.append(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
-    with open_archive(found, parameters, seed, record) as archive, stopping() as asked, ExitStack() as open_now:
+    with open_archive(found, parameters, first, record) as archive, stopping() as asked, ExitStack() as open_now:
         _tell("loading the page and the HTTP interface")
         from graspline.cli.hosting import Way, hosted
 
         way = Way(host=host, port=port, addresses=frozenset(names))
-        running = open_now.enter_context(hosted(found, parameters, seed, archive, way, _tell))
+        running = open_now.enter_context(hosted(found, parameters, first, archive, way, _tell))
         _tell_address(running, host, found.name)
         if open_page:
             webbrowser.open(running.address)

@@ -7,7 +7,8 @@ stages, cheapest first, before anything moves.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -152,8 +153,9 @@ class GrabRejected:
     check: Check
     evidence: Evidence
     nearest: Nearest | None = None
-    # What to set otherwise, in words; empty where no variable helps.
+    # What to set otherwise, in words and as variables with which the same grasp passes; empty where none helps.
     advice: str = ""
+    change: Mapping[str, float | bool] = field(default_factory=dict)
 
     def __str__(self) -> str:
         measured = "; ".join(str(each) for each in self.evidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,28 +45,35 @@ def plan_grab(query: GrabQuery) -> GrabPlan | GrabRejected:
     found = attempt(query)
     if isinstance(found, GrabPlan):
         return found
-    found = replace(found, advice=_advice(query, found))
+    advice, change = _advice(query, found)
+    found = replace(found, advice=advice, change=change)
     if found.check in ("shape", "jaw_width", "open_clearance"):
         return found
     return replace(found, nearest=_nearest(query))
 
 
-def _advice(query: GrabQuery, refused: GrabRejected) -> str:
+# What to set, in words and as variables.
+_Advice = tuple[str, Mapping[str, float | bool]]
+_NO_ADVICE: _Advice = ("", {})
+
+
+def _advice(query: GrabQuery, refused: GrabRejected) -> _Advice:
     """Which variables to set to what, where that is all it takes."""
     closed = refused.evidence[0].name == "open_gap" and refused.evidence[0].relation == ">="
     if refused.check == "open_clearance" or (refused.check == "jaw_width" and closed):
         return _wider(query)
-    return _lower(query) if refused.stage == "approach" else ""
+    return _lower(query) if refused.stage == "approach" else _NO_ADVICE
 
 
-def _wider(query: GrabQuery) -> str:
+def _wider(query: GrabQuery) -> _Advice:
     """The least clearances with which both jaws clear the object on the way down."""
     variables, least_m = query.variables, room_beside_m(query.estimate)
     if variables.tcp == "fixed_tip" and not variables.tcp_offset:
-        return "set tcp_offset to true: without it the fixed jaw comes down on the object"
+        words = "set tcp_offset to true: without it the fixed jaw comes down on the object"
+        return words, _if_it_works(query, {"tcp_offset": True})
     advice, changed = list[str](), dict[str, float]()
     if variables.tcp_clearance_m < least_m:
-        changed["tcp_clearance_m"] = np.ceil(least_m * _FINE) / _FINE
+        changed["tcp_clearance_m"] = float(np.ceil(least_m * _FINE) / _FINE)
         advice.append(f"tcp_clearance_m to at least {changed['tcp_clearance_m']:g}")
     for opened_m in (variables.open_clearance_m, *np.arange(0.0, 0.0501, 0.0005).tolist()):
         if opened_m < variables.open_clearance_m:
@@ -76,22 +83,29 @@ def _wider(query: GrabQuery) -> str:
         if not isinstance(jaws, GrabRejected) and Case(trial).room(jaws) is None:
             if opened_m > variables.open_clearance_m:
                 advice.append(f"open_clearance_m to at least {opened_m:g}")
-            return f"raise {' and '.join(advice)}"
-    return ""
+                changed["open_clearance_m"] = opened_m
+            return f"raise {' and '.join(advice)}", _if_it_works(query, changed)
+    return _NO_ADVICE
 
 
-def _lower(query: GrabQuery) -> str:
+def _if_it_works(query: GrabQuery, change: Mapping[str, float | bool]) -> Mapping[str, float | bool]:
+    """The same change if the whole grasp passes with it, not only the check that failed; else none."""
+    changed = replace(query, variables=query.variables.model_copy(update=dict(change)))
+    return change if isinstance(attempt(changed), GrabPlan) else {}
+
+
+def _lower(query: GrabQuery) -> _Advice:
     """The highest approach from which the same grasp works."""
     asked_m = query.variables.approach_height_m
     for share in _APPROACHES[1:]:
-        height_m = np.floor(share * asked_m * _FINE) / _FINE
-        variables = query.variables.model_copy(update={"approach_height_m": float(height_m)})
-        if isinstance(attempt(replace(query, variables=variables)), GrabPlan):
-            return (
+        height_m = float(np.floor(share * asked_m * _FINE) / _FINE)
+        if change := _if_it_works(query, {"approach_height_m": height_m}):
+            words = (
                 f"an approach from {1000 * asked_m:g} mm above is too high here; it works from {1000 * height_m:g} mm "
                 f"(approach_height_m {height_m:g})"
             )
-    return ""
+            return words, change
+    return _NO_ADVICE
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,7 @@ class Conductor:
         hand_over: Callable[[Episode], None] | None = None,
         place: RecordingPlace | None = None,
         ask_timeout_s: float = ASK_S,
+        recording: str = "",
     ) -> None:
         self._task, self._parameters, self._desk = task, parameters, desk
         self._labour, self._hand_over, self._ask_timeout_s = labour, hand_over, ask_timeout_s
@@ -153,7 +154,7 @@ class Conductor:
         self.stopping = False
         self._question: _Question | None = None
         self._planning = False
-        self._message, self._verdict, self._recording = "", "", ""
+        self._message, self._verdict, self._recording = "", "", recording
         self._reset_required = False
         self._episodes = 0
         self._qpos = self._draw.start
@@ -225,8 +226,8 @@ class Conductor:
         try:
             self._take(order)
             if order.ticket.settled is None and not isinstance(order.command, Drive):
-                # Something new begins: what was measured before is of no interest any more.
-                self._chronicle.evidence = ()
+                # Something new begins: what was said and measured before is of no interest any more.
+                self._message, self._chronicle.evidence = "", ()
         except Exception as error:
             _LOG.exception("%s failed", order.name)
             order.ticket.settle(Refused(reason=f"{order.name} failed: {type(error).__name__}: {error}"))
@@ -510,6 +511,9 @@ class Conductor:
             return Answered(question=ask.question, answer=ask.default, by="timeout")
         return Answered(question=ask.question, answer=text, by="person")
 
+    def _left_s(self, question: _Question) -> float:
+        return max(0.0, question.since_s + self._ask_timeout_s - self._time_s)
+
     def _take_answer(self, text: str) -> Result:
         question = self._question
         if question is None:
@@ -579,6 +583,7 @@ class Conductor:
             question="" if question is None else question.ask.question,
             options=() if question is None else question.ask.options,
             default="" if question is None else question.ask.default,
+            answer_within_s=0.0 if question is None else self._left_s(question),
             selected="" if desk is None else desk.selected,
             objects=self._operator.objects,
             variables={} if desk is None else desk.variables,

@@ -264,6 +264,8 @@ def _refusal(rejected: GrabRejected) -> Refused:
     data: dict[str, Any] = {"object": rejected.name, "stage": rejected.stage, "check": rejected.check}
     if rejected.advice:
         data["advice"] = rejected.advice
+    if rejected.change:
+        data["change"] = dict(rejected.change)
     if rejected.nearest is not None:
         found = rejected.nearest
         data["nearest"] = {

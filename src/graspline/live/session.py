@@ -56,11 +56,13 @@ class Session:
         place: RecordingPlace | None = None,
         ask_timeout_s: float = ASK_S,
         picture_sizes: tuple[tuple[int, int], ...] = (),
+        recording: str = "",
     ) -> None:
         """The scene of a seed, not yet in motion; raises `InputError` if it cannot be drawn.
 
         A question is answered by its default after `ask_timeout_s` of simulated time. Pictures of `picture_sizes`
         (width, height) are ready when the session starts; the first of any other size makes the clock wait.
+        `recording` is the place that episodes are recorded into from the beginning, if there is one.
         """
         self.lease = Lease(now_s)
         self._labour = _Labour(self._glance)
@@ -73,6 +75,7 @@ class Session:
             hand_over=None if on_episode is None else self._hand_over,
             place=place,
             ask_timeout_s=ask_timeout_s,
+            recording=recording,
         )
         self._on_episode = on_episode
         self._pacer = Pacer(self._conductor.dt_s, pace)

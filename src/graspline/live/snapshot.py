@@ -128,8 +128,9 @@ class Snapshot:
     # A question the task waits for an answer to; empty if there is none.
     question: str = ""
     options: tuple[str, ...] = ()
-    # What it is answered by if no person answers.
+    # What it is answered by if no person answers within this (simulated) time.
     default: str = ""
+    answer_within_s: float = 0.0
     selected: str = ""
     objects: tuple[ObjectListed, ...] = ()
     variables: Mapping[str, Plain] = field(default_factory=dict)
@@ -173,6 +174,7 @@ class Snapshot:
             "question": self.question,
             "options": list(self.options),
             "default": self.default,
+            "answer_within_s": plain(self.answer_within_s),
             "selected": self.selected,
             "objects": [each.as_dict() for each in self.objects],
             "variables": plain(self.variables),

@@ -14,6 +14,8 @@ from graspline.panel.world import World
 
 Array = NDArray[np.float64]
 
+# An answer holds no longer once the object is farther than this from where it was.
+_MOVED_M = 0.005
 # What an answer was about: scene, object and variables.
 _Key = tuple[int, int, str, tuple[tuple[str, Plain], ...]]
 
@@ -24,14 +26,17 @@ class Board:
     def __init__(self, world: World) -> None:
         self._world = world
         self._lock = threading.Lock()
-        self._reach: tuple[_Key, Result] | None = None
+        self._reach: tuple[_Key, Array, Result] | None = None
         # What the ghosts are about, and where the arm stood: once it moves, they have served.
         self._preview: tuple[_Key, Array] | None = None
 
     def reach(self, snapshot: Snapshot) -> Result | None:
         """The answer, if it is about what is selected now."""
         with self._lock:
-            return self._reach[1] if self._reach is not None and self._reach[0] == _key(snapshot) else None
+            if self._reach is None or self._reach[0] != _key(snapshot):
+                return None
+            _, lay_m, result = self._reach
+        return result if np.linalg.norm(_place_m(snapshot) - lay_m) < _MOVED_M else None
 
     def ask(self, helm: Helm, command: CheckReachable | Preview) -> None:
         """Have it planned; the answer appears when it is there."""
@@ -43,7 +48,7 @@ class Board:
             now = session.snapshot
             key = _key(now)
             with self._lock:
-                self._reach = key, result
+                self._reach = key, _place_m(now), result
                 if isinstance(command, Preview):
                     self._preview = key, now.command_rad
             if isinstance(command, Preview):
@@ -62,6 +67,12 @@ class Board:
                 self._preview = None
         if over:
             self._world.preview({})
+
+
+def _place_m(snapshot: Snapshot) -> Array:
+    """Where the selected object was last seen."""
+    found = (each.position_m for each in snapshot.objects if each.name == snapshot.selected)
+    return next(found, np.zeros(3))
 
 
 def _key(snapshot: Snapshot) -> _Key:

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import viser
 
 from graspline.live.commands import Command, Down, Home, Refused, Result, Ticket, Zero
 from graspline.panel.helm import Helm
 from graspline.robots.robot import Robot
+
+Kind = Literal["primary", "normal", "danger"]
+_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "primary": "--gl-fill:#1864ab;--gl-ink:#fff;--gl-edge:#1864ab;--gl-over:#14528c",
+        "danger": "--gl-fill:#c92a2a;--gl-ink:#fff;--gl-edge:#c92a2a;--gl-over:#a61e1e",
+    }
+)
+_SIZES: Mapping[str, str] = MappingProxyType({"large": "--gl-high:46px;--gl-type:16px;--gl-weight:650"})
+
+
+class Button(NamedTuple):
+    """What a button says, what it does, and what it looks like."""
+
+    label: str
+    act: Callable[[], object]
+    kind: Kind = "normal"
 
 
 class Controls:
@@ -19,6 +37,11 @@ class Controls:
         self.gui, self.helm = client.gui, helm
         self._held: list[Any] = []
         self._enabled = True
+        # Controls that cannot be used now although this page may drive.
+        self._barred: set[str] = set()
+        # How each button looks: rules by its id, which viser gives to the element.
+        self._looks: dict[str, str] = {}
+        self._style = Text(self.gui)
 
     def hold(self, control: Any) -> Any:
         """Have a control follow the lease: a page that only watches cannot use it."""
@@ -29,36 +52,80 @@ class Controls:
         if enabled != self._enabled:
             self._enabled = enabled
             for control in self._held:
-                if isinstance(control, viser.GuiButtonGroupHandle):
-                    # The page draws disabled groups, but the handle has no way to make one.
-                    control._queue_update("disabled", not enabled)
-                else:
-                    control.disabled = not enabled
+                self._apply(control)
 
-    def button(self, label: str, act: Callable[[], object], **look: Any) -> Any:
+    def allow(self, control: Any, usable: bool) -> None:
+        """Bar a control while what it does is impossible, whoever drives."""
+        uuid = _uuid(control)
+        if usable == (uuid in self._barred):
+            self._barred ^= {uuid}
+            self._apply(control)
+
+    def _apply(self, control: Any) -> None:
+        control.disabled = not self._enabled or _uuid(control) in self._barred
+
+    def button(self, label: str, act: Callable[[], object], kind: Kind = "normal", *, visible: bool = True) -> Any:
         """A button of the operator's."""
-        made = self.hold(self.gui.add_button(label, **look))
-        made.on_click(lambda event: act())
+        return self.row(Button(label, act, kind), visible=visible)[0]
+
+    def row(self, *buttons: Button, size: Literal["normal", "large"] = "normal", visible: bool = True) -> list[Any]:
+        """Buttons side by side, as wide as each other."""
+        made = []
+        for label, act, kind in buttons:
+            button = self.hold(self.gui.add_button(label, visible=visible))
+            button.on_click(lambda event, act=act: act())
+            self._looks[_uuid(button)] = _look(_uuid(button), len(buttons), first=not made, kind=kind, size=size)
+            made.append(button)
+            if not self._enabled:
+                self._apply(button)
+        self._dress()
         return made
 
-    def buttons(self, label: str, acts: dict[str, Callable[[], object]], hint: str | None = None) -> Any:
-        """Several in a row."""
-        made = self.hold(self.gui.add_button_group(label, tuple(acts), hint=hint))
-        made.on_click(lambda event: acts[event.target.value]())
-        return made
+    def dress(self, button: Any, kind: Kind) -> None:
+        """Give a button of the verbs' row another kind."""
+        uuid = _uuid(button)
+        before = self._looks[uuid]
+        self._looks[uuid] = f"{before.partition('/*')[0]}/*kind*/[id='{uuid}']{{{_COLOURS.get(kind, '')}}}"
+        if self._looks[uuid] != before:
+            self._dress()
+
+    def drop(self, button: Any) -> None:
+        """Take a button away."""
+        self._held.remove(button)
+        self._barred.discard(_uuid(button))
+        del self._looks[_uuid(button)]
+        button.remove()
 
     def give(self, command: Command) -> Ticket:
         return self.helm.give(command)
 
+    def _dress(self) -> None:
+        self._style.show(f"<style>{''.join(self._looks.values())}</style>")
 
-def poses_of(controls: Controls, robot: Robot) -> dict[str, Callable[[], object]]:
+
+def _uuid(control: Any) -> str:
+    return control._impl.uuid
+
+
+def _look(uuid: str, count: int, *, first: bool, kind: Kind, size: str) -> str:
+    """Rules for one of `count` buttons of a row, and for the box that viser puts around it."""
+    left = "12px" if first else "0"
+    return (
+        f"div:has(>[id='{uuid}']){{display:inline-block;vertical-align:top;box-sizing:border-box;"
+        f"width:calc((100% - 20px)/{count});margin:0 0 0 {left} !important;"
+        f"padding:0 4px 8px 0 !important}}[id='{uuid}']{{{_SIZES.get(size, '')}}}"
+        f"/*kind*/[id='{uuid}']{{{_COLOURS.get(kind, '')}}}"
+    )
+
+
+def poses_of(controls: Controls, robot: Robot) -> list[Button]:
     """Buttons for the poses that a robot has by name."""
     named: dict[str, Command] = {"Home": Home(), "Down": Down(), "Zero": Zero()}
-    return {
-        name: lambda command=command: controls.give(command)
+    return [
+        Button(name, lambda command=command: controls.give(command))
         for name, command in named.items()
         if name != "Down" or robot.down is not None
-    }
+    ]
 
 
 def by_person(change: Callable[[], object]) -> Callable[[Any], None]:

@@ -34,14 +34,14 @@ class Helm:
     def give(self, command: Command) -> Ticket:
         session = self.session
         if not session.lease.take(self.name):
-            self.note = f"{session.lease.holder} is the operator; this page only watches"
+            self.note = f"{session.lease.holder} is in control; this page only watches."
             return refused(Ticket(), self.note)
         self.note = ""
         return session.submit(command)
 
     def take(self) -> bool:
         taken = self.session.lease.take(self.name)
-        self.note = "" if taken else f"{self.holder} is the operator, and has to release or leave first"
+        self.note = "" if taken else f"{self.holder} is in control and has to release it first."
         return taken
 
     def renew(self) -> None:

@@ -1,69 +1,114 @@
-"""One browser's page: who drives, what goes on, and the tabs that apply."""
+"""One browser's page: what goes on, three verbs, and everything else folded."""
 
 from __future__ import annotations
 
 import viser
 
 from graspline.live.bench import Bench
-from graspline.live.commands import ResetScene
+from graspline.live.commands import Record, ResetScene, RunTask
 from graspline.live.snapshot import Snapshot
 from graspline.machine.machine import Machine
 from graspline.panel import words
 from graspline.panel.board import Board
-from graspline.panel.controls import Controls, Text
-from graspline.panel.grasp_tab import GraspTab
+from graspline.panel.controls import Button, Controls, Text
+from graspline.panel.drive import DriveSection
 from graspline.panel.helm import Helm
-from graspline.panel.joints_tab import JointsTab
-from graspline.panel.task_tab import TaskTab
+from graspline.panel.joints_section import JointsSection
+from graspline.panel.pick_section import PickSection
+from graspline.panel.progress_section import ProgressSection
+from graspline.panel.questions import Question
+from graspline.panel.scene_section import SceneSection
+
+# While one of these is going on nothing else can begin.
+_BUSY = ("task", "replaying", "stopping")
 
 
 class Page:
     """Made anew for every client and every task."""
 
     def __init__(self, client: viser.ClientHandle, helm: Helm, bench: Bench, board: Board, machine: Machine) -> None:
-        self._helm, self._recording = helm, bench.recording
+        self._helm, self._board, self._recording = helm, board, bench.recording
         session = bench.session()
-        snapshot, robot = session.snapshot, session.scene.robot
+        snapshot = session.snapshot
         gui = client.gui
         gui.reset()
-        self._controls = Controls(client, helm)
+        self._controls = controls = Controls(client, helm)
         self._status, self._lease = Text(gui), Text(gui)
-        lease = gui.add_button_group("Lease", ("Take control", "Release"))
-
-        @lease.on_click
-        def _(event: viser.GuiEvent[viser.GuiButtonGroupHandle]) -> None:
-            if event.target.value == "Take control":
-                helm.take()
-            else:
-                helm.release()
-
-        self._reset = self._controls.button(
-            "Reset the scene", lambda: self._controls.give(ResetScene()), color="red", visible=False
-        )
-        tabs = gui.add_tab_group()
+        self._control = gui.add_button("Take control")
+        self._control.on_click(lambda event: self._take_or_release())
+        self._reset = controls.button("Reset the scene", lambda: controls.give(ResetScene()), "danger", visible=False)
+        self._question = Question(controls)
         # A task without a desk has neither objects to choose nor variables.
-        self._grasp: GraspTab | None = None
-        if snapshot.variables:
-            with tabs.add_tab("Grasp", viser.Icon.HAND_GRAB):
-                self._grasp = GraspTab(self._controls, board, robot)
-        with tabs.add_tab("Joints", viser.Icon.ADJUSTMENTS):
-            self._joints = JointsTab(self._controls, robot)
-        with tabs.add_tab("Task", viser.Icon.TOPOLOGY_STAR_RING_3):
-            self._task = TaskTab(self._controls, bench, machine, snapshot.task, snapshot.seed)
+        self._pick = PickSection(controls, board) if snapshot.variables else None
+        self._verbs = controls.row(*self._verbs_of(), size="large")
+        self._progress = ProgressSection(controls, machine)
+        # Sections, folded, in the order in which they are needed.
+        self.drive = DriveSection(client, helm, bench)
+        if self._pick is not None:
+            self._pick.fold(session.scene.robot)
+        self._joints = JointsSection(controls, session.scene)
+        self._scene = SceneSection(controls, bench, snapshot)
+        self._progress.fold(controls)
+
+    def _verbs_of(self) -> list[Button]:
+        run = Button("Run", self._run, "primary" if self._pick is None else "normal")
+        record = Button("Record", self._record)
+        return [run, record] if self._pick is None else [Button("Pick", self._pick.pick, "primary"), run, record]
 
     def show(self, snapshot: Snapshot) -> None:
-        helm = self._helm
+        helm, controls = self._helm, self._controls
         helm.renew()
-        self._controls.enable(helm.may_drive)
-        self._status.show(words.status(snapshot, helm.note, self._recording))
-        self._lease.show(words.lease(helm.holder, helm.name))
+        controls.enable(helm.may_drive)
+        self._status.show(words.status(snapshot, helm.note, self._recording, self._board.reach(snapshot)))
+        self._show_lease()
         if self._reset.visible != snapshot.reset_required:
             self._reset.visible = snapshot.reset_required
-        if self._grasp is not None:
-            self._grasp.show(snapshot)
+        self._question.show(snapshot)
+        self._show_verbs(snapshot)
+        if self._pick is not None:
+            self._pick.show(snapshot)
         self._joints.show(snapshot)
-        self._task.show(snapshot)
+        self._progress.show(snapshot)
+        self._scene.show(snapshot)
 
     def clicked(self, name: str, spot_m: tuple[float, float]) -> None:
-        if self._grasp is not None:
-            self._grasp.clicked(name, spot_m)
+        if self._pick is not None:
+            self._pick.clicked(name, spot_m)
+
+    def _show_lease(self) -> None:
+        helm = self._helm
+        self._lease.show(words.lease(helm.holder, helm.name))
+        label = "Release" if helm.drives else "Take control"
+        if self._control.label != label:
+            self._control.label = label
+
+    def _show_verbs(self, snapshot: Snapshot) -> None:
+        *_, run, record = self._verbs
+        free = snapshot.mode not in _BUSY and not snapshot.state
+        self._controls.allow(run, free)
+        if self._pick is not None:
+            self._controls.allow(self._verbs[0], free and self._pick.can_pick(snapshot))
+        label, kind = ("Stop recording", "danger") if self._records(snapshot) else ("Record", "normal")
+        if record.label != label:
+            record.label = label
+            self._controls.dress(record, kind)
+
+    def _records(self, snapshot: Snapshot) -> bool:
+        return bool(self._recording) and snapshot.recording == self._recording
+
+    def _take_or_release(self) -> None:
+        if self._helm.drives:
+            self._helm.release()
+        else:
+            self._helm.take()
+
+    def _run(self) -> None:
+        self._controls.give(RunTask(self._scene.seed))
+
+    def _record(self) -> None:
+        snapshot = self._helm.session.snapshot
+        if not self._recording:
+            command = f"graspline serve {snapshot.task} --record out/{snapshot.task}"
+            self._helm.note = f"To record a dataset, start with: {command}"
+            return
+        self._controls.give(Record(not self._records(snapshot), self._recording))

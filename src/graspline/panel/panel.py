@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Callable
 
@@ -13,7 +14,6 @@ from graspline.live.pace import now_s
 from graspline.live.session import Session
 from graspline.machine.machine import Machine
 from graspline.panel.board import Board
-from graspline.panel.drive import DriveSection
 from graspline.panel.helm import Helm
 from graspline.panel.page import Page
 from graspline.panel.world import World
@@ -25,13 +25,15 @@ _LOG = logging.getLogger(__name__)
 UPDATES_HZ = 30.0
 # Words and numbers change once in this number of updates.
 _WORDS_EVERY = 3
-# Where a page looks at each robot from, and at what.
-_LOOKS = {
-    SO101.name: ((0.55, -0.45, 0.42), (0.16, 0.0, 0.08)),
-    UR5E.name: ((1.55, -1.0, 1.05), (0.3, 0.05, 0.05)),
-    HSR.name: ((-1.7, -2.2, 2.1), (0.7, 0.3, 0.6)),
+# Where a page looks at each robot from, and at what: the robot and all it reaches fill the picture.
+LOOKS = {
+    SO101.name: ((0.66, -0.47, 0.40), (0.12, -0.01, 0.07)),
+    UR5E.name: ((1.9, -1.5, 1.35), (0.25, 0.0, 0.15)),
+    HSR.name: ((2.5, -2.6, 2.0), (0.40, 0.42, 0.55)),
 }
-_WIDTH_PX = 460.0
+# A longer lens than viser's: less floor, and upright things stay upright.
+FOV_RAD = math.radians(45.0)
+_WIDTH_PX = 400.0
 
 
 class Panel:
@@ -42,16 +44,16 @@ class Panel:
         self._lock = threading.Lock()
         self._clients: dict[int, tuple[viser.ClientHandle, Helm]] = {}
         self._pages: dict[int, Page] = {}
-        self._drives: dict[int, DriveSection] = {}
         self._over = threading.Event()
         # Updates of the scene that were sent while a page was open.
         self.updates = 0
-        server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(25, 113, 194))
+        server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(24, 100, 171))
         server.gui.set_panel_label("graspline")
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_WIDTH_PX)
-        camera, looks = server.initial_camera, _LOOKS.get(bench.session().scene.robot.name, _LOOKS[SO101.name])
+        camera, looks = server.initial_camera, LOOKS.get(bench.session().scene.robot.name, LOOKS[SO101.name])
         camera.position, camera.look_at = looks
+        camera.fov = FOV_RAD
         self._adopt(bench.session())
         server.on_client_connect(self._connected)
         server.on_client_disconnect(self._disconnected)
@@ -86,22 +88,20 @@ class Panel:
         self._open(client, helm)
 
     def _open(self, client: viser.ClientHandle, helm: Helm) -> None:
+        with self._lock:
+            before = self._pages.pop(client.client_id, None)
+        if before is not None:
+            before.drive.close()
         page = Page(client, helm, self._bench, self._board, self._machine())
         page.show(self._session.snapshot)
         with self._lock:
-            before = self._drives.pop(client.client_id, None)
-        if before is not None:
-            before.close()
-        drive = DriveSection(client, helm, self._bench)
-        with self._lock:
             if client.client_id in self._clients:
-                self._pages[client.client_id], self._drives[client.client_id] = page, drive
+                self._pages[client.client_id] = page
 
     def _disconnected(self, client: viser.ClientHandle) -> None:
         with self._lock:
             _, helm = self._clients.pop(client.client_id, (None, None))
             self._pages.pop(client.client_id, None)
-            self._drives.pop(client.client_id, None)
         if helm is not None:
             helm.leave()
 
@@ -130,15 +130,15 @@ class Panel:
         if session is not self._session:
             self._adopt(session)
         with self._lock:
-            pages, drives = list(self._pages.values()), list(self._drives.values())
+            pages = list(self._pages.values())
         if not pages:
             return
         snapshot = session.snapshot
         self._world.show(snapshot)
         self._board.show(snapshot)
         self.updates += 1
-        for drive in drives:
-            drive.show(snapshot, words=words)
+        for page in pages:
+            page.drive.show(snapshot, words=words)
         if words:
             for page in pages:
                 page.show(snapshot)

@@ -10,131 +10,156 @@ import numpy as np
 from graspline.evidence import Evidence
 from graspline.live.commands import Done, Result
 from graspline.live.snapshot import ObjectListed, Pose, Snapshot
+from graspline.panel.quantities import limit, plain_name, quantity
+from graspline.panel.refusals import nearest, sentence
 from graspline.robots.so101 import SO101
 from graspline.spatial.rotations import matrix_from_quaternion
 
+# What each mode is called, and its colour.
 _MODES = {
-    "idle": "#6b7785",
-    "jogging": "#1971c2",
-    "moving": "#1971c2",
-    "task": "#2b8a3e",
-    "stopping": "#c92a2a",
-    "replaying": "#7048a8",
+    "idle": ("Ready", "#4a5764"),
+    "jogging": ("Moving", "#1864ab"),
+    "moving": ("Moving", "#1864ab"),
+    "task": ("Running", "#2b8a3e"),
+    "stopping": ("Stopping", "#c92a2a"),
+    "replaying": ("Replaying", "#6741a0"),
 }
-_SHOWN = 14
+_SHOWN = 6
+# A simulation that is later than this is said to be late.
+_LATE_S = 0.25
 
 
 def block(*parts: str) -> str:
     """One piece of the page."""
-    return f"<div style='font-size:12.5px;line-height:1.45;padding:2px 14px 4px'>{''.join(parts)}</div>"
+    return f"<div class='gl-block'>{''.join(parts)}</div>"
 
 
-def line(text: str, *, colour: str = "inherit", bold: bool = False) -> str:
-    weight = ";font-weight:600" if bold else ""
-    return f"<div style='color:{colour}{weight}'>{escape(text)}</div>"
+def caption(text: str) -> str:
+    """A word or two above a row of buttons."""
+    return f"<div class='gl-block gl-quiet'>{escape(text)}</div>"
+
+
+def line(text: str, look: str = "") -> str:
+    return f"<div class='{look}'>{escape(text)}</div>"
 
 
 def chip(text: str, colour: str) -> str:
-    style = f"background:{colour};color:white;border-radius:4px;padding:1px 7px;margin-right:6px;font-weight:600"
-    return f"<span style='{style}'>{escape(text)}</span>"
+    return f"<span class='gl-chip' style='background:{colour}'>{escape(text)}</span>"
 
 
-def status(snapshot: Snapshot, note: str, recording: str) -> str:
+def status(snapshot: Snapshot, note: str, recording: str, reach: Result | None = None) -> str:
     """What goes on, and the last thing a person should read."""
-    doing = snapshot.state or snapshot.doing
+    mode, colour = _MODES[snapshot.mode]
+    doing = "waiting for an answer" if snapshot.question else plain_name(snapshot.state or snapshot.doing)
+    late = f", {snapshot.behind_s:.1f} s late" if snapshot.behind_s > _LATE_S else ""
+    scene = f"{snapshot.task}, seed {snapshot.seed}, {snapshot.time_s:.0f} s{late}"
     parts = [
-        "<div data-status>",
-        chip(snapshot.mode, _MODES[snapshot.mode]),
-        f"<b>{escape(doing)}</b> " if doing else "",
-        f"<span style='color:#6b7785'>{escape(snapshot.task)}, seed {snapshot.seed}, {snapshot.time_s:.1f} s, ",
-        f"{1000 * snapshot.behind_s:.0f} ms behind</span></div>",
-        f"<div data-message style='min-height:2.9em'>{escape(snapshot.message)}</div>",
+        f"<div data-status>{chip(mode, colour)}",
+        chip(f"Recording into {recording}", "#c92a2a") if recording and snapshot.recording == recording else "",
+        f"<b>{escape(doing)}</b>" if doing else "",
+        f"<span class='gl-right gl-quiet'>{escape(scene)}</span>",
+        f"</div><div class='gl-message' data-message>{escape(_message(snapshot, reach))}</div>",
     ]
     if note:
-        parts.append(line(note, colour="#c92a2a", bold=True))
+        parts.append(line(note, "gl-alert"))
     if snapshot.reset_required:
-        parts.append(line("Only a reset of the scene helps now.", colour="#c92a2a", bold=True))
-    if recording and snapshot.recording == recording:
-        parts.append(line(f"recording into {recording}", colour="#c92a2a"))
+        parts.append(line("Only a reset of the scene helps now.", "gl-alert"))
     return block(*parts)
+
+
+def _message(snapshot: Snapshot, reach: Result | None) -> str:
+    """The session's message, unless another piece of the page says the same."""
+    said = reach.text if isinstance(reach, Done) else reach.reason if reach is not None else ""
+    # The line above has task and seed.
+    if (said and snapshot.message.endswith(said)) or snapshot.message == f"{snapshot.task} with seed {snapshot.seed}":
+        return ""
+    return snapshot.message[:1].upper() + snapshot.message[1:]
 
 
 def lease(holder: str, mine: str) -> str:
     if not holder:
-        return block("<span data-lease>No client drives. The first command from this page takes the lease.</span>")
-    if holder == mine:
-        return block("<span data-lease>", chip("you drive", "#2b8a3e"), escape(f"as {mine}"), "</span>")
-    return block("<span data-lease>", chip("watching", "#6b7785"), escape(f"{holder} is the operator."), "</span>")
+        text = "No one is in control. Your first command takes control."
+    elif holder == mine:
+        text = f"You are in control ({mine})."
+    else:
+        text = f"{holder} is in control. You can watch and stop."
+    return f"<div class='gl-lease' data-lease>{escape(text)}</div>"
 
 
 def seen(found: ObjectListed | None) -> str:
     """The selected object as it was last seen."""
     if found is None:
-        return block("<span style='color:#6b7785'>Choose an object here, or click on it in the scene.</span>")
+        return ""
     x, y, z = 1000 * found.position_m
     size = " × ".join(f"{1000 * each:.0f}" for each in found.size_m)
     return block(
-        f"{escape(found.shape)} of {size} mm at x {x:.0f}, y {y:.0f}, z {z:.0f} mm, "
+        f"{escape(found.shape.capitalize())} of {size} mm at x {x:.0f}, y {y:.0f}, z {z:.0f} mm, "
         f"yaw {np.degrees(found.yaw_rad):.0f}°, {'posted for' if found.posted else 'seen at'} {found.time_s:.1f} s"
         + (" <b>too old to be used</b>" if found.stale else "")
     )
 
 
-def reach(result: Result | None) -> str:
-    """Whether the selected object can be grabbed, and if not, everything that is known about why."""
+def reach(result: Result | None, snapshot: Snapshot) -> str:
+    """Whether the selected object can be picked, and if not, why, and what would help."""
+    if not snapshot.selected:
+        return block("<span data-reach='none' class='gl-quiet'>Choose one in the list or click on it.</span>")
     if result is None:
-        return block("<span data-reach='unknown' style='color:#6b7785'>not checked</span>")
+        return block("<span data-reach='unknown' class='gl-quiet'>Not checked yet.</span>")
     if isinstance(result, Done):
-        stages = " then ".join(each["name"] for each in result.data.get("stages", ()))
-        gap = 1000 * float(result.data.get("open_gap_m", np.nan))
-        words = escape(f"{stages}; jaws open to {gap:.1f} mm")
-        return block("<span data-reach='yes'>", chip("reachable", "#2b8a3e"), words, "</span>")
-    stage, check = str(result.data.get("stage", "")), str(result.data.get("check", ""))
-    parts = ["<div data-reach='no'>", chip("not reachable", "#c92a2a")]
-    if check:
-        parts.append(f"<b>{escape(check)}</b> at <b>{escape(stage)}</b>")
-        parts.append(evidence(result.evidence))
-    else:
-        parts.append(escape(result.reason))
-    if result.data.get("advice"):
-        parts.append(f"<div data-advice><b>{escape(str(result.data['advice']))}</b></div>")
-    nearest = result.data.get("nearest")
-    if nearest:
-        x, y, z = (1000 * each for each in nearest["position_m"])
-        turn = f", turned {np.degrees(nearest['turn_rad']):.0f}°" if abs(nearest["turn_rad"]) > 1e-6 else ""
-        parts.append(
-            f"<div>nearest that passes: x {x:.0f}, y {y:.0f}, z {z:.0f} mm ({1000 * nearest['distance_m']:.0f} mm away"
-            f"{turn}), approached from {1000 * nearest['approach_height_m']:.0f} mm above</div>"
-        )
-    return block(*parts, "</div>")
+        gap = quantity(float(result.data.get("open_gap_m", np.nan)), "m")
+        text = escape(f"The jaws open to {gap}.")
+        return block("<span data-reach='yes'>", chip("Can be picked", "#2b8a3e"), text, "</span>")
+    details = f"{escape(nearest(result))}{evidence(result.evidence)}"
+    return block(
+        "<div data-reach='no'>",
+        chip("Cannot be picked", "#c92a2a"),
+        f"<b>{escape(sentence(result, snapshot.variables))}</b>",
+        f"<details><summary>Details</summary>{details}</details>" if details else "",
+        "</div>",
+    )
 
 
 def evidence(measured: Evidence) -> str:
     """Measurements beside their limits."""
-    if not measured:
-        return ""
-    rows = []
-    for each in measured:
-        colour = "#2b8a3e" if each.passed else "#c92a2a"
-        rows.append(
-            (
-                f"<span style='color:{colour}'>{'✓' if each.passed else '✗'}</span> {escape(each.name)}",
-                f"{each.value:.4g}",
-                f"{escape(each.relation)} {each.limit:.4g} {escape(each.unit)}",
-            )
+    rows = [
+        (
+            "<span class='gl-good'>✓</span>" if each.passed else "<span class='gl-bad'>✗</span>",
+            escape(plain_name(each.name)),
+            escape(quantity(each.value, each.unit)),
+            f"<span class='gl-quiet'>{escape(limit(each))}</span>",
         )
-    return _table(rows)
+        for each in measured
+    ]
+    return _table(rows, "gl-evidence") if rows else ""
+
+
+def measured(found: Evidence) -> str:
+    """Evidence of the state that ended last."""
+    rows = evidence(found) or "<span class='gl-quiet'>None yet.</span>"
+    return block("<div data-evidence>", rows, "</div>")
+
+
+def about_recording(recording: str) -> str:
+    if recording:
+        return caption(f"Recorded episodes go into {recording}.")
+    return caption("The last 20 episodes can be replayed. To record a dataset, start with --record DIR.")
 
 
 def history(snapshot: Snapshot) -> str:
     """The states that ended last, newest first."""
     entries = snapshot.history[: -_SHOWN - 1 : -1]
     if not entries:
-        return block("<span style='color:#6b7785'>nothing yet</span>")
+        return ""
     rows = [
-        (f"{each.t_s:.1f} s", escape(each.state), escape(each.outcome), escape(f"→ {each.then}")) for each in entries
+        (
+            f"{each.t_s:.1f} s",
+            escape(plain_name(each.state)),
+            escape(plain_name(each.outcome)),
+            escape(f"→ {plain_name(each.then)}"),
+        )
+        for each in entries
     ]
-    return block("<div data-history>", _table(rows), "</div>")
+    return block("<div data-history>", _table(rows, "gl-history"), "</div>")
 
 
 def pose(name: str, found: Pose, about: str = "") -> str:
@@ -166,18 +191,21 @@ def readouts(snapshot: Snapshot) -> str:
 
 
 def verdict(snapshot: Snapshot) -> str:
+    if not (snapshot.verdict or snapshot.history):
+        target = f" Target: {snapshot.targets[-1]}." if snapshot.targets else ""
+        return block(f"<span class='gl-quiet'>{escape(f'Press Run to start the task.{target}')}</span>")
     parts = []
     if snapshot.verdict:
-        good = snapshot.verdict == "success"
-        parts.append(f"<div data-verdict>{chip(snapshot.verdict, '#2b8a3e' if good else '#c92a2a')}</div>")
+        colour = "#2b8a3e" if snapshot.verdict == "success" else "#c92a2a"
+        parts.append(f"<span data-verdict>{chip(plain_name(snapshot.verdict), colour)}</span>")
     if snapshot.targets:
-        parts.append(line(f"target: {', '.join(snapshot.targets[-4:])}"))
+        parts.append(f"<span>Target: {escape(', '.join(snapshot.targets[-4:]))}. </span>")
     if snapshot.retries:
-        left = ", ".join(f"{name} {count}" for name, count in snapshot.retries.items())
-        parts.append(f"<div data-retries>retries left: {escape(left)}</div>")
-    return block(*parts) if parts else block("<span style='color:#6b7785'>no task has run in this scene</span>")
+        left = ", ".join(f"{plain_name(name)} {count}" for name, count in snapshot.retries.items())
+        parts.append(f"<span data-retries class='gl-quiet'>Retries left: {escape(left)}</span>")
+    return block(*parts) if parts else ""
 
 
-def _table(rows: Iterable[Sequence[str]]) -> str:
-    cells = ("".join(f"<td style='padding:0 8px 0 0;vertical-align:top'>{cell}</td>" for cell in row) for row in rows)
-    return f"<table style='border-collapse:collapse'>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+def _table(rows: Iterable[Sequence[str]], look: str) -> str:
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table class='gl-table {look}'>{body}</table>"

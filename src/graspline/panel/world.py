@@ -24,6 +24,7 @@ _STILL_M, _STILL = 2e-5, 2e-4
 _SIGHT_M = 1.0
 # The floor is drawn this far below everything else.
 _FLOOR_M = 0.002
+_CELL_M, _GRID_RGB, _FADE_M = 0.1, (205, 212, 219), 3.0
 _GHOSTS: Mapping[str, tuple[int, int, int]] = {"approach": (80, 150, 255), "grasp": (60, 210, 120)}
 _GHOST_OPACITY = 0.35
 _SKY, _SUN, _SUN_AT = 1.7, 2.0, (0.6, -0.5, 1.6)
@@ -59,7 +60,17 @@ class World:
         server.scene.add_light_directional("/lights/sun", intensity=_SUN, position=_SUN_AT, cast_shadow=True)
         shapes = shapes_of(self._model)
         lowest_m = min(float((each.position_m + each.vertices)[:, 2].min()) for each in shapes if each.body == "world")
-        server.scene.add_grid("/floor", 3.0, 3.0, cell_size=0.1, position=(0.0, 0.0, lowest_m - _FLOOR_M))
+        server.scene.add_grid(
+            "/floor",
+            infinite_grid=True,
+            cell_size=_CELL_M,
+            section_size=5 * _CELL_M,
+            cell_thickness=0.0,
+            section_color=_GRID_RGB,
+            fade_distance=_FADE_M * self._sight_m,
+            fade_from="origin",
+            position=(0.0, 0.0, lowest_m - _FLOOR_M),
+        )
         for shape in shapes:
             if shape.body not in self._things:
                 self._add(shape)

@@ -1,4 +1,4 @@
-"""The Joints tab: sliders that the arm follows, a pose for its tool, the jaw's full range, and where everything is."""
+"""Joints and tool: sliders that the arm follows, a pose for its tool, the jaw's full range, and measured poses."""
 
 from __future__ import annotations
 
@@ -11,35 +11,40 @@ from graspline.live.pace import now_s
 from graspline.live.reach import REACHES
 from graspline.live.snapshot import Snapshot
 from graspline.panel import words
-from graspline.panel.controls import Controls, Text, by_person, poses_of
-from graspline.robots.robot import Robot
+from graspline.panel.controls import Button, Controls, Text, by_person, poses_of
+from graspline.panel.shapes import shapes_of
+from graspline.scenes.scene import Scene
 
 # Sliders that a person has in hand are not moved by us until this long after the last change.
 _IN_HAND_S = 0.6
 _STEP_DEG = 0.1
+# A joint that slides farther than this is a base on wheels.
+_ROOM_M = 4.0
 
 
-class JointsTab:
-    """One client's Joints tab."""
+class JointsSection:
+    """One client's sliders and readouts."""
 
-    def __init__(self, controls: Controls, robot: Robot) -> None:
-        self._controls, self._robot = controls, robot
+    def __init__(self, controls: Controls, scene: Scene) -> None:
+        self._controls, self._scene, self._robot = controls, scene, scene.robot
+        robot = scene.robot
         self._touched_s = -np.inf
         # Degrees, and millimetres where a joint slides.
         self._scale = np.where(robot.sliding, 1000.0, np.degrees(1.0))
         self._followed = self._scale * robot.home
         gui, give = controls.gui, controls.give
-        with gui.add_folder("Joints (°, mm)" if robot.slides else "Joints (°)"):
+        with gui.add_folder("Joints and tool", expand_by_default=False):
+            controls.row(
+                *poses_of(controls, robot),
+                Button("Open jaw", lambda: give(MoveJaw(full="open"))),
+                Button("Close jaw", lambda: give(MoveJaw(full="close"))),
+            )
+            Text(gui, words.caption("Joints in ° and mm" if robot.slides else "Joints in °"))
             self._sliders = [self._slider(index) for index in range(len(robot.joints))]
-        controls.buttons(
-            "Jaw, full range",
-            {"Open": lambda: give(MoveJaw(full="open")), "Close": lambda: give(MoveJaw(full="close"))},
-        )
-        controls.buttons("Arm", poses_of(controls, robot), "Where episodes begin; gripper straight down; all zero")
-        if robot.name in REACHES:
-            with gui.add_folder("Tool target"):
+            if robot.name in REACHES:
+                Text(gui, words.caption("Tool target"))
                 self._target()
-        with gui.add_folder("Where it is"):
+            Text(gui, words.caption("Measured"))
             self._readouts = Text(gui)
 
     def show(self, snapshot: Snapshot) -> None:
@@ -55,7 +60,7 @@ class JointsTab:
 
     def _slider(self, index: int) -> Any:
         robot = self._robot
-        low, high = self._scale[index] * np.array([robot.limits.lower[index], robot.limits.upper[index]])
+        low, high = self._scale[index] * np.array(travel(self._scene, index))
         slider = self._controls.gui.add_slider(
             robot.joints[index],
             min=float(np.ceil(low * 10) / 10),
@@ -107,4 +112,17 @@ class JointsTab:
             pitch.value = round(float(np.degrees(now.pitch_rad)), 1)
             yaw.value = round(float(np.degrees(now.yaw_rad or 0.0)), 1)
 
-        controls.buttons("Tool", {"Copy pose": here, "Move there": go})
+        controls.row(Button("Move there", go, "primary"), Button("Copy pose", here))
+
+
+def travel(scene: Scene, index: int) -> tuple[float, float]:
+    """The range of a joint's slider: its limits, but where a base rolls no farther than the floor goes."""
+    robot, model = scene.robot, scene.model
+    low, high = float(robot.limits.lower[index]), float(robot.limits.upper[index])
+    if not robot.sliding[index] or high - low < _ROOM_M:
+        return low, high
+    axis = model.joint(robot.joints[index]).axis
+    fixed = [each for each in shapes_of(model) if each.body == "world"]
+    along = np.concatenate([(each.position_m + each.vertices) @ axis for each in fixed])
+    # Walls are as thick as they are: what rolls stays in the room.
+    return max(low, float(along.min())), min(high, float(along.max()))

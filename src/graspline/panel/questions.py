@@ -1,0 +1,70 @@
+"""A question of the task: large, in words, with the time that is left to answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from types import MappingProxyType
+from typing import Any
+
+from graspline.live.commands import Answer
+from graspline.live.snapshot import Snapshot
+from graspline.panel.controls import Button, Controls, Text
+
+# Answers in a person's words; others are shown as they are, without underscores.
+_WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "single_grasp": "One thing",
+        "clear_table": "Clear the table",
+        "placement": "Put it on the shelf",
+        "handover": "Hand it to me",
+    }
+)
+
+
+def answer_words(option: str) -> str:
+    return _WORDS.get(option, option.replace("_", " ").capitalize())
+
+
+class Question:
+    """One client's card: nothing while nothing is asked."""
+
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
+        self._card = Text(controls.gui)
+        self._folder = controls.gui.add_folder(None)
+        self._asked, self._buttons = "", list[Any]()
+        # The time there was when the question was first seen.
+        self._whole_s = 0.0
+
+    def show(self, snapshot: Snapshot) -> None:
+        if snapshot.question != self._asked:
+            self._asked, self._whole_s = snapshot.question, snapshot.answer_within_s
+            self._offer(snapshot.options, snapshot.default)
+        self._card.show(self._words(snapshot) if snapshot.question else "")
+
+    def _offer(self, options: tuple[str, ...], default: str) -> None:
+        for button in self._buttons:
+            self._controls.drop(button)
+        with self._folder:
+            self._buttons = self._controls.row(
+                *(
+                    Button(answer_words(each), self._answer(each), "primary" if each == default else "normal")
+                    for each in options
+                ),
+                size="large",
+            )
+
+    def _answer(self, option: str) -> Any:
+        return lambda: self._controls.give(Answer(option))
+
+    def _words(self, snapshot: Snapshot) -> str:
+        # The page counts whole seconds, so that it is sent no more often than that.
+        left = round(snapshot.answer_within_s)
+        share = 100 * left / max(self._whole_s, 1.0)
+        return (
+            f"<div class='gl-question' data-question><h2>{escape(snapshot.question)}</h2>"
+            f"<p>Waiting for your answer. <b>{escape(answer_words(snapshot.default))}</b> in "
+            f"<b data-countdown>{left} s</b>.</p>"
+            f"<div class='gl-bar'><i style='width:{min(share, 100):.0f}%'></i></div></div>"
+        )
