@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.campaign import again, brief, progress
+from graspline.cli.campaign import Bars, again, brief
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
     Config,
@@ -25,12 +25,14 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.questions import UnaskedQuestions
-from graspline.episodes.audit import Audit, run_audit
+from graspline.episodes.audit import Audit, Mistake, run_audit
 from graspline.episodes.faults import FAULTS
 from graspline.episodes.pages import audit_page
-from graspline.episodes.statistics import rate_text
+from graspline.episodes.statistics import wilson
+from graspline.wording import counted
 
 _SHOWN = 20
+_MISTAKES: dict[Mistake, str] = {"false_accept": "false positive", "false_reject": "false negative"}
 
 
 def audit(
@@ -64,8 +66,7 @@ def audit(
     make_folder("--out", out)
     unasked = UnaskedQuestions()
     with stopping() as stop, ExitStack() as shown:
-        begin, played = progress(shown, as_json, unasked)
-        begin(episodes)
+        bars = Bars(shown, as_json, unasked)
         result = run_audit(
             found,
             equipped(found, parameters, FAULTS if faults_share > 0 else ()),
@@ -75,7 +76,9 @@ def audit(
             lanes=lanes_of(lanes, kind, 32),
             engine=kind,
             stop=stop,
-            played=played,
+            begin=bars.begin,
+            played=bars.played,
+            after_tick=bars.tick,
         )
     save_findings(out, "audit", result.as_dict(), audit_page(result))
     if as_json:
@@ -89,22 +92,29 @@ def audit(
 def _tell(result: Audit, short: tuple[str, ...]) -> None:
     if result.interrupted:
         print("interrupted: only episodes that had ended are counted", file=sys.stderr)
-    print(f"{result.episodes} episodes, {result.faulty} with a fault, of which {result.struck} struck")
+    faults = f", {result.faulty} with an injected fault ({result.struck} triggered)" if result.faulty else ""
+    print(counted(result.episodes, "episode") + faults)
     for verdict, count in sorted(result.silent.items()):
-        print(f"  {verdict}: {count}, which claim nothing")
-    width = max(len("kind"), *(len(kind) for kind in result.tallies))
-    print(f"{'kind':<{width}}  {'claims':>7}  {'false accepts of what was asserted':<56}  false rejects of what was so")
+        print(f"  {count} {verdict} (excluded: no claim was made)")
+    print("claims against ground truth, with 95 % intervals:")
+    width = max(len("claim"), *(len(kind) for kind in result.tallies))
+    print(f"  {'claim':<{width}}  {'checked':>7}  {'false positives':>24}  {'false negatives':>24}")
     for kind, tally in result.tallies.items():
-        accepts = rate_text(tally.false_accepts, tally.asserted, 2)
-        rejects = rate_text(tally.false_rejects, tally.truly, 2)
-        print(f"{kind:<{width}}  {tally.asserted + tally.denied:>7}  {accepts:<56}  {rejects}")
+        accepts = _share(tally.false_accepts, tally.asserted)
+        rejects = _share(tally.false_rejects, tally.truly)
+        print(f"  {kind:<{width}}  {tally.asserted + tally.denied:>7}  {accepts:>24}  {rejects:>24}")
     worst = result.worst()
     if worst:
         print("worst cases:")
     for each in worst[:_SHOWN]:
         about = f" of {each.about}" if each.about else ""
         told = again(each.seed, each.fault, short)
-        print(f"  {each.mistake.replace('_', ' ')}, {each.kind}{about}: {told}, {each.said} at {each.t_s:.2f} s")
-        print(f"    by truth: {'; '.join(str(one) for one in each.evidence)}")
+        print(f"  {_MISTAKES[each.mistake]}, {each.kind}{about}: {told}, {each.said} at {each.t_s:.2f} s")
+        print(f"    ground truth: {'; '.join(str(one) for one in each.evidence)}")
     if len(worst) > _SHOWN:
         print(f"  and {len(worst) - _SHOWN} more in audit.json")
+
+
+def _share(wrong: int, of: int) -> str:
+    low, high = wilson(wrong, of)
+    return f"{wrong}/{of} ({100 * low:.2f} to {100 * high:.2f} %)" if of else "none"

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from graspline.cli.interrupts import STOPS
+from graspline.cli.usage import Command
 from graspline.errors import InputError, nearest
 from graspline.version import VERSION
 
@@ -80,7 +81,7 @@ def command_of(name: str) -> Any:
     with _importing():
         found: Callable[..., object] = getattr(importlib.import_module(f"graspline.cli.{module}"), function)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
-    alone.command(name)(found)
+    alone.command(name, cls=Command)(found)
     return get_command(alone)
 
 

@@ -30,9 +30,10 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
+from graspline.cli.run_progress import RunProgress
 from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
-from graspline.engine.protocol import EngineKind
+from graspline.engine.protocol import Engine, EngineKind
 from graspline.envs.certify import certified_by_frames
 from graspline.envs.checkpoints import check_fits, defaults_of, find_checkpoint, policy_source
 from graspline.envs.evaluation import PolicyPilot
@@ -72,7 +73,11 @@ class _Player:
     record_states: bool
 
     def play(
-        self, scenarios: Sequence[Scenario], policies: ServedPolicies, stop: Callable[[], bool]
+        self,
+        scenarios: Sequence[Scenario],
+        policies: ServedPolicies,
+        stop: Callable[[], bool],
+        after_tick: Callable[[Engine], None],
     ) -> Iterator[Episode]:
         pilot = PolicyPilot(
             interface=self.interface, policies=policies, max_seconds=self.max_seconds, smooth=self.smooth
@@ -84,6 +89,7 @@ class _Player:
                 lanes=self.lanes or (_GPU_LANES if self.engine == "gpu" else _CPU_LANES),
                 record_states=self.record_states,
                 stop=stop,
+                after_tick=after_tick,
                 pilot=pilot,
                 make_engine=functools.partial(open_engine, self.engine),
                 open_source=source_for(self.engine, self.scene, self.interface, smooth=self.smooth, say=_say),
@@ -292,10 +298,10 @@ def evaluate(
             recorded=tuple(recorded.values()),
         )
 
-        def played(stop: Callable[[], bool], _: object) -> Iterator[Episode]:
+        def played(stop: Callable[[], bool], progress: RunProgress) -> Iterator[Episode]:
             policies = ServedPolicies(processes[0], interface, stop)
             stack.callback(policies.close)
-            for episode in player.play(scenarios, policies, stop):
+            for episode in player.play(scenarios, policies, stop, progress.tick):
                 if kept is not None:
                     kept.add(episode, scene)
                 yield episode

@@ -33,8 +33,9 @@ from graspline.cli.options import (
     struck,
     task_and_parameters,
 )
-from graspline.cli.progress import Progress, success_text
+from graspline.cli.progress import Progress
 from graspline.cli.questions import UnaskedQuestions
+from graspline.cli.run_progress import success_text
 from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.gpu_pool import GpuPool
@@ -268,7 +269,7 @@ def _show(progress: Progress, tally: Tally, row: Row) -> None:
         "attempts": tally.attempts,
         "success_rate": round(good / tally.attempts, 4),
         "episodes_per_hour": round(per_hour, 1),
-        "left_s": round(progress.left_s, 1),
+        "left_s": None if progress.left_s is None else round(progress.left_s, 1),
         "disk_bytes": tally.disk_bytes,
     }
     print(json.dumps(told), flush=True)

@@ -117,9 +117,9 @@ def region(
             if stop():
                 raise KeyboardInterrupt
     certified = sum(probe.certified for probe in probes)
-    print(f"certified {rate_text(certified, draws)} of random poses in the ring the arm reaches")
+    print(f"graspable: {rate_text(certified, draws)} of random poses within reach")
     for reason, count in refusals(probes):
-        print(f"  refused for {reason}: {100 * count / draws:.1f} %")
+        print(f"  rejected for {reason}: {100 * count / draws:.1f} %")
     if out is not None:
         write_whole(out, draw_region(probes))
         tell_saved(out)

@@ -137,7 +137,7 @@ def offering(command: str, capability: Literal["probe", "belt_at"]) -> Callable[
     def check(task: Task[Any]) -> None:
         if getattr(task, capability) is None:
             able = ", ".join(name for name, each in TASKS.items() if getattr(each, capability) is not None)
-            raise InputError(f"{command} cannot serve {task.name}; tasks it can serve: {able}")
+            raise InputError(f"graspline {command} does not work with {task.name}; choose {able}")
 
     return check
 

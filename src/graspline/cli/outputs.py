@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.parameters.notation import printable
+
+# Columns of a narrow terminal.
+WIDTH = 80
 
 
 def check_name(option: str, path: Path, suffix: str = "") -> None:
@@ -50,6 +54,11 @@ def save_findings(folder: Path, name: str, findings: Mapping[str, object], page:
     write_whole(numbers, json.dumps(findings, indent=1, allow_nan=False) + "\n")
     write_whole(reading, page)
     tell_saved(numbers, reading)
+
+
+def wrapped(line: str, indent: int = 2) -> list[str]:
+    """A line for people, as lines that fit a narrow terminal."""
+    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def tell_saved(*paths: Path) -> None:

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from graspline.cli.evaluations import write_page
-from graspline.cli.interrupts import stopping
+from graspline.cli.interrupts import interruptible, stopping
 from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
+from graspline.cli.progress import steps
 from graspline.datasets.report import report_page
 from graspline.datasets.store import Dataset
 from graspline.evaluations.store import SUMMARY, Evaluation
@@ -45,5 +46,7 @@ def report(
         return
     dataset = Dataset.open(folder)
     make_folder("--out", path.parent)
-    write_whole(path, report_page(dataset))
+    with interruptible(lambda: f"{path} was not written"), steps("reading episodes") as progress:
+        page = report_page(dataset, progress)
+    write_whole(path, page)
     tell_saved(path)

@@ -29,8 +29,8 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
-from graspline.cli.progress import RunProgress
 from graspline.cli.questions import TerminalQuestions, keyboard
+from graspline.cli.run_progress import RunProgress
 from graspline.cli.view import Viewer
 from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
@@ -153,7 +153,8 @@ def run(
         viewer = Viewer(scene)
         lanes = 1
 
-    def after_tick(engine: Engine) -> None:
+    def after_tick(engine: Engine, progress: RunProgress) -> None:
+        progress.tick(engine)
         if viewer is not None:
             viewer.show(engine)
         if narrator is not None:
@@ -172,7 +173,13 @@ def run(
         return certified(episodes, CpuEngine(scene, _CERTIFIED_AT_ONCE, threads), stop) if certify else episodes
 
     report = Report(
-        episodes=episodes, seed=seed, scene=scene, as_json=as_json, video=video, require_success=require_success
+        episodes=episodes,
+        seed=seed,
+        scene=scene,
+        as_json=as_json,
+        video=video,
+        require_success=require_success,
+        logged=log is not None,
     )
     typing = keyboard() if episodes == 1 else None
 
@@ -191,7 +198,7 @@ def run(
                     threads=threads,
                     record_states=video is not None,
                     observers=[] if narrator is None else [narrator],
-                    after_tick=after_tick if viewer is not None or narrator is not None else None,
+                    after_tick=functools.partial(after_tick, progress=progress),
                     stop=lambda: stop() or (viewer is not None and viewer.closed),
                     make_engine=functools.partial(open_engine, kind),
                     ask=person(stop, progress),

@@ -68,8 +68,8 @@ def film(
     """Write an mp4 of one episode, the state written on it, the wrist camera in a corner; returns the renderer's name.
 
     Frames are rendered by `workers` processes; 0 means one for each core. Without OpenGL the picture is smaller and has
-    fewer frames, so that it does not take minutes. `progress` is called after each frame. When `stop` turns true it
-    raises `FilmStopped`.
+    fewer frames, so that it does not take minutes. `progress` is called first with 0 and then after each frame.
+    When `stop` turns true it raises `FilmStopped`.
     """
     kind = "rays" if gl_problem() else "gl"
     width, height, fps = (640, 480, fps) if kind == "gl" else (320, 240, min(fps, 5))
@@ -78,6 +78,7 @@ def film(
     view = _view(episode, scene, width, height)
     shots = _shots(episode, scene, view, moments)
     frames = _rendered(scene, view, shots, workers or cores(), stop)
+    progress(0, len(moments))
     with VideoWriter(path, 2 * width if view.seen_camera else width, height, fps) as video, closing(frames):
         for done, rgb in enumerate(_finished(episode, scene, view, moments, frames), start=1):
             if stop():
