@@ -21,7 +21,7 @@ from graspline.parameters.notation import printable
 from graspline.robots.catalogue import ROBOTS
 from graspline.robots.robot import Robot
 
-RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help="A robot, such as so101 or ur5e.")]
+RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help="Name of a robot: so101 or ur5e.")]
 # Where the plan view is cut: about the middle of what lies on a table.
 _PLAN_HEIGHT_M = 0.02
 
@@ -29,16 +29,16 @@ _PLAN_HEIGHT_M = 0.02
 def workspace(
     robot: RobotName,
     samples: Annotated[
-        int, typer.Option(min=1000, max=10_000_000, metavar="N", help="Random joint angles for the general workspace.")
+        int, typer.Option(min=1000, max=10_000_000, metavar="N", help="Number of random joint configurations.")
     ] = 200_000,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where workspace_bounds.yaml and workspace.html go.")] = Path(
-        "out/workspace"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for workspace_bounds.yaml and workspace.html.")
+    ] = Path("out/workspace"),
 ) -> None:
-    """Measure what an arm reaches.
+    """Measure the workspace of a robot arm.
 
-    Anywhere, by random joint angles; and straight down, by a grid of radius, height and heading through the inverse
-    kinematics that plans grasps.
+    In any orientation, from random joint angles; and with the tool pointing straight down, from a grid of radius,
+    height and heading, with the same inverse kinematics that plans grasps.
 
     \b
     Examples:
@@ -69,12 +69,12 @@ def workspace(
 
 def jaw(
     robot: RobotName,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also draw it into jaw.html there.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for jaw.html, with a plot.")] = None,
 ) -> None:
-    """Measure how far a jaw opens.
+    """Measure how far a gripper opens.
 
-    The gap over the whole range, on the robot's own model, and how well a straight line would describe it; grasping
-    uses what is measured.
+    Prints the gap over the whole range, measured on the robot's model, and how well a straight line fits it. Grasp
+    planning uses the measured gap.
 
     \b
     Examples:

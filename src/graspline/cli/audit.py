@@ -1,4 +1,4 @@
-"""`graspline audit`: what is said against what is so."""
+"""`graspline audit`: claims against ground truth."""
 
 from __future__ import annotations
 
@@ -25,35 +25,34 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.questions import UnaskedQuestions
-from graspline.episodes.audit import Audit, Mistake, run_audit
+from graspline.episodes.audit import MISTAKES, Audit, run_audit
 from graspline.episodes.faults import FAULTS
 from graspline.episodes.pages import audit_page
 from graspline.episodes.statistics import wilson
 from graspline.wording import counted
 
 _SHOWN = 20
-_MISTAKES: dict[Mistake, str] = {"false_accept": "false positive", "false_reject": "false negative"}
 
 
 def audit(
     task: TaskName,
-    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 200,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Number of episodes.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the others count up.")] = 0,
     lanes: Lanes = 0,
     faults_share: Annotated[
-        float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of episodes with a random fault.")
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of episodes that get a random fault.")
     ] = 0.333,
     engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where audit.json and audit.html go.")] = Path("out/audit"),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for audit.json and audit.html.")] = Path("out/audit"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Compare verdicts and claims with truth.
+    """Check verdicts and claims against ground truth.
 
-    Every verdict, and every claim on the way (held, placed, sorted), is compared with what the simulator knows at that
-    instant. A task whose order may be long is given a short one, unless --set says otherwise.
-    Exits with 1 if an episode claims success falsely.
+    Every verdict, and every claim on the way to it (held, placed, sorted), is compared with the state of the simulator
+    at that moment. Tasks with long orders get a short one, unless --set says otherwise. Exits with 1 if an episode
+    falsely claims success.
 
     \b
     Examples:
@@ -109,7 +108,7 @@ def _tell(result: Audit, short: tuple[str, ...]) -> None:
     for each in worst[:_SHOWN]:
         about = f" of {each.about}" if each.about else ""
         told = again(each.seed, each.fault, short)
-        print(f"  {_MISTAKES[each.mistake]}, {each.kind}{about}: {told}, {each.said} at {each.t_s:.2f} s")
+        print(f"  {MISTAKES[each.mistake]}, {each.kind}{about}: {told}, {each.said} at {each.t_s:.2f} s")
         print(f"    ground truth: {'; '.join(str(one) for one in each.evidence)}")
     if len(worst) > _SHOWN:
         print(f"  and {len(worst) - _SHOWN} more in audit.json")

@@ -57,34 +57,37 @@ _ALL = "all"
 def campaign(
     task: TaskName,
     faults: Annotated[
-        str | None, typer.Option(metavar="A,B", help=f"Only these faults, of {', '.join(FAULTS)}.", show_default=False)
+        str | None,
+        typer.Option(metavar="A,B", help=f"Only these faults. All: {', '.join(FAULTS)}.", show_default=False),
     ] = None,
     states: Annotated[
-        str | None, typer.Option(metavar="X,Y", help="Only in these states; `graspline diagram` shows them.")
+        str | None, typer.Option(metavar="X,Y", help="Only in these states; `graspline diagram TASK` shows them.")
     ] = None,
     after: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME@STATE[+S]",
-            help="A fault in every episode, the undisturbed ones too, so that recovery states are entered; repeatable.",
+            help="Inject this fault in every episode first, so that recovery states are entered; repeatable.",
         ),
     ] = None,
     episodes: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Episodes per cell.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; every cell has the same.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the same in every cell.")
+    ] = 0,
     lanes: Lanes = 0,
     engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where campaign.json and campaign.html go.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for campaign.json and campaign.html.")] = Path(
         "out/campaign"
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Let every fault strike in every state.
+    """Inject every fault in every state; report recoveries.
 
-    Each cell counts the episodes that recovered and those that failed by name, and how soon the fault was noticed.
-    A task whose order may be long is given a short one, of which one block may be lost, unless --set says otherwise.
-    Exits with 1 if an episode claims success falsely, crashes or hangs.
+    For each pair of fault and state: how many episodes recovered, how the others failed, and how soon the fault was
+    detected. Tasks with long orders get a short one, of which one object may be lost, unless --set says otherwise.
+    Exits with 1 if an episode falsely claims success, crashes or hangs.
 
     \b
     Examples:
@@ -185,7 +188,7 @@ class Bars:
 
 
 def again(seed: int, faults: str, settings: tuple[str, ...]) -> str:
-    """Words after which `graspline run TASK` shows an episode again."""
+    """Options with which `graspline run TASK` plays an episode again."""
     told = f"--seed {seed}" + (f" --fault {faults}" if faults else "")
     return told + "".join(f" --set {shlex.quote(each)}" for each in settings)
 

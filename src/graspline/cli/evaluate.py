@@ -107,46 +107,49 @@ def evaluate(
         str,
         typer.Option(
             metavar="MODULE:NAME|lerobot:DIR",
-            help="A function from observation to action, a class of such, or a checkpoint that lerobot-train wrote.",
+            help="A function from observation to action, a class with such a method, or a checkpoint of lerobot-train.",
         ),
     ],
-    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Number of episodes.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the others count up.")] = 0,
     lanes: Annotated[
         int,
         typer.Option(
             min=0,
             max=4096,
             metavar="N",
-            help=f"Worlds at once; 0 takes {_CPU_LANES}, on a GPU {_GPU_LANES}. Results do not depend on it.",
+            help=f"Simulations side by side; 0 means {_CPU_LANES} ({_GPU_LANES} on a GPU). Results do not depend "
+            "on it.",
         ),
     ] = 0,
     engine: EngineName = "cpu",
     certify: Annotated[
         bool,
-        typer.Option("--certify", help="Play every episode again on the CPU, from its actions, and judge it there."),
+        typer.Option("--certify", help="Replay every episode on the CPU, from its actions, and judge it there."),
     ] = False,
     fps: Annotated[
         int | None,
         typer.Option(
-            metavar="HZ", help="Actions a second; must divide the control rate, 60. Default: a checkpoint's, else 30."
+            metavar="HZ",
+            help="Actions per second; must divide the control rate, 60. Default: the checkpoint's, else 30.",
         ),
     ] = None,
     cameras: Annotated[
         str | None,
         typer.Option(
             metavar="NAME:WxH,…",
-            help=f"Cameras and sizes, or none for joints alone. Default: a checkpoint's, else {DEFAULT_VIEWS}.",
+            help=f"Cameras and image sizes, or none for joints only. Default: the checkpoint's, else {DEFAULT_VIEWS}.",
         ),
     ] = None,
     smooth: Annotated[
-        bool, typer.Option("--smooth", help="Antialias the pictures, as those of a dataset made with --smooth.")
+        bool, typer.Option("--smooth", help="Antialias images, as in a dataset generated with --smooth.")
     ] = False,
     units: Annotated[
         str | None,
         typer.Option(
             metavar="UNITS",
-            help="degrees, or normalized for joints from -100 to 100. Default: a checkpoint's data, else degrees.",
+            help="degrees, or normalized (joints from -100 to 100). Default: those of the checkpoint's data, "
+            "else degrees.",
         ),
     ] = None,
     max_seconds: Annotated[
@@ -155,8 +158,7 @@ def evaluate(
             min=0.1,
             max=3600,
             metavar="S",
-            help="Simulated time after which an episode is over; left out, about three times what the task's own "
-            "machine takes.",
+            help="Simulated time limit of an episode. Default: about three times what the scripted expert takes.",
         ),
     ] = None,
     policy_timeout: PolicyTimeout = TIMEOUT_S,
@@ -170,34 +172,35 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar=f"NAME@{FOLLOW}[+S]",
-            help=f"Let a fault ({', '.join(FAULTS)}) strike, S seconds into the episode; repeatable.",
+            help=f"Inject a fault, S seconds into the episode; repeatable. Faults: {', '.join(FAULTS)}.",
         ),
     ] = None,
     require_success: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if fewer succeed, such as 0.9."),
+        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if a smaller share succeeds, such as 0.9."),
     ] = None,
     video: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.mp4", help="Film; with several episodes the seed joins the name."),
+        typer.Option(metavar="FILE.mp4", help="Save a film; with several episodes the seed is added to the file name."),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Keep everything there: evaluation.json, episodes.jsonl, logs of failures, report.html. The same "
-            "command goes on where it stopped.",
+            help="Save everything there: evaluation.json, episodes.jsonl, logs of failures, report.html. If it is "
+            "interrupted, the same command continues.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per episode on standard output.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per episode to standard output.")
+    ] = False,
 ) -> None:
-    """Let a policy do a task, closed loop, and judge it by truth.
+    """Evaluate a policy in closed loop against ground truth.
 
     A policy is any function from an observation, {"pixels": {camera: uint8 (H, W, 3)}, "agent_pos": float32 (nu,),
-    "task": a sentence}, to a target for each of the robot's nu joints in the same units, as datasets hold them. A class
-    is made anew for every episode. Episodes end as success, out_of_time or policy_error; with the last one the exit
-    code is 2. A policy runs in a process of its own, in another Python if need be. A checkpoint brings its cameras,
-    sizes and rate along.
+    "task": a sentence}, to a target for each of the robot's nu joints, in the units of the datasets. A class is
+    instantiated for every episode. Episodes end with success, out_of_time or policy_error (exit code 2). The policy
+    runs in a process of its own, if you like in another Python. A checkpoint defines its cameras, image sizes and rate.
 
     \b
     Examples:

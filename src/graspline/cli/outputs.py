@@ -1,4 +1,4 @@
-"""Files that commands write: a name that will not do is refused before anything moves, and files appear whole."""
+"""Files that commands write: a bad name is refused before anything moves, and files appear whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`graspline rates`: how many blocks a line gets, by density and belt speed."""
+"""`graspline rates`: which share of blocks is sorted, by density and belt speed."""
 
 from __future__ import annotations
 
@@ -26,21 +26,23 @@ def rates(
     at: Annotated[
         list[str] | None,
         typer.Option(
-            "--at", metavar="SPEED:DENSITY,…", help="Belt speed in m/s and blocks per metre, such as 0.05:2.5,4,8."
+            "--at",
+            metavar="SPEED:DENSITY,…",
+            help="Belt speed in m/s and block densities in blocks per metre, such as 0.05:2.5,4,8; repeatable.",
         ),
     ] = None,
     episodes: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Episodes at each point.")] = 5,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode at each point.")] = 0,
-    lanes: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Worlds at once.")] = 2,
+    lanes: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Simulations side by side.")] = 2,
     config: Config = None,
     settings: Settings = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where rates.json and rates.svg go.")] = Path("out/rates"),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for rates.json and rates.svg.")] = Path("out/rates"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Measure which share of blocks is sorted, and draw it.
+    """Measure success over block density and belt speed.
 
-    By truth, over density and belt speed, for tasks that have a belt. Exits with 1 if a block that the task says is
-    sorted is not.
+    For tasks with a conveyor belt: the share of blocks that end up in the right bin in ground truth. Exits with 1 if a
+    block that was reported as sorted is not.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`graspline report`: a dataset as a page."""
+"""`graspline report`: a dataset or an evaluation as a page."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from graspline.evaluations.summary import summarise
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a dataset or of an evaluation.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a dataset or of an evaluation.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Where the page goes; DIR/report.html if not given.")
+        Path | None, typer.Option(metavar="FILE.html", help="File to write. Default: DIR/report.html.")
     ] = None,
 ) -> None:
-    """Describe a dataset or an evaluation on one page.
+    """Write a report about a dataset or an evaluation.
 
-    Success rates with their intervals, failures by state and cause, where objects lay, times per state, pictures of
-    some episodes, and how often the machine took which way. The page is one file that opens anywhere and loads nothing.
-    The dataset may still be growing: the page shows what is committed. Of an evaluation (`eval --out`): success, how it
-    failed, what success depends on, and pictures of failures.
+    For a dataset: success rates with intervals, failures by state and cause, where the objects were, time per state,
+    images of some episodes, and how often each transition was taken. It may still be growing: the report covers what is
+    committed. For an evaluation (`graspline eval --out`): success, failure modes, what success depends on, and images
+    of failures. The report is one HTML file that needs nothing else.
 
     \b
     Examples:

@@ -51,18 +51,18 @@ _CERTIFIED_AT_ONCE = 64
 
 def run(
     task: TaskName,
-    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Number of episodes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the others count up.")] = 0,
     lanes: Lanes = 0,
     threads: Annotated[
         int,
-        typer.Option(min=0, max=1024, metavar="N", help="Physics threads, with a GPU processes; 0 takes all cores."),
+        typer.Option(min=0, max=1024, metavar="N", help="Physics threads (with a GPU: processes); 0 uses all cores."),
     ] = 0,
     engine: EngineName = "cpu",
     certify: Annotated[
         bool,
         typer.Option(
-            "--certify", help="Play what a GPU played again on the CPU, from its actions, and judge it there."
+            "--certify", help="Replay what a GPU has played on the CPU, from its actions, and judge it there."
         ),
     ] = False,
     config: Config = None,
@@ -72,7 +72,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME@STATE[+S]",
-            help=f"Let a fault ({', '.join(FAULTS)}) strike, S seconds into a state; repeatable.",
+            help=f"Inject a fault, S seconds after a state is entered; repeatable. Faults: {', '.join(FAULTS)}.",
         ),
     ] = None,
     disturb: Disturb = 0.0,
@@ -80,26 +80,30 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="OPTION",
-            help="Answer the task's questions in advance, in their order; repeatable. Others are asked at a terminal "
-            f"if one episode is played ({ASK_S:g} s each), or get their default.",
+            help="Answer the task's questions in advance, in order; repeatable. Without it, a single episode asks at "
+            f"the terminal ({ASK_S:g} s each) and several take the defaults.",
         ),
     ] = None,
     require_success: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if fewer succeed, such as 0.99."),
+        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if a smaller share succeeds, such as 0.99."),
     ] = None,
     video: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.mp4", help="Film; with several episodes the seed joins the name."),
+        typer.Option(metavar="FILE.mp4", help="Save a film; with several episodes the seed is added to the file name."),
     ] = None,
     log: Annotated[
         str | None,
-        typer.Option(metavar="LEVEL", help="Tell on standard error what happens: info, or debug for every check."),
+        typer.Option(metavar="LEVEL", help="Print events to standard error: info, or debug for every check."),
     ] = None,
-    view: Annotated[bool, typer.Option("--view", help="Watch one lane in MuJoCo's viewer, in real time.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per episode on standard output.")] = False,
+    view: Annotated[bool, typer.Option("--view", help="Watch one lane in MuJoCo's viewer in real time.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per episode to standard output.")
+    ] = False,
 ) -> None:
-    """Play episodes of a task and judge them.
+    """Run episodes of a task and judge them.
+
+    A verdict comes from what the robot can measure, and is checked against ground truth.
 
     \b
     Examples:
@@ -128,7 +132,7 @@ def run(
     )
     kind = engine_of(engine)
     if certify and kind == "cpu":
-        _tell("--certify: does nothing, because the CPU plays these episodes itself")
+        _tell("--certify has no effect: the CPU plays these episodes itself")
     lanes = lanes_of(lanes, kind, 16)
     parameters = struck(found, parameters, faults)
     scene = found.scene(parameters)

@@ -34,6 +34,8 @@ _REHEARSED = range(8)
 _FAULT_STREAM = 0xFA17
 
 Mistake = Literal["false_accept", "false_reject"]
+# What people call them.
+MISTAKES: dict[Mistake, str] = {"false_accept": "false positive", "false_reject": "false negative"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
