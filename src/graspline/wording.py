@@ -65,7 +65,7 @@ def beside(value: float, limit: float, si_unit: str = "") -> tuple[str, str]:
 
 def _shown_in(si_unit: str, *values: float) -> _Shown:
     choices = _UNITS.get(si_unit, (_Shown(f" {si_unit}" if si_unit else "", 1.0, 0.001),))
-    largest = max((abs(each) for each in values if math.isfinite(each)), default=0.0)
+    largest = max((abs(each) for each in values if math.isfinite(each)), default=math.inf)
     # A hair less, so that rounding does not decide on the unit.
     return choices[0 if largest >= (1 - 1e-9) * _FROM.get(si_unit, 1.0) else -1]
 

@@ -203,8 +203,8 @@ def test_how_many_successes_the_cpu_certifies_is_summed_up(monkeypatch: pytest.M
     monkeypatch.setattr(graspline.cli.run, "play_scenarios", played)
     answer = call("run", "lift-cube", "--seed", "3", "--episodes", "3", "--engine", "gpu", "--certify")
     assert answer.code == 0
-    assert "succeeded 2/3" in answer.out
-    assert "successes that the CPU certifies 1/2 = 50.0 %" in answer.out
+    assert "succeeded: 2/3" in answer.out
+    assert "certified on the CPU: 1/2 = 50.0 %" in answer.out
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_the_summary_says_how_it_went_and_nothing_about_a_machine() -> None:
     answer = evaluate("stay", *BLIND, "--episodes", "3")
     assert answer.code == 0
     assert answer.out.splitlines()[:2] == [
-        "succeeded 0/3 = 0.0 % (95 % interval 0.0 to 56.2 %)",
+        "succeeded: 0/3 = 0.0 % (95 % interval 0.0 to 56.2 %)",
         "  never_reached     3 100.0 %  seeds 0, 1, 2",
     ]
     assert "retry" not in answer.out

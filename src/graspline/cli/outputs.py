@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from graspline.parameters.notation import printable
 
 # Columns of a narrow terminal.
 WIDTH = 80
+_BESIDE_UNIT = re.compile(r"(?<=\d) (?=(?:%|mm|mm/s|m|s|ms)\b|%)")
 
 
 def check_name(option: str, path: Path, suffix: str = "") -> None:
@@ -57,8 +59,10 @@ def save_findings(folder: Path, name: str, findings: Mapping[str, object], page:
 
 
 def wrapped(line: str, indent: int = 2) -> list[str]:
-    """A line for people, as lines that fit a narrow terminal."""
-    return textwrap.wrap(line, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    """A line for people, as lines that fit a narrow terminal; a number stays beside its unit."""
+    glued = _BESIDE_UNIT.sub("\N{NO-BREAK SPACE}", line)
+    lines = textwrap.wrap(glued, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return [each.replace("\N{NO-BREAK SPACE}", " ") for each in lines]
 
 
 def tell_saved(*paths: Path) -> None:

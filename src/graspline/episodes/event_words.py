@@ -103,8 +103,8 @@ def _listed(names: Sequence[str]) -> str:
 
 def _value(values: tuple[float, ...]) -> str:
     """The first number, which matters most; of a vector all that are not zero."""
-    return f"{values[0]:.3g}" if values and (values[0] or not any(values)) else _numbers(values)
+    return quantity(values[0]) if values and (values[0] or not any(values)) else _numbers(values)
 
 
 def _numbers(values: Sequence[float]) -> str:
-    return "(" + ", ".join(f"{each:.3g}" for each in values) + ")"
+    return "(" + ", ".join(map(quantity, values)) + ")"

@@ -95,6 +95,8 @@ def _fact(name: str, value: object) -> str:
 
 def _text(value: object, unit: str) -> str:
     if isinstance(value, tuple | list):
+        if unit == "m":
+            return f"({', '.join(f'{1000 * each:z.0f}' for each in value)}) mm"
         return "(" + ", ".join(_text(each, unit) for each in value) + ")"
     return quantity(value, unit) if isinstance(value, float) else str(value)
 
