@@ -131,7 +131,8 @@ def test_what_must_never_happen_exits_with_1_and_says_how_to_see_it_again(
     answer = call("campaign", "lift-cube", "--out", tmp_path)
     assert answer.code == 1
     assert "!1/2" in answer.out
-    assert f"  {ending.replace('_', ' ')}: --seed 7 --fault drop@lift" in answer.out
+    called = {"false_success": "false claim"}.get(ending, ending)
+    assert f"  {called}: --seed 7 --fault drop@lift" in answer.out
 
 
 def test_a_wide_matrix_is_cut_into_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import graspline.cli.report
-from graspline.cli.outputs import write_whole, wrapped
+from graspline.cli.outputs import wrapped, write_whole
 
 from .doors import call
 

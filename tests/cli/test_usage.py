@@ -33,3 +33,9 @@ def test_no_help_has_braces_or_python_types_around_its_arguments(command: str) -
 
 def test_choices_are_joined_by_or() -> None:
     assert [either(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a or b", "a, b or c"]
+
+
+def test_no_name_is_split_at_its_hyphen() -> None:
+    shown = call("run", "--help").out
+    assert not any(line.endswith("-") for line in shown.splitlines())
+    assert "move-plate" in shown

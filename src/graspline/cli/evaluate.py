@@ -200,7 +200,7 @@ def evaluate(
     A policy is any function from an observation, {"pixels": {camera: uint8 (H, W, 3)}, "agent_pos": float32 (nu,),
     "task": a sentence}, to a target for each of the robot's nu joints, in the units of the datasets. A class is
     instantiated for every episode. Episodes end with success, out_of_time or policy_error (exit code 2). The policy
-    runs in a process of its own, if you like in another Python. A checkpoint defines its cameras, image sizes and rate.
+    runs in a process of its own, which may use another Python. A checkpoint defines its cameras, image sizes and rate.
 
     \b
     Examples:

@@ -90,7 +90,7 @@ Disturb = Annotated[
         max=2,
         metavar="STRENGTH",
         help="Push the arm off its path while it moves, and let it correct: 1 means 1 to 4 cm, 0.5 half of that, 0 "
-        "no push.",
+        "none.",
     ),
 ]
 

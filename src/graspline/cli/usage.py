@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from typer.core import TyperArgument, TyperCommand
+from typer.core import TyperArgument, TyperCommand, TyperOption
 
 from graspline.errors import InputError
+
+_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
+_UNBROKEN = "\N{NON-BREAKING HYPHEN}"
 
 
 class Command(TyperCommand):
@@ -22,6 +26,17 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)]
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, in which no name such as `move-plate` is split at its hyphen at the end of a line."""
+        kept = {each: each.help for each in self.params if isinstance(each, TyperOption) and each.help}
+        try:
+            for each, text in kept.items():
+                each.help = _HYPHEN.sub(_UNBROKEN, text)
+            return super().get_help(ctx).replace(_UNBROKEN, "-")
+        finally:
+            for each, text in kept.items():
+                each.help = text
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
