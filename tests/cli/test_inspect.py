@@ -164,7 +164,7 @@ def test_a_region_of_a_task_without_a_probe_is_refused_with_those_that_have_one(
     monkeypatch.setitem(TASKS, "tidy", without)
     answer = call("region", "tidy")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err == "graspline: graspline region does not work with tidy; choose lift-cube, oranges, grab, sort\n"
+    assert answer.err == "graspline: region does not work with tidy; choose lift-cube, oranges, grab, sort\n"
 
 
 def test_a_diagram_that_is_written_is_said_to_be_saved(tmp_path: Path) -> None:

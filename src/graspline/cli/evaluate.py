@@ -107,7 +107,7 @@ def evaluate(
         str,
         typer.Option(
             metavar="MODULE:NAME|lerobot:DIR",
-            help="A function from observation to action, a class with such a method, or a checkpoint of lerobot-train.",
+            help="A function from observation to action, a class of such callables, or a checkpoint of lerobot-train.",
         ),
     ],
     episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Number of episodes.")] = 10,

@@ -141,7 +141,7 @@ def offering(command: str, capability: Literal["probe", "belt_at"]) -> Callable[
     def check(task: Task[Any]) -> None:
         if getattr(task, capability) is None:
             able = ", ".join(name for name, each in TASKS.items() if getattr(each, capability) is not None)
-            raise InputError(f"graspline {command} does not work with {task.name}; choose {able}")
+            raise InputError(f"{command} does not work with {task.name}; choose {able}")
 
     return check
 
