@@ -103,7 +103,7 @@ def test_a_dataset_on_the_engine_that_is_there_says_so_and_is_the_cpus() -> None
 @pytest.mark.usefixtures("no_gpu")
 def test_a_cluster_and_a_gpu_exclude_each_other_before_anything_else(engine: str, here: Path) -> None:
     problems = refused(*COMMANDS["generate"], "--engine", engine, "--cluster", "local", "--fps", "25")
-    assert problems[-1] == "--cluster local: a cluster's nodes play on their CPUs; leave out --engine"
+    assert problems[-1] == "--cluster local: nodes of a cluster use their CPUs; leave out --engine"
     assert problems[0].startswith("--fps: 25 does not divide"), "and with whatever else is wrong"
     assert list(here.iterdir()) == []
 

@@ -180,7 +180,7 @@ def test_without_a_terminal_the_default_is_taken_and_said_once() -> None:
     answer = call(*TIDY, "--episodes", "2", "--json")
     assert answer.code == 0
     assert [each["answers"][0]["by"] for each in answer.lines] == ["default", "default"]
-    assert answer.err.count("not asked: What shall I do? single_grasp, the default") == 1
+    assert answer.err.count("What shall I do? Answered with the default, single_grasp.") == 1
 
 
 @pytest.mark.slow
