@@ -1,4 +1,4 @@
-"""Take every picture of the panel in docs/images again: `python scripts/panel_pictures.py [grab] [sort] [tidy]`.
+"""Take every picture of the panel again: `python scripts/panel_pictures.py [grab] [sort] [tidy] [--out DIR]`.
 
 Needs chromium, playwright and `pip install 'graspline[serve]'`. It draws without a graphics card, a minute or two for
 each task.
@@ -6,8 +6,8 @@ each task.
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,10 +30,13 @@ _PATIENCE_S = 120.0
 
 
 def main() -> None:
-    for task, take in TASKS.items():
-        if task in sys.argv[1:] or len(sys.argv) == 1:
-            with served(task) as running:
-                take(running)
+    parser = argparse.ArgumentParser(description="Take the pictures of the panel again.")
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"of {', '.join(TASKS)}; all if left out")
+    parser.add_argument("--out", type=Path, default=IMAGES, metavar="DIR", help="where they go (default: docs/images)")
+    asked = parser.parse_args()
+    for task in asked.tasks or TASKS:
+        with served(task) as running:
+            TASKS[task](running, asked.out)
 
 
 @contextmanager
@@ -70,12 +73,12 @@ def opened(running: Hosted, size: tuple[int, int]) -> Iterator[Any]:
         browser.close()
 
 
-def shoot(page: Any, name: str) -> None:
+def shoot(page: Any, folder: Path, name: str) -> None:
     """A picture once the scene has had time to be drawn."""
     # Off the scene: what the pointer is over gets an outline.
     page.mouse.move(3, page.viewport_size["height"] - 3)
     page.wait_for_timeout(3000)
-    file = IMAGES / f"panel-{name}.png"
+    file = folder / f"panel-{name}.png"
     page.screenshot(path=file)
     Image.open(file).convert("RGB").save(file, optimize=True)
     print(f"saved: {file}")
@@ -107,7 +110,7 @@ def unfold(page: Any, section: str) -> None:
     page.locator(".mantine-Paper-root > .mantine-Paper-root").get_by_text(section, exact=True).click()
 
 
-def grab(running: Hosted) -> None:
+def grab(running: Hosted, folder: Path) -> None:
     session = running.house.session
     with opened(running, WIDE) as page:
         choose(page, session.snapshot.objects[0].name)
@@ -116,38 +119,38 @@ def grab(running: Hosted) -> None:
         press(page, "Preview")
         until(page, lambda: session.snapshot.message.endswith("preview"))
         unfold(page, "Grasp")
-        shoot(page, "grab")
+        shoot(page, folder, "grab")
     with opened(running, PHONE) as page:
-        shoot(page, "grab-phone")
+        shoot(page, folder, "grab-phone")
     with opened(running, DESK) as page:
         unfold(page, "Grasp")
         choose(page, session.snapshot.objects[0].name)
         field(page, "Approach height").fill("120")
         field(page, "Approach height").press("Enter")
         page.locator("[data-reach=no]").wait_for()
-        shoot(page, "refusal")
+        shoot(page, folder, "refusal")
 
 
-def sort(running: Hosted) -> None:
+def sort(running: Hosted, folder: Path) -> None:
     session = running.house.session
     with opened(running, DESK) as page:
         press(page, "Run")
         until(page, lambda: any(each.outcome == "gripped" for each in session.snapshot.history))
-        shoot(page, "sort")
+        shoot(page, folder, "sort")
         session.stop().result(_PATIENCE_S)
 
 
-def tidy(running: Hosted) -> None:
+def tidy(running: Hosted, folder: Path) -> None:
     session = running.house.session
     for size, name in ((WIDE, "tidy"), (PHONE, "tidy-phone")):
         with opened(running, size) as page:
             press(page, "Run")
             page.locator("[data-question]").wait_for()
-            shoot(page, name)
+            shoot(page, folder, name)
             session.stop().result(_PATIENCE_S)
 
 
-TASKS: dict[str, Callable[[Hosted], None]] = {"grab": grab, "sort": sort, "tidy": tidy}
+TASKS: dict[str, Callable[[Hosted, Path], None]] = {"grab": grab, "sort": sort, "tidy": tidy}
 
 if __name__ == "__main__":
     main()

@@ -103,6 +103,12 @@ def rates(path: Path) -> None:
         path.write_text((Path(folder) / "rates.svg").read_text())
 
 
+def panel(task: str, path: Path) -> None:
+    """A picture of the panel, and with it all others of the same task."""
+    words = [sys.executable, str(Path(__file__).with_name("panel_pictures.py")), task, "--out", str(path.parent)]
+    subprocess.run(words, check=True, capture_output=True)
+
+
 def screenshot(address: str, path: Path, *, width: int, height: int, style: str = "") -> None:
     """A page in a browser; `style` is added to it."""
     from playwright.sync_api import sync_playwright
@@ -122,6 +128,15 @@ def _graspline(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "graspline", *words], check=True, capture_output=True)
 
 
+# Pictures of the panel, by the task that is served.
+PANEL = {
+    "panel-grab.png": "grab",
+    "panel-grab-phone.png": "grab",
+    "panel-refusal.png": "grab",
+    "panel-sort.png": "sort",
+    "panel-tidy.png": "tidy",
+    "panel-tidy-phone.png": "tidy",
+}
 PICTURES: dict[str, Callable[[Path], None]] = {
     **{f"{name}-machine.svg": partial(diagram, name) for name in EPISODES},
     "lift-cube-region.svg": region,
@@ -130,11 +145,12 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "randomization.png": randomization,
     "so101-workspace.png": workspace,
     "sort-rates.svg": rates,
+    **{name: partial(panel, task) for name, task in PANEL.items()},
 }
-SLOW = {"sort-rates.svg"}
-NEEDS_BROWSER = {"so101-workspace.png"}
-# Drawn or taken by hand.
-BY_HAND = {"logo.svg", "favicon.svg", "panel-grasp.png", "panel-joints.png", "panel-task.png"}
+SLOW = {"sort-rates.svg", *PANEL}
+NEEDS_BROWSER = {"so101-workspace.png", *PANEL}
+# Drawn by hand.
+BY_HAND = {"logo.svg", "favicon.svg"}
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ def test_nothing_passes_a_limit_that_is_not_a_number(value: float) -> None:
 
 
 def test_a_measurement_is_told_with_its_limit_and_unit() -> None:
-    assert str(at_most("slip", 0.01234567, 0.012, "m")) == "slip 0.01235 m (limit <= 0.012 m)"
+    assert str(at_most("slip", 0.01234567, 0.012, "m")) == "slip 12.3 mm (limit <= 12 mm)"
     assert str(at_least("ratio", 0.5, 0.7)) == "ratio 0.5 (limit >= 0.7)"
 
 

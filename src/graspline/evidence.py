@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,14 +43,28 @@ class Measurement:
         return self.value == self.limit
 
     def __str__(self) -> str:
-        shown = "absent" if self.absent else f"{self.value:.4g}"
-        unit = f" {self.unit}" if self.unit else ""
-        return f"{self.name} {shown}{unit} (limit {self.relation} {self.limit:.4g}{unit})"
+        return f"{self.name} {self.value_text} (limit {self.relation} {self.limit_text})"
 
     def _repr_html_(self) -> str:
         return str(evidence_html((self,)))
 
-    def as_dict(self) -> dict[str, object]:
+    @property
+    def value_text(self) -> str:
+        """The value as people read it, with its unit."""
+        return "absent" if self.absent else beside(self.value, self.limit, self.unit)[0]
+
+    @property
+    def limit_text(self) -> str:
+        """The limit as people read it, in the unit of the value."""
+        return beside(self.limit if self.absent else self.value, self.limit, self.unit)[1]
+
+    @staticmethod
+    def read(plain: Mapping[str, Any]) -> Measurement:
+        """A measurement from what `as_dict` returned."""
+        value = math.nan if plain["value"] is None else plain["value"]
+        return _measurement(plain["name"], value, plain["relation"], plain["limit"], plain.get("unit", ""))
+
+    def as_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "value": self.value if math.isfinite(self.value) else None,

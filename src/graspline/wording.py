@@ -58,14 +58,16 @@ def beside(value: float, limit: float, si_unit: str = "") -> tuple[str, str]:
     digits = _DIGITS
     while True:
         measured, beside_it = _text(value, shown, digits), _text(limit, shown._replace(least=0.0), digits)
-        if measured != beside_it or value == limit or digits == _MOST_DIGITS:
+        if measured != beside_it or value == limit:
             return measured, beside_it
+        if digits == _MOST_DIGITS:
+            return (f"> -{_plain(shown.least, 1)}{shown.unit}" if value < limit == 0 else measured), beside_it
         digits += 1
 
 
 def _shown_in(si_unit: str, *values: float) -> _Shown:
     choices = _UNITS.get(si_unit, (_Shown(f" {si_unit}" if si_unit else "", 1.0, 0.001),))
-    largest = max((abs(each) for each in values if math.isfinite(each)), default=0.0)
+    largest = max((abs(each) for each in values if math.isfinite(each)), default=math.inf)
     # A hair less, so that rounding does not decide on the unit.
     return choices[0 if largest >= (1 - 1e-9) * _FROM.get(si_unit, 1.0) else -1]
 
@@ -74,8 +76,8 @@ def _text(value: float, shown: _Shown, digits: int) -> str:
     value *= shown.per_si
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else ("∞" if value > 0 else "-∞") + shown.unit
-    if value and abs(value) < shown.least:
-        return f"{'< ' if value > 0 else '> -'}{_plain(shown.least, 1)}{shown.unit}"
+    if abs(value) < shown.least:
+        return f"{f'< {_plain(shown.least, 1)}' if value > 0 else '0'}{shown.unit}"
     return f"{_plain(value, digits)}{shown.unit}"
 
 

@@ -12,7 +12,7 @@ from .doors import call, refused
 def test_a_workspace_is_told_written_and_drawn(tmp_path: Path) -> None:
     answer = call("workspace", "so101", "--samples", "5000", "--out", str(tmp_path / "new"))
     assert answer.code == 0, answer
-    assert "straight down, with margins: radius 0.014 to 0.271 m, height -0.205 to 0.074 m" in answer.out
+    assert "straight down, 5 % margin: radius 14 to 271 mm, height -205 to 74 mm" in answer.out
     written = yaml.safe_load((tmp_path / "new" / "workspace_bounds.yaml").read_text())
     assert written["robot"] == "so101"
     assert written["grasp"]["raw"] == {"radius_m": [0.0, 0.285], "height_m": [-0.22, 0.09]}
@@ -26,7 +26,7 @@ def test_the_other_arm_has_a_workspace_too(tmp_path: Path) -> None:
     answer = call("workspace", "ur5e", "--samples", "1000", "--out", str(tmp_path))
     assert answer.code == 0, answer
     # Never nearer to the axis than the wrist is aside of it.
-    assert "straight down, raw:          radius 0.135 to 0.925 m, height -0.895 to 0.735 m" in answer.out
+    assert "straight down:             radius 135 to 925 mm, height -895 to 735 mm" in answer.out
     assert yaml.safe_load((tmp_path / "workspace_bounds.yaml").read_text())["axis_m"] == [0.0, 0.0]
 
 

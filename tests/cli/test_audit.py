@@ -54,8 +54,8 @@ def instead(monkeypatch: pytest.MonkeyPatch, audit: Audit) -> list[dict[str, Any
 def test_the_table_is_printed_and_saved(tmp_path: Path) -> None:
     answer = spawn("audit", "lift-cube", "--episodes", "3", "--faults-share", "0", "--out", tmp_path / "new")
     assert answer.code == 0, answer.err
-    assert answer.out.startswith("3 episodes, 0 with a fault, of which 0 struck\n")
-    assert "episode        3  0/3 = 0.00 % (95 % interval 0.00 to 56.15 %)" in answer.out
+    assert answer.out.startswith("3 episodes\n")
+    assert "episode        3     0/3 (0.00 to 56.15 %)     0/3 (0.00 to 56.15 %)" in answer.out
     assert "worst cases" not in answer.out
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["audit.html", "audit.json"]
     plain = json.loads((tmp_path / "new" / "audit.json").read_text())
@@ -68,16 +68,16 @@ def test_a_false_success_exits_with_1_and_is_shown_with_seed_fault_and_evidence(
     instead(monkeypatch, audit_with(1))
     answer = call("audit", "lift-cube", "--out", tmp_path)
     assert answer.code == 1
-    assert "  false accept, episode of orange_2: --seed 0 --fault drop@lift+0.2, success at 4.25 s\n" in answer.out
-    assert "    by truth: raised 0 m (limit >= 0.05 m)\n" in answer.out
-    assert "physics_diverged: 2, which claim nothing" in answer.out
+    assert "  false positive, episode of orange_2: --seed 0 --fault drop@lift+0.2, success at 4.25 s\n" in answer.out
+    assert "    ground truth: raised 0 mm (limit >= 50 mm)\n" in answer.out
+    assert "2 physics_diverged (excluded: no claim was made)" in answer.out
 
 
 def test_a_false_claim_on_the_way_is_shown_and_exits_with_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     instead(monkeypatch, audit_with(25, "held"))
     answer = call("audit", "lift-cube", "--out", tmp_path)
     assert answer.code == 0
-    assert answer.out.count("false accept, held") == 20
+    assert answer.out.count("false positive, held") == 20
     assert "and 5 more in audit.json" in answer.out
 
 

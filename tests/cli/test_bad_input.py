@@ -153,7 +153,7 @@ def test_a_bad_number_of_run_names_its_option_and_its_limit(option: str, value: 
     "words, expected",
     [
         (["diagram", "lift-cube", "--format", "dot"], ["'--format'", "'mermaid', 'svg'"]),
-        (["region", "lift-cube", "--draws", "9"], ["'--draws'", "greater than or equal to 10"]),
+        (["region", "lift-cube", "--samples", "9"], ["'--samples'", "greater than or equal to 10"]),
         (["region", "lift-cube", "--seed", "-1"], ["'--seed'", "greater than or equal to 0"]),
         (["demo", "--seed", "-1"], ["'--seed'", "greater than or equal to 0"]),
         (["bench", "--episodes", "3"], ["'--episodes'", "greater than or equal to 4"]),

@@ -58,8 +58,8 @@ def test_the_matrix_is_printed_and_saved(tmp_path: Path) -> None:
     assert ["drop", "–", "1/1", "1/1"] in lines
     assert ["remove", "0/1", "0/1", "0/2"] in lines
     assert "remove  recovered 0/2; failed: target_not_found 2" in answer.out
-    assert "drops noticed after 0." in answer.out
-    assert "false successes, crashes and hangs: 0" in answer.out
+    assert "drops detected after " in answer.out
+    assert "false claims, crashes and hangs: 0" in answer.out
     assert sorted(path.name for path in (tmp_path / "new" / "here").iterdir()) == ["campaign.html", "campaign.json"]
     assert json.loads((tmp_path / "new" / "here" / "campaign.json").read_text())["struck"] == 3
 
@@ -118,7 +118,7 @@ def test_an_episode_of_a_short_order_is_shown_again_with_its_settings(
     result = campaign_of(Cell(fault="drop", state="lift", cases=(BAD,)))
     monkeypatch.setattr(graspline.cli.campaign, "run_campaign", lambda plan, **options: result)
     told = call("campaign", "sort", "--out", tmp_path).out
-    assert "false success: --seed 7 --fault drop@lift --set belt.blocks=6 --set belt.density_per_m=4" in told
+    assert "false claim: --seed 7 --fault drop@lift --set belt.blocks=6 --set belt.density_per_m=4" in told
 
 
 @pytest.mark.parametrize("ending", ["false_success", "crashed", "hung"])
@@ -131,7 +131,8 @@ def test_what_must_never_happen_exits_with_1_and_says_how_to_see_it_again(
     answer = call("campaign", "lift-cube", "--out", tmp_path)
     assert answer.code == 1
     assert "!1/2" in answer.out
-    assert f"  {ending.replace('_', ' ')}: --seed 7 --fault drop@lift" in answer.out
+    called = {"false_success": "false claim"}.get(ending, ending)
+    assert f"  {called}: --seed 7 --fault drop@lift" in answer.out
 
 
 def test_a_wide_matrix_is_cut_into_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

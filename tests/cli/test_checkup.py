@@ -36,7 +36,7 @@ def test_a_healthy_dataset_is_described(made: Path) -> None:
     first, *lines = answer.out.splitlines()
     assert first == f"{made}: healthy"
     assert [line.partition(":")[0] for line in lines] == ["  episodes", "  frames", "  cameras", "  size"]
-    assert lines[0] == "  episodes: 2, of which 2 succeed (100.0 %)"
+    assert lines[0] == "  episodes: 2, of which 2 successful (100.0 %)"
     assert lines[2] == "  cameras: none"
 
 
@@ -91,7 +91,7 @@ def test_an_index_that_is_cut_in_half_is_told(command: str, root: Path) -> None:
 
 def test_episodes_replay_to_the_same_state(made: Path) -> None:
     answer = spawn("replay", made)
-    assert (answer.code, answer.out, answer.err) == (0, "2 of 2 episodes replay to the same state\n", "")
+    assert (answer.code, answer.out, answer.err) == (0, "2 of 2 episodes replayed to the same state, bit for bit\n", "")
     one = call("replay", made, "--episode", "1", "--json")
     assert one.code == 0
     assert one.lines == [{"episodes": 1, "equal": 1, "different": {}, "notes": []}]
@@ -103,7 +103,7 @@ def test_an_episode_that_replays_otherwise_is_told(root: Path) -> None:
     answer = call("replay", root)
     assert answer.code == 4
     *differences, last = answer.out.splitlines()
-    assert last == "1 of 2 episodes replay to the same state"
+    assert last == "1 of 2 episodes replayed to the same state, bit for bit"
     assert all(line.startswith("episode 1: ") for line in differences)
     assert any("the replay ends in state" in line for line in differences)
     told = call("replay", root, "--json")

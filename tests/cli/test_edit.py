@@ -34,16 +34,16 @@ def root(made: Path, tmp_path: Path) -> Path:
 
 def test_each_says_what_it_did(root: Path, tmp_path: Path) -> None:
     packed = call("compact", root)
-    assert (packed.code, packed.out, packed.err) == (0, "", f"{root}: 14 files are now 10\n")
+    assert (packed.code, packed.out, packed.err) == (0, "", f"packed 14 files into 10\nsaved: {root}\n")
     gone = call("delete", root, "--episode", "1")
     assert (gone.code, gone.out) == (0, "")
     assert gone.err.splitlines() == [
-        "taken out: episode 1, number 1, seed 1; put it back with:",
+        "deleted: episode 1 (ID 1, seed 1); restore it with",
         f"  graspline delete {root} --restore 1",
     ]
     assert len(Dataset.open(root)) == 2
     back = call("delete", root, "--restore", "1")
-    assert (back.code, back.err) == (0, "put back: number 1, seed 1\n")
+    assert (back.code, back.err) == (0, "restored: ID 1, seed 1\n")
     exported = call("export", root, "--to", "hdf5", "--out", tmp_path / "new/out.hdf5")
     assert exported.code == 0
     assert exported.err.startswith("3 episodes, ")
@@ -62,7 +62,7 @@ def test_the_real_command_merges_what_it_generated(made: Path, tmp_path: Path) -
     assert call("generate", "lift-cube", *words, "--out", other).code == 0
     merged = spawn("merge", "made", other, "--out", tmp_path / "all", cwd=made.parent)
     assert (merged.code, merged.out) == (0, "")
-    assert merged.err == f"{tmp_path / 'all'}: 4 episodes of 2 datasets\n"
+    assert merged.err == f"merged 2 datasets: 4 episodes\nsaved: {tmp_path / 'all'}\n"
     assert refused("merge", made, made, "--out", tmp_path / "twice") == [
         f"episode {index} of {made} is the same as episode {index} of {made} (seed {index})" for index in range(3)
     ]
@@ -73,13 +73,13 @@ def test_the_real_command_merges_what_it_generated(made: Path, tmp_path: Path) -
 def test_somebody_in_the_folder_is_told_that_it_was_replaced(root: Path) -> None:
     answer = spawn("compact", ".", cwd=root)
     assert answer.code == 0
-    assert "`cd .` brings you into the new one" in answer.err
+    assert "`cd .` enters the new one" in answer.err
     assert len(Dataset.open(root)) == 3
 
 
 def test_what_to_delete_must_be_named(root: Path) -> None:
     (problem,) = refused("delete", root)
-    assert problem == "name what to take out with --episode, or what to put back with --restore (deleted: none)"
+    assert problem == "choose what to delete with --episode, or what to restore with --restore (deleted: none)"
     assert refused("delete", root, "--episode", "0", "--restore", "0")
     assert refused("delete", root, "--episode", "7") == ["--episode 7: the dataset has episodes 0 to 2"]
     assert "a valid integer" in misused("delete", root, "--episode", "first")
@@ -93,7 +93,7 @@ def test_formats_and_names_of_files_are_checked(root: Path, tmp_path: Path) -> N
     assert "no such dataset folder" in refused("export", tmp_path / "no", "--to", "hdf5", "--out", "out.hdf5")[0]
     assert "no such dataset folder" in refused("export", tmp_path / "no", "--to", "rosbag2", "--out", "bags")[0]
     assert refused("export", root, "--to", "rosbag2", "--jpeg", "--out", tmp_path / "bags") == [
-        "--jpeg: is for hdf5; pictures in bags are JPEG files in any case"
+        "--jpeg: only for hdf5; images in bags are always JPEG"
     ]
 
 
@@ -119,11 +119,11 @@ def test_without_rosbags_the_way_to_get_it_is_told(root: Path, tmp_path: Path, m
 @pytest.mark.parametrize(
     "words, left",
     [
-        (["compact", "made"], "made stays as it was"),
-        (["delete", "made", "--episode", "1"], "made stays as it was"),
-        (["merge", "made", "other", "--out", "all"], "all was not made"),
-        (["export", "made", "--to", "hdf5", "--out", "made.hdf5"], "made.hdf5 was not made"),
-        (["export", "made", "--to", "rosbag2", "--out", "bags"], "bags was not made"),
+        (["compact", "made"], "made is unchanged"),
+        (["delete", "made", "--episode", "1"], "made is unchanged"),
+        (["merge", "made", "other", "--out", "all"], "all was not written"),
+        (["export", "made", "--to", "hdf5", "--out", "made.hdf5"], "made.hdf5 was not written"),
+        (["export", "made", "--to", "rosbag2", "--out", "bags"], "bags was not written"),
     ],
 )
 def test_stopped_midway_each_says_what_is_left_and_leaves_nothing_else(

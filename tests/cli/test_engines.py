@@ -96,14 +96,14 @@ def test_a_dataset_on_the_engine_that_is_there_says_so_and_is_the_cpus() -> None
     assert answer.err.startswith(f"--engine auto uses the CPU: {LACKING}\n")
     # It goes on as one that was begun without a word about engines.
     again = call(*words)
-    assert (again.code, again.err) == (0, "set: nothing to do, it has 1 episodes and 1 were asked for\n")
+    assert (again.code, again.err) == (0, "nothing to do: set has 1 episode, 1 requested\n")
 
 
 @pytest.mark.parametrize("engine", ["gpu", "auto"])
 @pytest.mark.usefixtures("no_gpu")
 def test_a_cluster_and_a_gpu_exclude_each_other_before_anything_else(engine: str, here: Path) -> None:
     problems = refused(*COMMANDS["generate"], "--engine", engine, "--cluster", "local", "--fps", "25")
-    assert problems[-1] == "--cluster local: a cluster's nodes play on their CPUs; leave out --engine"
+    assert problems[-1] == "--cluster local: nodes of a cluster use their CPUs; leave out --engine"
     assert problems[0].startswith("--fps: 25 does not divide"), "and with whatever else is wrong"
     assert list(here.iterdir()) == []
 
@@ -165,7 +165,7 @@ def test_what_a_gpu_cannot_draw_is_drawn_on_the_cpu_and_said(monkeypatch: pytest
 
     monkeypatch.setattr(graspline.cli.generate, "generate", none)
     answer = call(*COMMANDS["generate"], "--engine", "gpu", "--cameras", "front:64x48", "--smooth")
-    assert answer.err.startswith("pictures are drawn on the CPU: a GPU cannot draw edges that are antialiased\n")
+    assert answer.err.startswith("images are rendered on the CPU: a GPU cannot render antialiased edges\n")
     assert (asked[0].engine, asked[0].renderer in ("gl", "rays")) == ("gpu", True)
 
 
@@ -203,8 +203,8 @@ def test_how_many_successes_the_cpu_certifies_is_summed_up(monkeypatch: pytest.M
     monkeypatch.setattr(graspline.cli.run, "play_scenarios", played)
     answer = call("run", "lift-cube", "--seed", "3", "--episodes", "3", "--engine", "gpu", "--certify")
     assert answer.code == 0
-    assert "succeeded 2/3" in answer.out
-    assert "successes that the CPU certifies 1/2 = 50.0 %" in answer.out
+    assert "succeeded: 2/3" in answer.out
+    assert "certified on the CPU: 1/2 = 50.0 %" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_how_many_successes_the_cpu_certifies_is_summed_up(monkeypatch: pytest.M
 )
 def test_certification_is_refused_where_no_gpu_is_asked_for(words: tuple[str, ...]) -> None:
     (problem,) = refused(*words)
-    assert problem.startswith(f"{words[-1]}: says what becomes of episodes that a GPU played; add --engine gpu")
+    assert problem.startswith(f"{words[-1]}: only for episodes that a GPU has played; add --engine gpu")
 
 
 @pytest.mark.parametrize("option", [("--view",), ("--log", "info")])
@@ -226,4 +226,4 @@ def test_certification_is_refused_where_it_would_be_left_out(option: tuple[str, 
 def test_certification_that_does_nothing_is_said() -> None:
     answer = call("run", "lift-cube", "--engine", "auto", "--certify")
     assert answer.code == 0
-    assert "--certify: does nothing, because the CPU plays these episodes itself" in answer.err
+    assert "--certify has no effect: the CPU plays these episodes itself" in answer.err

@@ -98,7 +98,7 @@ def test_the_summary_says_how_it_went_and_nothing_about_a_machine() -> None:
     answer = evaluate("stay", *BLIND, "--episodes", "3")
     assert answer.code == 0
     assert answer.out.splitlines()[:2] == [
-        "succeeded 0/3 = 0.0 % (95 % interval 0.0 to 56.2 %)",
+        "succeeded: 0/3 = 0.0 % (95 % interval 0.0 to 56.2 %)",
         "  never_reached     3 100.0 %  seeds 0, 1, 2",
     ]
     assert "retry" not in answer.out
@@ -109,7 +109,7 @@ def test_every_episode_is_judged_again_on_the_cpu_and_the_rate_told_by_both() ->
     answer = evaluate("stay", *BLIND, "--episodes", "3", "--certify")
     assert answer.code == 0
     assert answer.out.splitlines()[2] == (
-        "succeeded on the CPU, from the same actions 0/3 = 0.0 % (95 % interval 0.0 to 56.2 %)"
+        "succeeded when replayed on the CPU: 0/3 = 0.0 % (95 % interval 0.0 to 56.2 %)"
     )
     (line,) = evaluate("stay", *BLIND, "--episodes", "1", "--certify", "--json").lines
     assert line["certified"] is True

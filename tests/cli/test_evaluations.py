@@ -48,7 +48,7 @@ def test_a_folder_holds_everything_an_evaluation_was() -> None:
     answer = evaluate("stay", "out/a")
     assert answer.code == 0, answer.err
     assert answer.out.splitlines()[:2] == [
-        "succeeded 0/4 = 0.0 % (95 % interval 0.0 to 49.0 %)",
+        "succeeded: 0/4 = 0.0 % (95 % interval 0.0 to 49.0 %)",
         "  never_reached     4 100.0 %  seeds 0, 1, 2, 3",
     ]
     assert all(f"saved: out/a/{name}" in answer.err for name in (SUMMARY, LINES, PAGE))
@@ -85,7 +85,7 @@ def test_the_same_command_goes_on_and_prints_what_one_run_would_have_printed() -
     whole = evaluate("stay", "out/b", "--json", episodes=4)
     assert answer.lines == whole.lines
     assert lines("out/a") == lines("out/b")
-    assert "succeeded 0/4" in answer.err
+    assert "succeeded: 0/4" in answer.err
     assert "0 s simulated" in answer.err.replace("1 s simulated", "0 s simulated")
 
 
@@ -94,7 +94,7 @@ def test_an_evaluation_that_is_complete_is_only_told_again() -> None:
     before = lines("out/a")
     answer = evaluate("stay", "out/a")
     assert answer.code == 0
-    assert "succeeded 0/4" in answer.out
+    assert "succeeded: 0/4" in answer.out
     assert "episodes per second" not in answer.out
     assert lines("out/a") == before
 

@@ -48,7 +48,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("generated") / "set"
     answer = spawn(*words(root, 4, *BARE))
     assert answer.code == 0, answer
-    assert answer.err == f"{root}: 4 episodes (4 new), {answer.lines[-1]['disk_bytes'] / 1e6:.1f} MB\n"
+    assert answer.err == f"4 episodes, {answer.lines[-1]['disk_bytes'] / 1e6:.1f} MB\nsaved: {root}\n"
     assert [line["episode"] for line in answer.lines] == [0, 1, 2, 3]
     assert [line["committed"] for line in answer.lines] == [1, 2, 3, 4]
     assert all(line["success"] and line["wanted"] == 4 for line in answer.lines)
@@ -118,13 +118,13 @@ def test_the_same_command_again_does_nothing_and_says_so(dataset: Path) -> None:
     before = contents(dataset)
     answer = call(*words(dataset, 4, *BARE))
     assert (answer.code, answer.out) == (0, "")
-    assert answer.err == f"{dataset}: nothing to do, it has 4 episodes and 4 were asked for\n"
+    assert answer.err == f"nothing to do: {dataset} has 4 episodes, 4 requested\n"
     assert contents(dataset) == before
 
 
 def test_fewer_episodes_than_there_are_is_nothing_to_do(dataset: Path) -> None:
     answer = call(*words(dataset, 2, *BARE))
-    assert (answer.code, answer.err) == (0, f"{dataset}: nothing to do, it has 4 episodes and 2 were asked for\n")
+    assert (answer.code, answer.err) == (0, f"nothing to do: {dataset} has 4 episodes, 2 requested\n")
     assert len(Dataset.open(dataset)) == 4
 
 
@@ -146,7 +146,9 @@ def test_stopped_it_says_what_stays(stop: signal.Signals, dataset: Path, monkeyp
 
     monkeypatch.setattr(graspline.cli.generate, "generate", stopped)
     line = complaint(call(*words(dataset, 9, *BARE)), 130)
-    assert line == (f"graspline: interrupted; what was committed to {dataset} stays, the same command goes on with it")
+    assert (
+        line == f"graspline: interrupted; committed episodes stay in {dataset}; run the same command again to continue"
+    )
 
 
 @pytest.mark.slow
@@ -163,7 +165,7 @@ def test_stopped_it_says_so_and_goes_on_where_it_was(
         (os.kill if whom == "the command" else os.killpg)(command.pid, stop)
         answer = command.finish()
     line = complaint(answer, 130)
-    assert line == f"graspline: interrupted; what was committed to {root} stays, the same command goes on with it"
+    assert line == f"graspline: interrupted; committed episodes stay in {root}; run the same command again to continue"
     done = len(Dataset.open(root))
     assert done >= len(answer.lines) >= 1
     assert spawn(*words(root, max(done + 1, 4), *BARE)).code == 0
@@ -254,7 +256,7 @@ def small_disk(folder: Path, size: int) -> Iterator[None]:
 
 
 def test_pushes_are_refused_where_a_task_does_not_say_what_may_be_pushed(tmp_path: Path) -> None:
-    told = ["--disturb 1: sort has no motions that may be pushed; lift-cube, oranges, grab have"]
+    told = ["--disturb 1: sort has no motions that may be disturbed; choose lift-cube, oranges, grab"]
     assert refused("generate", "sort", "--episodes", "1", "--out", tmp_path / "set", "--disturb", "1") == told
     assert refused("run", "sort", "--disturb", "1") == told
 

@@ -106,20 +106,20 @@ def test_a_diagram_is_text_in_a_file_of_another_name(tmp_path: Path) -> None:
 
 
 def test_a_region_is_a_share_with_its_interval_and_reasons() -> None:
-    answer = call("region", "lift-cube", "--draws", "50")
+    answer = call("region", "lift-cube", "--samples", "50")
     assert answer.code == 0
     first, *reasons = answer.out.splitlines()
-    found = re.match(r"certified (\d+)/50 = ([\d.]+) % \(95 % interval ([\d.]+) to ([\d.]+) %\)", first)
+    found = re.match(r"graspable: (\d+)/50 = ([\d.]+) % \(95 % interval ([\d.]+) to ([\d.]+) %\)", first)
     assert found is not None
     certified, share, low, high = map(float, found.groups())
     assert low < share < high
     assert share == 2 * certified
-    refused = [float(each) for each in re.findall(r"refused for \w+: ([\d.]+) %", "\n".join(reasons))]
+    refused = [float(each) for each in re.findall(r"rejected for \w+: ([\d.]+) %", "\n".join(reasons))]
     assert share + sum(refused) == pytest.approx(100, abs=0.2)
 
 
 def test_a_region_is_the_same_for_the_same_seed_only() -> None:
-    words = ("region", "lift-cube", "--draws", "30")
+    words = ("region", "lift-cube", "--samples", "30")
     first = call(*words, "--seed", "1").out
     assert first == call(*words, "--seed", "1").out
     assert first != call(*words, "--seed", "2").out
@@ -127,7 +127,7 @@ def test_a_region_is_the_same_for_the_same_seed_only() -> None:
 
 def test_a_region_is_drawn_with_a_dot_for_every_draw(tmp_path: Path) -> None:
     file = tmp_path / "new" / "region.svg"
-    answer = call("region", "lift-cube", "--draws", "20", "--out", file)
+    answer = call("region", "lift-cube", "--samples", "20", "--out", file)
     assert (answer.code, answer.err) == (0, f"saved: {file}\n")
     dots = [circle for circle in ET.parse(file).iter(f"{SVG}circle") if circle.get("r") == "3"]
     assert len(dots) == 20
@@ -164,7 +164,7 @@ def test_a_region_of_a_task_without_a_probe_is_refused_with_those_that_have_one(
     monkeypatch.setitem(TASKS, "tidy", without)
     answer = call("region", "tidy")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err == "graspline: region cannot serve tidy; tasks it can serve: lift-cube, oranges, grab, sort\n"
+    assert answer.err == "graspline: region does not work with tidy; choose lift-cube, oranges, grab, sort\n"
 
 
 def test_a_diagram_that_is_written_is_said_to_be_saved(tmp_path: Path) -> None:

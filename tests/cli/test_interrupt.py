@@ -39,7 +39,7 @@ def test_what_was_running_is_reported_as_interrupted(stop: signal.Signals, tmp_p
     assert not any(line["succeeded"] for line in cut)
     assert [line["seed"] for line in answer.lines] == list(range(len(answer.lines))), "no seed is lost or played twice"
     finished = len(answer.lines) - len(cut)
-    assert f"succeeded {finished}/{finished}" in answer.err, "what was cut short counts neither way"
+    assert f"succeeded: {finished}/{finished}" in answer.err, "what was cut short counts neither way"
     assert f"interrupted: {len(cut)} (seed" in answer.err
 
 
@@ -88,7 +88,7 @@ def test_a_background_job_of_a_script_can_be_interrupted(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_survey_can_be_interrupted(stop: signal.Signals, tmp_path: Path) -> None:
-    with running(tmp_path, "region", "lift-cube", "--draws", "1000000", command=ANNOUNCED) as command:
+    with running(tmp_path, "region", "lift-cube", "--samples", "1000000", command=ANNOUNCED) as command:
         command.wait_until(lambda answer: "graspline.cli.commands" in answer.err)
         time.sleep(0.5)
         command.interrupt(stop)
@@ -117,7 +117,9 @@ def test_an_interrupted_run_films_nothing_more_and_says_which_films_are_missing(
     check_interrupted(answer)
     finished = {line["seed"] for line in answer.lines if line["verdict"] != "interrupted"}
     films = {int(path.stem.removeprefix("film-")) for path in tmp_path.glob("film-*.mp4")}
-    dropped = {seed for seed in finished if f"film-{seed}.mp4: not rendered to its end, and dropped" in answer.err}
+    dropped = {
+        seed for seed in finished if f"film-{seed}.mp4: rendering was interrupted, no file was kept" in answer.err
+    }
     assert films == finished - dropped
     assert not list(tmp_path.glob("*.part"))
 
@@ -129,5 +131,5 @@ def test_an_interrupt_while_a_film_is_drawn_does_not_wait_for_its_end(tmp_path: 
         answer = command.finish()
     assert answer.code == 130
     assert answer.lines[0]["succeeded"]
-    assert "film.mp4: not rendered to its end, and dropped" in answer.err
+    assert "film.mp4: rendering was interrupted, no file was kept" in answer.err
     assert not list(tmp_path.glob("film*"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import graspline.cli.report
-from graspline.cli.outputs import write_whole
+from graspline.cli.outputs import wrapped, write_whole
 
 from .doors import call
 
@@ -37,3 +37,12 @@ def test_a_report_appears_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "report.html").write_text("old")
     assert call("report", tmp_path).code == 5
     assert (tmp_path / "report.html").read_text() == "old"
+
+
+def test_long_lines_are_wrapped_but_no_number_is_parted_from_its_unit() -> None:
+    lines = wrapped("drops detected after " + ", ".join(f"state_{n} {n} ms" for n in range(12)))
+    assert len(lines) > 1
+    assert all(len(line) <= 80 for line in lines)
+    assert not any(line.strip().startswith("ms") for line in lines)
+    assert all(line.startswith("  ") for line in lines[1:])
+    assert " ".join(line.strip() for line in lines).count("ms") == 12

@@ -82,8 +82,8 @@ def test_a_question_lists_its_options_and_takes_what_is_typed(
     assert (answered.answer, answered.by) == ("clear_table", "person")
     shown = capsys.readouterr().err.splitlines()
     assert shown[:3] == ["What shall I do?", "  1  single_grasp (default)", "  2  clear_table"]
-    assert "Enter for single_grasp; taken by itself after 30 s" in shown[3]
-    assert "'tidy' is none of them; expected 1 to 2, a name, or Enter" in shown[4]
+    assert "Enter for single_grasp (chosen after 30 s)" in shown[3]
+    assert "'tidy' is not an option; expected 1 to 2, a name, or Enter" in shown[4]
 
 
 def test_enter_is_an_answer_and_nothing_at_all_times_out_to_the_default(terminal: Terminal) -> None:
@@ -180,7 +180,7 @@ def test_without_a_terminal_the_default_is_taken_and_said_once() -> None:
     answer = call(*TIDY, "--episodes", "2", "--json")
     assert answer.code == 0
     assert [each["answers"][0]["by"] for each in answer.lines] == ["default", "default"]
-    assert answer.err.count("not asked: What shall I do? single_grasp, the default") == 1
+    assert answer.err.count("What shall I do? Answered with the default, single_grasp.") == 1
 
 
 @pytest.mark.slow
@@ -201,11 +201,11 @@ def test_every_command_says_once_and_in_the_same_words_that_a_question_got_its_d
     answer = call(*words, *TIDY[2:], "--episodes", "1", *out)
     assert answer.code == 0, answer.err
     said = (
-        "not asked: What shall I do? single_grasp, the default; `graspline run` asks at a terminal if it plays one "
-        "episode, and its --answer answers in advance\n"
+        "What shall I do? Answered with the default, single_grasp. `graspline run` asks at a terminal if it runs one "
+        "episode; --answer answers in advance\n"
     )
-    assert answer.err.count("not asked") == answer.err.count(said) == 1
-    assert "not asked" not in answer.out
+    assert answer.err.count("Answered with the default") == answer.err.count(said) == 1
+    assert "Answered with the default" not in answer.out
 
 
 @pytest.mark.slow

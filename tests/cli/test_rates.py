@@ -12,7 +12,7 @@ from .doors import call, refused
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["grab"], "rates cannot serve grab; tasks it can serve: sort"),
+        (["grab"], "rates does not work with grab; choose sort"),
         (["sort", "--at", "3"], "expected a speed, a colon and densities"),
         (["sort", "--at", "0.05:x"], "expected a speed, a colon and densities"),
         (["sort", "--at", "9:4"], "--at 9:4: belt.speed_m_s"),

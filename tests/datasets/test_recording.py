@@ -151,7 +151,7 @@ def test_work_begins_with_the_first_approach(played: Recording) -> None:
 
 def test_the_cause_of_a_failure_is_what_was_measured(played: Recording) -> None:
     failed = dataclasses.replace(played, succeeded=False, evidence=(at_least("height", 0.01, 0.05, "m"),))
-    assert failed.cause == "height 0.01 m (limit >= 0.05 m)"
+    assert failed.cause == "height 10 mm (limit >= 50 mm)"
     assert dataclasses.replace(failed, evidence=(), contradicted=True).cause == "contradicted by the simulator"
     assert played.cause == ""
 

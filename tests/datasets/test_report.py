@@ -93,7 +93,8 @@ def test_a_recovery_is_told_with_what_broke(tmp_path: Path) -> None:
     page = made_with_a_drop(tmp_path, grasps=2)
     assert "What was tried again" in page
     assert re.search(r"<td>lift</td><td>(dropped|slipped)</td><td>1</td><td>1</td><td>episode 0 \(seed 0\)</td>", page)
-    assert "A fault struck in 1 of the episodes." in page
+    assert "An injected fault took effect in 1 episode." in page
+    assert "succeeded after a recovery" in page
     assert "The dataset has no cameras" in page
     assert "<img" not in page
 
@@ -140,3 +141,9 @@ def test_a_missing_log_is_a_problem_of_the_dataset(dataset: Path) -> None:
     next((dataset / "graspline/logs").iterdir()).unlink()
     assert refused(dataset) == 4
     assert not (dataset / "report.html").exists()
+
+
+def test_no_recovery_is_shown_as_not_needed_and_not_as_a_rate_of_zero(shown: str) -> None:
+    assert "succeeded first try" in shown
+    assert "after a recovery" not in shown
+    assert "No recovery was needed." in shown

@@ -91,7 +91,7 @@ def test_what_does_not_happen_on_the_cpu_is_rejected_and_says_why() -> None:
     log = dataclasses.replace(recording.log, positions=still, velocities=np.zeros_like(still))
     found = rejected(dataclasses.replace(recording, log=log))
     assert (found.seed, found.verdict) == (3, "not_certified")
-    assert re.fullmatch(r"on the CPU raised \S+ m \(limit >= 0.05 m\)", found.cause)
+    assert re.fullmatch(r"on the CPU raised (< )?\S+ mm \(limit >= 50 mm\)", found.cause)
     assert len(found.lay_at_m) == 2
     assert not found.contradicted
 

@@ -193,8 +193,9 @@ def test_an_audit_is_json_and_a_page_without_foreign_parts() -> None:
     plain = json.loads(json.dumps(audit.as_dict(), allow_nan=False))
     assert [each["kind"] for each in plain["kinds"]] == [EPISODE, "held"]
     assert plain["mistakes"][0]["seed"] == 2
+    assert plain["mistakes"][0]["evidence"][0]["value"] == 0.03
     page = audit_page(audit)
-    assert "off_pads 0.03 m (limit &lt;= 0.02 m)" in page
+    assert "off_pads 30 mm (limit &lt;= 20 mm)" in page
     assert "<held>" not in page
     for foreign in ("http", "<script", "<link", "src="):
         assert foreign not in page

@@ -96,7 +96,7 @@ def test_a_transport_is_told_with_start_and_target() -> None:
     facts = {"start_m": (0.25, -0.1, 0.12345), "target_m": (0.2, 0.15), "strategy": "direct"}
     telling(0, 4.0, Noticed(what="transport", about="orange_1", facts=facts))
     assert lines == [
-        "lane 0    4.00 s  transport orange_1: start_m [0.25, -0.1, 0.1235], target_m [0.2, 0.15], strategy direct"
+        "lane 0    4.00 s  transport orange_1: start (250, -100, 123) mm, target (200, 150) mm, strategy direct"
     ]
 
 
@@ -118,7 +118,7 @@ def test_a_refusal_names_what_was_missed_and_is_told_at_most_once_a_second() -> 
         telling(0, float(time_s), Ended("transport", "slipped", "put_back", SLIPPED, "orange_1"))
     told = [float(line.split()[2]) for line in lines]
     assert told == pytest.approx([0.0, 1.0, 2.0], abs=0.11)
-    assert "transport: slipped orange_1 (slip 0.02" in lines[0]
+    assert "transport: slipped orange_1 (slip 20 mm" in lines[0]
     assert "jaw_angle" not in lines[0]
 
 
@@ -140,7 +140,7 @@ def test_the_next_episode_of_a_lane_tells_its_refusals_from_the_start() -> None:
 
 
 def test_what_the_world_does_is_told_in_words_at_debug_and_not_at_info() -> None:
-    told_at: dict[Level, list[str]] = {"info": [], "debug": ["lane 0    1.00 s  the world: cube pushed with 1 N"]}
+    told_at: dict[Level, list[str]] = {"info": [], "debug": ["lane 0    1.00 s  scene: cube pushed with 1 N"]}
     for level, told in told_at.items():
         telling, lines = narrator(level)
         telling(0, 1.0, Applied(Push(body="cube", force_n=(1.0, 0.0, 0.0))))
@@ -151,12 +151,12 @@ def test_what_the_world_does_is_told_in_words_at_debug_and_not_at_info() -> None
 def test_a_fault_is_told_with_what_it_struck_or_why_it_did_not() -> None:
     telling, lines = narrator()
     telling(0, 1.0, Struck(fault="drop", target="orange_1", effect="friction of pads 0.01 for 0.3 s"))
-    telling(0, 2.0, Struck(fault="jam", effect="damping of elbow_flex 2e+03"))
+    telling(0, 2.0, Struck(fault="jam", effect="damping of elbow_flex is 2000"))
     telling(0, 3.0, Struck(fault="drop", missed="nothing in the hand"))
     assert [line.partition(" s  ")[2] for line in lines] == [
-        "fault drop: struck orange_1 (friction of pads 0.01 for 0.3 s)",
-        "fault jam: struck (damping of elbow_flex 2e+03)",
-        "fault drop: did not strike, nothing in the hand",
+        "fault drop on orange_1: friction of pads 0.01 for 0.3 s",
+        "fault jam: damping of elbow_flex is 2000",
+        "fault drop not injected: nothing in the hand",
     ]
 
 
@@ -176,7 +176,7 @@ def test_a_fault_that_strikes_in_an_episode_is_told_once() -> None:
     faulty = Scenario(task=LIFT_CUBE, parameters=LiftCube(), seed=1, faults=("drop@lift+0.3",))
     list(run_scenarios([faulty], observers=[telling]))
     (told,) = [line for line in lines if "fault" in line]
-    assert "fault drop: struck cube (friction of fixed_pad_0" in told
+    assert "fault drop on cube: friction of the pads is 0.01 for 0.3 s" in told
     assert "cube pushed with 2 N for 0.3 s" in told
 
 
@@ -196,7 +196,7 @@ def test_a_whole_episode_is_told_in_order(told: Callable[[Level], list[str]]) ->
     info, debug = told("info"), told("debug")
     times = [float(line.split()[2]) for line in info]
     assert times == sorted(times)
-    assert _in_order(info, ["idle …", "descend: height", "lift …", "transport orange_1: start_m", "confirm: confirmed"])
+    assert _in_order(info, ["idle …", "descend: height", "lift …", "transport orange_1: start (", "confirm: confirmed"])
     assert not any("placement check" in line for line in info)
     assert any("placement check" in line for line in debug)
     assert [line for line in debug if "placement check" not in line] == info

@@ -39,6 +39,6 @@ def test_the_chart_shows_every_speed_and_nothing_that_was_not_measured() -> None
     for each in (first, second):
         each.add(episode([("red", "bin_red")], told=1))
     drawn = draw_rates([first.as_dict(), second.as_dict()])
-    assert "0.05 m/s" in drawn
-    assert "0.2 m/s" in drawn
+    assert "50 mm/s" in drawn
+    assert "200 mm/s" in drawn
     assert drawn.count("<text x='88'") == 2

@@ -33,9 +33,9 @@ def test_a_map_is_xml_with_a_dot_per_place_and_a_line_per_reason() -> None:
     dots = [each for each in ElementTree.fromstring(drawn).iter() if each.attrib.get("fill-opacity") == "0.75"]
     assert len(dots) == 4
     words = texts(drawn)
-    assert "certified 25 % of 4 random poses in reach" in words
-    assert "refused for reach: 50 %" in words
-    assert "refused for collision: 25 %" in words
+    assert "graspable: 25 % of 4 random poses within reach" in words
+    assert "rejected for reach: 50 %" in words
+    assert "rejected for collision: 25 %" in words
 
 
 def test_forward_is_up_and_left_is_left_on_a_map() -> None:
@@ -46,7 +46,7 @@ def test_forward_is_up_and_left_is_left_on_a_map() -> None:
 
 
 def test_a_map_of_nothing_can_be_drawn() -> None:
-    assert "certified 0 % of 0 random poses in reach" in texts(draw_region([]))
+    assert "graspable: 0 % of 0 random poses within reach" in texts(draw_region([]))
 
 
 def test_a_survey_is_the_same_for_a_seed() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
@@ -87,8 +88,8 @@ def test_a_page_shows_verdict_evidence_and_transitions_and_loads_nothing(played:
     assert f"Verdict: {episode.verdict}" in page
     for each in episode.evidence:
         assert each.name in page
-        assert f"{each.value:.4g}" in page
-        assert f"{each.limit:.4g}" in page
+        assert escape(each.value_text) in page
+        assert escape(each.limit_text) in page
     for each in episode.transitions:
         assert f"<td>{each.state}</td><td>{each.outcome}</td>" in page
 
@@ -97,5 +98,5 @@ def test_a_page_says_where_the_simulator_disagrees(played: tuple[Episode, list[E
     episode, endings = played
     missed = dataclasses.replace(episode, goal_by_truth=(at_most("<off>", 2.0, 1.0, "m"),))
     page = report_page(missed, endings, PNG)
-    assert "By the simulator the goal is not reached." in page
+    assert "According to the simulator the goal was not reached." in page
     assert "<off>" not in page

@@ -497,8 +497,8 @@ def making_no_driver(first: Reply) -> Script:
     [
         (jumping, "motion 'jump' starts"),
         (at_speed_from_rest, "motion 'rush' starts 0 rad and 0.1 rad/s away from the command in force"),
-        (too_fast, "motion 'sprint' breaks limits: elbow_flex velocity 3.2 rad/s (limit <= 3 rad/s)"),
-        (too_sudden, "motion 'jolt' breaks limits: shoulder_lift acceleration 30 rad/s² (limit <= 20 rad/s²)"),
+        (too_fast, "motion 'sprint' breaks limits: elbow_flex velocity 183°/s (limit <= 172°/s)"),
+        (too_sudden, "motion 'jolt' breaks limits: shoulder_lift acceleration 1719°/s² (limit <= 1146°/s²)"),
         (too_far, "motion 'stretch' breaks limits: shoulder_pan position"),
         (not_a_number, "motion 'void' breaks limits: wrist_flex position absent"),
         (without_a_tick, "motion 'empty' has no tick to play"),

@@ -107,7 +107,7 @@ def test_sliders_move_the_arm_and_the_newest_wish_counts(bench: Bench) -> None:
     ("joints", "reason"),
     [
         ((0.0,) * 5, "so101 has 6 joints, got 5 angles"),
-        ((9.0, 0, 0, 0, 0, 0), "shoulder_pan 9 rad (limit <= 1.92 rad)"),
+        ((9.0, 0, 0, 0, 0, 0), "shoulder_pan 516° (limit <= 110°)"),
         ((0, 0, math.nan, 0, 0, 0), "elbow_flex absent"),
     ],
 )

@@ -9,17 +9,19 @@ from typing import Annotated
 import typer
 import yaml
 
+from graspline.cli.interrupts import interruptible
 from graspline.cli.outputs import make_folder, tell_saved, write_whole
+from graspline.cli.progress import steps
 from graspline.episodes.arm_pages import jaw_page, line_row, opening_rows, workspace_page
 from graspline.errors import InputError, nearest
 from graspline.kinematics import jaw as jaws
 from graspline.kinematics.arms import ARMS
-from graspline.kinematics.workspace import Arm, Bounds, measure, plan_view
+from graspline.kinematics.workspace import MARGIN, Arm, Bounds, measure, plan_view, steps_of
 from graspline.parameters.notation import printable
 from graspline.robots.catalogue import ROBOTS
 from graspline.robots.robot import Robot
 
-RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help="A robot, such as so101 or ur5e.")]
+RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help="Name of a robot: so101 or ur5e.")]
 # Where the plan view is cut: about the middle of what lies on a table.
 _PLAN_HEIGHT_M = 0.02
 
@@ -27,16 +29,16 @@ _PLAN_HEIGHT_M = 0.02
 def workspace(
     robot: RobotName,
     samples: Annotated[
-        int, typer.Option(min=1000, max=10_000_000, metavar="N", help="Random joint angles for the general workspace.")
+        int, typer.Option(min=1000, max=10_000_000, metavar="N", help="Number of random joint configurations.")
     ] = 200_000,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where workspace_bounds.yaml and workspace.html go.")] = Path(
-        "out/workspace"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for workspace_bounds.yaml and workspace.html.")
+    ] = Path("out/workspace"),
 ) -> None:
-    """Measure what an arm reaches.
+    """Measure the workspace of a robot arm.
 
-    Anywhere, by random joint angles; and straight down, by a grid of radius, height and heading through the inverse
-    kinematics that plans grasps.
+    In any orientation, from random joint angles; and with the tool pointing straight down, from a grid of radius,
+    height and heading, with the same inverse kinematics that plans grasps.
 
     \b
     Examples:
@@ -46,30 +48,33 @@ def workspace(
     """
     arm = _arm(robot)
     make_folder("--out", out)
-    found = measure(arm, samples)
+    with interruptible(lambda: "nothing was written"), steps("trying poses") as progress:
+        done = progress(steps_of(arm, samples))
+        found = measure(arm, samples, done=done)
+        seen_from_above = plan_view(arm, _PLAN_HEIGHT_M, done=done)
     raw = found.section.bounds()
-    print(f"anywhere:                    {_said(found.general)}")
-    print(f"straight down, raw:          {_said(raw)}")
-    print(f"straight down, with margins: {_said(raw.inner())}")
+    print(f"any orientation:           {_said(found.general)}")
+    print(f"straight down:             {_said(raw)}")
+    print(f"straight down, {100 * MARGIN:.0f} % margin: {_said(raw.inner())}")
     print(
-        f"of {found.coverage.poses} poses within the margins inverse kinematics accepts "
-        f"{100 * found.coverage.share:.1f} %, either way round {100 * found.coverage.share_either_way:.1f} %"
+        f"of {found.coverage.poses} random poses inside the margin, {100 * found.coverage.share:.1f} % have an IK "
+        f"solution\n({100 * found.coverage.share_either_way:.1f} % if the jaw may also be turned by 180°)"
     )
     write_whole(
         out / "workspace_bounds.yaml", yaml.safe_dump(found.document(), sort_keys=False, default_flow_style=None)
     )
-    write_whole(out / "workspace.html", workspace_page(found, plan_view(arm, _PLAN_HEIGHT_M), _PLAN_HEIGHT_M))
+    write_whole(out / "workspace.html", workspace_page(found, seen_from_above, _PLAN_HEIGHT_M))
     tell_saved(out / "workspace_bounds.yaml", out / "workspace.html")
 
 
 def jaw(
     robot: RobotName,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also draw it into jaw.html there.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for jaw.html, with a plot.")] = None,
 ) -> None:
-    """Measure how far a jaw opens.
+    """Measure how far a gripper opens.
 
-    The gap over the whole range, on the robot's own model, and how well a straight line would describe it; grasping
-    uses what is measured.
+    Prints the gap over the whole range, measured on the robot's model, and how well a straight line fits it. Grasp
+    planning uses the measured gap.
 
     \b
     Examples:
@@ -102,7 +107,11 @@ def _robot(name: str) -> Robot:
 
 def _said(bounds: Bounds) -> str:
     (near, far), (low, high) = bounds.radius_m, bounds.height_m
-    return f"radius {near:.3f} to {far:.3f} m, height {low:.3f} to {high:.3f} m"
+    return f"radius {_mm(near, far)} mm, height {_mm(low, high)} mm"
+
+
+def _mm(low_m: float, high_m: float) -> str:
+    return f"{1000 * low_m:z.0f} to {1000 * high_m:z.0f}"
 
 
 def _print_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

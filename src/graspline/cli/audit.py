@@ -1,4 +1,4 @@
-"""`graspline audit`: what is said against what is so."""
+"""`graspline audit`: claims against ground truth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.campaign import again, brief, progress
+from graspline.cli.campaign import Bars, again, brief
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
     Config,
@@ -25,33 +25,34 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.questions import UnaskedQuestions
-from graspline.episodes.audit import Audit, run_audit
+from graspline.episodes.audit import MISTAKES, Audit, run_audit
 from graspline.episodes.faults import FAULTS
 from graspline.episodes.pages import audit_page
-from graspline.episodes.statistics import rate_text
+from graspline.episodes.statistics import wilson
+from graspline.wording import counted
 
 _SHOWN = 20
 
 
 def audit(
     task: TaskName,
-    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 200,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Number of episodes.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the others count up.")] = 0,
     lanes: Lanes = 0,
     faults_share: Annotated[
-        float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of episodes with a random fault.")
+        float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of episodes that get a random fault.")
     ] = 0.333,
     engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where audit.json and audit.html go.")] = Path("out/audit"),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for audit.json and audit.html.")] = Path("out/audit"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Compare verdicts and claims with truth.
+    """Check verdicts and claims against ground truth.
 
-    Every verdict, and every claim on the way (held, placed, sorted), is compared with what the simulator knows at that
-    instant. A task whose order may be long is given a short one, unless --set says otherwise.
-    Exits with 1 if an episode claims success falsely.
+    Every verdict, and every claim on the way to it (held, placed, sorted), is compared with the state of the simulator
+    at that moment. Tasks with long orders get a short one, unless --set says otherwise. Exits with 1 if an episode
+    falsely claims success.
 
     \b
     Examples:
@@ -64,8 +65,7 @@ def audit(
     make_folder("--out", out)
     unasked = UnaskedQuestions()
     with stopping() as stop, ExitStack() as shown:
-        begin, played = progress(shown, as_json, unasked)
-        begin(episodes)
+        bars = Bars(shown, as_json, unasked)
         result = run_audit(
             found,
             equipped(found, parameters, FAULTS if faults_share > 0 else ()),
@@ -75,7 +75,9 @@ def audit(
             lanes=lanes_of(lanes, kind, 32),
             engine=kind,
             stop=stop,
-            played=played,
+            begin=bars.begin,
+            played=bars.played,
+            after_tick=bars.tick,
         )
     save_findings(out, "audit", result.as_dict(), audit_page(result))
     if as_json:
@@ -89,22 +91,29 @@ def audit(
 def _tell(result: Audit, short: tuple[str, ...]) -> None:
     if result.interrupted:
         print("interrupted: only episodes that had ended are counted", file=sys.stderr)
-    print(f"{result.episodes} episodes, {result.faulty} with a fault, of which {result.struck} struck")
+    faults = f", {result.faulty} with an injected fault ({result.struck} triggered)" if result.faulty else ""
+    print(counted(result.episodes, "episode") + faults)
     for verdict, count in sorted(result.silent.items()):
-        print(f"  {verdict}: {count}, which claim nothing")
-    width = max(len("kind"), *(len(kind) for kind in result.tallies))
-    print(f"{'kind':<{width}}  {'claims':>7}  {'false accepts of what was asserted':<56}  false rejects of what was so")
+        print(f"  {count} {verdict} (excluded: no claim was made)")
+    print("claims against ground truth, with 95 % intervals:")
+    width = max(len("claim"), *(len(kind) for kind in result.tallies))
+    print(f"  {'claim':<{width}}  {'checked':>7}  {'false positives':>24}  {'false negatives':>24}")
     for kind, tally in result.tallies.items():
-        accepts = rate_text(tally.false_accepts, tally.asserted, 2)
-        rejects = rate_text(tally.false_rejects, tally.truly, 2)
-        print(f"{kind:<{width}}  {tally.asserted + tally.denied:>7}  {accepts:<56}  {rejects}")
+        accepts = _share(tally.false_accepts, tally.asserted)
+        rejects = _share(tally.false_rejects, tally.truly)
+        print(f"  {kind:<{width}}  {tally.asserted + tally.denied:>7}  {accepts:>24}  {rejects:>24}")
     worst = result.worst()
     if worst:
         print("worst cases:")
     for each in worst[:_SHOWN]:
         about = f" of {each.about}" if each.about else ""
         told = again(each.seed, each.fault, short)
-        print(f"  {each.mistake.replace('_', ' ')}, {each.kind}{about}: {told}, {each.said} at {each.t_s:.2f} s")
-        print(f"    by truth: {'; '.join(str(one) for one in each.evidence)}")
+        print(f"  {MISTAKES[each.mistake]}, {each.kind}{about}: {told}, {each.said} at {each.t_s:.2f} s")
+        print(f"    ground truth: {'; '.join(str(one) for one in each.evidence)}")
     if len(worst) > _SHOWN:
         print(f"  and {len(worst) - _SHOWN} more in audit.json")
+
+
+def _share(wrong: int, of: int) -> str:
+    low, high = wilson(wrong, of)
+    return f"{wrong}/{of} ({100 * low:.2f} to {100 * high:.2f} %)" if of else "none"

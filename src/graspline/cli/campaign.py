@@ -8,7 +8,7 @@ import shlex
 import shutil
 import statistics
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -29,9 +29,10 @@ from graspline.cli.options import (
     machine_as_set,
     task_and_parameters,
 )
-from graspline.cli.outputs import make_folder, save_findings
-from graspline.cli.progress import RunProgress
+from graspline.cli.outputs import WIDTH, make_folder, save_findings, wrapped
 from graspline.cli.questions import UnaskedQuestions
+from graspline.cli.run_progress import RunProgress
+from graspline.engine.protocol import Engine
 from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
 from graspline.episodes.faults import parse_faults
 from graspline.episodes.pages import campaign_page
@@ -42,13 +43,14 @@ from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import printable
 from graspline.tasks.catalogue import find_task
+from graspline.wording import quantity
 
 # Faults that a task is expected to recover from; the others may leave it nothing but a failure with a name.
 RECOVERABLE = (
     *("drop", "shove", "move-plate", "belt-step", "belt-jam", "belt-reverse", "lighting"),
     *("shift", "base-slip", "depth-noise", "depth-holes", "bump", "soft-pull", "push-back"),
 )
-_WRONG = ("false_success", "crashed", "hung")
+_WRONG = {"false_success": "false claim", "crashed": "crashed", "hung": "hung"}
 # The column that joins all states.
 _ALL = "all"
 
@@ -57,34 +59,36 @@ def campaign(
     task: TaskName,
     faults: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help=f"Only these faults, of {', '.join(FAULT_NAMES)}.", show_default=False),
+        typer.Option(metavar="A,B", help=f"Only these faults. All: {', '.join(FAULT_NAMES)}.", show_default=False),
     ] = None,
     states: Annotated[
-        str | None, typer.Option(metavar="X,Y", help="Only in these states; `graspline diagram` shows them.")
+        str | None, typer.Option(metavar="X,Y", help="Only in these states; `graspline diagram TASK` shows them.")
     ] = None,
     after: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME@STATE[+S]",
-            help="A fault in every episode, the undisturbed ones too, so that recovery states are entered; repeatable.",
+            help="Inject this fault in every episode first, so that recovery states are entered; repeatable.",
         ),
     ] = None,
     episodes: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Episodes per cell.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; every cell has the same.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the same in every cell.")
+    ] = 0,
     lanes: Lanes = 0,
     engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where campaign.json and campaign.html go.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for campaign.json and campaign.html.")] = Path(
         "out/campaign"
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Let every fault strike in every state.
+    """Inject every fault in every state; report recoveries.
 
-    Each cell counts the episodes that recovered and those that failed by name, and how soon the fault was noticed.
-    A task whose order may be long is given a short one, of which one block may be lost, unless --set says otherwise.
-    Exits with 1 if an episode claims success falsely, crashes or hangs.
+    For each pair of fault and state: how many episodes recovered, how the others failed, and how soon the fault was
+    detected. Tasks with long orders get a short one, of which one object may be lost, unless --set says otherwise.
+    Exits with 1 if an episode falsely claims success, crashes or hangs.
 
     \b
     Examples:
@@ -118,8 +122,16 @@ def campaign(
     )
     unasked = UnaskedQuestions()
     with stopping() as stop, ExitStack() as shown:
-        begin, played = progress(shown, as_json, unasked)
-        result = run_campaign(plan, lanes=lanes_of(lanes, kind, 32), engine=kind, stop=stop, begin=begin, played=played)
+        bars = Bars(shown, as_json, unasked)
+        result = run_campaign(
+            plan,
+            lanes=lanes_of(lanes, kind, 32),
+            engine=kind,
+            stop=stop,
+            begin=bars.begin,
+            played=bars.played,
+            after_tick=bars.tick,
+        )
     save_findings(out, "campaign", result.as_dict(), campaign_page(result))
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
@@ -152,26 +164,32 @@ def _names(option: str, what: str, text: str | None, known: Iterable[str]) -> tu
     return names
 
 
-def progress(
-    shown: ExitStack, beside_output: bool, unasked: UnaskedQuestions
-) -> tuple[Callable[[int], None], Callable[[Episode], None]]:
-    """What a run in several parts calls at the beginning of each, and for each episode."""
-    bars: list[RunProgress] = []
+class Bars:
+    """Progress of a run in several parts, each with a bar of its own."""
 
-    def begin(episodes: int) -> None:
-        shown.close()
-        if episodes:
-            bars.append(shown.enter_context(RunProgress("episodes", episodes, beside_output=beside_output)))
+    def __init__(self, shown: ExitStack, beside_output: bool, unasked: UnaskedQuestions) -> None:
+        self._shown, self._beside_output, self._unasked = shown, beside_output, unasked
+        self._bar: RunProgress | None = None
 
-    def played(episode: Episode) -> None:
-        unasked.note(first_default(episode.answers))
-        bars[-1].add(episode)
+    def begin(self, what: str, episodes: int) -> None:
+        """The next part: what is played, and how often."""
+        self._shown.close()
+        # No success rate: with a fault in them, episodes are meant to fail.
+        bar = RunProgress(what, episodes, rate=False, beside_output=self._beside_output)
+        self._bar = self._shown.enter_context(bar)
 
-    return begin, played
+    def played(self, episode: Episode) -> None:
+        self._unasked.note(first_default(episode.answers))
+        if self._bar is not None:
+            self._bar.add(episode)
+
+    def tick(self, engine: Engine) -> None:
+        if self._bar is not None:
+            self._bar.tick(engine)
 
 
 def again(seed: int, faults: str, settings: tuple[str, ...]) -> str:
-    """Words after which `graspline run TASK` shows an episode again."""
+    """Options with which `graspline run TASK` plays an episode again."""
     told = f"--seed {seed}" + (f" --fault {faults}" if faults else "")
     return told + "".join(f" --set {shlex.quote(each)}" for each in settings)
 
@@ -179,33 +197,32 @@ def again(seed: int, faults: str, settings: tuple[str, ...]) -> str:
 def _tell(result: Campaign, short: tuple[str, ...]) -> None:
     if result.interrupted:
         print("interrupted: only episodes that had ended are counted", file=sys.stderr)
-    print(f"{result.task}: recovered / struck, by fault and state")
-    for line in _matrix(result, shutil.get_terminal_size((120, 24)).columns):
+    print(f"{result.task}: recovered / triggered, by fault and state")
+    for line in _matrix(result, shutil.get_terminal_size((WIDTH, 24)).columns):
         print(line)
     print()
-    for line in _by_fault(result):
-        print(line)
-    for line in (*_drops(result), *_recovery(result)):
-        print(line)
+    for each in (*_by_fault(result), *_drops(result), *_recovery(result)):
+        for line in wrapped(each):
+            print(line)
     wrong = [case for cell in result.cells.values() for case in cell.cases if case.ending in _WRONG]
-    print(f"false successes, crashes and hangs: {len(wrong)}")
+    print(f"false claims, crashes and hangs: {len(wrong)}")
     for case in wrong[:20]:
-        print(f"  {case.ending.replace('_', ' ')}: {again(case.seed, case.fault, short)}")
+        print(f"  {_WRONG[case.ending]}: {again(case.seed, case.fault, short)}")
         if case.ending == "crashed":
             print(case.note, file=sys.stderr)
 
 
 def _drops(result: Campaign) -> list[str]:
-    """How soon drops are noticed, over all and the latest in each state."""
-    noticed = result.of_fault("drop").detect_s
-    if not noticed:
+    """How soon drops are detected, over all and the latest in each state."""
+    detected = result.of_fault("drop").detect_s
+    if not detected:
         return []
     by_state = {
         cell.state: max(cell.detect_s) for cell in result.cells.values() if cell.fault == "drop" and cell.detect_s
     }
-    latest = ", ".join(f"{state} {slowest:.3f} s" for state, slowest in by_state.items())
-    median = statistics.median(noticed)
-    return [f"drops noticed after {median:.3f} s (median), {max(noticed):.3f} s (latest); latest by state: {latest}"]
+    latest = ", ".join(f"{state} {quantity(slowest, 's')}" for state, slowest in by_state.items())
+    median, slowest = quantity(statistics.median(detected), "s"), quantity(max(detected), "s")
+    return [f"drops detected after {median} (median), {slowest} (slowest); slowest by state: {latest}"]
 
 
 def _recovery(result: Campaign) -> list[str]:
@@ -255,19 +272,19 @@ def _cell(cell: Cell) -> str:
 
 
 def _by_fault(result: Campaign) -> list[str]:
-    """One line per fault: what it came to, and how soon it was noticed."""
+    """One line per fault: how episodes ended, and how soon it was detected."""
     first, lines = max(len(fault) for fault in result.faults), []
     for fault in result.faults:
         cell = result.of_fault(fault)
         if not cell.struck:
             reasons = dict.fromkeys(each.idle for each in result.cells.values() if each.fault == fault)
-            lines.append(f"{fault:<{first}}  not struck: {'; '.join(reasons)}")
+            lines.append(f"{fault:<{first}}  not triggered: {'; '.join(reasons)}")
             continue
         failed = ", ".join(f"{name} {count}" for name, count in cell.failures.items())
-        noticed = ""
+        detected = ""
         if cell.detect_s:
-            median, latest = statistics.median(cell.detect_s), max(cell.detect_s)
-            noticed = f"; noticed {len(cell.detect_s)}, median {median:.2f} s, latest {latest:.2f} s"
+            median, slowest = quantity(statistics.median(cell.detect_s), "s"), quantity(max(cell.detect_s), "s")
+            detected = f"; detected {len(cell.detect_s)}, median {median}, slowest {slowest}"
         told = f"recovered {cell.count('recovered')}/{cell.struck}" + (f"; failed: {failed}" if failed else "")
-        lines.append(f"{fault:<{first}}  {told}{noticed}")
+        lines.append(f"{fault:<{first}}  {told}{detected}")
     return lines

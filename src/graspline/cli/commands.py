@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from graspline.cli.interrupts import STOPS
 from graspline.cli.lazily import lazily, load
+from graspline.cli.usage import Command
 from graspline.errors import InputError, nearest
 from graspline.version import VERSION
 
@@ -32,26 +33,26 @@ COMMANDS: Mapping[str, Listed] = {
     "demo": Listed("demo:demo", "Put three oranges on a plate; leave a film and a report."),
     "tasks": Listed("tasks:tasks", "List the tasks."),
     "config": Listed("inspect:config", "Print every parameter of a task as YAML."),
-    "diagram": Listed("inspect:diagram", "Draw a task's machine from its table."),
-    "region": Listed("inspect:region", "Say where a task's object can be grasped."),
-    "workspace": Listed("arms:workspace", "Measure what an arm reaches."),
-    "jaw": Listed("arms:jaw", "Measure how far a jaw opens."),
-    "run": Listed("run:run", "Play episodes of a task and judge them."),
+    "diagram": Listed("inspect:diagram", "Draw a task's state machine."),
+    "region": Listed("inspect:region", "Measure where a task's object can be grasped."),
+    "workspace": Listed("arms:workspace", "Measure the workspace of a robot arm."),
+    "jaw": Listed("arms:jaw", "Measure how far a gripper opens."),
+    "run": Listed("run:run", "Run episodes of a task and judge them."),
     "serve": Listed("serve:serve", "Serve a task: browser panel and HTTP interface."),
-    "generate": Listed("generate:command", "Make a dataset of verified demonstrations."),
-    "eval": Listed("evaluate:evaluate", "Let a policy do a task, closed loop, and judge it by truth."),
+    "generate": Listed("generate:command", "Generate a dataset of verified demonstrations."),
+    "eval": Listed("evaluate:evaluate", "Evaluate a policy in closed loop against ground truth."),
     "compare": Listed("compare:command", "Compare two evaluations on the same seeds."),
-    "report": Listed("report:report", "Describe a dataset or an evaluation on one page."),
-    "teachability": Listed("teachability:teachability", "Measure how well demonstrations can be imitated."),
-    "compact": Listed("edit:compact", "Pack a dataset's many files into few."),
-    "merge": Listed("edit:merge", "Make one dataset of several."),
-    "delete": Listed("edit:delete", "Take episodes out of a dataset, or put them back."),
-    "export": Listed("export:export", "Write a dataset in another format."),
-    "replay": Listed("replay:command", "Play a dataset's episodes again from their logs."),
-    "doctor": Listed("doctor:command", "Check everything that loaders and trainers rely on."),
-    "campaign": Listed("campaign:campaign", "Let every fault strike in every state."),
-    "audit": Listed("audit:audit", "Compare verdicts and claims with truth."),
-    "rates": Listed("rates:rates", "Measure which share of blocks is sorted, and draw it."),
+    "report": Listed("report:report", "Write a report about a dataset or an evaluation."),
+    "teachability": Listed("teachability:teachability", "Measure how easy demonstrations are to imitate."),
+    "compact": Listed("edit:compact", "Pack a dataset's many files into a few."),
+    "merge": Listed("edit:merge", "Merge several datasets into one."),
+    "delete": Listed("edit:delete", "Delete episodes of a dataset, or restore them."),
+    "export": Listed("export:export", "Export a dataset to HDF5 or rosbag2."),
+    "replay": Listed("replay:command", "Replay a dataset's episodes from their logs."),
+    "doctor": Listed("doctor:command", "Check that a dataset is what loaders and trainers expect."),
+    "campaign": Listed("campaign:campaign", "Inject every fault in every state; report recoveries."),
+    "audit": Listed("audit:audit", "Check verdicts and claims against ground truth."),
+    "rates": Listed("rates:rates", "Measure success over block density and belt speed."),
     "bench": Listed("bench:bench", "Measure speeds as ratios on this machine."),
 }
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -92,13 +93,14 @@ def command_of(name: str) -> Any:
         return found(*given, **named)
 
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
-    alone.command(name)(loaded)
+    alone.command(name, cls=Command)(loaded)
     return get_command(alone)
 
 
 @contextmanager
 def _importing() -> Iterator[None]:
-    """Imports take most of a second, in which Ctrl-C would strike inside some library: it ends the process instead."""
+    """Imports take most of a second, in which Ctrl-C would be raised inside some library: it ends the process "
+    "instead."""
     for each in STOPS:
         signal.signal(each, _leave)
     try:
@@ -117,15 +119,16 @@ def _leave(signum: int, frame: FrameType | None) -> NoReturn:
 app = typer.Typer(
     name="graspline",
     cls=_Commands,
-    help="Robot pick-and-place in simulation that is verified, recovers, and turns into training data.\n\n"
+    help="Simulated pick-and-place demonstrations you can trust: every success is checked against ground truth, "
+    "failures are retried, and everything is saved as a LeRobot dataset.\n\n"
     "\b\nStart with:\n  graspline demo\n  graspline run lift-cube --episodes 20",
     add_completion=False,
     pretty_exceptions_enable=False,
     # Boxes cut option names off in a narrow terminal and examples in two.
     rich_markup_mode=None,
     context_settings=_SETTINGS,
-    epilog="Exit codes: 0 done, 1 below --require-success, 2 bad usage or configuration, 3 something this machine "
-    "lacks, 4 dataset inconsistent, 5 our bug, 130 interrupted.",
+    epilog="Exit codes: 0 success, 1 a check failed (such as --require-success), 2 bad usage or configuration, "
+    "3 missing dependency or hardware, 4 inconsistent dataset, 5 internal error (please report), 130 interrupted.",
 )
 
 

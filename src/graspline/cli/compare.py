@@ -14,16 +14,18 @@ from graspline.evaluations.comparison_page import comparison_page, summary_lines
 
 
 def command(
-    first: Annotated[Path, typer.Argument(metavar="DIR_A", help="The folder of an evaluation, from `eval --out`.")],
-    second: Annotated[Path, typer.Argument(metavar="DIR_B", help="The folder of the other one.")],
-    out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Write a page there.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    first: Annotated[
+        Path, typer.Argument(metavar="DIR_A", help="Folder of an evaluation, from `graspline eval --out`.")
+    ],
+    second: Annotated[Path, typer.Argument(metavar="DIR_B", help="Folder of the other evaluation.")],
+    out: Annotated[Path | None, typer.Option(metavar="FILE.html", help="Save a page with the comparison.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
     """Compare two evaluations on the same seeds.
 
-    Both rates, their difference with its interval, and McNemar's exact test on the episodes that only one of them did.
-    Task, parameters, faults, time limit and scenes must be the same; policy, cameras and rate may differ. Where only a
-    part of the seeds is common, that part is compared.
+    Prints both success rates, their difference with its interval, and McNemar's exact test on the episodes in which
+    only one of them succeeded. Task, parameters, faults, time limit and scenes must be the same; policy, cameras and
+    rate may differ. Only the seeds that both have are compared.
 
     \b
     Examples:

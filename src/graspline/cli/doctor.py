@@ -11,17 +11,18 @@ import typer
 from graspline.cli.progress import steps
 from graspline.datasets.doctor import Diagnosis, Summary, examine
 from graspline.errors import DatasetProblem
+from graspline.wording import counted
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The dataset's folder.")],
-    fast: Annotated[bool, typer.Option("--fast", help="Play no episode again and decode no video.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the dataset.")],
+    fast: Annotated[bool, typer.Option("--fast", help="Skip replaying episodes and decoding videos.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Check everything that loaders and trainers rely on.
+    """Check that a dataset is what loaders and trainers expect.
 
-    Counts, files, numbering, times, types, units, limits, statistics, videos frame by frame, and every label against
-    the simulator. All problems are printed, one a line, and make it exit with 4; a note does not.
+    Checks counts, files, indices, timestamps, types, units, limits, statistics, every video frame, and every label
+    against the simulator. Prints one line per problem and exits with 4 if there is one; notes do not count.
 
     \b
     Examples:
@@ -51,16 +52,15 @@ def _as_dict(diagnosis: Diagnosis) -> dict[str, object]:
 def _lines(folder: Path, diagnosis: Diagnosis) -> list[str]:
     lines = [*map(str, diagnosis.problems), *(f"note: {each}" for each in diagnosis.notes)]
     if not diagnosis.healthy:
-        count = len(diagnosis.problems)
-        return [*lines, f"{folder}: {count} problem{'s' if count > 1 else ''}"]
+        return [*lines, f"{folder}: {counted(len(diagnosis.problems), 'problem')}"]
     return lines if diagnosis.summary is None else [*lines, f"{folder}: healthy", *_told(diagnosis.summary)]
 
 
 def _told(summary: Summary) -> list[str]:
     share = 100 * summary.successes / summary.episodes
     return [
-        f"  episodes: {summary.episodes}, of which {summary.successes} succeed ({share:.1f} %)",
-        f"  frames: {summary.frames} at {summary.fps} a second, {summary.frames / summary.fps / 60:.1f} minutes",
+        f"  episodes: {summary.episodes}, of which {summary.successes} successful ({share:.1f} %)",
+        f"  frames: {summary.frames} at {summary.fps} fps ({summary.frames / summary.fps / 60:.1f} minutes)",
         f"  cameras: {', '.join(summary.cameras) or 'none'}",
         f"  size: {summary.disk_bytes / 1e6:.1f} MB",
     ]

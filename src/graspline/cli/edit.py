@@ -12,6 +12,7 @@ import typer
 
 from graspline.cli.interrupts import interruptible
 from graspline.cli.options import Folder
+from graspline.cli.outputs import tell_saved
 from graspline.cli.progress import steps
 from graspline.datasets.compact import compact as compact_dataset
 from graspline.datasets.delete import delete as delete_episodes
@@ -20,14 +21,15 @@ from graspline.datasets.delete import restore as restore_episodes
 from graspline.datasets.merge import merge as merge_datasets
 from graspline.datasets.store import INFO, Dataset
 from graspline.errors import InputError
+from graspline.wording import counted
 
 
 def compact(root: Folder) -> None:
-    """Pack a dataset's many files into few.
+    """Pack a dataset's many files into a few.
 
-    `generate` writes files for each episode. Packed, a dataset of thousands of episodes is opened and copied faster;
-    episodes, their numbers and their pictures stay the same to the last bit. The folder is replaced as a whole when all
-    is ready, which takes as much free space as the dataset has; a kill leaves what was there.
+    `graspline generate` writes separate files for each episode. A packed dataset of thousands of episodes opens and
+    copies faster; its episodes, indices and images stay bit-identical. The folder is replaced in one step at the end,
+    which needs as much free disk space as the dataset; if it is interrupted, the dataset stays as it was.
 
     \b
     Examples:
@@ -35,18 +37,21 @@ def compact(root: Folder) -> None:
     """
     with replacing(root), _inside(root), steps("packing") as progress:
         before, after = compact_dataset(root, progress)
-    _say(f"{root}: {before} files are now {after}")
+    _say(f"packed {counted(before, 'file')} into {after}")
+    tell_saved(root)
 
 
 def merge(
-    roots: Annotated[list[Path], typer.Argument(metavar="DIR", help="Datasets, two or more.", show_default=False)],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The new dataset's folder: new or empty.")],
+    roots: Annotated[
+        list[Path], typer.Argument(metavar="DIR", help="Folders of two or more datasets.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new dataset: new or empty.")],
 ) -> None:
-    """Make one dataset of several.
+    """Merge several datasets into one.
 
-    They must be of the same task, with the same features, rate, units and robot type; every difference is named.
-    Episodes keep their seeds and logs and are numbered anew, in the order given. What two datasets have in common is
-    refused, by name. Merge last: `generate` does not go on with the result.
+    Task, features, frame rate, units and robot type must be the same; all differences are listed. Episodes keep their
+    seeds and logs and get new indices, in the order given. Datasets that share an episode are refused. Merge last:
+    `graspline generate` does not continue a merged dataset.
 
     \b
     Examples:
@@ -54,22 +59,23 @@ def merge(
     """
     with replacing(out), steps("merging") as progress:
         count = merge_datasets(roots, out, progress)
-    _say(f"{out}: {count} episodes of {len(roots)} datasets")
+    _say(f"merged {len(roots)} datasets: {counted(count, 'episode')}")
+    tell_saved(out)
 
 
 def delete(
     root: Folder,
     episode: Annotated[
-        list[int] | None, typer.Option(metavar="I", help="Take out this episode, by its index; repeatable.")
+        list[int] | None, typer.Option(metavar="I", help="Delete this episode, by its index; repeatable.")
     ] = None,
     restore: Annotated[
-        list[int] | None, typer.Option(metavar="ID", help="Put back a deleted episode, by its number; repeatable.")
+        list[int] | None, typer.Option(metavar="ID", help="Restore a deleted episode, by its ID; repeatable.")
     ] = None,
 ) -> None:
-    """Take episodes out of a dataset, or put them back.
+    """Delete episodes of a dataset, or restore them.
 
-    Episodes behind one that is taken out move up. It is kept whole in the folder graspline/deleted, under the lasting
-    number that this command prints, and --restore puts it back where it was. Its seed is not played again.
+    Later episodes move up by one index. A deleted episode is kept in the folder graspline/deleted, under a permanent ID
+    that this command prints, and --restore puts it back in its place. Its seed is not used again.
 
     \b
     Examples:
@@ -78,28 +84,28 @@ def delete(
     """
     if bool(episode) == bool(restore):
         out = ", ".join(str(note["episode_id"]) for note in deleted_in(Dataset.open(root).root)) or "none"
-        raise InputError(f"name what to take out with --episode, or what to put back with --restore (deleted: {out})")
-    with replacing(root), _inside(root), steps("laying out") as progress:
+        raise InputError(f"choose what to delete with --episode, or what to restore with --restore (deleted: {out})")
+    with replacing(root), _inside(root), steps("rewriting") as progress:
         gone = delete_episodes(root, episode, progress) if episode else []
         back = restore_episodes(root, restore, progress) if restore else []
     for row in gone:
         number = row["episode_id"]
-        _say(f"taken out: episode {row['episode_index']}, number {number}, seed {row['seed']}; put it back with:")
+        _say(f"deleted: episode {row['episode_index']} (ID {number}, seed {row['seed']}); restore it with")
         _say(f"  graspline delete {root} --restore {number}")
     for row in back:
-        _say(f"put back: number {row['episode_id']}, seed {row['seed']}")
+        _say(f"restored: ID {row['episode_id']}, seed {row['seed']}")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[None]:
-    """An interrupt is told with what became of the dataset or file at `path`: it is made as a whole or not at all."""
+    """An interrupt says what happened to the dataset or file at `path`: it is written as a whole or not at all."""
     before = _mark(path)
 
     def left() -> str:
         now = _mark(path)
         if now != before:
             return f"{path} was already finished"
-        return f"{path} was not made" if now is None else f"{path} stays as it was"
+        return f"{path} was not written" if now is None else f"{path} is unchanged"
 
     with interruptible(left):
         yield
@@ -113,11 +119,11 @@ def _mark(path: Path) -> int | None:
 
 @contextmanager
 def _inside(root: Path) -> Iterator[None]:
-    """Tell a user whose shell is in the folder that it was replaced under them."""
+    """Say so if the shell is in the folder that was replaced."""
     inside = Path.cwd().is_relative_to(root.resolve())
     yield
     if inside:
-        _say("you are in the folder that was replaced: `cd .` brings you into the new one")
+        _say("the current folder was replaced: `cd .` enters the new one")
 
 
 def _say(text: str) -> None:

@@ -31,9 +31,10 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
+from graspline.cli.run_progress import RunProgress
 from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
-from graspline.engine.protocol import EngineKind
+from graspline.engine.protocol import Engine, EngineKind
 from graspline.envs.certify import certified_by_frames
 from graspline.envs.checkpoints import check_fits, defaults_of, find_checkpoint, policy_source
 from graspline.envs.evaluation import PolicyPilot
@@ -73,7 +74,11 @@ class _Player:
     record_states: bool
 
     def play(
-        self, scenarios: Sequence[Scenario], policies: ServedPolicies, stop: Callable[[], bool]
+        self,
+        scenarios: Sequence[Scenario],
+        policies: ServedPolicies,
+        stop: Callable[[], bool],
+        after_tick: Callable[[Engine], None],
     ) -> Iterator[Episode]:
         pilot = PolicyPilot(
             interface=self.interface, policies=policies, max_seconds=self.max_seconds, smooth=self.smooth
@@ -85,6 +90,7 @@ class _Player:
                 lanes=self.lanes or (_GPU_LANES if self.engine == "gpu" else _CPU_LANES),
                 record_states=self.record_states,
                 stop=stop,
+                after_tick=after_tick,
                 pilot=pilot,
                 make_engine=functools.partial(open_engine, self.engine),
                 open_source=source_for(self.engine, self.scene, self.interface, smooth=self.smooth, say=_say),
@@ -102,46 +108,49 @@ def evaluate(
         str,
         typer.Option(
             metavar="MODULE:NAME|lerobot:DIR",
-            help="A function from observation to action, a class of such, or a checkpoint that lerobot-train wrote.",
+            help="A function from observation to action, a class of such callables, or a checkpoint of lerobot-train.",
         ),
     ],
-    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Number of episodes.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the others count up.")] = 0,
     lanes: Annotated[
         int,
         typer.Option(
             min=0,
             max=4096,
             metavar="N",
-            help=f"Worlds at once; 0 takes {_CPU_LANES}, on a GPU {_GPU_LANES}. Results do not depend on it.",
+            help=f"Simulations side by side; 0 means {_CPU_LANES} ({_GPU_LANES} on a GPU). Results do not depend "
+            "on it.",
         ),
     ] = 0,
     engine: EngineName = "cpu",
     certify: Annotated[
         bool,
-        typer.Option("--certify", help="Play every episode again on the CPU, from its actions, and judge it there."),
+        typer.Option("--certify", help="Replay every episode on the CPU, from its actions, and judge it there."),
     ] = False,
     fps: Annotated[
         int | None,
         typer.Option(
-            metavar="HZ", help="Actions a second; must divide the control rate, 60. Default: a checkpoint's, else 30."
+            metavar="HZ",
+            help="Actions per second; must divide the control rate, 60. Default: the checkpoint's, else 30.",
         ),
     ] = None,
     cameras: Annotated[
         str | None,
         typer.Option(
             metavar="NAME:WxH,…",
-            help=f"Cameras and sizes, or none for joints alone. Default: a checkpoint's, else {DEFAULT_VIEWS}.",
+            help=f"Cameras and image sizes, or none for joints only. Default: the checkpoint's, else {DEFAULT_VIEWS}.",
         ),
     ] = None,
     smooth: Annotated[
-        bool, typer.Option("--smooth", help="Antialias the pictures, as those of a dataset made with --smooth.")
+        bool, typer.Option("--smooth", help="Antialias images, as in a dataset generated with --smooth.")
     ] = False,
     units: Annotated[
         str | None,
         typer.Option(
             metavar="UNITS",
-            help="degrees, or normalized for joints from -100 to 100. Default: a checkpoint's data, else degrees.",
+            help="degrees, or normalized (joints from -100 to 100). Default: those of the checkpoint's data, "
+            "else degrees.",
         ),
     ] = None,
     max_seconds: Annotated[
@@ -150,8 +159,7 @@ def evaluate(
             min=0.1,
             max=3600,
             metavar="S",
-            help="Simulated time after which an episode is over; left out, about three times what the task's own "
-            "machine takes.",
+            help="Simulated time limit of an episode. Default: about three times what the scripted expert takes.",
         ),
     ] = None,
     policy_timeout: PolicyTimeout = POLICY_TIMEOUT_S,
@@ -165,37 +173,38 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="NAME@follow[+S]",
-            help=f"Let a fault ({', '.join(FAULT_NAMES)}) strike, S seconds into the episode; repeatable.",
+            help=f"Inject a fault, S seconds into the episode; repeatable. Faults: {', '.join(FAULT_NAMES)}.",
         ),
     ] = None,
     require_success: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if fewer succeed, such as 0.9."),
+        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if a smaller share succeeds, such as 0.9."),
     ] = None,
     video: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.mp4",
-            help="Film; .gif or .webp for a small one. With several episodes the seed is added to the name.",
+            help="Save a film; .gif or .webp for a small one. With several episodes the seed is added to the name.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Keep everything there: evaluation.json, episodes.jsonl, logs of failures, report.html. The same "
-            "command goes on where it stopped.",
+            help="Save everything there: evaluation.json, episodes.jsonl, logs of failures, report.html. If it is "
+            "interrupted, the same command continues.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per episode on standard output.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per episode to standard output.")
+    ] = False,
 ) -> None:
-    """Let a policy do a task, closed loop, and judge it by truth.
+    """Evaluate a policy in closed loop against ground truth.
 
     A policy is any function from an observation, {"pixels": {camera: uint8 (H, W, 3)}, "agent_pos": float32 (nu,),
-    "task": a sentence}, to a target for each of the robot's nu joints in the same units, as datasets hold them. A class
-    is made anew for every episode. Episodes end as success, out_of_time or policy_error; with the last one the exit
-    code is 2. A policy runs in a process of its own, in another Python if need be. A checkpoint brings its cameras,
-    sizes and rate along.
+    "task": a sentence}, to a target for each of the robot's nu joints, in the units of the datasets. A class is
+    instantiated for every episode. Episodes end with success, out_of_time or policy_error (exit code 2). The policy
+    runs in a process of its own, which may use another Python. A checkpoint defines its cameras, image sizes and rate.
 
     \b
     Examples:
@@ -297,10 +306,10 @@ def evaluate(
             recorded=tuple(recorded.values()),
         )
 
-        def played(stop: Callable[[], bool], _: object) -> Iterator[Episode]:
+        def played(stop: Callable[[], bool], progress: RunProgress) -> Iterator[Episode]:
             policies = ServedPolicies(processes[0], interface, stop)
             stack.callback(policies.close)
-            for episode in player.play(scenarios, policies, stop):
+            for episode in player.play(scenarios, policies, stop, progress.tick):
                 if kept is not None:
                     kept.add(episode, scene)
                 yield episode

@@ -51,17 +51,19 @@ class FromPolicy:
             "--policy-set": bool(self.settings),
             "--policy-device": self.device is not None,
         }
-        return [f"{option}: no policy drives; add --from-policy" for option, is_on in given.items() if is_on]
+        return [f"{option}: there is no policy; add --from-policy" for option, is_on in given.items() if is_on]
 
     def _with_policy(self, task: Task[Any], alone: bool) -> list[str]:
         problems: list[str] = []
         if task.remaining is None:
             able = ", ".join(name for name, each in TASKS.items() if each.remaining is not None)
-            problems.append(f"--from-policy: the expert of {task.name} cannot take over; tasks whose can: {able}")
+            problems.append(f"--from-policy: the expert of {task.name} cannot take over; choose {able}")
         if not alone:
-            problems.append("--from-policy: a policy plays on this machine's CPUs; leave out --engine and --cluster")
+            problems.append("--from-policy: a policy runs on this machine's CPUs; leave out --engine and --cluster")
         if self.disturb:
-            problems.append(f"--disturb {self.disturb:g}: a policy's episodes are not disturbed; leave out one of both")
+            problems.append(
+                f"--disturb {self.disturb:g}: a policy's episodes are not disturbed; leave out one of the two"
+            )
         for check in (self._parameters, self._source):
             try:
                 check()

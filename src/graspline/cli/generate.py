@@ -34,8 +34,10 @@ from graspline.cli.options import (
     struck,
     task_and_parameters,
 )
-from graspline.cli.progress import Progress, success_text
+from graspline.cli.outputs import tell_saved
+from graspline.cli.progress import Progress
 from graspline.cli.questions import UnaskedQuestions
+from graspline.cli.run_progress import success_text
 from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.gpu_pool import GpuPool
@@ -56,37 +58,45 @@ from graspline.rendering.choose import gl_problem
 from graspline.rendering.looks import what_warp_cannot_draw
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task
+from graspline.wording import counted
 
 
 def command(
     task: TaskName,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The dataset's folder: new, empty, or one to go on with.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of the dataset: a new or empty one, or one to continue.")
+    ],
     episodes: Annotated[
-        int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes the dataset has in the end.")
+        int, typer.Option(min=1, max=1_000_000, metavar="N", help="Number of episodes in the finished dataset.")
     ],
     seed: Annotated[
-        int, typer.Option(min=0, max=2**62, metavar="S", help="Seed of the first attempt; the next count up.")
+        int, typer.Option(min=0, max=2**62, metavar="S", help="Seed of the first attempt; the others count up.")
     ] = 0,
     workers: Annotated[
-        int, typer.Option(min=0, max=1024, metavar="K", help="Processes; 0 takes all cores. Results are the same.")
+        int,
+        typer.Option(
+            min=0, max=1024, metavar="K", help="Worker processes; 0 uses all cores. Results do not depend on it."
+        ),
     ] = 0,
     cluster: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Work on a Ray cluster: local, auto or HOST:PORT. Results are the same."),
+        typer.Option(
+            metavar="ADDRESS", help="Run on a Ray cluster: local, auto or HOST:PORT. Results do not depend on it."
+        ),
     ] = None,
-    fps: Annotated[int, typer.Option(metavar="HZ", help="Frames a second; must divide the control rate, 60.")] = 30,
+    fps: Annotated[int, typer.Option(metavar="HZ", help="Frames per second; must divide the control rate, 60.")] = 30,
     cameras: Annotated[
-        str, typer.Option(metavar="NAME:WxH,…", help="Cameras and sizes, or none for a dataset without pictures.")
+        str, typer.Option(metavar="NAME:WxH,…", help="Cameras and image sizes, or none for a dataset without images.")
     ] = DEFAULT_VIEWS,
     keep: Annotated[
         str,
         typer.Option(
             metavar="WHICH",
-            help="success; all to keep labelled failures too; takeover for successes in which the expert took over.",
+            help="success; all, to keep labelled failures as well; takeover, for successes after the expert took over.",
         ),
     ] = "success",
     units: Annotated[
-        str, typer.Option(metavar="UNITS", help="degrees, or normalized for joints from -100 to 100.")
+        str, typer.Option(metavar="UNITS", help="degrees, or normalized (joints from -100 to 100).")
     ] = "degrees",
     engine: EngineName = "cpu",
     lanes: Lanes = 0,
@@ -94,7 +104,7 @@ def command(
         bool | None,
         typer.Option(
             "--certify/--no-certify",
-            help="Keep of what a GPU played only what also succeeds on the CPU, from the same actions, and write that "
+            help="Replay GPU episodes on the CPU, from their actions, and keep only those that succeed there too "
             "(the default).",
             show_default=False,
         ),
@@ -104,14 +114,16 @@ def command(
     randomize: Randomize = None,
     fault: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME@STATE[+S]", help="Let a fault strike in every attempt; repeatable."),
+        typer.Option(
+            metavar="NAME@STATE[+S]", help="Inject a fault in every attempt, as in `graspline run`; repeatable."
+        ),
     ] = None,
     disturb: Disturb = 0.0,
     from_policy: Annotated[
         str | None,
         typer.Option(
             metavar="MODULE:NAME|lerobot:DIR",
-            help="Let this policy drive, as `graspline eval` does, until the expert takes over.",
+            help="Let this policy act, as in `graspline eval`, until the expert takes over.",
         ),
     ] = None,
     take_over: Annotated[
@@ -122,22 +134,22 @@ def command(
         ),
     ] = None,
     record: Annotated[
-        str, typer.Option(metavar="WHICH", help="episode, or intervention for frames from the takeover on.")
+        str, typer.Option(metavar="WHICH", help="episode, or intervention for the frames from the takeover on.")
     ] = "episode",
     policy_timeout: PolicyTimeout = POLICY_TIMEOUT_S,
     policy_python: PolicyPython = None,
     policy_set: PolicySet = None,
     policy_device: PolicyDevice = None,
     smooth: Annotated[
-        bool, typer.Option("--smooth", help="Antialias the pictures; drawing them takes about three times as long.")
+        bool, typer.Option("--smooth", help="Antialias images; rendering takes about three times as long.")
     ] = False,
     numbered: Annotated[bool, typer.Option("--numbered", hidden=True)] = False,
 ) -> None:
-    """Make a dataset of verified demonstrations.
+    """Generate a dataset of verified demonstrations.
 
-    It is in LeRobot's format v3.0. Attempts are played and judged first; only those that are kept are drawn. Every
-    episode is committed whole: whatever stops this command, what was committed stays, and the same command goes on
-    where it stopped.
+    The format is LeRobot v3.0. Every attempt is run and judged first; images are rendered only for those that are kept.
+    Each episode is committed as a whole: whatever stops this command, committed episodes stay, and the same command
+    continues where it stopped.
 
     \b
     Examples:
@@ -205,11 +217,11 @@ def command(
     )
     fly = partial(fly_with, driver.pilot()) if chosen.from_policy else None
     pool = _pool(chosen, cluster, workers, lanes, fly)
-    said = f"what was committed to {out} stays, the same command goes on with it"
+    said = f"committed episodes stay in {out}; run the same command again to continue"
     with (
         interruptible(lambda: said),
         Progress("episodes", episodes, said="starting workers", lines=False) as progress,
-        progress.part("checking the episodes that are there", visible=False, lines=True) as checked,
+        progress.part("checking existing episodes", visible=False, lines=True) as checked,
     ):
         tally = generate(out, chosen, episodes, pool, on_commit=partial(_show, progress), on_check=checked)
     _summarise(out, chosen, tally)
@@ -227,12 +239,12 @@ def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: i
 
 
 def _renderer(engine: EngineKind, scene: Scene, *, smooth: bool) -> RendererKind:
-    """Who draws: the engine's device if it can, and then what this machine has."""
+    """What renders images: the engine's device if it can, or else what this machine has."""
     if engine == "gpu":
-        problem = "edges that are antialiased" if smooth else what_warp_cannot_draw(scene)
+        problem = "antialiased edges" if smooth else what_warp_cannot_draw(scene)
         if not problem:
             return "warp"
-        print(f"pictures are drawn on the CPU: a GPU cannot draw {problem}", file=sys.stderr, flush=True)
+        print(f"images are rendered on the CPU: a GPU cannot render {problem}", file=sys.stderr, flush=True)
     return "rays" if gl_problem() else "gl"
 
 
@@ -241,7 +253,7 @@ def _nothing(option: str, expected: str) -> None:
 
 
 def _only_one(cluster: str) -> None:
-    raise InputError(f"--cluster {cluster}: a cluster's nodes play on their CPUs; leave out --engine")
+    raise InputError(f"--cluster {cluster}: nodes of a cluster use their CPUs; leave out --engine")
 
 
 def _control_hz(task: Task[Any]) -> int:
@@ -268,7 +280,7 @@ def _show(progress: Progress, tally: Tally, row: Row) -> None:
         "attempts": tally.attempts,
         "success_rate": round(good / tally.attempts, 4),
         "episodes_per_hour": round(per_hour, 1),
-        "left_s": round(progress.left_s, 1),
+        "left_s": None if progress.left_s is None else round(progress.left_s, 1),
         "disk_bytes": tally.disk_bytes,
     }
     print(json.dumps(told), flush=True)
@@ -278,19 +290,18 @@ def _summarise(out: Path, settings: DatasetSettings, tally: Tally) -> None:
     made = tally.committed - tally.began_with
     if not made:
         print(
-            f"{out}: nothing to do, it has {tally.committed} episodes and {tally.wanted} were asked for",
+            f"nothing to do: {out} has {counted(tally.committed, 'episode')}, {tally.wanted} requested",
             file=sys.stderr,
         )
         return
-    before = f", {tally.began_with} were there" if tally.began_with else ""
-    say = [f"{out}: {tally.committed} episodes ({made} new{before}), {tally.disk_bytes / 1e6:.1f} MB"]
-    say += [f"  {verdict}: {count} attempts not kept" for verdict, count in sorted(tally.rejected.items())]
+    new = f", {made} of them new" if tally.began_with else ""
+    say = [f"{counted(tally.committed, 'episode')}{new}, {tally.disk_bytes / 1e6:.1f} MB"]
+    say += [f"  {verdict}: {counted(count, 'attempt')} not kept" for verdict, count in sorted(tally.rejected.items())]
     if settings.certified:
-        say.append(
-            f"  played on a GPU and certified on the CPU: {made} of {made + tally.rejected.get(NOT_CERTIFIED, 0)}"
-        )
+        say.append(f"  played on a GPU, certified on the CPU: {made} of {made + tally.rejected.get(NOT_CERTIFIED, 0)}")
     elif settings.engine == "gpu":
-        say.append("  played on a GPU, not certified: labels hold there, not necessarily on the CPU")
+        say.append("  played on a GPU and not certified: on the CPU, labels may differ")
     if tally.contradicted:
-        say.append(f"  claims that the simulator contradicts: {tally.contradicted}; please report this")
+        say.append(f"  false claims: {tally.contradicted} (please report this)")
     print("\n".join(say), file=sys.stderr)
+    tell_saved(out)

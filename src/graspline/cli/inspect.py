@@ -26,7 +26,7 @@ _DIAGRAMS = (".svg", ".mmd", ".md", ".txt")
 def config(task: TaskName, config: Config = None, settings: Settings = None) -> None:
     """Print every parameter of a task as YAML.
 
-    With meaning, unit and range; `run --config` reads it back.
+    Each with its meaning, unit and range. `graspline run --config` reads the file back.
 
     \b
     Examples:
@@ -41,14 +41,14 @@ def diagram(
     task: TaskName,
     form: Annotated[
         Literal["mermaid", "svg"] | None,
-        typer.Option("--format", metavar="mermaid|svg", help="Text for Mermaid (the default), or a picture."),
+        typer.Option("--format", metavar="mermaid|svg", help="Mermaid text (the default), or an SVG image."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to a file; .svg chooses the picture.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="File to write; .svg means an image.")] = None,
     timeouts: Annotated[bool, typer.Option("--timeouts", help="Show timeouts in the picture too.")] = False,
     config: Config = None,
     settings: Settings = None,
 ) -> None:
-    """Draw a task's machine from its table.
+    """Draw a task's state machine.
 
     States, outcomes, and retries with their budgets. The picture has the way to success straight down, and failures
     at the bottom.
@@ -79,19 +79,21 @@ def diagram(
 
 def region(
     task: TaskName,
-    draws: Annotated[int, typer.Option(min=10, max=1_000_000, metavar="N", help="Random poses to plan.")] = 2000,
+    samples: Annotated[int, typer.Option(min=10, max=1_000_000, metavar="N", help="Number of random poses.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the poses.")] = 0,
-    out: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Draw the region.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Save a map of the region.")] = None,
     config: Config = None,
     settings: Settings = None,
 ) -> None:
-    """Say where a task's object can be grasped.
+    """Measure where a task's object can be grasped.
 
-    Prints the share of the reachable ring that the planner certifies, and why it refuses the rest.
+    Samples poses within the arm's reach. Prints for which share of them the planner finds a grasp, and why it rejects
+    the others.
 
     \b
-    Example:
-      graspline region lift-cube --out region.svg
+    Examples:
+      graspline region lift-cube --out out/region.svg
+      graspline region oranges --samples 200
     """
     offering("region", "probe")(find_task(task))
     found, parameters = task_and_parameters(
@@ -99,17 +101,17 @@ def region(
     )
     if out is not None:
         make_folder("--out", out.parent)
-    with stopping() as stop, Progress("poses", draws) as shown:
+    with stopping() as stop, Progress("poses", samples) as shown:
         probes = []
-        for probe in survey(found, parameters, draws, seed):
+        for probe in survey(found, parameters, samples, seed):
             probes.append(probe)
             shown.advance()
             if stop():
                 raise KeyboardInterrupt
     certified = sum(probe.certified for probe in probes)
-    print(f"certified {rate_text(certified, draws)} of random poses in the ring the arm reaches")
+    print(f"graspable: {rate_text(certified, samples)}, of random poses in reach")
     for reason, count in refusals(probes):
-        print(f"  refused for {reason}: {100 * count / draws:.1f} %")
+        print(f"  rejected for {reason}: {100 * count / samples:.1f} %")
     if out is not None:
         write_whole(out, draw_region(probes))
         tell_saved(out)

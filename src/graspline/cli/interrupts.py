@@ -1,4 +1,4 @@
-"""Ctrl-C, and a polite kill, which is taken like it."""
+"""Ctrl-C, and SIGTERM, which is handled like it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stopping() -> Iterator[Callable[[], bool]]:
-    """They ask once, politely: lanes brake, hold and report. The second time they strike at once."""
+    """The first one asks to stop: lanes brake, hold and report. The second one stops at once."""
     asked = False
 
     def ask(signum: int, frame: FrameType | None) -> None:
@@ -33,7 +33,7 @@ def stopping() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def interruptible(what_is_left: Callable[[], str]) -> Iterator[None]:
-    """A user who ended the work is told what is left of it."""
+    """An interrupted command says what is left of its work."""
     try:
         yield
     except KeyboardInterrupt:

@@ -17,7 +17,7 @@ from graspline.errors import GrasplineError
 
 
 def entry() -> None:
-    """Run the command line; one clear message and the documented exit code, never a traceback, unless it is our bug."""
+    """Run the command line: one clear message and the documented exit code; a traceback only for an internal error."""
     code = _run()
     # Nothing is left to interrupt: a late Ctrl-C could only print a traceback while Python shuts down.
     for each in STOPS:
@@ -46,7 +46,7 @@ def _run() -> int:
         return _complain(f"{error.filename or 'this machine'}: {error.strerror or error}", 3)
     except Exception:
         traceback.print_exc()
-        return _complain("this is a bug in graspline; please report it with the lines above", 5)
+        return _complain("internal error; please report it with the lines above", 5)
 
 
 def _play(app: Callable[[], object]) -> int:

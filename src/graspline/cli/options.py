@@ -22,37 +22,39 @@ from graspline.tasks.catalogue import TASKS, find_task
 from graspline.tasks.task import Task
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help=f"A task: {', '.join(TASKS)}.")]
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The dataset's folder.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the dataset.", show_default=False)]
 Config = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="YAML file of parameters, as `graspline config` prints."),
+    typer.Option("--config", metavar="FILE", help="YAML file with parameters, as `graspline config` prints them."),
 ]
 EngineName = Annotated[
     EngineChoice,
     typer.Option(
         "--engine",
-        help="What steps physics: cpu, with the same bits every time; gpu, many thousand lanes in single precision, "
-        "not the same from run to run; auto takes a GPU if there is one.",
+        help="Physics engine. cpu: bit-identical every time. gpu: thousands of lanes in single precision, slightly "
+        "different from run to run. auto: a GPU if there is one.",
     ),
 ]
 PolicyTimeout = Annotated[
-    float, typer.Option(min=0.1, max=86_400, metavar="S", help="Seconds the policy may take for one answer.")
+    float,
+    typer.Option(min=0.1, max=86_400, metavar="S", help="Longest time the policy may take for one action, in seconds."),
 ]
 PolicyPython = Annotated[
     Path | None,
-    typer.Option(metavar="PATH", help="Python in which the policy runs, such as the one lerobot is installed in."),
+    typer.Option(metavar="PATH", help="Python interpreter that runs the policy, such as one that has lerobot."),
 ]
 PolicySet = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KEY=VALUE",
-        help="With lerobot:DIR, one value of its config.json, such as n_action_steps=25; repeatable.",
+        help="With lerobot:DIR: override a value of its config.json, such as n_action_steps=25; repeatable.",
     ),
 ]
 PolicyDevice = Annotated[
-    str | None, typer.Option(metavar="DEVICE", help="With lerobot:DIR, cuda or cpu instead of its config's.")
+    str | None,
+    typer.Option(metavar="DEVICE", help="With lerobot:DIR: cuda or cpu, instead of the device in its config.json."),
 ]
-# How many worlds at once, unless --lanes says otherwise: enough to fill a device.
+# How many simulations side by side, unless --lanes says otherwise: enough to fill a device.
 _GPU_LANES = 8192
 Lanes = Annotated[
     int,
@@ -60,12 +62,13 @@ Lanes = Annotated[
         min=0,
         max=65_536,
         metavar="N",
-        help=f"Worlds at once; 0 takes as many as suit the engine, on a GPU {_GPU_LANES}. Results do not depend on it.",
+        help=f"Simulations side by side; 0 chooses what suits the engine ({_GPU_LANES} on a GPU). Results do not "
+        "depend on it.",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set one parameter, such as jaw.standoff_m=0.04; repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a parameter, such as jaw.standoff_m=0.04; repeatable."),
 ]
 
 
@@ -74,7 +77,8 @@ Randomize = Annotated[
     typer.Option(
         "--randomize",
         metavar="ASPECTS",
-        help=f"Let these vary from episode to episode: all that the task has, or of {', '.join(ASPECTS)}.",
+        help="Randomize these in every episode: all, or a list such as lighting,camera. Aspects: "
+        f"{', '.join(ASPECTS)}.",
     ),
 ]
 
@@ -86,14 +90,14 @@ Disturb = Annotated[
         min=0,
         max=2,
         metavar="STRENGTH",
-        help="Push the arm off its path on the way, and let it correct: 1 by 1 to 4 cm, 0.5 by half of that; 0 not "
-        "at all.",
+        help="Push the arm off its path while it moves, and let it correct: 1 means 1 to 4 cm, 0.5 half of that, 0 "
+        "none.",
     ),
 ]
 
 
 def disturbance_of(strength: float) -> Disturbance | None:
-    """How the arm is pushed off its paths at this strength; None if it is not."""
+    """How the arm is pushed off its paths at this strength; None for no push."""
     return Disturbance(strength=strength) if strength else None
 
 
@@ -103,7 +107,7 @@ def disturbable(strength: float) -> Callable[[Task[Any]], None]:
     def check(task: Task[Any]) -> None:
         if strength and not task.disturbable:
             able = ", ".join(name for name, each in TASKS.items() if each.disturbable)
-            raise InputError(f"--disturb {strength:g}: {task.name} has no motions that may be pushed; {able} have")
+            raise InputError(f"--disturb {strength:g}: {task.name} has no motions that may be disturbed; choose {able}")
 
     return check
 
@@ -138,7 +142,7 @@ def offering(command: str, capability: Literal["probe", "belt_at"]) -> Callable[
     def check(task: Task[Any]) -> None:
         if getattr(task, capability) is None:
             able = ", ".join(name for name, each in TASKS.items() if getattr(each, capability) is not None)
-            raise InputError(f"{command} cannot serve {task.name}; tasks it can serve: {able}")
+            raise InputError(f"{command} does not work with {task.name}; choose {able}")
 
     return check
 
@@ -176,7 +180,7 @@ def equipped(task: Task[Any], parameters: Parameters, faults: Iterable[str]) -> 
 
 
 def struck(task: Task[Any], parameters: Parameters, faults: Iterable[str]) -> Parameters:
-    """The same for faults with their states, `NAME@STATE`; one that could never strike is refused."""
+    """The same for faults with their states, `NAME@STATE`; one that could never be injected is refused."""
     names = {fault: fault.partition("@")[0] for fault in faults}
     parameters = equipped(task, parameters, names.values())
     missing = {fault: missing_in_scene(FAULTS[name], task.scene(parameters)) for fault, name in names.items()}
@@ -194,18 +198,16 @@ def _feasible(task: Task[Any], parameters: Parameters) -> Parameters:
 
 
 def engine_of(choice: EngineChoice) -> EngineKind:
-    """The engine that is asked for; who asks for `auto` and gets the CPU is told why."""
+    """The engine that is asked for; where `auto` means the CPU, a line says why."""
     return chosen(choice, lambda line: print(line, file=sys.stderr, flush=True))
 
 
 def check_certify(option: str, engine: EngineChoice) -> None:
     """Refuse an option about certification where no GPU is asked for."""
     if engine == "cpu":
-        raise InputError(
-            f"{option}: says what becomes of episodes that a GPU played; add --engine gpu, or leave it out"
-        )
+        raise InputError(f"{option}: only for episodes that a GPU has played; add --engine gpu, or leave it out")
 
 
 def lanes_of(lanes: int, engine: EngineKind, on_cpu: int) -> int:
-    """How many worlds at once: what was asked for, or what suits the engine."""
+    """How many simulations side by side: what was asked for, or what suits the engine."""
     return lanes or (_GPU_LANES if engine == "gpu" else on_cpu)

@@ -1,15 +1,21 @@
-"""Files that commands write: a name that will not do is refused before anything moves, and files appear whole."""
+"""Files that commands write: a bad name is refused before anything moves, and files appear whole."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.parameters.notation import printable
+
+# Columns of a narrow terminal.
+WIDTH = 80
+_BESIDE_UNIT = re.compile(r"(?<=\d) (?=(?:%|mm|mm/s|m|s|ms)\b|%)")
 
 
 def check_name(option: str, path: Path, *suffixes: str) -> None:
@@ -50,6 +56,13 @@ def save_findings(folder: Path, name: str, findings: Mapping[str, object], page:
     write_whole(numbers, json.dumps(findings, indent=1, allow_nan=False) + "\n")
     write_whole(reading, page)
     tell_saved(numbers, reading)
+
+
+def wrapped(line: str, indent: int = 2) -> list[str]:
+    """A line for people, as lines that fit a narrow terminal; a number stays beside its unit."""
+    glued = _BESIDE_UNIT.sub("\N{NO-BREAK SPACE}", line)
+    lines = textwrap.wrap(glued, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return [each.replace("\N{NO-BREAK SPACE}", " ") for each in lines]
 
 
 def tell_saved(*paths: Path) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from graspline.cli.in_order import InOrder
 from graspline.cli.interrupts import stopping
-from graspline.cli.outputs import tell_saved
-from graspline.cli.progress import RunProgress
+from graspline.cli.outputs import WIDTH, tell_saved
 from graspline.cli.questions import UnaskedQuestions
+from graspline.cli.run_progress import RunProgress
 from graspline.cli.streams import unread
 from graspline.episodes.film import FilmStopped, film
 from graspline.episodes.questions import first_default
@@ -24,16 +24,15 @@ from graspline.evaluations.store import Line, shown
 from graspline.evaluations.summary import in_order, mode_of
 from graspline.evidence import Evidence, Measurement
 from graspline.scenes.scene import Scene
+from graspline.wording import counted
 
 _SEEDS_SHOWN = 8
-# Columns of a narrow terminal.
-_WIDTH = 80
-_NEAREST = "    --log info also tells the nearest order that would pass"
+_NEAREST = "    --log info also prints the nearest order that would pass"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What is told of the episodes a command plays."""
+    """How the episodes that a command plays are reported."""
 
     episodes: int
     # Of the first; the others count up.
@@ -44,6 +43,8 @@ class Report:
     require_success: float | None
     # A policy neither retries nor claims anything: whether it succeeded is what the simulator says.
     by_machine: bool = True
+    # Whether lines of a log go to standard error meanwhile, which show how far it is.
+    logged: bool = False
     # Episodes that were played before, which count like those that are played now.
     recorded: tuple[Line, ...] = ()
 
@@ -74,9 +75,9 @@ class Told:
     declined: bool = False
     false_success: bool = False
     certified: bool | None = None
-    # Whether the CPU found the same, success or not; None if it was not asked.
+    # Whether the CPU came to the same result, success or not; None if it was not replayed there.
     agreed: bool | None = None
-    # Why an order was turned down: the measurement that failed, and what to set otherwise.
+    # Why an order was rejected: the measurement that failed, and which setting would help.
     why: Measurement | None = None
     advice: str = ""
 
@@ -116,7 +117,7 @@ def told_of_line(line: Line) -> Told:
 
 
 def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], Iterator[Episode]]) -> int:
-    """Tell of each episode as it ends and of all in the end; returns the exit code.
+    """Report each episode as it ends and all of them at the end; returns the exit code.
 
     `episodes` gets a function that turns true once a stop is requested, and the bar that shows how far it is.
     """
@@ -125,8 +126,10 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
     with (
         stopping() as stop,
         # One episode has no rate; a line would say nothing that the summary does not.
-        RunProgress("episodes", report.episodes, beside_output=report.as_json, lines=report.episodes > 1) as progress,
-        # Whatever happens: what has ended is told.
+        RunProgress(
+            "episodes", report.episodes, beside_output=report.as_json, lines=report.episodes > 1, bar=not report.logged
+        ) as progress,
+        # Whatever happens, episodes that have ended are printed.
         contextlib.closing(lines),
     ):
         for line in report.recorded:
@@ -153,12 +156,14 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
 def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool], progress: RunProgress) -> None:
     path = _video_path(video, episode, report.episodes)
     try:
-        with progress.part(f"rendering film {path.name}") as shown:
+        with progress.part(f"rendering {path.name}", said="starting workers") as shown:
             film(episode, report.scene, path, stop=stop, progress=shown)
     except FilmStopped:
-        print(f"{path}: not rendered to its end, and dropped", file=sys.stderr)
+        with progress.hidden():
+            print(f"{path}: rendering was interrupted, no file was kept", file=sys.stderr)
     else:
-        tell_saved(path)
+        with progress.hidden():
+            tell_saved(path)
 
 
 def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
@@ -166,7 +171,7 @@ def _video_path(path: Path, episode: Episode, episodes: int) -> Path:
 
 
 def _summarise(told: list[Told], played: list[Told], wall_s: float, report: Report) -> None:
-    """A few lines of all episodes, and how fast those were that were played now."""
+    """A few lines about all episodes, and how fast those were that were played now."""
     if report.episodes == 1 and len(told) == 1:
         _summarise_one(told[0], wall_s, report, report.say)
     else:
@@ -177,34 +182,34 @@ def _summarise(told: list[Told], played: list[Told], wall_s: float, report: Repo
 
 def _summarise_one(told: Told, wall_s: float, report: Report, say: Callable[[str], object]) -> None:
     """One episode has no rate: how it ended, and what was measured."""
-    retries = "" if told.retries == 0 else f", {_counted(told.retries, 'retry', 'retries')}"
-    how = f"turned down: {told.verdict}" if told.declined else told.verdict
+    retries = f", {counted(told.retries, 'retry', 'retries')}" if told.retries else ""
+    how = f"order rejected: {told.verdict}" if told.declined else told.verdict
     how += f" ({told.mode})" if told.mode and told.mode != told.verdict else ""
-    say(f"{how} after {told.sim_time_s:.1f} s{retries} (seed {told.seed}, took {wall_s:.1f} s)")
+    say(f"{how} after {told.sim_time_s:.1f} s{retries} (seed {told.seed}, computed in {wall_s:.1f} s)")
     for measurement in told.evidence:
         if not measurement.absent:
             say(f"  {'✓' if measurement.passed else '✗'} {measurement}")
     if told.why is not None:
         say(_NEAREST)
     if told.false_success and report.by_machine:
-        say("the simulator contradicts this claim")
+        say("false claim: the simulator contradicts this success")
     if told.agreed is not None and not report.by_machine:
-        say(f"the CPU {'finds the same' if told.agreed else 'does not find the same'}, from the same actions")
+        say(f"replayed on the CPU: {'same result' if told.agreed else 'different result'}")
     elif told.certified is not None:
-        say(f"the CPU {'certifies' if told.certified else 'does not certify'} it")
+        say(f"replayed on the CPU: {'certified' if told.certified else 'not certified'}")
 
 
 def _summarise_all(played: list[Told], report: Report, say: Callable[[str], object]) -> None:
     finished = [each for each in played if each.verdict != INTERRUPTED]
     accepted = [each for each in finished if not each.declined]
     if len(accepted) < len(finished):
-        say(f"orders accepted {len(accepted)} of {len(finished)}" + ("; of these" if accepted else ""))
+        say(f"orders accepted: {len(accepted)} of {len(finished)}" + ("; of these" if accepted else ""))
     if accepted:
         count = len(accepted)
-        say(f"succeeded {rate_text(sum(each.succeeded for each in accepted), count)}")
+        say(f"succeeded: {rate_text(sum(each.succeeded for each in accepted), count)}")
         if report.by_machine:
             first = sum(each.succeeded and each.retries == 0 for each in accepted)
-            say(f"without a retry {rate_text(first, count)}")
+            say(f"succeeded first try: {rate_text(first, count)}")
     if report.by_machine:
         for verdict, number in collections.Counter(each.verdict for each in played if not each.succeeded).most_common():
             say(f"  {verdict}: {number} ({_seeds([each.seed for each in played if each.verdict == verdict])})")
@@ -212,16 +217,14 @@ def _summarise_all(played: list[Told], report: Report, say: Callable[[str], obje
         _tell_modes(played, len(finished), say)
     _tell_why(played, say)
     if finished and report.by_machine:
-        false = [str(each.seed) for each in finished if each.false_success]
-        say(f"claims that the simulator contradicts: {len(false)}" + (f" (seeds {', '.join(false)})" if false else ""))
+        false = [each.seed for each in finished if each.false_success]
+        say(f"false claims: {len(false)}" + (f" ({_seeds(false)})" if false else ""))
         asked = [each for each in finished if each.certified is not None]
         if asked:
-            say(
-                f"successes that the CPU certifies {rate_text(sum(bool(each.certified) for each in asked), len(asked))}"
-            )
+            say(f"certified on the CPU: {rate_text(sum(bool(each.certified) for each in asked), len(asked))}")
         sampled = len(played) + sum(each.refused for each in played)
         if sampled > len(played):
-            say(f"scenes kept: {len(played)} of {sampled} sampled")
+            say(f"scenes: {len(played)} kept of {sampled} sampled")
     if not report.by_machine:
         _tell_agreed([each for each in finished if each.agreed is not None], say)
 
@@ -230,7 +233,7 @@ def _tell_pace(played: list[Told], wall_s: float, say: Callable[[str], object]) 
     finished = [each for each in played if each.verdict != INTERRUPTED]
     if finished:
         simulated = sum(each.sim_time_s for each in played)
-        say(f"{simulated:.0f} s simulated in {wall_s:.1f} s, {len(finished) / wall_s:.1f} episodes per second")
+        say(f"{simulated:.0f} s simulated in {wall_s:.1f} s ({_pace(len(finished) / wall_s)})")
 
 
 def _tell_modes(played: list[Told], finished: int, say: Callable[[str], object]) -> None:
@@ -244,48 +247,51 @@ def _tell_modes(played: list[Told], finished: int, say: Callable[[str], object])
         number = len(seeds[mode])
         share = f"{100 * number / finished:5.1f} %" if finished and mode != INTERRUPTED else " " * 7
         start = f"  {mode:<{width}} {number:>5} {share}  "
-        say(start + _seeds(seeds[mode], _WIDTH - len(start)))
+        say(start + _seeds(seeds[mode], WIDTH - len(start)))
 
 
 def _tell_agreed(asked: list[Told], say: Callable[[str], object]) -> None:
-    """The rate on the CPU, from the same actions, and which episodes it judges otherwise."""
+    """The rate on the CPU, from the same actions, and which episodes end differently there."""
     if not asked:
         return
     otherwise = [each for each in asked if not each.agreed]
     succeeded = sum(each.succeeded == each.agreed for each in asked)
-    say(f"succeeded on the CPU, from the same actions {rate_text(succeeded, len(asked))}")
+    say(f"succeeded when replayed on the CPU: {rate_text(succeeded, len(asked))}")
     if otherwise:
-        say(f"  judged otherwise there: {len(otherwise)} ({_seeds([each.seed for each in otherwise])})")
+        say(f"  different result: {len(otherwise)} ({_seeds([each.seed for each in otherwise])})")
 
 
 def _tell_why(played: list[Told], say: Callable[[str], object]) -> None:
-    """What orders were turned down for: the measurement of a single one, of many how often each."""
+    """Why orders were rejected: the measurement of a single one, of many how often each."""
     why = [each.why for each in played if each.why is not None]
     if len(why) == 1:
-        say(f"    turned down for {why[0]}")
+        say(f"    rejected for {why[0]}")
         say(_NEAREST)
     elif why:
         counts = collections.Counter(each.name for each in why).most_common()
-        say("    turned down for " + ", ".join(f"{name} {number}" for name, number in counts))
+        say("    rejected for " + ", ".join(f"{name} {number}" for name, number in counts))
     for advice in dict.fromkeys(each.advice for each in played if each.advice):
         say(f"    {advice}")
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _pace(per_s: float) -> str:
+    """Episodes in the time in which there are some."""
+    if per_s >= 1:
+        return f"{per_s:.1f} episodes per second"
+    return f"{60 * per_s:.1f} episodes per minute"
 
 
 def _tell_errors(played: list[Told]) -> None:
-    """Every error once, with the episodes it struck: a policy's mistake mostly strikes them all."""
-    struck: dict[tuple[str, str], list[int]] = {}
+    """Every error once, with the episodes that raised it: a policy's mistake is mostly raised in all of them."""
+    raised: dict[tuple[str, str], list[int]] = {}
     for each in played:
         if each.error:
-            struck.setdefault((each.verdict, each.error), []).append(each.seed)
-    for (verdict, error), seeds in struck.items():
+            raised.setdefault((each.verdict, each.error), []).append(each.seed)
+    for (verdict, error), seeds in raised.items():
         print(f"{_seeds(seeds)} {verdict}:\n{error}", file=sys.stderr)
 
 
-def _seeds(seeds: list[int], width: int = _WIDTH) -> str:
+def _seeds(seeds: list[int], width: int = WIDTH) -> str:
     """The first few of them, as many as fit a width."""
     if len(seeds) == 1:
         return f"seed {seeds[0]}"

@@ -13,26 +13,36 @@ import rich.progress
 from rich.console import Console
 
 from graspline.cli.interrupts import stopping
-from graspline.episodes.run import Episode
-from graspline.episodes.statistics import wilson
 
 _LINE_EVERY_S = 10.0
+# No estimate before this time and this part of the work: until then it would jump about.
+_SETTLED_S = 3.0
+_TELLING = 0.02
 
 
 class Progress:
-    """How many of something are done, what the caller says of it, and how long the rest will take."""
+    """How many of something are done, what the caller says about it, and how long the rest will take."""
 
     def __init__(
-        self, what: str, total: int, *, said: str = "", beside_output: bool = False, lines: bool = True
+        self,
+        what: str,
+        total: int,
+        *,
+        said: str = "",
+        beside_output: bool = False,
+        lines: bool = True,
+        bar: bool = True,
     ) -> None:
         """`beside_output`: lines go to standard output meanwhile; on a terminal they would tear the bar apart.
 
-        Without `lines` there is nothing but the bar: the caller speaks where there is no terminal.
+        Without `lines` only the bar is shown, without `bar` only lines: the caller prints the rest.
         """
-        self.total, self.done, self._what, self._lines = total, 0, what, lines
+        self._what, self._lines = what, lines
+        self.total: int = total
+        self.done: int = 0
         # Done by an earlier run, which says nothing about the pace.
-        self.began_with = 0
-        self.on_terminal = sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
+        self.began_with: int = 0
+        self.on_terminal = bar and sys.stderr.isatty() and not (beside_output and sys.stdout.isatty())
         self._began = self._spoke = time.monotonic()
         self._bar = rich.progress.Progress(
             rich.progress.TextColumn("{task.description}"),
@@ -52,8 +62,16 @@ class Progress:
         return (self.done - self.began_with) / max(time.monotonic() - self._began, 1e-9)
 
     @property
-    def left_s(self) -> float:
-        return (self.total - self.done) / max(self.per_s, 1e-9)
+    def left_s(self) -> float | None:
+        """How long the rest will take; None while that is a guess, and when nothing is left."""
+        elapsed_s, fraction = time.monotonic() - self._began, self._fraction()
+        if elapsed_s < _SETTLED_S or fraction < _TELLING or self.done >= self.total:
+            return None
+        return elapsed_s * (1 - fraction) / fraction
+
+    def _fraction(self) -> float:
+        """The part of this run's work that is done."""
+        return (self.done - self.began_with) / max(self.total - self.began_with, 1)
 
     def advance(self, said: str = "") -> None:
         """One more is done."""
@@ -62,34 +80,41 @@ class Progress:
 
     def show(self, said: str = "") -> None:
         """Show how far it is; off a terminal, every ten seconds."""
-        words = ", ".join(part for part in (said, f"{_clock(self.left_s)} left") if part)
+        left_s = self.left_s
+        words = ", ".join(part for part in (said, "" if left_s is None else _left(left_s)) if part)
         if self.on_terminal:
             self._bar.update(self._task, completed=self.done, said=words)
         elif self._lines and time.monotonic() - self._spoke >= _LINE_EVERY_S:
             self._spoke = time.monotonic()
-            print(f"{self._what}: {self.done}/{self.total}, {words}", file=sys.stderr, flush=True)
+            _print_line(self._what, self.done, self.total, words)
 
     @contextmanager
     def part(
-        self, what: str, *, visible: bool = True, lines: bool | None = None
+        self, what: str, *, said: str = "", visible: bool = True, lines: bool | None = None
     ) -> Iterator[Callable[[int, int], None]]:
-        """A part of the work with a bar of its own below: what is given back is told how many of how many are done.
+        """A part of the work with a bar of its own below it; yields what is called with how many of how many are done.
 
         Without `visible` the bar is shown only from the first of these calls to the last.
         """
         lines = self._lines if lines is None else lines
-        below = self._bar.add_task(what, total=None, said="", visible=visible) if self.on_terminal else None
-        began = spoke = time.monotonic()
+        below = self._bar.add_task(what, total=None, said=said, visible=visible) if self.on_terminal else None
+        spoke, first = time.monotonic(), list[tuple[float, int]]()
 
         def show(done: int, total: int) -> None:
             nonlocal spoke
             now = time.monotonic()
-            left = f"{_clock((now - began) / done * (total - done))} left" if done else ""
+            if done and not first:
+                first.append((now, done))
+            # The pace counts from the first one on: before it, workers were started.
+            since, already = first[0] if first else (now, done)
+            fraction = (done - already) / max(total - already, 1)
+            settled = now - since >= _SETTLED_S and fraction >= _TELLING and done < total
+            left = _left((now - since) * (1 - fraction) / fraction) if settled else "" if done else said
             if below is not None:
                 self._bar.update(below, completed=done, total=total, said=left, visible=visible or done < total)
             elif lines and done and now - spoke >= _LINE_EVERY_S:
                 spoke = now
-                print(f"{what}: {done}/{total}, {left}", file=sys.stderr, flush=True)
+                _print_line(what, done, total, left)
 
         try:
             yield show
@@ -120,29 +145,11 @@ class Progress:
         self.close()
 
 
-class RunProgress(Progress):
-    """Of episodes; shows the success rate with its interval."""
-
-    succeeded = accepted = 0
-
-    def add_recorded(self, *, succeeded: bool) -> None:
-        """An episode that was played before."""
-        self.succeeded += succeeded
-        self.accepted += 1
-        self.done += 1
-        self.began_with += 1
-
-    def add(self, episode: Episode) -> None:
-        self.succeeded += episode.succeeded
-        self.accepted += not episode.declined
-        self.advance(success_text(self.succeeded, self.accepted) if self.accepted else "")
-
-
 @contextmanager
 def steps(what: str) -> Iterator[Callable[[int], Callable[[], object]]]:
-    """For work that finds out on its way how many steps it has: told so, this gives what is called after each.
+    """For work that counts its steps itself: called with their number, this returns what to call after each.
 
-    Ctrl-C is obeyed between two steps, the second time at once. Struck at any moment it may be lost: what is raised
+    Ctrl-C is obeyed between two steps, the second time at once. Raised at any moment it might be lost: what is raised
     inside a weak reference's callback, of which HDF5 files make many, is printed and ignored.
     """
     with stopping() as stop, ExitStack() as shown:
@@ -160,9 +167,12 @@ def steps(what: str) -> Iterator[Callable[[int], Callable[[], object]]]:
         yield begin
 
 
-def success_text(succeeded: int, count: int) -> str:
-    low, high = wilson(succeeded, count)
-    return f"success {100 * succeeded / count:.1f} % ({100 * low:.1f}–{100 * high:.1f})"
+def _print_line(what: str, done: int, total: int, words: str) -> None:
+    print(", ".join(filter(None, (f"{what}: {done}/{total}", words))), file=sys.stderr, flush=True)
+
+
+def _left(seconds: float) -> str:
+    return f"{_clock(seconds)} left" if seconds >= 1 else ""
 
 
 def _clock(seconds: float) -> str:

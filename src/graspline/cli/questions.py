@@ -91,11 +91,11 @@ class TerminalQuestions:
 
     def __call__(self, lane: int, ask: Ask) -> Answered:
         with self._quiet():
-            how = f"number or name, Enter for {ask.default}; taken by itself after {self._timeout_s:g} s"
+            how = f"type a number or a name, or Enter for {ask.default} (chosen after {self._timeout_s:g} s)"
             say(options_text(ask.question, ask.options, ask.default, how))
             typed = self._typed(ask)
         if typed is None:
-            say(f"no answer in time: {ask.default}")
+            say(f"no answer in time, using {ask.default}")
             return Answered(question=ask.question, answer=ask.default, by="timeout")
         return Answered(question=ask.question, answer=typed, by="person")
 
@@ -110,7 +110,7 @@ class TerminalQuestions:
             if found is not None:
                 return found
             if line is not None:
-                say(f"{line!r} is none of them; expected 1 to {len(ask.options)}, a name, or Enter")
+                say(f"{line!r} is not an option; expected 1 to {len(ask.options)}, a name, or Enter")
         return None
 
 
@@ -131,8 +131,8 @@ class UnaskedQuestions:
     def tell(self) -> None:
         if self._first is not None:
             say(
-                f"not asked: {self._first.question} {self._first.answer}, the default; `graspline run` asks at a "
-                "terminal if it plays one episode, and its --answer answers in advance"
+                f"{self._first.question} Answered with the default, {self._first.answer}. `graspline run` asks at a "
+                "terminal if it runs one episode; --answer answers in advance"
             )
 
 

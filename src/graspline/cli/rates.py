@@ -1,4 +1,4 @@
-"""`graspline rates`: how many blocks a line gets, by density and belt speed."""
+"""`graspline rates`: which share of blocks is sorted, by density and belt speed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import typer
 
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Settings, TaskName, offering, task_and_parameters
-from graspline.cli.outputs import make_folder, tell_saved, write_whole
-from graspline.cli.progress import Progress
+from graspline.cli.outputs import make_folder, tell_saved, wrapped, write_whole
+from graspline.cli.run_progress import RunProgress
 from graspline.episodes.rates import Point, draw_rates, measure
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
 from graspline.parameters import Parameters
 from graspline.tasks.catalogue import find_task
+from graspline.wording import quantity
 
 
 def rates(
@@ -25,21 +26,23 @@ def rates(
     at: Annotated[
         list[str] | None,
         typer.Option(
-            "--at", metavar="SPEED:DENSITY,…", help="Belt speed in m/s and blocks per metre, such as 0.05:2.5,4,8."
+            "--at",
+            metavar="SPEED:DENSITY,…",
+            help="Belt speed in m/s and block densities in blocks per metre, such as 0.05:2.5,4,8; repeatable.",
         ),
     ] = None,
     episodes: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Episodes at each point.")] = 5,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode at each point.")] = 0,
-    lanes: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Worlds at once.")] = 2,
+    lanes: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Simulations side by side.")] = 2,
     config: Config = None,
     settings: Settings = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where rates.json and rates.svg go.")] = Path("out/rates"),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for rates.json and rates.svg.")] = Path("out/rates"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Measure which share of blocks is sorted, and draw it.
+    """Measure success over block density and belt speed.
 
-    By truth, over density and belt speed, for tasks that have a belt. Exits with 1 if a block that the task says is
-    sorted is not.
+    For tasks with a conveyor belt: the share of blocks that end up in the right bin in ground truth. Exits with 1 if a
+    block that was reported as sorted is not.
 
     \b
     Examples:
@@ -66,10 +69,19 @@ def rates(
         parameters(speed, density)
     make_folder("--out", out)
     done: dict[tuple[float, float], Point] = {}
-    with stopping() as stop, Progress("episodes", len(points) * episodes) as shown:
-        for point, _episode in measure(found, parameters, points, episodes=episodes, seed=seed, lanes=lanes, stop=stop):
+    with stopping() as stop, RunProgress("episodes", len(points) * episodes, rate=False) as shown:
+        for point, episode in measure(
+            found,
+            parameters,
+            points,
+            episodes=episodes,
+            seed=seed,
+            lanes=lanes,
+            stop=stop,
+            after_tick=shown.tick,
+        ):
             done[point.speed_m_s, point.density_per_m] = point
-            shown.advance(f"{point.right}/{point.sent} at {point.speed_m_s:g} m/s, {point.density_per_m:g} per metre")
+            shown.add(episode)
         interrupted = stop()
     findings = {
         "task": task,
@@ -107,8 +119,14 @@ def _points(texts: list[str]) -> list[tuple[float, float]]:
 def _tell(point: Point) -> None:
     missed = ", ".join(f"{cause} {count}" for cause, count in point.missed.most_common())
     rates = point.picks_per_min
-    rate = f", {sum(rates) / len(rates):.1f} picks a minute" if rates else ""
-    print(
-        f"{point.speed_m_s:g} m/s, {point.density_per_m:g} per metre: sorted right "
-        f"{rate_text(point.right, point.sent)}, wrong {point.wrong}{rate}" + (f"; missed: {missed}" if missed else "")
+    rate = f", {sum(rates) / len(rates):.1f} picks per minute" if rates else ""
+    told = (
+        f"{quantity(point.speed_m_s, 'm/s')}, {_density(point.density_per_m)}: sorted correctly "
+        f"{rate_text(point.right, point.sent)}, wrong bin {point.wrong}{rate}"
     )
+    for line in wrapped(told + (f"; missed: {missed}" if missed else "")):
+        print(line)
+
+
+def _density(per_m: float) -> str:
+    return f"{per_m:g} block{'' if per_m == 1 else 's'} per metre"

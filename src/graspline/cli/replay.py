@@ -12,19 +12,20 @@ from graspline.cli.progress import steps
 from graspline.datasets.replay import Rerun, rerun, versions_note
 from graspline.datasets.store import Dataset
 from graspline.errors import DatasetProblem
+from graspline.wording import counted
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The dataset's folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the dataset.")],
     episode: Annotated[
-        int | None, typer.Option(min=0, metavar="I", help="Only this episode, counted from 0.", show_default="all")
+        int | None, typer.Option(min=0, metavar="I", help="Only this episode, by its index.", show_default="all")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Play a dataset's episodes again from their logs.
+    """Replay a dataset's episodes from their logs.
 
-    Each is to end in the same state, bit for bit, and to pass through the frames that the dataset holds. Exits with 4
-    if one does not.
+    Every episode must pass through the frames of the dataset and end in the same state, bit for bit. Exits with 4 if
+    one does not.
 
     \b
     Examples:
@@ -50,5 +51,7 @@ def command(
                 print(f"episode {each.row['episode_index']}: {line}")
         for note in notes:
             print(f"note: {note}")
-        print(f"{len(rows) - len(different)} of {len(rows)} episodes replay to the same state")
+        print(
+            f"{len(rows) - len(different)} of {counted(len(rows), 'episode')} replayed to the same state, bit for bit"
+        )
     raise typer.Exit(DatasetProblem.exit_code if different else 0)

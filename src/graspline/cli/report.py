@@ -1,4 +1,4 @@
-"""`graspline report`: a dataset as a page."""
+"""`graspline report`: a dataset or an evaluation as a page."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from graspline.cli.evaluations import write_page
-from graspline.cli.interrupts import stopping
+from graspline.cli.interrupts import interruptible, stopping
 from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
+from graspline.cli.progress import steps
 from graspline.datasets.report import report_page
 from graspline.datasets.store import Dataset
 from graspline.evaluations.store import SUMMARY, Evaluation
@@ -17,17 +18,17 @@ from graspline.evaluations.summary import summarise
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a dataset or of an evaluation.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a dataset or of an evaluation.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Where the page goes; DIR/report.html if not given.")
+        Path | None, typer.Option(metavar="FILE.html", help="File to write. Default: DIR/report.html.")
     ] = None,
 ) -> None:
-    """Describe a dataset or an evaluation on one page.
+    """Write a report about a dataset or an evaluation.
 
-    Success rates with their intervals, failures by state and cause, where objects lay, times per state, pictures of
-    some episodes, and how often the machine took which way. The page is one file that opens anywhere and loads nothing.
-    The dataset may still be growing: the page shows what is committed. Of an evaluation (`eval --out`): success, how it
-    failed, what success depends on, and pictures of failures.
+    For a dataset: success rates with intervals, failures by state and cause, where the objects were, time per state,
+    images of some episodes, and how often each transition was taken. It may still be growing: the report covers what is
+    committed. For an evaluation (`graspline eval --out`): success, failure modes, what success depends on, and images
+    of failures. The report is one HTML file that needs nothing else.
 
     \b
     Examples:
@@ -45,5 +46,7 @@ def report(
         return
     dataset = Dataset.open(folder)
     make_folder("--out", path.parent)
-    write_whole(path, report_page(dataset))
+    with interruptible(lambda: f"{path} was not written"), steps("reading episodes") as progress:
+        page = report_page(dataset, progress)
+    write_whole(path, page)
     tell_saved(path)

@@ -30,8 +30,8 @@ from graspline.cli.options import (
 )
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
-from graspline.cli.progress import RunProgress
 from graspline.cli.questions import TerminalQuestions, keyboard
+from graspline.cli.run_progress import RunProgress
 from graspline.cli.view import Viewer
 from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
@@ -52,18 +52,18 @@ _CERTIFIED_AT_ONCE = 64
 
 def run(
     task: TaskName,
-    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="How many episodes.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first; the next ones count up.")] = 0,
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Number of episodes.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the others count up.")] = 0,
     lanes: Lanes = 0,
     threads: Annotated[
         int,
-        typer.Option(min=0, max=1024, metavar="N", help="Physics threads, with a GPU processes; 0 takes all cores."),
+        typer.Option(min=0, max=1024, metavar="N", help="Physics threads (with a GPU: processes); 0 uses all cores."),
     ] = 0,
     engine: EngineName = "cpu",
     certify: Annotated[
         bool,
         typer.Option(
-            "--certify", help="Play what a GPU played again on the CPU, from its actions, and judge it there."
+            "--certify", help="Replay what a GPU has played on the CPU, from its actions, and judge it there."
         ),
     ] = False,
     config: Config = None,
@@ -73,7 +73,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME@STATE[+S]",
-            help=f"Let a fault ({', '.join(FAULT_NAMES)}) strike, S seconds into a state; repeatable.",
+            help=f"Inject a fault, S seconds after a state is entered; repeatable. Faults: {', '.join(FAULT_NAMES)}.",
         ),
     ] = None,
     disturb: Disturb = 0.0,
@@ -81,29 +81,33 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="OPTION",
-            help="Answer the task's questions in advance, in their order; repeatable. Others are asked at a terminal "
-            f"if one episode is played ({ASK_S:g} s each), or get their default.",
+            help="Answer the task's questions in advance, in order; repeatable. Without it, a single episode asks at "
+            f"the terminal ({ASK_S:g} s each) and several take the defaults.",
         ),
     ] = None,
     require_success: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if fewer succeed, such as 0.99."),
+        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if a smaller share succeeds, such as 0.99."),
     ] = None,
     video: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.mp4",
-            help="Film; .gif or .webp for a small one. With several episodes the seed is added to the name.",
+            help="Save a film; .gif or .webp for a small one. With several episodes the seed is added to the name.",
         ),
     ] = None,
     log: Annotated[
         str | None,
-        typer.Option(metavar="LEVEL", help="Tell on standard error what happens: info, or debug for every check."),
+        typer.Option(metavar="LEVEL", help="Print events to standard error: info, or debug for every check."),
     ] = None,
-    view: Annotated[bool, typer.Option("--view", help="Watch one lane in MuJoCo's viewer, in real time.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per episode on standard output.")] = False,
+    view: Annotated[bool, typer.Option("--view", help="Watch one lane in MuJoCo's viewer in real time.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per episode to standard output.")
+    ] = False,
 ) -> None:
-    """Play episodes of a task and judge them.
+    """Run episodes of a task and judge them.
+
+    A verdict comes from what the robot can measure, and is checked against ground truth.
 
     \b
     Examples:
@@ -133,7 +137,7 @@ def run(
     )
     kind = engine_of(engine)
     if certify and kind == "cpu":
-        _tell("--certify: does nothing, because the CPU plays these episodes itself")
+        _tell("--certify has no effect: the CPU plays these episodes itself")
     lanes = lanes_of(lanes, kind, 16)
     parameters = struck(found, parameters, faults)
     scene = found.scene(parameters)
@@ -158,7 +162,8 @@ def run(
         viewer = Viewer(scene)
         lanes = 1
 
-    def after_tick(engine: Engine) -> None:
+    def after_tick(engine: Engine, progress: RunProgress) -> None:
+        progress.tick(engine)
         if viewer is not None:
             viewer.show(engine)
         if narrator is not None:
@@ -177,7 +182,13 @@ def run(
         return certified(episodes, CpuEngine(scene, _CERTIFIED_AT_ONCE, threads), stop) if certify else episodes
 
     report = Report(
-        episodes=episodes, seed=seed, scene=scene, as_json=as_json, video=video, require_success=require_success
+        episodes=episodes,
+        seed=seed,
+        scene=scene,
+        as_json=as_json,
+        video=video,
+        require_success=require_success,
+        logged=log is not None,
     )
     typing = keyboard() if episodes == 1 else None
 
@@ -196,7 +207,7 @@ def run(
                     threads=threads,
                     record_states=video is not None,
                     observers=[] if narrator is None else [narrator],
-                    after_tick=after_tick if viewer is not None or narrator is not None else None,
+                    after_tick=functools.partial(after_tick, progress=progress),
                     stop=lambda: stop() or (viewer is not None and viewer.closed),
                     make_engine=functools.partial(open_engine, kind),
                     ask=person(stop, progress),

@@ -20,6 +20,7 @@ from graspline.datasets.teachability.page import teachability_page
 from graspline.datasets.teachability.spread import OTHERWISE_DEG
 from graspline.datasets.teachability.wording import advice, number, share
 from graspline.errors import one_of
+from graspline.wording import counted
 
 # States that are listed; the rest of them is in the JSON and on the page.
 _MOST_STATES = 12
@@ -27,15 +28,15 @@ _COLUMNS = 80
 
 
 def teachability(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The dataset's folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the dataset.")],
     neighbours: Annotated[
-        int, typer.Option(min=1, max=50, metavar="K", help="Similar scenes that each scene is compared with.")
+        int, typer.Option(min=1, max=50, metavar="K", help="Number of similar scenes that each scene is compared with.")
     ] = 5,
     by: Annotated[
         str,
         typer.Option(
             metavar="WHAT",
-            help="What makes scenes similar: scene, all objects and places; object, the one that is grasped first.",
+            help="What makes scenes similar: scene (all objects and places) or object (only the one grasped first).",
         ),
     ] = "scene",
     still: Annotated[
@@ -44,19 +45,19 @@ def teachability(
             min=1e-6,
             max=1e6,
             metavar="SPEED",
-            help="Slower than this, deg/s or mm/s, the action of a joint stands still.",
+            help="Speed in deg/s or mm/s below which a joint's action counts as standing still.",
         ),
     ] = 1.0,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write a page with all figures and pictures of them, too.")
+        Path | None, typer.Option(metavar="FILE.html", help="Also save a page with all figures and plots.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Measure how well demonstrations can be imitated.
+    """Measure how easy demonstrations are to imitate.
 
-    How far the joints of the most similar scenes differ at the first grasp and in every state, whether scenes that are
-    almost the same were solved in different ways, how far each joint turns over the least possible, pauses, idle
-    frames, speed and jerk. Of a LeRobot v3.0 dataset that graspline did not write, what needs actions alone.
+    Reports how much joint angles differ between similar scenes at the first grasp and in every state, whether nearly
+    identical scenes were solved differently, how far joints move beyond the minimum, pauses, idle frames, speed and
+    jerk. Works with any LeRobot v3.0 dataset; if graspline did not write it, only with what its actions show.
 
     \b
     Examples:
@@ -82,7 +83,7 @@ def teachability(
 
 
 def _lines(folder: Path, found: Findings) -> Iterable[str]:
-    yield f"{folder}: {found.episodes} episodes, {found.frames} frames at {found.fps:g} a second"
+    yield f"{folder}: {counted(found.episodes, 'episode')}, {found.frames} frames at {found.fps:g} fps"
     if found.scene is None:
         yield f"Scenes are not compared: {found.why}."
     else:

@@ -200,12 +200,12 @@ class KeptLog:
 
     @property
     def evidence(self) -> Evidence:
-        return tuple(_measurement(each) for each in self.facts["evidence"])
+        return tuple(Measurement.read(each) for each in self.facts["evidence"])
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
         return tuple(
-            Transition(**{**each, "evidence": tuple(_measurement(one) for one in each["evidence"])})
+            Transition(**{**each, "evidence": tuple(Measurement.read(one) for one in each["evidence"])})
             for each in self.facts["transitions"]
         )
 
@@ -262,10 +262,3 @@ def _event(plain: dict[str, Any]) -> Event:
 
 def _edit(plain: dict[str, Any]) -> Edit:
     return Edit(field=plain["field"], element=plain["element"], values=tuple(plain["values"]))
-
-
-def _measurement(plain: dict[str, Any]) -> Measurement:
-    value = float("nan") if plain["value"] is None else plain["value"]
-    return Measurement(
-        name=plain["name"], value=value, relation=plain["relation"], limit=plain["limit"], unit=plain.get("unit", "")
-    )

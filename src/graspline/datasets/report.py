@@ -13,6 +13,7 @@ from graspline.datasets.charts import box_plot, column_chart, histogram, rate_ba
 from graspline.datasets.files import folder_bytes
 from graspline.datasets.gallery import Sheet, choose, sheet_of
 from graspline.datasets.heatmap import MAPPED, heat_map
+from graspline.datasets.layout import Done, Progress, silent
 from graspline.datasets.rows import Rejected
 from graspline.datasets.store import Dataset, origin_in
 from graspline.datasets.style import STYLE
@@ -22,6 +23,7 @@ from graspline.episodes.statistics import wilson
 from graspline.machine.diagram import svg
 from graspline.parameters import describe
 from graspline.version import VERSION
+from graspline.wording import counted
 
 T = TypeVar("T")
 
@@ -32,9 +34,11 @@ _MOST_UNFOLDED = 16
 _KEPT = {"success": "successes", "all": "successes and failures", "takeover": "successes after a takeover"}
 
 
-def report_page(dataset: Dataset) -> str:
+def report_page(dataset: Dataset, progress: Progress = silent) -> str:
     """The whole page, in one file that loads nothing."""
-    summary = summarise(dataset)
+    sheets = min(len(dataset.rows), MOST_SHEETS) if dataset.settings.views else 0
+    done = progress(len(dataset.rows) + sheets)
+    summary = summarise(dataset, done)
     body = [
         *_head(dataset, summary),
         *_rates(dataset, summary),
@@ -43,7 +47,7 @@ def report_page(dataset: Dataset) -> str:
         *(_workspace(summary) if dataset.scene.robot.name in MAPPED else ()),
         *_sent(summary),
         *_timings(summary),
-        *_gallery(dataset, summary),
+        *_gallery(dataset, summary, done),
         *_machine(dataset, summary),
         *_randomized(summary),
         f"<p><small>Made by graspline {escape(VERSION)}.</small></p>",
@@ -86,10 +90,11 @@ def _rates(dataset: Dataset, summary: Summary) -> Iterable[str]:
     struck = sum(each.struck for each in summary.episodes)
     rates = [
         ("attempts that succeeded", summary.successes, summary.attempts),
-        ("without a retry", summary.first_try, summary.attempts),
-        ("after a recovery", summary.recovered, summary.attempts),
+        ("succeeded first try", summary.first_try, summary.attempts),
     ]
-    # Where only successes are kept, every setback in them was made good.
+    if summary.recovered:
+        rates.append(("succeeded after a recovery", summary.recovered, summary.attempts))
+    # Where only successes are kept, all episodes with a setback have recovered.
     if dataset.settings.keep == "all" and summary.setbacks:
         troubled = sum(bool(each.setbacks) for each in summary.episodes)
         rates.append(("of episodes with a setback, recovered", summary.recovered, troubled))
@@ -99,14 +104,16 @@ def _rates(dataset: Dataset, summary: Summary) -> Iterable[str]:
         rate, interval = f"{100 * hits / trials:.1f} %", f"{100 * low:.1f} to {100 * high:.1f} %"
         rows.append((name, f"{hits} / {trials}", rate, interval, rate_bar(hits, trials)))
     yield _scrolled(("", "count", "rate", "95 % interval (Wilson)", ""), rows)
-    say = [f"{summary.attempts} attempts: {len(summary.episodes)} kept, {len(summary.rejected)} not."]
-    say += [f"A fault struck in {struck} of the episodes."] if struck else []
+    say = [f"{counted(summary.attempts, 'attempt')}: {len(summary.episodes)} kept, {len(summary.rejected)} not."]
+    say += ["No recovery was needed."] if not (summary.recovered or summary.setbacks or summary.failures) else []
+    say += [f"An injected fault took effect in {counted(struck, 'episode')}."] if struck else []
     if summary.deleted:
-        say.append(f"{summary.deleted} episodes were deleted; they and the attempts before them are not counted.")
+        were = "was" if summary.deleted == 1 else "were"
+        say.append(f"{counted(summary.deleted, 'episode')} {were} deleted, and not counted, nor the attempts before.")
     yield f"<p>{' '.join(say)}</p>"
     if summary.contradicted:
-        yield f"<p><span class='bad'>&nbsp;{summary.contradicted}&nbsp;</span> attempts claimed a success that the "
-        yield "simulator contradicts. None of them counts as one; please report this.</p>"
+        yield f"<p>False claims: <span class='bad'>&nbsp;{summary.contradicted}&nbsp;</span>, attempts that claimed a "
+        yield "success which the simulator contradicts. They do not count as successes; please report this.</p>"
 
 
 def _failures(summary: Summary) -> Iterable[str]:
@@ -213,7 +220,7 @@ def _timings(summary: Summary) -> Iterable[str]:
     yield _scrolled(("state", "episodes", "mean", "of all time", f"0 to {longest:.1f} s"), rows)
 
 
-def _gallery(dataset: Dataset, summary: Summary) -> Iterable[str]:
+def _gallery(dataset: Dataset, summary: Summary, done: Done) -> Iterable[str]:
     yield "<h2>Pictures</h2>"
     if not dataset.settings.views:
         yield "<p>The dataset has no cameras, so there are no pictures.</p>"
@@ -226,13 +233,14 @@ def _gallery(dataset: Dataset, summary: Summary) -> Iterable[str]:
     yield "<div class='gallery'>"
     for each in chosen:
         yield _figure(sheet_of(dataset, each, view))
+        done()
     yield "</div>"
 
 
 def _figure(sheet: Sheet) -> str:
     row = sheet.episode.row
     kind = "recovered" if row["recovered"] else "" if row["success"] else "failed"
-    retries = f", {row['retries']} {'retry' if row['retries'] == 1 else 'retries'}" if row["retries"] else ""
+    retries = f", {counted(row['retries'], 'retry', 'retries')}" if row["retries"] else ""
     words = f"episode {row['episode_index']}, seed {row['seed']}: <b>{escape(row['verdict'])}</b>"
     image = base64.b64encode(sheet.jpeg).decode("ascii")
     return (

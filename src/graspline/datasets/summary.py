@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -149,8 +149,8 @@ class Summary:
         return {name: values for name, values in found.items() if min(values) < max(values)}
 
 
-def summarise(dataset: Dataset) -> Summary:
-    """Read every log of a dataset, and tell what does not fit together by episode."""
+def summarise(dataset: Dataset, done: Callable[[], object] = lambda: None) -> Summary:
+    """Read every log of a dataset, calling `done` after each; an episode that contradicts itself is an error."""
     told: list[Told] = []
     rejected: list[Rejected] = []
     for row in dataset.rows:
@@ -163,6 +163,7 @@ def summarise(dataset: Dataset) -> Summary:
             raise DatasetProblem(
                 f"{dataset.root}: row and log of episode {row['episode_index']} do not tell what happened: {what}"
             ) from None
+        done()
     return Summary(
         episodes=tuple(told),
         rejected=tuple(rejected),

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graspline.engine.protocol import EngineKind
+from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.faults import FAULTS
 from graspline.episodes.playing import play_scenarios
 from graspline.episodes.rehearsal import HANG_S, Calm, leaf_states, rehearse, senseless
@@ -34,6 +34,8 @@ _REHEARSED = range(8)
 _FAULT_STREAM = 0xFA17
 
 Mistake = Literal["false_accept", "false_reject"]
+# What people call them.
+MISTAKES: dict[Mistake, str] = {"false_accept": "false positive", "false_reject": "false negative"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,7 @@ class Wrong(Statement):
             "t_s": round(self.t_s, 6),
             "said": self.said,
             "about": self.about,
-            "evidence": [str(each) for each in self.evidence],
+            "evidence": [each.as_dict() for each in self.evidence],
         }
 
 
@@ -184,20 +186,44 @@ def run_audit(
     lanes: int,
     engine: EngineKind = "cpu",
     stop: Callable[[], bool] = lambda: False,
+    begin: Callable[[str, int], None] = lambda what, episodes: None,
     played: Callable[[Episode], None] = lambda episode: None,
+    after_tick: Callable[[Engine], None] | None = None,
 ) -> Audit:
-    """Play episodes, a share of them with a random fault at a random moment, and compare what is said with truth."""
+    """Play episodes, a share of them with a random fault at a random moment, and compare claims with ground truth.
+
+    `begin` is called with what is played next and how many, `played` with each episode.
+    """
     audit = Audit(task=task.name, parameters=parameters, seed=seed, engine=engine)
     for kind in (EPISODE, *(claim.name for claim in task.claims.values())):
         audit.tally(kind)
-    calms = rehearse(task, parameters, _REHEARSED, lanes=len(_REHEARSED), stop=stop) if faults_share > 0 else {}
+    calms: dict[int, Calm] = {}
+    if faults_share > 0:
+        begin("undisturbed episodes", len(_REHEARSED))
+        calms = rehearse(
+            task,
+            parameters,
+            _REHEARSED,
+            lanes=len(_REHEARSED),
+            stop=stop,
+            played=played,
+            after_tick=after_tick,
+        )
     cells = _cells(task, parameters, list(calms.values()))
     scenarios = [
         Scenario(task=task, parameters=parameters, seed=each, faults=draw_fault(each, faults_share, cells))
         for each in range(seed, seed + episodes)
     ]
+    begin("episodes", episodes)
     for episode in play_scenarios(
-        engine, scenarios, lanes=lanes, keep_logs=False, limit_s=HANG_S, witness=see_claim, stop=stop
+        engine,
+        scenarios,
+        lanes=lanes,
+        keep_logs=False,
+        limit_s=HANG_S,
+        witness=see_claim,
+        stop=stop,
+        after_tick=after_tick,
     ):
         played(episode)
         for claimed in episode.notes:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from graspline.engine.protocol import EngineKind
+from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.faults import FAULTS
 from graspline.episodes.playing import play_scenarios
 from graspline.episodes.rehearsal import HANG_S, Calm, rehearse, senseless, story_of
@@ -106,7 +106,7 @@ class Cell:
                     "strike_s": case.strike_s,
                     "detect_s": case.detect_s,
                     "note": case.note,
-                    "goal": [str(each) for each in case.goal],
+                    "goal": [each.as_dict() for each in case.goal],
                 }
                 for case in self.cases
             ],
@@ -201,15 +201,17 @@ def run_campaign(
     lanes: int,
     engine: EngineKind = "cpu",
     stop: Callable[[], bool] = lambda: False,
-    begin: Callable[[int], None] = lambda episodes: None,
+    begin: Callable[[str, int], None] = lambda what, episodes: None,
     played: Callable[[Episode], None] = lambda episode: None,
+    after_tick: Callable[[Engine], None] | None = None,
 ) -> Campaign:
     """Play the undisturbed episodes, then every cell that makes sense.
 
-    `begin` is told how many episodes come next, `played` each of them. The seeds are the same in every cell; within a
-    cell strikes are spread evenly over the time the state takes in the undisturbed episode of the same seed.
+    `begin` is called with what is played next and how many, `played` with each episode. The seeds are the same in every
+    cell; within a cell faults are spread evenly over the time the state takes in the undisturbed episode of the same
+    seed.
     """
-    begin(plan.episodes)
+    begin("undisturbed episodes", plan.episodes)
     calms = rehearse(
         plan.task,
         plan.parameters,
@@ -218,6 +220,7 @@ def run_campaign(
         faults=plan.after,
         stop=stop,
         played=played,
+        after_tick=after_tick,
     )
     scene, found = plan.task.scene(plan.parameters), list(calms.values())
     reasons = {(fault, state): senseless(fault, state, scene, found) for fault in plan.faults for state in plan.states}
@@ -228,9 +231,11 @@ def run_campaign(
                 text = _fault_text(fault, state, calms[seed], (index + 0.5) / plan.episodes)
                 scenario = Scenario(task=plan.task, parameters=plan.parameters, seed=seed, faults=(*plan.after, text))
                 where[scenario] = fault, state
-    begin(len(where))
+    begin("episodes with a fault", len(where))
     cases: dict[tuple[str, str], list[Case]] = {key: [] for key in reasons}
-    for episode in play_scenarios(engine, list(where), lanes=lanes, keep_logs=False, limit_s=HANG_S, stop=stop):
+    for episode in play_scenarios(
+        engine, list(where), lanes=lanes, keep_logs=False, limit_s=HANG_S, stop=stop, after_tick=after_tick
+    ):
         played(episode)
         if episode.verdict != INTERRUPTED:
             cases[where[episode.scenario]].append(case_of(episode, calms[episode.scenario.seed]))

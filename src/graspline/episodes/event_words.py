@@ -1,4 +1,4 @@
-"""Events in words, for the log of a run: what the world does, and what a fault has done to it."""
+"""Events in words, for the log of a run: what happens in the scene, and what a fault has changed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
 from graspline.episodes.context import Timed
 from graspline.scenes.variation import Edit
+from graspline.wording import quantity
 
-# What numbers of the model are called; those that go along with another are not told.
+# What numbers of the model are called; those that go along with another are left out.
 _CALLED = {
     "actuator_biasprm": "",
     "actuator_forcerange": "",
     "actuator_gainprm": "servo gain",
-    "body_gravcomp": "share of weight that is carried",
+    "body_gravcomp": "gravity compensation",
     "dof_damping": "damping",
     "eq_data": "offset",
     "geom_friction": "friction",
@@ -34,21 +35,21 @@ def words_of(event: Event) -> str:
         case Change():
             return "; ".join(_changed(event.edits))
         case Place():
-            return f"{event.body} put at {_numbers(event.position_m)} m"
+            return f"{event.body} placed at {_numbers([1000 * each for each in event.position_m])} mm"
         case CorruptControl():
             return f"control of {event.joint} is NaN for one tick"
         case Blind():
-            return f"{f'camera {event.camera}' if event.camera else 'all sight'} {event.kind}"
+            return f"{f'camera {event.camera}' if event.camera else 'all cameras'} {event.kind}"
         case Misjudge():
-            noise = f"positions seen with a noise of {1000 * event.sigma_m:.3g} mm" if event.sigma_m else ""
-            late = f"everything seen {event.delay_s:.3g} s late" if event.delay_s else ""
+            noise = f"position noise of {1000 * event.sigma_m:.3g} mm" if event.sigma_m else ""
+            late = f"observations delayed by {quantity(event.delay_s, 's')}" if event.delay_s else ""
             return "; ".join(filter(None, (noise, late)))
         case Roughen():
             noise = f"depth {event.sigma_factor:.3g} times as noisy" if event.sigma_factor != 1 else ""
-            holes = f"{100 * event.hole_share:.0f} % of pixels more without depth" if event.hole_share else ""
+            holes = f"{100 * event.hole_share:.0f} % more pixels without depth" if event.hole_share else ""
             return "; ".join(filter(None, (noise, holes)))
         case See():
-            return "sight as usual again"
+            return "cameras back to normal"
 
 
 def effect_of(timed: Sequence[Timed], otherwise: str) -> str:
@@ -58,7 +59,7 @@ def effect_of(timed: Sequence[Timed], otherwise: str) -> str:
         if after_s or callable(deed) or _takes_back(deed):
             continue
         ends_s = next((end_s for end_s, later in timed if end_s and not callable(later) and _undoes(later, deed)), 0.0)
-        found.append(words_of(deed) + (f" for {ends_s:.2g} s" if ends_s else ""))
+        found.append(words_of(deed) + (f" for {quantity(ends_s, 's')}" if ends_s else ""))
     return "; ".join(filter(None, found)) or otherwise
 
 
@@ -84,24 +85,26 @@ def _concerned(change: Change) -> set[tuple[str, str]]:
 
 
 def _changed(edits: Sequence[Edit]) -> list[str]:
-    """Each number of the model with its elements and what it is now, alike ones together."""
+    """Each number of the model with its elements and its new value, alike ones together."""
     groups: dict[tuple[str, tuple[float, ...]], list[str]] = {}
     for edit in edits:
         called = _CALLED.get(edit.field, edit.field)
         if called:
             groups.setdefault((called, tuple(edit.values)), []).append(edit.element)
-    return [f"{called} of {_listed(names)} {_value(values)}" for (called, values), names in groups.items()]
+    return [f"{called} of {_listed(names)} is {_value(values)}" for (called, values), names in groups.items()]
 
 
 def _listed(names: Sequence[str]) -> str:
+    if len(names) > 1 and all("_pad" in name for name in names):
+        return "the pads"
     shown, more = names[:_ELEMENTS_SHOWN], len(names) - _ELEMENTS_SHOWN
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def _value(values: tuple[float, ...]) -> str:
     """The first number, which matters most; of a vector all that are not zero."""
-    return f"{values[0]:.3g}" if values and (values[0] or not any(values)) else _numbers(values)
+    return quantity(values[0]) if values and (values[0] or not any(values)) else _numbers(values)
 
 
 def _numbers(values: Sequence[float]) -> str:
-    return "(" + ", ".join(f"{each:.3g}" for each in values) + ")"
+    return "(" + ", ".join(map(quantity, values)) + ")"

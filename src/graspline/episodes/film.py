@@ -68,8 +68,8 @@ def film(
 
     An `.mp4` shows the scene, beside it what the robot's camera sees, and the states. A `.gif` or `.webp` is small
     enough for a page: it shows the scene alone, and plays faster where the episode is long. Frames are rendered by
-    `workers` threads; 0 means one for each core. `progress` is called after each frame with the number of frames done
-    and the number of all. When `stop` turns true it raises `FilmStopped`.
+    `workers` threads; 0 means one for each core. `progress` is called first with 0 and then after each frame, with the
+    number of frames done and the number of all. When `stop` turns true it raises `FilmStopped`.
     """
     kind = "rays" if gl_problem() else "gl"
     if path.suffix not in SUFFIXES:
@@ -94,6 +94,7 @@ def _film(
     view = film_view(episode.scenario.task, episode.scenario.parameters, scene)
     frames = _rendered(episode, scene, view, ticks, SCENE_PX, workers, stop, side_every=_SIDE_EVERY)
     layout = Layout(with_side=bool(view.side_camera))
+    progress(0, len(ticks))
     with VideoWriter(path, *FILM_PX, fps) as video, closing(frames):
         sides = _sides(episode, scene, ticks, frames)
         for done, (tick, (rgb, side)) in enumerate(zip(ticks, sides, strict=True), start=1):
@@ -115,6 +116,7 @@ def _animation(
     times = max(1, -(-len(episode.log.states) // round(_SMALL_S * scene.robot.control_hz)))
     ticks = _ticks(episode, scene, fps / times)
     frames = _rendered(episode, scene, FilmView(side_camera=""), ticks, _SMALL_PX, workers, stop)
+    progress(0, len(ticks))
     with AnimationWriter(path, fps) as animation, closing(frames):
         for done, (tick, frame) in enumerate(zip(ticks, frames, strict=True), start=1):
             _check(stop)

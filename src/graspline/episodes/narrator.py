@@ -1,4 +1,4 @@
-"""Tells what happens while it happens, line by line: `run --log info|debug`."""
+"""Prints events as they happen, line by line: `run --log info|debug`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from graspline.engine.protocol import Engine
 from graspline.episodes.event_words import words_of
 from graspline.evidence import Evidence, failures
 from graspline.execution.happenings import Answered, Applied, Ended, Entered, Finished, Happening, Noticed, Struck
+from graspline.wording import quantity
 
 Level = Literal["info", "debug"]
 
-# States in which the hand's height is told, and how often.
+# Endings of names, and the unit they stand for.
+_UNITS = {"_m_s": "m/s", "_rad_s": "rad/s", "_m": "m", "_s": "s", "_rad": "rad", "_n": "N", "_kg": "kg"}
+# States in which the hand's height is printed, and how often.
 _TELL_HEIGHT = ("descend", "lift")
 _EVERY_S = 0.5
-# The same refusal is told once in this time.
+# The same refusal is printed once in this time.
 _REPEAT_S = 1.0
 
 
@@ -42,14 +45,14 @@ class Narrator:
                 self._ended(lane, time_s, happening)
             case Noticed() if self._debug or not happening.detail:
                 known = {name: value for name, value in happening.facts.items() if not _is_nan(value)}
-                facts = ", ".join(f"{name} {_told(value)}" for name, value in known.items())
+                facts = ", ".join(_fact(name, value) for name, value in known.items())
                 self._line(lane, time_s, f"{happening.what} {happening.about}: {facts}{_shown(happening.evidence)}")
             case Answered():
                 self._line(lane, time_s, f"{happening.question} {happening.answer} (by {happening.by})")
             case Struck():
-                self._line(lane, time_s, f"fault {happening.fault}: {_fate(happening)}")
+                self._line(lane, time_s, _injected(happening))
             case Applied() if self._debug:
-                self._line(lane, time_s, f"the world: {words_of(happening.event)}")
+                self._line(lane, time_s, f"scene: {words_of(happening.event)}")
             case Finished():
                 self._state.pop(lane, None)
                 for key in [key for key in self._refused_s if key[0] == lane]:
@@ -82,10 +85,20 @@ class Narrator:
         self._say(f"lane {lane} {time_s:7.2f} s  {text}")
 
 
-def _told(value: object) -> str:
+def _fact(name: str, value: object) -> str:
+    """A named value; the unit at the end of its name becomes one that people read."""
+    for ending, unit in _UNITS.items():
+        if name.endswith(ending):
+            return f"{name.removesuffix(ending)} {_text(value, unit)}"
+    return f"{name} {_text(value, '')}"
+
+
+def _text(value: object, unit: str) -> str:
     if isinstance(value, tuple | list):
-        return "[" + ", ".join(_told(each) for each in value) + "]"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+        if unit == "m":
+            return f"({', '.join(f'{1000 * each:z.0f}' for each in value)}) mm"
+        return "(" + ", ".join(_text(each, unit) for each in value) + ")"
+    return quantity(value, unit) if isinstance(value, float) else str(value)
 
 
 def _shown(evidence: Evidence) -> str:
@@ -96,7 +109,7 @@ def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _fate(struck: Struck) -> str:
+def _injected(struck: Struck) -> str:
     if struck.missed:
-        return f"did not strike, {struck.missed}"
-    return f"struck {struck.target} ({struck.effect})" if struck.target else f"struck ({struck.effect})"
+        return f"fault {struck.fault} not injected: {struck.missed}"
+    return f"fault {struck.fault}" + (f" on {struck.target}" if struck.target else "") + f": {struck.effect}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from graspline.episodes.audit import Audit, Tally
+from graspline.episodes.audit import MISTAKES, Audit, Tally
 from graspline.episodes.campaign import Campaign, Cell
 from graspline.episodes.faults import FAULTS
 from graspline.episodes.statistics import rate_text
+from graspline.wording import counted, quantity
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: #223; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
@@ -20,6 +21,15 @@ td.text { text-align: left; white-space: normal; font-family: ui-monospace, mono
 .idle { color: #9aa; background: #fafafa; }
 .bad { background: #c0392b; color: white; font-weight: 700; }
 small { color: #667; }
+"""
+
+# Names of states stand upright, so that twenty of them fit a page.
+_MATRIX = """
+.wide { overflow-x: auto; }
+.matrix th, .matrix td { padding: .25rem .3rem; font-size: 13px; line-height: 1.25; }
+.matrix tr:first-child th { vertical-align: bottom; height: 6rem; }
+.matrix tr:first-child span { writing-mode: vertical-rl; transform: rotate(180deg); }
+.matrix th:first-child { text-align: left; }
 """
 
 _INTERRUPTED = "<p><b>Interrupted: only episodes that had ended are counted.</b></p>"
@@ -47,22 +57,23 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def campaign_page(campaign: Campaign) -> str:
     """The matrix; the verdicts behind a cell show when the pointer rests on it."""
-    head = "".join(f"<th>{escape(state)}</th>" for state in campaign.states)
+    head = "".join(f"<th><span>{escape(state)}</span></th>" for state in campaign.states)
     body = [
         *([_INTERRUPTED] if campaign.interrupted else []),
-        f"<p>{campaign.struck} strikes: {campaign.count('recovered')} recovered, {campaign.count('failed')} failed by "
-        f"name, {campaign.count('false_success')} false successes, {campaign.count('crashed')} crashed, "
-        f"{campaign.count('hung')} hung. {campaign.episodes} episodes per cell from seed {campaign.seed}.</p>",
-        "<p><small>A cell says recovered / struck, and below it the median time until the fault was noticed. "
+        f"<p>{counted(campaign.struck, 'injected fault')}: {campaign.count('recovered')} recovered, "
+        f"{campaign.count('failed')} reported as failed, {counted(campaign.count('false_success'), 'false claim')}, "
+        f"{campaign.count('crashed')} crashed, {campaign.count('hung')} hung. "
+        f"{counted(campaign.episodes, 'episode')} per cell from seed {campaign.seed}.</p>",
+        "<p><small>Each cell: recovered / triggered, and below it the median time until the fault was detected. "
         "Hover for verdicts.</small></p>",
-        f"<table><tr><th></th>{head}<th>all</th></tr>",
+        f"<div class='wide'><table class='matrix'><tr><th></th>{head}<th><span>all</span></th></tr>",
     ]
     for fault in campaign.faults:
         cells = "".join(_cell(campaign.cells[fault, state]) for state in campaign.states)
         about = escape(FAULTS[fault].about, quote=True)
         row = f"<th title='{about}'>{escape(fault)}</th>{cells}{_cell(campaign.of_fault(fault))}"
         body.append(f"<tr>{row}</tr>")
-    return page(f"Campaign: {campaign.task}", [*body, "</table>"])
+    return page(f"Campaign: {campaign.task}", [*body, "</table></div>"], _MATRIX)
 
 
 def _cell(cell: Cell) -> str:
@@ -71,15 +82,15 @@ def _cell(cell: Cell) -> str:
     verdicts = [f"recovered: {cell.count('recovered')}", *(f"{name}: {n}" for name, n in cell.failures.items())]
     wrong = {name: cell.count(name) for name in ("false_success", "crashed", "hung") if cell.count(name)}
     verdicts += [f"{name}: {count}" for name, count in wrong.items()]
-    verdicts += [f"not struck: {cell.count('not_struck')}"] if cell.count("not_struck") else []
-    noticed = sorted(cell.detect_s)
-    if noticed:
-        verdicts.append(f"noticed: {len(noticed)}, at the latest after {noticed[-1]:.2f} s")
+    verdicts += [f"not triggered: {cell.count('not_struck')}"] if cell.count("not_struck") else []
+    detected = sorted(cell.detect_s)
+    if detected:
+        verdicts.append(f"detected: {len(detected)}, at the latest after {quantity(detected[-1], 's')}")
     share = cell.count("recovered") / cell.struck
-    # From amber, a failure with a name, to green.
+    # From amber, where all failed, to green.
     colour = f"background: hsl({round(40 + 90 * share)} 65% 82%)"
     look = "class='bad'" if wrong else f"style='{colour}'"
-    median = f"<br><small>{noticed[len(noticed) // 2]:.2f} s</small>" if noticed else ""
+    median = f"<br><small>{quantity(detected[len(detected) // 2], 's')}</small>" if detected else ""
     text = f"{cell.count('recovered')}/{cell.struck}{median}"
     return f"<td {look} title='{escape(chr(10).join(verdicts), quote=True)}'>{text}</td>"
 
@@ -88,17 +99,17 @@ def audit_page(audit: Audit) -> str:
     """Tallies with intervals, and every mistake, the worst first."""
     body = [
         *([_INTERRUPTED] if audit.interrupted else []),
-        f"<p>{audit.episodes} episodes from seed {audit.seed}, {audit.faulty} of them with a fault, "
-        f"of which {audit.struck} struck.</p>",
-        "<table><tr><th>kind</th><th>asserted</th><th>denied</th><th>false accepts of what was asserted</th>"
-        "<th>false rejects of what was so</th></tr>",
+        f"<p>{counted(audit.episodes, 'episode')} from seed {audit.seed}, {audit.faulty} with an injected fault "
+        f"({audit.struck} triggered).</p>",
+        "<table><tr><th>claim</th><th>made</th><th>denied</th><th>false positives (claimed, but not so)</th>"
+        "<th>false negatives (denied, but so)</th></tr>",
         *(_tally(tally) for tally in audit.tallies.values()),
         "</table><h2>Mistakes, the worst first</h2>",
-        "<table><tr><th>mistake</th><th>kind</th><th>seed</th><th>fault</th><th>time</th><th>said</th><th>about</th>"
-        "<th>by truth</th></tr>",
+        "<table><tr><th>mistake</th><th>claim</th><th>seed</th><th>fault</th><th>time</th><th>said</th><th>about</th>"
+        "<th>ground truth</th></tr>",
     ]
     for each in audit.worst():
-        words = (each.mistake.replace("_", " "), each.kind, str(each.seed), each.fault, f"{each.t_s:.2f} s")
+        words = (MISTAKES[each.mistake], each.kind, str(each.seed), each.fault, f"{each.t_s:.2f} s")
         row = "".join(f"<td>{escape(word)}</td>" for word in (*words, each.said, each.about))
         body.append(f"<tr>{row}<td class='text'>{escape('; '.join(str(one) for one in each.evidence))}</td></tr>")
     return page(f"Audit: {audit.task}", [*body, "</table>"])

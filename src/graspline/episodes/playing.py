@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from graspline.engine.protocol import EngineKind
+from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.crew import play_together
 from graspline.episodes.run import Episode, Witness, cores, run_scenarios
 from graspline.episodes.scenario import Scenario
@@ -21,10 +21,12 @@ def play_scenarios(
     limit_s: float = float("inf"),
     witness: Witness | None = None,
     stop: Callable[[], bool] = lambda: False,
+    after_tick: Callable[[Engine], None] | None = None,
 ) -> Iterator[Episode]:
     """Play scenarios of one task in `lanes` lanes, and yield each when it is finished.
 
-    The CPU steps lanes on `threads` threads; for a GPU as many processes play. 0 takes all cores.
+    The CPU steps lanes on `threads` threads; for a GPU as many processes play, and `after_tick` is not called. 0 takes
+    all cores.
     """
     if engine == "gpu":
         return play_together(
@@ -45,4 +47,5 @@ def play_scenarios(
         limit_s=limit_s,
         witness=witness,
         stop=stop,
+        after_tick=after_tick,
     )

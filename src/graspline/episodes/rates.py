@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from graspline.engine.protocol import Engine
 from graspline.episodes.run import INTERRUPTED, Episode, run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
@@ -19,7 +20,7 @@ _COLOURS = ("#1f6fb4", "#2a8a4a", "#c46a1b", "#7d3c98", "#b03060")
 
 @dataclass(slots=True, kw_only=True)
 class Point:
-    """Blocks sent at one speed and density, and what became of them by truth and by what the task says."""
+    """Blocks sent at one speed and density, and what became of them: in ground truth, and as the task reports it."""
 
     speed_m_s: float
     density_per_m: float
@@ -79,13 +80,14 @@ def measure(
     seed: int,
     lanes: int,
     stop: Callable[[], bool] = lambda: False,
+    after_tick: Callable[[Engine], None] | None = None,
 ) -> Iterator[tuple[Point, Episode]]:
     """Play `episodes` episodes at each speed and density; yields each point with the episode that was added to it."""
     for speed, density in points:
         point = Point(speed_m_s=speed, density_per_m=density)
         settings = parameters(speed, density)
         scenarios = [Scenario(task=task, parameters=settings, seed=seed + index) for index in range(episodes)]
-        for episode in run_scenarios(scenarios, lanes=lanes, stop=stop):
+        for episode in run_scenarios(scenarios, lanes=lanes, stop=stop, after_tick=after_tick):
             # What became of blocks that were still on the belt is unknown.
             if episode.verdict != INTERRUPTED:
                 point.add(episode)
@@ -111,7 +113,7 @@ def draw_rates(points: Sequence[Mapping[str, Any]]) -> str:
         for each in mine:
             x, low, high = _x(each["density_per_m"], most), _y(each["share_low"]), _y(each["share_high"])
             parts.append(f"<path d='M{x:.1f} {low:.1f} V{high:.1f}' stroke='{colour}' stroke-width='1'/>")
-        parts += _legend(index, colour, f"graspline, {speed:g} m/s")
+        parts += _legend(index, colour, f"{1000 * speed:g} mm/s")
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

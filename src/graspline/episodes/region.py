@@ -35,8 +35,8 @@ def refusals(probes: Sequence[Probe]) -> list[tuple[str, int]]:
 def draw_region(probes: Sequence[Probe]) -> str:
     """A plan view in SVG, the robot in the middle looking up the page: one dot per place, coloured by the outcome."""
     share = sum(probe.certified for probe in probes) / max(len(probes), 1)
-    words = [f"certified {100 * share:.0f} % of {len(probes)} random poses in reach"]
-    words += [f"refused for {reason}: {100 * count / len(probes):.0f} %" for reason, count in refusals(probes)]
+    words = [f"graspable: {100 * share:.0f} % of {len(probes)} random poses within reach"]
+    words += [f"rejected for {reason}: {100 * count / len(probes):.0f} %" for reason, count in refusals(probes)]
     colours = ["", *(reason for reason, _ in refusals(probes))]
     text = "font-family='Helvetica, Arial, sans-serif' font-size='13'"
     parts = [

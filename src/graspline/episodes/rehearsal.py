@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graspline.engine.events import Place
+from graspline.engine.protocol import Engine
 from graspline.episodes.context import pads_press
 from graspline.episodes.faults import FAULTS, missing_in_scene
 from graspline.episodes.run import INTERRUPTED, Episode, Instant, run_scenarios
@@ -56,8 +57,9 @@ def rehearse(
     faults: tuple[str, ...] = (),
     stop: Callable[[], bool] = lambda: False,
     played: Callable[[Episode], None] = lambda episode: None,
+    after_tick: Callable[[Engine], None] | None = None,
 ) -> dict[int, Calm]:
-    """Play these seeds, without a fault unless some are named; `played` is told of each episode."""
+    """Play these seeds, without a fault unless some are named; `played` is called with each episode."""
     notes: dict[int, _Notes] = {}
 
     def onlook(instant: Instant, happening: Happening) -> None:
@@ -74,7 +76,9 @@ def rehearse(
 
     scenarios = [Scenario(task=task, parameters=parameters, seed=seed, faults=faults) for seed in seeds]
     found: dict[int, Calm] = {}
-    for episode in run_scenarios(scenarios, lanes=lanes, onlookers=[onlook], limit_s=HANG_S, stop=stop):
+    for episode in run_scenarios(
+        scenarios, lanes=lanes, onlookers=[onlook], limit_s=HANG_S, stop=stop, after_tick=after_tick
+    ):
         played(episode)
         mine = notes[episode.scenario.seed]
         if episode.verdict != INTERRUPTED:

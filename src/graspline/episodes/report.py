@@ -12,9 +12,10 @@ from typing import Any
 from graspline.episodes.film import Moment
 from graspline.episodes.pages import page, table
 from graspline.episodes.run import Episode, Instant
-from graspline.evidence import Evidence, Measurement, passes
+from graspline.evidence import Evidence, passes
 from graspline.execution.happenings import Ended, Happening
 from graspline.tasks.task import Claim
+from graspline.wording import counted, quantity
 
 # Plan view: pixels per metre, where the robot's base is on it, and its size.
 _SCALE = 620
@@ -85,18 +86,18 @@ def report_page(episode: Episode, endings: Sequence[Ending], sheet_png: bytes) -
     """The whole page, in one file that loads nothing."""
     task = episode.scenario.task
     agrees = passes(episode.goal_by_truth)
-    said = "The simulator agrees." if agrees else "By the simulator the goal is not reached."
-    retries = "without a retry" if not episode.retries else f"with {episode.retries} retries"
+    said = "The simulator confirms it." if agrees else "According to the simulator the goal was not reached."
+    retries = f"with {counted(episode.retries, 'retry', 'retries')}" if episode.retries else "on the first try"
     image = base64.b64encode(sheet_png).decode("ascii")
     body = [
         f"<p>{escape(task.summary)}.</p>",
         f"<p><b>Verdict: {escape(episode.verdict)}</b>, after {episode.sim_time_s:.1f} s, {retries}. {said}</p>",
         "<h2>Evidence</h2>",
-        "<p><small>What the robot measured beside its limit, and what the simulator knows.</small></p>",
+        "<p><small>What the robot measured, its limit, and the same quantity in the simulator.</small></p>",
         _evidence(episode.evidence, episode.goal_by_truth),
         "<h2>Pictures</h2>",
         f"<img alt='moments of the episode' style='max-width: 100%' src='data:image/png;base64,{image}'>",
-        "<h2>Where things are</h2>",
+        "<h2>Where the objects are</h2>",
         _plan_view(episode.truth),
         _things(episode.truth),
         "<h2>Claims on the way</h2>",
@@ -108,28 +109,19 @@ def report_page(episode: Episode, endings: Sequence[Ending], sheet_png: bytes) -
     return page(f"{task.name}, seed {episode.scenario.seed}: {episode.verdict}", body)
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
-
-
-def _limit(each: Measurement) -> str:
-    return f"{each.relation.replace('<=', '≤').replace('>=', '≥')} {_number(each.limit)}"
-
-
 def _evidence(measured: Evidence, by_truth: Evidence) -> str:
     truth = {each.name: each for each in by_truth}
     rows = [
         (
             "✓" if each.passed else "✗",
             escape(each.name),
-            "absent" if each.absent else _number(each.value),
-            _limit(each),
-            escape(each.unit),
-            _number(truth[each.name].value) if each.name in truth else "",
+            escape(each.value_text),
+            escape(f"{each.relation.replace('<=', '≤').replace('>=', '≥')} {each.limit_text}"),
+            escape(truth[each.name].value_text) if each.name in truth else "",
         )
         for each in measured
     ]
-    return table(("", "what", "measured", "limit", "unit", "by truth"), rows)
+    return table(("", "what", "measured", "limit", "ground truth"), rows)
 
 
 def _claims(endings: Sequence[Ending]) -> str:
@@ -147,7 +139,7 @@ def _claims(endings: Sequence[Ending]) -> str:
                 ("✓ " if right else "✗ ") + "<br>".join(escape(str(one)) for one in each.by_truth),
             )
         )
-    return table(("time", "state", "claim", "measured", "by truth, at that instant"), rows)
+    return table(("time", "state", "claim", "measured", "ground truth at that moment"), rows)
 
 
 def _transitions(endings: Sequence[Ending]) -> str:
@@ -165,12 +157,13 @@ def _things(truth: Mapping[str, Any]) -> str:
     for name, thing in {**truth["objects"], **truth["places"]}.items():
         size = thing["size_m"][0] if "size_m" in thing else 2 * thing["radius_m"]
         start, now = (
-            ", ".join("–" if each is None else f"{1000 * each:.1f}" for each in thing[key])
+            ", ".join("–" if each is None else f"{1000 * each:z.1f}" for each in thing[key])
             for key in ("start_position_m", "position_m")
         )
         speed = thing["speed_m_s"]
-        rows.append((escape(name), f"{1000 * size:.1f}", start, now, "–" if speed is None else f"{1000 * speed:.2f}"))
-    return table(("", "width, mm", "at the start: x, y, z, mm", "at the end: x, y, z, mm", "speed, mm/s"), rows)
+        moving = "–" if speed is None else escape(quantity(speed, "m/s"))
+        rows.append((escape(name), f"{1000 * size:.1f}", start, now, moving))
+    return table(("", "width, mm", "at the start: x, y, z, mm", "at the end: x, y, z, mm", "speed"), rows)
 
 
 def _plan_view(truth: Mapping[str, Any]) -> str:

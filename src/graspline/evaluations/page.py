@@ -17,6 +17,7 @@ from graspline.evaluations.factor_tables import LEVEL, Factor, shuffles_for
 from graspline.evaluations.gallery import Sheet
 from graspline.evaluations.store import Evaluation, Line
 from graspline.evaluations.summary import Summary, mode_of
+from graspline.evidence import Measurement
 from graspline.parameters import describe
 from graspline.version import VERSION
 
@@ -113,11 +114,10 @@ def evidence_text(line: Line) -> str:
     return about + "<br>".join(_measured(each) for each in failure.get("evidence", line["evidence"])) or "–"
 
 
-def _measured(each: dict[str, Any]) -> str:
-    value = "absent" if each["value"] is None else f"{each['value']:.3g}"
-    relation = {"<=": "≤", ">=": "≥"}.get(each["relation"], each["relation"])
-    unit = f" {each['unit']}" if each["unit"] else ""
-    return escape(f"{each['name'].replace('_', ' ')} {value}{unit} ({relation} {each['limit']:.3g})")
+def _measured(plain: dict[str, Any]) -> str:
+    each = Measurement.read(plain)
+    relation = {"<=": "≤", ">=": "≥"}.get(each.relation, each.relation)
+    return escape(f"{each.name.replace('_', ' ')} {each.value_text} ({relation} {each.limit_text})")
 
 
 def _where(evaluation: Evaluation) -> Iterable[str]:

@@ -24,7 +24,15 @@ STEP_M = 0.005
 HEADINGS = 36
 # The share of each range that is left as a margin at either end.
 MARGIN = 0.05
+# Poses that are tried at once, and poses for the coverage.
 _CHUNK = 100_000
+_COVERAGE_POSES = 20_000
+
+Done = Callable[[], object]
+
+
+def _nothing() -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,13 +137,24 @@ class Workspace:
         }
 
 
-def measure(arm: Arm, samples: int, seed: int = 0) -> Workspace:
-    """Sample, sweep and certify."""
+def steps_of(arm: Arm, samples: int) -> int:
+    """How often `measure` and `plan_view` together call `done`."""
+    radii, heights, across = (len(_grid(span, STEP_M)) for span in (arm.radius_m, arm.height_m, _across(arm)))
+    counts = samples, radii * heights * HEADINGS, _COVERAGE_POSES, _COVERAGE_POSES, across**2 * HEADINGS
+    return sum(-(-count // _CHUNK) for count in counts)
+
+
+def measure(arm: Arm, samples: int, seed: int = 0, done: Done = _nothing) -> Workspace:
+    """Sample joint angles, sweep the section, and count which poses in it are reached; `done` after each part."""
     random = np.random.default_rng(seed)
     joints = random.uniform(arm.lower_rad, arm.upper_rad, (samples, len(arm.lower_rad)))
-    points = np.concatenate([arm.forward(joints[at : at + _CHUNK]) for at in range(0, samples, _CHUNK)])
+    parts: list[Array] = []
+    for at in range(0, samples, _CHUNK):
+        parts.append(arm.forward(joints[at : at + _CHUNK]))
+        done()
+    points = np.concatenate(parts)
     radius, height = radius_of(arm, points), points[:, 2]
-    section = sweep(arm)
+    section = sweep(arm, done=done)
     return Workspace(
         arm=arm,
         samples=samples,
@@ -144,7 +163,7 @@ def measure(arm: Arm, samples: int, seed: int = 0) -> Workspace:
         ),
         cloud_m=np.stack([radius, height], axis=-1)[:3000],
         section=section,
-        coverage=_coverage(arm, section.bounds().inner(), random),
+        coverage=_coverage(arm, section.bounds().inner(), random, done),
     )
 
 
@@ -152,34 +171,41 @@ def radius_of(arm: Arm, points: Array) -> Array:
     return np.hypot(points[:, 0] - arm.axis_m[0], points[:, 1] - arm.axis_m[1])
 
 
-def sweep(arm: Arm, step_m: float = STEP_M, headings: int = HEADINGS) -> Section:
+def sweep(arm: Arm, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing) -> Section:
     """Every radius, height and heading of a grid through inverse kinematics."""
     radii, heights = _grid(arm.radius_m, step_m), _grid(arm.height_m, step_m)
     yaws = np.arange(headings, dtype=float) * (2 * np.pi / headings)
     radius, height, yaw = _all_of(radii, heights, yaws)
-    reached = _reached(arm, _at(arm, radius, np.zeros(len(radius)), height), yaw)
+    reached = _reached(arm, _at(arm, radius, np.zeros(len(radius)), height), yaw, done)
     shape = len(radii), len(heights), headings
     return Section(radii_m=radii, heights_m=heights, share=reached.reshape(shape).mean(axis=2))
 
 
-def plan_view(arm: Arm, height_m: float, step_m: float = STEP_M, headings: int = HEADINGS) -> tuple[Array, Array]:
+def plan_view(
+    arm: Arm, height_m: float, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing
+) -> tuple[Array, Array]:
     """Grid coordinates along x and y alike, and the share of headings reached at this height, (x, y)."""
-    axis = _grid((-arm.radius_m[1], arm.radius_m[1]), step_m)
+    axis = _grid(_across(arm), step_m)
     yaws = np.arange(headings, dtype=float) * (2 * np.pi / headings)
     x, y, yaw = _all_of(axis, axis, yaws)
     points = np.stack([x + arm.axis_m[0], y + arm.axis_m[1], np.full(len(x), height_m)], axis=-1)
-    share = _reached(arm, points, yaw).reshape(len(axis), len(axis), headings).mean(axis=2)
+    share = _reached(arm, points, yaw, done).reshape(len(axis), len(axis), headings).mean(axis=2)
     return axis, share
 
 
-def _coverage(arm: Arm, bounds: Bounds, random: np.random.Generator, poses: int = 20_000) -> Coverage:
-    """Poses are drawn evenly in the plane of the section and all around, as far as the first joint turns."""
+def _across(arm: Arm) -> Range:
+    return -arm.radius_m[1], arm.radius_m[1]
+
+
+def _coverage(arm: Arm, bounds: Bounds, random: np.random.Generator, done: Done) -> Coverage:
+    """Poses are sampled evenly in the plane of the section and all around, as far as the first joint turns."""
+    poses = _COVERAGE_POSES
     radius = random.uniform(*bounds.radius_m, poses)
     height = random.uniform(*bounds.height_m, poses)
     azimuth = -random.uniform(arm.lower_rad[0], arm.upper_rad[0], poses)
     yaw = random.uniform(-np.pi, np.pi, poses)
     points = _at(arm, radius, azimuth, height)
-    one, other = _reached(arm, points, yaw), _reached(arm, points, yaw + np.pi)
+    one, other = _reached(arm, points, yaw, done), _reached(arm, points, yaw + np.pi, done)
     return Coverage(poses=poses, share=float(one.mean()), share_either_way=float((one | other).mean()))
 
 
@@ -188,10 +214,12 @@ def _at(arm: Arm, radius: Array, azimuth: Array, height: Array) -> Array:
     return np.stack([x + radius * np.cos(azimuth), y + radius * np.sin(azimuth), height], axis=-1)
 
 
-def _reached(arm: Arm, points: Array, yaw: Array) -> Flags:
-    return np.concatenate(
-        [arm.reaches_down(points[at : at + _CHUNK], yaw[at : at + _CHUNK]) for at in range(0, len(points), _CHUNK)]
-    )
+def _reached(arm: Arm, points: Array, yaw: Array, done: Done) -> Flags:
+    parts: list[Flags] = []
+    for at in range(0, len(points), _CHUNK):
+        parts.append(arm.reaches_down(points[at : at + _CHUNK], yaw[at : at + _CHUNK]))
+        done()
+    return np.concatenate(parts)
 
 
 def _grid(span: Range, step_m: float) -> Array:

@@ -26,7 +26,7 @@ def test_the_hand_is_as_open_as_at_home() -> None:
     shut[HSR.jaw] = 0.0
     asked, outcome = drive(open_hand(answer(shut), HSR))
     assert outcome.name == "open"
-    assert [str(each) for each in outcome.evidence] == ["hand_gap 0.06 m (limit >= 0.048 m)"]
+    assert [str(each) for each in outcome.evidence] == ["hand_gap 60 mm (limit >= 48 mm)"]
     assert asked[0].path.end[HSR.jaw] == pytest.approx(HSR.home[HSR.jaw])
 
 
