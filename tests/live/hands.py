@@ -24,9 +24,10 @@ class Hand:
         self.bench = bench
 
     def drive(self, ticks: int, **wish: Any) -> Result:
-        """Drive for so many ticks; how the last command was answered."""
+        """Drive for a number of ticks; how the last command was answered."""
+        order = self.bench.give(Drive(**wish))
         for tick in range(ticks):
-            if tick % EVERY == 0:
+            if tick and tick % EVERY == 0:
                 order = self.bench.give(Drive(**wish))
             self.bench.tick()
         assert order.ticket.settled is not None
