@@ -60,24 +60,29 @@ def film(
     path: Path,
     *,
     fps: int = FPS,
+    speed: int = 1,
     workers: int = 0,
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> str:
     """Write a film of one episode; returns the renderer's name.
 
-    An `.mp4` shows the scene, beside it what the robot's camera sees, and the states. A `.gif` or `.webp` is small
-    enough for a page: it shows the scene alone, and plays faster where the episode is long. Frames are rendered by
-    `workers` threads; 0 means one for each core. `progress` is called first with 0 and then after each frame, with the
-    number of frames done and the number of all. When `stop` turns true it raises `FilmStopped`.
+    An `.mp4` shows the scene, beside it what the robot's camera sees, and the states; it plays `speed` times as fast as
+    the episode went. A `.gif` or `.webp` is small enough for a page: it shows the scene alone, and plays faster where
+    the episode is long. Frames are rendered by `workers` threads; 0 means one for each core. `progress` is called first
+    with 0 and then after each frame, with the number of frames done and the number of all. When `stop` turns true it
+    raises `FilmStopped`.
     """
     kind = "rays" if gl_problem() else "gl"
     if path.suffix not in SUFFIXES:
         raise InputError(f"{path.name}: expected a name that ends in {', '.join(SUFFIXES)}")
     if not len(episode.log.states):
         raise InputError(f"{path} would be a video without frames")
-    make = _film if path.suffix == ".mp4" else _animation
-    make(episode, scene, path, fps if kind == "gl" else _RAYS_FPS, workers or cores(), stop, progress)
+    fps, workers = fps if kind == "gl" else _RAYS_FPS, workers or cores()
+    if path.suffix == ".mp4":
+        _film(episode, scene, path, fps, speed, workers, stop, progress)
+    else:
+        _animation(episode, scene, path, fps, workers, stop, progress)
     return kind
 
 
@@ -86,11 +91,12 @@ def _film(
     scene: Scene,
     path: Path,
     fps: int,
+    speed: int,
     workers: int,
     stop: Callable[[], bool],
     progress: Callable[[int, int], object],
 ) -> None:
-    ticks = _ticks(episode, scene, fps)
+    ticks = _ticks(episode, scene, fps / speed)
     view = film_view(episode.scenario.task, episode.scenario.parameters, scene)
     frames = _rendered(episode, scene, view, ticks, SCENE_PX, workers, stop, side_every=_SIDE_EVERY)
     layout = Layout(with_side=bool(view.side_camera))
@@ -99,7 +105,7 @@ def _film(
         sides = _sides(episode, scene, ticks, frames)
         for done, (tick, (rgb, side)) in enumerate(zip(ticks, sides, strict=True), start=1):
             _check(stop)
-            video.write(layout.frame(rgb, side, _words(episode, scene, tick, last=tick == ticks[-1])))
+            video.write(layout.frame(rgb, side, _words(episode, scene, tick, last=tick == ticks[-1], speed=speed)))
             progress(done, len(ticks))
 
 
@@ -168,10 +174,11 @@ def _ticks(episode: Episode, scene: Scene, fps: float) -> list[int]:
     return np.arange(0, len(episode.log.states), scene.robot.control_hz / fps).astype(int).tolist()
 
 
-def _words(episode: Episode, scene: Scene, tick: int, *, last: bool) -> Words:
+def _words(episode: Episode, scene: Scene, tick: int, *, last: bool, speed: int = 1) -> Words:
     time_s = (tick + 1) * scene.robot.dt_s
+    title = f"{episode.scenario.task.name}, seed {episode.scenario.seed}"
     return Words(
-        title=f"{episode.scenario.task.name}, seed {episode.scenario.seed}",
+        title=title if speed == 1 else f"{title} ({speed}x)",
         time_s=time_s,
         states=tuple(name for entered_s, name in episode.entries if entered_s <= time_s + 1e-9),
         verdict=episode.verdict if last else "",
