@@ -156,7 +156,7 @@ def test_a_bad_number_of_run_names_its_option_and_its_limit(option: str, value: 
         (["region", "lift-cube", "--samples", "9"], ["'--samples'", "greater than or equal to 10"]),
         (["region", "lift-cube", "--seed", "-1"], ["'--seed'", "greater than or equal to 0"]),
         (["demo", "--seed", "-1"], ["'--seed'", "greater than or equal to 0"]),
-        (["bench", "--episodes", "3"], ["'--episodes'", "greater than or equal to 4"]),
+        (["workspace", "so101", "--samples", "9"], ["'--samples'", "greater than or equal to"]),
     ],
 )
 def test_a_bad_value_of_another_command_names_its_option_and_its_limit(words: list[str], expected: list[str]) -> None:

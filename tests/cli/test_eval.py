@@ -281,27 +281,19 @@ def test_examples_in_the_help_work_as_printed(tmp_path: Path, monkeypatch: pytes
             assert answer.code in (0, 1), line
 
 
-def documented(index: int) -> str:
-    """A program printed in the documents."""
+def documented(name: str) -> str:
+    """A policy printed in the documents, by the name of its file."""
     page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
-    return re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[index]
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    (found,) = (each for each in blocks if each.startswith(f"# {name}\n"))
+    return found
 
 
-def test_the_program_in_the_documents_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(documented(0), {})
-    assert capsys.readouterr().out == "(240, 320, 3) False\n"
-
-
-def test_the_policy_in_the_documents_works_as_printed(tmp_path: Path) -> None:
-    (tmp_path / "my_policy.py").write_text(documented(1))
-    assert evaluate("Policy", *BLIND, "--episodes", "1", "--json").lines[0]["verdict"] == "out_of_time"
-
-
-def test_the_batched_policy_in_the_documents_works_as_printed(tmp_path: Path) -> None:
-    (tmp_path / "my_policy.py").write_text(documented(2))
-    assert {line["verdict"] for line in evaluate("Policy", *BLIND, "--episodes", "3", "--json").lines} == {
-        "out_of_time"
-    }
+@pytest.mark.parametrize("name", ["my_policy.py", "batched_policy.py"])
+def test_a_policy_in_the_documents_works_as_printed(tmp_path: Path, name: str) -> None:
+    (tmp_path / "my_policy.py").write_text(documented(name))
+    lines = evaluate("Policy", *BLIND, "--episodes", "2", "--json").lines
+    assert [each["verdict"] for each in lines] == ["out_of_time", "out_of_time"]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

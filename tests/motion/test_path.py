@@ -86,7 +86,7 @@ def test_every_broken_limit_is_named_at_once() -> None:
     path.positions[1, 0] = 2.5
     path.velocities[2, 3] = -4.0
     message = str(refused(path))
-    for word in ("shoulder_pan position 2.5", "wrist_flex velocity 4", "wrist_flex acceleration 240"):
+    for word in ("shoulder_pan position 143°", "wrist_flex velocity 229°/s", "wrist_flex acceleration 13751°/s²"):
         assert word in message
 
 

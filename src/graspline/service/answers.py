@@ -121,6 +121,7 @@ class State(BaseModel):
     question: str
     options: list[str]
     default: str
+    answer_within_s: float | None
     selected: str
     objects: list[Listed]
     variables: dict[str, float | bool | str | None]
