@@ -261,7 +261,7 @@ def test_a_server_shows_each_question_once_and_takes_an_answer_that_is_typed(
     session.snapshot = Shown(message="answered clear_table")
     questions.glance(session)  # pyright: ignore[reportArgumentType]
     shown = capsys.readouterr().err
-    assert "'7' is none of the options" in shown
+    assert "'7' is not an option" in shown
     assert shown.endswith("answered clear_table\n")
 
 

@@ -41,7 +41,7 @@ def test_limits_and_names_are_words() -> None:
     assert limit(at_most("speed", 1.0, 0.01, "m/s")) == "at most 10 mm/s"
     assert plain_name("single_grasp.find_grasp") == "single grasp: find grasp"
     assert [answer_words(each) for each in ("single_grasp", "clear_table", "look_again")] == [
-        "One thing",
+        "One object",
         "Clear the table",
         "Look again",
     ]

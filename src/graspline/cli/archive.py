@@ -93,9 +93,9 @@ class Archive:
             raise InputError(f"{writer.root.name} holds {writer.settings.task}, not {scenario.task.name}")
         recording = recording_of(episode, scenario.task.machine(scenario.parameters))
         if not is_kept(recording, writer.settings):
-            raise InputError(f"{recording.verdict} is no demonstration")
+            raise InputError(f"{recording.verdict} is not a demonstration")
         if scenario.seed in self._seeds:
-            raise InputError(f"{writer.root.name} has an episode of seed {scenario.seed} already; run another seed")
+            raise InputError(f"{writer.root.name} already has an episode with seed {scenario.seed}; run another seed")
         drawn = draw(Drawing(settings=writer.settings, recording=recording))
         return writer.commit(drawn)
 

@@ -51,7 +51,7 @@ def audit(
     """Check verdicts and claims against ground truth.
 
     Every verdict, and every claim on the way to it (held, placed, sorted), is compared with the state of the simulator
-    at that moment. Tasks with long orders get a short one, unless --set says otherwise. Exits with 1 if an episode
+    at that moment. Tasks with long orders run a short one, unless --set says otherwise. Exits with 1 if an episode
     falsely claims success.
 
     \b

@@ -26,11 +26,11 @@ def bench(
     engine: EngineName = "cpu",
     lanes: Lanes = 0,
 ) -> None:
-    """Measure speeds as ratios on this machine.
+    """Benchmark this machine; report speeds as ratios.
 
-    What an episode costs over raw physics, inverse kinematics beside mink, executor overhead, and what a dataset's
-    pictures cost over raw rendering and encoding. Takes about a minute of CPU; with --full, 10 to 15. Figures are
-    printed as they are measured. With a GPU, also what that reaches in --lanes worlds.
+    Cost of an episode over raw physics, inverse kinematics compared with mink, executor overhead, cost of a dataset's
+    images over raw rendering and encoding. Takes about a minute of CPU; with --full, 10 to 15. Figures are
+    printed as they are measured. With a GPU, also its throughput with --lanes worlds.
 
     \b
     Examples:

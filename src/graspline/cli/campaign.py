@@ -87,7 +87,7 @@ def campaign(
     """Inject every fault in every state; report recoveries.
 
     For each pair of fault and state: how many episodes recovered, how the others failed, and how soon the fault was
-    detected. Tasks with long orders get a short one, of which one object may be lost, unless --set says otherwise.
+    detected. Tasks with long orders run a short one, in which one object may be lost, unless --set says otherwise.
     Exits with 1 if an episode falsely claims success, crashes or hangs.
 
     \b

@@ -30,7 +30,7 @@ class Listed(NamedTuple):
 
 
 COMMANDS: Mapping[str, Listed] = {
-    "demo": Listed("demo:demo", "Put three oranges on a plate; leave a film and a report."),
+    "demo": Listed("demo:demo", "Put three oranges on a plate; save a film and a report."),
     "tasks": Listed("tasks:tasks", "List the tasks."),
     "config": Listed("inspect:config", "Print every parameter of a task as YAML."),
     "diagram": Listed("inspect:diagram", "Draw a task's state machine."),
@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, Listed] = {
     "campaign": Listed("campaign:campaign", "Inject every fault in every state; report recoveries."),
     "audit": Listed("audit:audit", "Check verdicts and claims against ground truth."),
     "rates": Listed("rates:rates", "Measure success over block density and belt speed."),
-    "bench": Listed("bench:bench", "Measure speeds as ratios on this machine."),
+    "bench": Listed("bench:bench", "Benchmark this machine; report speeds as ratios."),
 }
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 

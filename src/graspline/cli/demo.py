@@ -29,10 +29,10 @@ _SPEED = 2
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Which random scene.")] = SEED,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where film, pictures and report go.")] = Path("out/demo"),
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the scene.")] = SEED,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for film, pictures and report.")] = Path("out/demo"),
 ) -> None:
-    """Put three oranges on a plate; leave a film and a report.
+    """Put three oranges on a plate; save a film and a report.
 
     \b
     Example:
@@ -76,7 +76,7 @@ def _film(episode: Episode, scene: Scene, path: Path) -> str:
         try:
             return film(episode, scene, path, speed=_SPEED, stop=stop, progress=show)
         except FilmStopped:
-            raise Interrupted(f"interrupted; {path} was not rendered to its end, and dropped") from None
+            raise Interrupted(f"interrupted; {path} was not fully rendered and was not kept") from None
 
 
 def _tell_ending(instant: Instant, happening: Happening) -> None:

@@ -119,7 +119,7 @@ def evaluate(
             min=0,
             max=4096,
             metavar="N",
-            help=f"Simulations side by side; 0 means {_CPU_LANES} ({_GPU_LANES} on a GPU). Results do not depend "
+            help=f"Number of parallel simulations; 0 means {_CPU_LANES} ({_GPU_LANES} on a GPU). Results do not depend "
             "on it.",
         ),
     ] = 0,

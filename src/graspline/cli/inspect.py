@@ -50,7 +50,7 @@ def diagram(
 ) -> None:
     """Draw a task's state machine.
 
-    States, outcomes, and retries with their budgets. The picture has the way to success straight down, and failures
+    States, outcomes, and retries with their budgets. The picture shows the path to success straight down, and failures
     at the bottom.
 
     \b
@@ -87,7 +87,7 @@ def region(
 ) -> None:
     """Measure where a task's object can be grasped.
 
-    Samples poses within the arm's reach. Prints for which share of them the planner finds a grasp, and why it rejects
+    Samples poses within the arm's reach. Prints the share for which the planner finds a grasp, and why it rejects
     the others.
 
     \b

@@ -62,7 +62,7 @@ Lanes = Annotated[
         min=0,
         max=65_536,
         metavar="N",
-        help=f"Simulations side by side; 0 chooses what suits the engine ({_GPU_LANES} on a GPU). Results do not "
+        help=f"Parallel simulations; 0 chooses what suits the engine ({_GPU_LANES} on a GPU). Results do not "
         "depend on it.",
     ),
 ]
@@ -90,7 +90,7 @@ Disturb = Annotated[
         min=0,
         max=2,
         metavar="STRENGTH",
-        help="Push the arm off its path while it moves, and let it correct: 1 means 1 to 4 cm, 0.5 half of that, 0 "
+        help="Push the arm off its path as it moves and let it correct itself: 1 means 1 to 4 cm, 0.5 half of that, 0 "
         "none.",
     ),
 ]

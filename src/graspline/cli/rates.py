@@ -33,7 +33,7 @@ def rates(
     ] = None,
     episodes: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Episodes at each point.")] = 5,
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode at each point.")] = 0,
-    lanes: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Simulations side by side.")] = 2,
+    lanes: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Parallel simulations.")] = 2,
     config: Config = None,
     settings: Settings = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for rates.json and rates.svg.")] = Path("out/rates"),
@@ -41,7 +41,7 @@ def rates(
 ) -> None:
     """Measure success over block density and belt speed.
 
-    For tasks with a conveyor belt: the share of blocks that end up in the right bin in ground truth. Exits with 1 if a
+    For tasks with a conveyor belt: the share of blocks that end up in the right bin by ground truth. Exits with 1 if a
     block that was reported as sorted is not.
 
     \b

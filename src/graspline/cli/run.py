@@ -62,9 +62,7 @@ def run(
     engine: EngineName = "cpu",
     certify: Annotated[
         bool,
-        typer.Option(
-            "--certify", help="Replay what a GPU has played on the CPU, from its actions, and judge it there."
-        ),
+        typer.Option("--certify", help="Replay GPU episodes on the CPU, from their actions, and judge them there."),
     ] = False,
     config: Config = None,
     settings: Settings = None,

@@ -44,21 +44,19 @@ def serve(
     settings: Settings = None,
     randomize: Randomize = None,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on; others than this machine's own are opened up.")
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on; the default accepts only this machine.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port; 0 takes any that is free.")] = 8765,
     address: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME:PORT", help="How the page is called from elsewhere, by a forwarded port."),
+        typer.Option(metavar="NAME:PORT", help="Address of the page from other machines, such as a forwarded port."),
     ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    record: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A dataset that episodes can be recorded into.")
-    ] = None,
+    record: Annotated[Path | None, typer.Option(metavar="DIR", help="Dataset to record episodes into.")] = None,
 ) -> None:
     """Serve a task: browser panel and HTTP interface.
 
-    Prints one address with a token; all who have it can drive the arm. Listens on this machine only, unless --host says
+    Prints one address with a token; anyone with it can drive the arm. Listens on this machine only, unless --host says
     otherwise. Ctrl-C ends it: the arm brakes and holds.
 
     \b
@@ -111,9 +109,9 @@ def _tell(line: str) -> None:
 def _check_host(host: str, port: int, addresses: list[str] | None) -> None:
     problems = []
     if host in _ANY and not addresses:
-        problems.append(f"--host {host or repr(host)}: name one address, or say with --address how the page is called")
+        problems.append(f"--host {host or repr(host)}: give one address, or the page's address with --address")
     if host not in _LOOPBACK and port == 0:
-        problems.append(f"--port 0: with --host {host} a port has to be named")
+        problems.append(f"--port 0: with --host {host} a port is required")
     for each in addresses or ():
         name, _, number = each.rpartition(":")
         if not name or not number.isdecimal() or int(number) > 65535 or "/" in name:

@@ -33,4 +33,4 @@ class ServedQuestions:
         if found is not None:
             session.submit(Answer(found))
         else:
-            say(f"{line!r} is none of the options" if snapshot.question else "nothing is asked")
+            say(f"{line!r} is not an option" if snapshot.question else "no question is open")

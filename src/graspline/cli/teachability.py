@@ -57,7 +57,7 @@ def teachability(
 
     Reports how much joint angles differ between similar scenes at the first grasp and in every state, whether nearly
     identical scenes were solved differently, how far joints move beyond the minimum, pauses, idle frames, speed and
-    jerk. Works with any LeRobot v3.0 dataset; if graspline did not write it, only with what its actions show.
+    jerk. Works with any LeRobot v3.0 dataset; for those graspline did not write, it measures only the actions.
 
     \b
     Examples:
@@ -104,14 +104,14 @@ def _spread(scene: SceneFindings) -> Iterable[str]:
     yield f"Spread at the first grasp, of {scene.scenes} scenes and the {scene.neighbours} most similar to each"
     yield f"  the last of these is {_middle(scene.distance_mm)}"
     if scene.by == "object":
-        yield "  similar by the object alone that is grasped first"
+        yield "  compared only by the object that is grasped first"
     elif not scene.similar:
         yield "  that is not similar: generate more episodes, or compare with --by object"
     if scene.without_grasp or scene.without_neighbours:
         grasp, near = scene.without_grasp, scene.without_neighbours
         yield f"  left out: {grasp} episodes without a grasp, {near} without as many similar scenes"
     yield from _table(
-        ("joint", "median", "p90", "yaw out", "p90", "no ties"),
+        ("joint", "median", "p90", "no yaw", "p90", "no ties"),
         (
             (
                 f"{each.joint} ({each.unit})",
@@ -124,14 +124,14 @@ def _spread(scene: SceneFindings) -> Iterable[str]:
             for each in scene.joints
         ),
     )
-    yield f"  yaw out: {scene.roll} as if the neighbour's object lay turned like one's own"
-    yield "  no ties: median of that over scenes none of whose neighbours chose otherwise"
+    yield f"  no yaw: {scene.roll} as if the neighbour's object had the same yaw"
+    yield "  no ties: the same median over scenes whose neighbours all chose alike"
 
 
 def _ties(scene: SceneFindings) -> Iterable[str]:
     ties = scene.ties
     yield ""
-    yield f"Neighbours that chose otherwise (a joint differs by more than {OTHERWISE_DEG:g} deg, yaw out)"
+    yield f"Neighbours that chose differently (a joint differs by over {OTHERWISE_DEG:g} deg, no yaw)"
     yield f"  {ties.scenes} of {scene.scenes} scenes have one ({share(ties.scenes, scene.scenes)})"
     if ties.scenes:
         yield f"  the nearest one is {_middle(ties.nearest_mm)}"
@@ -139,7 +139,7 @@ def _ties(scene: SceneFindings) -> Iterable[str]:
         among = share(ties.least_turn_scenes, scene.scenes)
         yield f"  if every {scene.roll} took the least turn, {ties.least_turn_scenes} would have one ({among})"
     yield from _table(
-        ("scenes this far apart", "pairs", "otherwise"),
+        ("scenes this far apart", "pairs", "differently"),
         (
             (f"{each.from_mm:g} to {each.to_mm:g} mm", str(each.pairs), share(each.otherwise, each.pairs))
             for each in ties.by_distance
@@ -149,9 +149,9 @@ def _ties(scene: SceneFindings) -> Iterable[str]:
 
 def _turns(scene: SceneFindings) -> Iterable[str]:
     yield ""
-    yield "Way of each joint from the start to the first grasp, and the least possible"
+    yield "Path of each joint from the start to the first grasp, and the least possible"
     yield from _table(
-        ("joint", "way", "p90", "least", "ratio", "p90"),
+        ("joint", "path", "p90", "least", "ratio", "p90"),
         (
             (
                 f"{each.joint} ({each.unit})",
@@ -173,7 +173,7 @@ def _turns(scene: SceneFindings) -> Iterable[str]:
 def _states(scene: SceneFindings) -> Iterable[str]:
     units = {each.joint: each.unit for each in scene.joints}
     yield ""
-    yield "Spread over time: mean over each state, at equal shares of it (yaw not out)"
+    yield "Spread over time: mean over each state, at equal shares of it (with yaw)"
     rows = []
     longest = sorted(scene.states, key=lambda each: -each.share)[:_MOST_STATES]
     for each in (*(one for one in scene.states if one in longest), scene.whole):

@@ -125,7 +125,7 @@ def remove(context: Context) -> list[Timed]:
 
 
 def move_plate(context: Context) -> list[Timed]:
-    """A person slides the plate 3 to 6 cm over the table; what lies on it goes along, rolling within the rim."""
+    """A person slides the plate 3 to 6 cm over the table; what is on it moves along and may roll within the rim."""
     plate = context.place().name
     way_m = context.random.uniform(*_SLIDE_M)
     heading = _heading(context, context.position_m(plate)[:2], way_m)
@@ -160,7 +160,7 @@ def _heading(context: Context, at_m: Array, way_m: float) -> Array:
 
 
 def plate_away(context: Context) -> list[Timed]:
-    """A person puts the plate, with what lies on it, where the arm does not reach."""
+    """A person puts the plate, with everything on it, out of the arm's reach."""
     plate = context.place()
     before = context.position_m(plate.name)
     outward = before[:2] / max(float(np.hypot(*before[:2])), 1e-9)
@@ -175,7 +175,7 @@ def _moved(context: Context, name: str, shift: Array) -> Event:
 
 
 def plate_full(context: Context) -> list[Timed]:
-    """Strangers' fruit takes every spot on the plate that is free."""
+    """Extra fruit takes every free spot on the plate."""
     plate = context.place()
     middle = context.position_m(plate.name)
     # Footprints of what is there already: what lies on the plate, and what is held low over it.
@@ -250,13 +250,13 @@ def slippery(context: Context) -> list[Timed]:
 
 
 def belt_step(context: Context) -> list[Timed]:
-    """The belt runs at 1.6 or 0.6 of its speed from now on."""
+    """The belt runs at 1.6 or 0.6 times its speed from now on."""
     context.pace = float(context.random.choice(_PACES))
     return [(0.0, _go_on)]
 
 
 def belt_jam(context: Context) -> list[Timed]:
-    """The belt stands still for 2 to 4 s, then goes on."""
+    """The belt stops for 2 to 4 s, then continues."""
     return [(0.0, _belt_at(context, 0.0)), (context.random.uniform(*_BELT_JAM_S), _go_on)]
 
 
@@ -276,7 +276,7 @@ def _belt_at(context: Context, share: float) -> Change:
 
 
 def lighting(context: Context) -> list[Timed]:
-    """All light has another brightness and tint from now on."""
+    """All lights change brightness and tint from now on."""
     model = context.engine.scene.model
     shares = context.random.uniform(*_BRIGHTNESS) * context.random.uniform(*_TINT, 3)
     shone = [("light_diffuse", model.light(index).name) for index in range(model.nlight)]
@@ -300,26 +300,26 @@ def _jammed(context: Context, joint: str) -> Change:
 
 
 def blackout(context: Context) -> list[Timed]:
-    """Pictures are black for a second, and no object is seen."""
+    """Images are black for one second, and no object is seen."""
     return [(0.0, Blind(kind="black")), (SPELL_S, See())]
 
 
 def freeze(context: Context) -> list[Timed]:
-    """For a second pictures and estimates stay as they are."""
+    """Images and estimates freeze for one second."""
     return [(0.0, Blind(kind="frozen")), (SPELL_S, See())]
 
 
 def noise(context: Context) -> list[Timed]:
-    """For a second positions are seen with a noise of 5 mm, and the estimator does not say so."""
+    """For one second positions have 5 mm of noise that the estimator does not report."""
     seed = int(context.random.integers(2**32))
     return [(0.0, Misjudge(sigma_m=_NOISE_M, seed=seed)), (SPELL_S, See())]
 
 
 def delay(context: Context) -> list[Timed]:
-    """For a second everything is seen 0.2 s late."""
+    """For one second all observations arrive 0.2 s late."""
     return [(0.0, Misjudge(delay_s=_DELAY_S)), (SPELL_S, See())]
 
 
 def nan_control(context: Context) -> list[Timed]:
-    """A control is not a number for one tick."""
+    """One control is NaN for one tick."""
     return [(0.0, CorruptControl(joint=context.engine.scene.robot.joints[2]))]

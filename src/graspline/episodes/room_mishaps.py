@@ -157,7 +157,7 @@ def nothing_to_hide_with(context: Context) -> str:
 
 
 def occlude(context: Context) -> list[Timed]:
-    """A person puts something tall between robot and object."""
+    """A person puts something tall between the robot and the object."""
     name, ground = next(_covers(context))
     return _Surface(context, TABLE, TABLE.levels[0]).put(name, ground)
 
@@ -178,7 +178,7 @@ def _covers(context: Context) -> Iterator[tuple[str, _Ground]]:
 
 
 def board_full(context: Context) -> list[Timed]:
-    """Strangers' things take every place on the board where the object belongs, as far as there are any."""
+    """Extra objects take every place on the board where the object belongs, as long as there are enough of them."""
     surface = _Surface(context, SHELF, SHELF.level(context.bay_of(context.target)))
     needed_m = _radius_m(context, context.target) + _MARGIN_M
     free, found = _free(surface, needed_m), list[Timed]()
@@ -214,7 +214,7 @@ def _free(surface: _Surface, needed_m: float) -> Array:
 
 
 def base_slip(context: Context) -> list[Timed]:
-    """Wheels slip: the robot is 1 to 2.5 cm elsewhere than it believes, and turned by up to a degree."""
+    """The wheels slip: the robot is 1 to 2.5 cm from where it believes it is, and turned by up to a degree."""
     x, y, turn = (float(context.engine.number(context.lane, "eq_data", name)[0]) for name in SLIPS)
     way_m, heading = context.random.uniform(*_SLIP_M), context.random.uniform(-np.pi, np.pi)
     turned = context.random.uniform(-_SLIP_RAD, _SLIP_RAD)
@@ -235,12 +235,12 @@ def depth_noise(context: Context) -> list[Timed]:
 
 
 def depth_holes(context: Context) -> list[Timed]:
-    """Of 30 to 50 % of all pixels there is no depth from now on."""
+    """From now on 30 to 50 % of all pixels have no depth."""
     return [(0.0, Roughen(hole_share=context.random.uniform(*_HOLES)))]
 
 
 def bump(context: Context) -> list[Timed]:
-    """A person bumps into what is held, with 10 to 20 N for 20 ms from any side."""
+    """A person bumps into the held object with 10 to 20 N for 20 ms from any side."""
     way = context.random.normal(size=3)
     x, y, z = (context.random.uniform(*_BUMP_N) * way / np.linalg.norm(way)).tolist()
     still = Push(body=context.target, force_n=(0.0, 0.0, 0.0))
@@ -253,17 +253,17 @@ def nobody_there(context: Context) -> str:
 
 
 def no_person(context: Context) -> list[Timed]:
-    """The person who takes things has gone."""
+    """The person who takes objects has left."""
     return _behave(context, Manner(away=True))
 
 
 def soft_pull(context: Context) -> list[Timed]:
-    """The next thing that is held out is pulled with 1 to 2.5 N for 4 s, before it is pulled as usual."""
+    """The next object held out is pulled with 1 to 2.5 N for 4 s before it is pulled as usual."""
     return _behave(context, Manner(first_n=context.random.uniform(*_SOFT_N), first_s=_SOFT_S))
 
 
 def push_back(context: Context) -> list[Timed]:
-    """The next thing that is held out is pushed towards the robot with 4 to 10 N for 1.5 s, before it is pulled."""
+    """The next object held out is pushed towards the robot with 4 to 10 N for 1.5 s before it is pulled."""
     return _behave(context, Manner(first_n=-context.random.uniform(*_PUSH_N), first_s=_PUSH_S))
 
 

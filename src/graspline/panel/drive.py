@@ -59,7 +59,7 @@ class DriveSection:
             self._on = gui.add_checkbox(
                 "Drive mode", False, hint="Keys, gamepad and gizmo move the tool while it is on"
             )
-            self._axes = gui.add_dropdown("Axes", ("world", "tool"), hint="Along which the tool moves")
+            self._axes = gui.add_dropdown("Axes", ("world", "tool"), hint="Axes along which the tool moves")
             fastest = 1000 * FASTEST_M_S
             self._speed = gui.add_slider("Speed (mm/s)", _SLOWEST_MM_S, fastest, 5.0, _USUAL_MM_S)
             self._state = gui.add_html("")
@@ -176,5 +176,5 @@ def _help() -> str:
         f"<tr><td style='padding-right:12px'><b>{escape(keys)}</b></td><td>{escape(does)}</td></tr>"
         for keys, does in (*_KEYS, *_PAD)
     )
-    note = "Keys act while the drive mode is on and no field is being typed into. Let go, and the arm brakes and holds."
+    note = "Keys work while drive mode is on and you are not typing in a field. Let go, and the arm brakes and holds."
     return f"<div data-drive-help style='font-size:12.5px;padding:2px 14px'><table>{rows}</table>{escape(note)}</div>"

@@ -14,7 +14,7 @@ from graspline.panel.controls import Button, Controls, Text
 # Answers in a person's words; others are shown as they are, without underscores.
 _WORDS: Mapping[str, str] = MappingProxyType(
     {
-        "single_grasp": "One thing",
+        "single_grasp": "One object",
         "clear_table": "Clear the table",
         "placement": "Put it on the shelf",
         "handover": "Hand it to me",

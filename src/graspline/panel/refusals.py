@@ -85,7 +85,7 @@ def _what(check: str, measured: Measurement) -> str:
         case "ground", _:
             return f"The fingertips would be {over} too close to the table"
         case "jaw_width", "jaw_angle_at_touch":
-            return "Too wide: jaws that far open press it away instead of holding it"
+            return "Too wide: jaws opened that far would push it away instead of holding it"
         case "jaw_width", "open_gap" if measured.relation == "<=":
             return f"{over} wider than the jaws open"
         case "jaw_width", "open_gap":

@@ -63,7 +63,7 @@ def status(snapshot: Snapshot, note: str, recording: str, reach: Result | None =
     if note:
         parts.append(line(note, "gl-alert"))
     if snapshot.reset_required:
-        parts.append(line("Only a reset of the scene helps now.", "gl-alert"))
+        parts.append(line("The scene must be reset to continue.", "gl-alert"))
     return block(*parts)
 
 
@@ -179,7 +179,7 @@ def pose(name: str, found: Pose, about: str = "") -> str:
 
 
 def readouts(snapshot: Snapshot) -> str:
-    tip = "fixed jaw's tip" if snapshot.robot == SO101.name else "between the shut fingertips"
+    tip = "fixed jaw's tip" if snapshot.robot == SO101.name else "between the closed fingertips"
     convention = "between the jaws" if snapshot.variables.get("tcp") == "between" else tip
     fixed, moving = snapshot.pad_forces_n
     return block(

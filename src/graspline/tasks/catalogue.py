@@ -24,7 +24,7 @@ LISTED: dict[str, Listed] = {
     "lift-cube": Listed(
         "lift_cube:LIFT_CUBE",
         "so101",
-        "SO-101 takes a cube of 20 to 40 mm from above, raises it 60 mm and holds it still",
+        "SO-101 picks up a cube of 20 to 40 mm from above, lifts it 60 mm and holds it still",
     ),
     "oranges": Listed(
         "oranges.task:ORANGES",
@@ -34,17 +34,17 @@ LISTED: dict[str, Listed] = {
     "grab": Listed(
         "grab.task:GRAB",
         "so101",
-        "SO-101 takes a chosen block, can or fruit straight from above as it is told to, and puts it down again",
+        "SO-101 picks the block, can or fruit you choose straight from above and puts it down again",
     ),
     "sort": Listed(
         "sort.task:SORT",
         "ur5e",
-        "UR5e catches blocks off a moving belt by camera and puts each on the belt for its colour",
+        "UR5e catches blocks on a moving belt, guided by a camera, and sorts them onto one belt per colour",
     ),
     "tidy": Listed(
         "tidy.task:TIDY",
         "hsr",
-        "mobile manipulator finds things on a table, takes them, and puts them on a shelf or into a hand",
+        "mobile manipulator finds objects on a table, picks them up, and puts them on a shelf or into a hand",
     ),
 }
 

@@ -444,7 +444,7 @@ LIFT_IT = Instruction(sentence="Lift the cube and hold it still.", objects=(CUBE
 
 LIFT_CUBE = Task(
     name="lift-cube",
-    summary="SO-101 takes a cube of 20 to 40 mm from above, raises it 60 mm and holds it still",
+    summary="SO-101 picks up a cube of 20 to 40 mm from above, lifts it 60 mm and holds it still",
     instruction=lambda parameters, draw, outcomes: LIFT_IT,
     parameters=LiftCube,
     scene=_scene,

@@ -37,8 +37,8 @@ def _spread(scene: SceneFindings) -> Iterable[str]:
     yield f"<p><small>Most minus least of each joint over a scene and the {scene.neighbours} most similar to it, of "
     away = scene.distance_mm
     yield f"which the last is {number(away.median)} mm away (median; p90 {number(away.p90)}). "
-    yield f"Without yaw: {escape(scene.roll)} as if the neighbour's object lay turned like one's own. Without ties: "
-    yield "over scenes none of whose neighbours chose otherwise. "
+    yield f"Without yaw: {escape(scene.roll)} as if the neighbour's object had the same yaw. Without ties: "
+    yield "over scenes whose neighbours all chose alike. "
     yield f"Left out: {scene.without_grasp} episodes without a grasp, {scene.without_neighbours} without neighbours."
     yield "</small></p>"
     rows = [
@@ -54,8 +54,8 @@ def _spread(scene: SceneFindings) -> Iterable[str]:
 
 def _ties(scene: SceneFindings) -> Iterable[str]:
     ties = scene.ties
-    yield "<h2>Neighbours that chose otherwise</h2>"
-    yield f"<p><small>Chose otherwise: a joint that turns differs by more than {OTHERWISE_DEG:g} degrees. "
+    yield "<h2>Neighbours that chose differently</h2>"
+    yield f"<p><small>Chose differently: a rotary joint differs by more than {OTHERWISE_DEG:g} degrees. "
     yield f"{ties.scenes} of {scene.scenes} scenes ({share(ties.scenes, scene.scenes)}) have such a neighbour. "
     if ties.scenes:
         yield f"The nearest is {number(ties.nearest_mm.median)} mm away (median; p90 {number(ties.nearest_mm.p90)}). "
@@ -64,14 +64,14 @@ def _ties(scene: SceneFindings) -> Iterable[str]:
     if ties.least_turn_scenes is not None:
         yield f" If every {escape(scene.roll)} took the least turn, {ties.least_turn_scenes} scenes would have one."
     yield "</small></p><div class='pair'>"
-    yield "<figure><figcaption>Pairs that chose otherwise, by how far apart their scenes are</figcaption>"
+    yield "<figure><figcaption>Pairs that chose differently, by how far apart their scenes are</figcaption>"
     yield f"{pair_chart(ties.by_distance)}</figure>"
     yield "<figure><figcaption>Scenes from above: with such a neighbour (red), without</figcaption>"
     yield f"{place_map(scene.points)}</figure></div>"
 
 
 def _turns(scene: SceneFindings) -> Iterable[str]:
-    yield "<h2>Way to the first grasp, and the least possible</h2>"
+    yield "<h2>Path to the first grasp, and the least possible</h2>"
     rows = [
         (
             f"{escape(each.joint)} ({each.unit})",
@@ -82,7 +82,7 @@ def _turns(scene: SceneFindings) -> Iterable[str]:
         for each in scene.turns
     ]
     yield "<div class='pair'><div>"
-    yield _scrolled(("joint", "way", "p90", "least", "ratio", "p90"), rows)
+    yield _scrolled(("joint", "path", "p90", "least", "ratio", "p90"), rows)
     yield "</div><figure><figcaption>"
     yield f"{escape(scene.roll)}: how far it turned over the turn of the nearest grasp as good, degrees. "
     yield "On the line the least turn was taken.</figcaption>"
@@ -92,7 +92,7 @@ def _turns(scene: SceneFindings) -> Iterable[str]:
 def _states(scene: SceneFindings) -> Iterable[str]:
     yield "<h2>Spread over time</h2>"
     yield "<p><small>Median over episodes of the mean spread in a state; states are compared at equal shares of their "
-    yield "time. The yaw of objects is not taken out.</small></p>"
+    yield "time. The yaw of objects is not removed.</small></p>"
     rows = [
         (
             escape(each.state) or "<b>all</b>",

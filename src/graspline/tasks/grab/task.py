@@ -198,7 +198,7 @@ def advise(parameters: Grab, why: Measurement) -> str:
 
 GRAB = Task(
     name="grab",
-    summary="SO-101 takes a chosen block, can or fruit straight from above as it is told to, and puts it down again",
+    summary="SO-101 picks the block, can or fruit you choose straight from above and puts it down again",
     instruction=instruction,
     parameters=Grab,
     scene=lambda parameters: block_table(),

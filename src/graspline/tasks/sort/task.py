@@ -188,7 +188,7 @@ def _belt(bin_name: str | None) -> str:
 
 SORT = Task(
     name="sort",
-    summary="UR5e catches blocks off a moving belt by camera and puts each on the belt for its colour",
+    summary="UR5e catches blocks on a moving belt, guided by a camera, and sorts them onto one belt per colour",
     instruction=instruction,
     parameters=Sort,
     scene=scene_of,

@@ -247,7 +247,7 @@ def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
 
 TIDY = Task(
     name="tidy",
-    summary="mobile manipulator finds things on a table, takes them, and puts them on a shelf or into a hand",
+    summary="mobile manipulator finds objects on a table, picks them up, and puts them on a shelf or into a hand",
     instruction=instruction,
     parameters=Tidy,
     scene=scene_of,
