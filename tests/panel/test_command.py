@@ -33,7 +33,7 @@ def test_it_prints_one_address_that_opens_the_page_and_ends_with_130(tmp_path: P
     assert answer.err.splitlines()[:-1] == [
         "loading the page and the HTTP interface",
         "starting the simulation",
-        "opening the page",
+        "preparing the page",
         "serving lift-cube; Ctrl-C ends it",
     ]
     assert answer.err.splitlines()[-1] == "graspline: interrupted; the arm holds, the session is closed"

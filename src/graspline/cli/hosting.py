@@ -119,7 +119,7 @@ def hosted(
         say("starting the simulation")
         house = House(task, parameters, seed, archive)
         stack.callback(house.close)
-        say("opening the page")
+        say("preparing the page")
         bench = Bench(
             session=lambda: house.session,
             tasks=house.tasks,

@@ -122,6 +122,7 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
     `episodes` gets a function that turns true once a stop is requested, and the bar that shows how far it is.
     """
     began, played, lines = time.monotonic(), list[Told](), InOrder(report.seed)
+    filming_s = 0.0
     unasked = UnaskedQuestions()
     with (
         stopping() as stop,
@@ -141,22 +142,23 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
             if report.as_json:
                 lines.add(episode.scenario.seed, episode.as_dict())
             if report.video is not None and episode.verdict != INTERRUPTED:
-                _film(report, report.video, episode, stop, progress)
+                filming_s += _film(report, report.video, episode, stop, progress)
             played.append(told_of(episode))
             unasked.note(first_default(episode.answers))
             if unread() and not report.wanted_unread:
                 return _exit_code(played, interrupted=stop(), require_success=None)
         interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)
     told = sorted([*map(told_of_line, report.recorded), *played], key=lambda each: each.seed)
-    _summarise(told, played, time.monotonic() - began, report)
+    _summarise(told, played, time.monotonic() - began - filming_s, report)
     unasked.tell()
     return _exit_code(told, interrupted=interrupted, require_success=report.require_success)
 
 
-def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool], progress: RunProgress) -> None:
-    path = _video_path(video, episode, report.episodes)
+def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool], progress: RunProgress) -> float:
+    """Write the film of one episode; returns how many seconds that took."""
+    began, path = time.monotonic(), _video_path(video, episode, report.episodes)
     try:
-        with progress.part(f"rendering {path.name}", said="starting workers") as shown:
+        with progress.part(f"rendering {path.name}", said="opening the renderer") as shown:
             film(episode, report.scene, path, stop=stop, progress=shown)
     except FilmStopped:
         with progress.hidden():
@@ -164,6 +166,7 @@ def _film(report: Report, video: Path, episode: Episode, stop: Callable[[], bool
     else:
         with progress.hidden():
             tell_saved(path)
+    return time.monotonic() - began
 
 
 def _video_path(path: Path, episode: Episode, episodes: int) -> Path:

@@ -83,7 +83,7 @@ class Progress:
         left_s = self.left_s
         words = ", ".join(part for part in (said, "" if left_s is None else _left(left_s)) if part)
         if self.on_terminal:
-            self._bar.update(self._task, completed=self.done, said=words)
+            self._bar.update(self._task, completed=self.done, total=self.total, said=words)
         elif self._lines and time.monotonic() - self._spoke >= _LINE_EVERY_S:
             self._spoke = time.monotonic()
             _print_line(self._what, self.done, self.total, words)

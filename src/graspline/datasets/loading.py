@@ -143,6 +143,8 @@ class LoadedDataset(Sequence[LoadedEpisode]):
     def __getitem__(self, index: slice) -> tuple[LoadedEpisode, ...]: ...
 
     def __getitem__(self, index: int | slice) -> LoadedEpisode | tuple[LoadedEpisode, ...]:
+        if isinstance(index, int) and not -len(self) <= index < len(self):
+            raise IndexError(f"episode {index}: the dataset has episodes 0 to {len(self) - 1}")
         return self._episodes[index]
 
     def __repr__(self) -> str:

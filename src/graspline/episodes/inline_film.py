@@ -27,7 +27,9 @@ class InlineFilm:
         """Write the file; returns its path."""
         path = Path(path)
         if path.suffix != ".mp4":
-            raise InputError(f"{path}: expected a name that ends in .mp4")
+            raise InputError(
+                f"{path}: expected a name that ends in .mp4; `graspline run --video` also writes .gif and .webp"
+            )
         try:
             path.write_bytes(self.mp4)
         except OSError as error:

@@ -88,7 +88,7 @@ class TexturedRandomization(Randomization):
 
 
 class TableRandomization(TexturedRandomization):
-    """The same for tasks that can also draw blocks that are no targets."""
+    """What varies from episode to episode, blocks that are not targets included; all off by default."""
 
     distractors: Distractors = Distractors()
 
