@@ -120,6 +120,12 @@ def grab(running: Hosted, folder: Path) -> None:
         until(page, lambda: session.snapshot.message.endswith("preview"))
         unfold(page, "Grasp")
         shoot(page, folder, "grab")
+    with opened(running, DESK) as page:
+        unfold(page, "Drive by hand")
+        page.get_by_text("Drive mode", exact=True).click()
+        page.locator("[data-driving]").get_by_text("drag the gizmo").wait_for()
+        unfold(page, "Keys and gamepad")
+        shoot(page, folder, "drive")
     with opened(running, PHONE) as page:
         shoot(page, folder, "grab-phone")
     with opened(running, DESK) as page:
@@ -138,6 +144,8 @@ def sort(running: Hosted, folder: Path) -> None:
         until(page, lambda: any(each.outcome == "gripped" for each in session.snapshot.history))
         shoot(page, folder, "sort")
         session.stop().result(_PATIENCE_S)
+    with opened(running, PHONE) as page:
+        shoot(page, folder, "sort-phone")
 
 
 def tidy(running: Hosted, folder: Path) -> None:

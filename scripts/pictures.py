@@ -133,7 +133,9 @@ PANEL = {
     "panel-grab.png": "grab",
     "panel-grab-phone.png": "grab",
     "panel-refusal.png": "grab",
+    "panel-drive.png": "grab",
     "panel-sort.png": "sort",
+    "panel-sort-phone.png": "sort",
     "panel-tidy.png": "tidy",
     "panel-tidy-phone.png": "tidy",
 }

@@ -56,7 +56,7 @@ def test_episodes_are_recorded_once_for_each_seed_and_replay_to_the_same_bits(
         assert isinstance(session.submit(RunTask(0)).result(300), Done)
         session._scribe.submit(lambda: None).result(300)
     session.wait(session.snapshot.number + 2, 300.0)
-    assert "has an episode of seed 0 already" in session.snapshot.message
+    assert "already has an episode with seed 0" in session.snapshot.message
     assert "an episode of seed 0" in status(session.snapshot, "", "live")
     assert len(Dataset.open(tmp_path / "live")) == 1
     replayed = session.submit(house.episodes()["live 0, seed 0: success"]()).result(300)
