@@ -57,7 +57,7 @@ def test_episodes_are_recorded_once_for_each_seed_and_replay_to_the_same_bits(
         session._scribe.submit(lambda: None).result(300)
     session.wait(session.snapshot.number + 2, 300.0)
     assert "already has an episode with seed 0" in session.snapshot.message
-    assert "an episode of seed 0" in status(session.snapshot, "", "live")
+    assert "an episode with seed 0" in status(session.snapshot, "", "live")
     assert len(Dataset.open(tmp_path / "live")) == 1
     replayed = session.submit(house.episodes()["live 0, seed 0: success"]()).result(300)
     assert isinstance(replayed, Done)
