@@ -14,7 +14,7 @@ from graspline.datasets.store import Dataset
 from graspline.spatial.rotations import matrix_from_quaternion
 from graspline.tasks.lift_cube import LiftCube
 
-from .browsers import Visitor, chromium, serving
+from .browsers import Visitor, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -33,12 +33,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def running(folder: Path) -> Iterator[Hosted]:
     with serving("lift-cube", LiftCube(), SEED, folder) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

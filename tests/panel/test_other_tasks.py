@@ -95,3 +95,4 @@ def test_another_task_comes_with_its_own_sections(visitor: Visitor) -> None:
     visitor.until(lambda: "grab, seed" in visitor.shown("status"), "its status")
     visitor.until(lambda: "Grasp" in visitor.sections, "its sections")
     visitor.until(lambda: visitor.button("Pick").is_visible(), "its verbs")
+    assert "Drive by hand" in visitor.sections

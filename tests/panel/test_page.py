@@ -15,7 +15,7 @@ from graspline.parameters import build
 from graspline.robots.so101 import HOME
 from graspline.tasks.grab.parameters import Grab
 
-from .browsers import Visitor, chromium, serving
+from .browsers import Visitor, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -30,12 +30,6 @@ PARAMETERS = build(
 def running() -> Iterator[Hosted]:
     with serving("grab", PARAMETERS, SEED) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture

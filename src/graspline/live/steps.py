@@ -38,7 +38,7 @@ _GAIN_1_S = 4.0
 _THERE_M, _THERE_RAD = 2e-4, 2e-3
 # Directions that agree to this are one line.
 _SAME_LINE = 0.999
-# An arm this far from its command for so many ticks is held back by something; see `motion.guards.TrackingError`.
+# An arm this far from its command for these ticks is held back by something; see `motion.guards.TrackingError`.
 _BEHIND_RAD, _BEHIND_TICKS = 0.08, 4
 # A jaw is commanded no further than this beyond where it is: enough to hold, little enough to open again at once.
 _SQUEEZE_RAD = 0.3

@@ -55,7 +55,7 @@ class Controls:
                 self._apply(control)
 
     def allow(self, control: Any, usable: bool) -> None:
-        """Bar a control while what it does is impossible, whoever drives."""
+        """Disable a control while what it does is impossible, whichever page is in control."""
         uuid = _uuid(control)
         if usable == (uuid in self._barred):
             self._barred ^= {uuid}

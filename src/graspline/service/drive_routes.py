@@ -13,7 +13,7 @@ from graspline.live.driving import DEAD_MAN_S
 from graspline.live.steps import FASTEST_M_S, FASTEST_RAD_S
 from graspline.service.answers import COMMANDED, GUARDED, Answer
 from graspline.service.bodies import Body, Nothing, Number, SeedBody
-from graspline.service.orders import NOBODY, Operator, Orders, Wait
+from graspline.service.orders import NO_OPERATOR, Operator, Orders, Wait
 
 _Linear = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-FASTEST_M_S, le=FASTEST_M_S)]
 _Turn = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-FASTEST_RAD_S, le=FASTEST_RAD_S)]
@@ -60,19 +60,25 @@ def drive_routes(orders: Orders) -> APIRouter:
     router = APIRouter(tags=["drive"], responses={**GUARDED, **COMMANDED})
 
     @router.post("/drive", response_model=Answer, summary=f"Move at these rates for up to {DEAD_MAN_S:g} s")
-    async def drive(body: DriveBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+    async def drive(body: DriveBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(body.command(), operator, wait_s)
 
     @router.post("/teleop/start", response_model=Answer, summary="Reset the scene and record what is driven")
-    async def start(body: SeedBody | None = None, operator: Operator = NOBODY, wait_s: Wait = 60.0) -> JSONResponse:
+    async def start(
+        body: SeedBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
+    ) -> JSONResponse:
         return await orders.give(BeginTeleop(body.seed if body else None), operator, wait_s)
 
     @router.post("/teleop/finish", response_model=Answer, summary="End the episode, judge it and keep it")
-    async def finish(body: Nothing | None = None, operator: Operator = NOBODY, wait_s: Wait = 60.0) -> JSONResponse:
+    async def finish(
+        body: Nothing | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
+    ) -> JSONResponse:
         return await orders.give(EndTeleop(), operator, wait_s)
 
     @router.post("/teleop/discard", response_model=Answer, summary="End the episode and keep nothing of it")
-    async def discard(body: Nothing | None = None, operator: Operator = NOBODY, wait_s: Wait = 60.0) -> JSONResponse:
+    async def discard(
+        body: Nothing | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
+    ) -> JSONResponse:
         return await orders.give(EndTeleop(keep=False), operator, wait_s)
 
     return router

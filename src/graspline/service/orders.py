@@ -16,7 +16,7 @@ from graspline.live.lease import EXPIRY_S
 from graspline.service.answers import answer, under_way
 
 # Who calls without saying who they are; all of them are one operator.
-NOBODY = "http"
+NO_OPERATOR = "http"
 LONGEST_S = 600.0
 
 Operator = Annotated[

@@ -16,7 +16,7 @@ from graspline.live.commands import Command, Refused, Result, Ticket
 from graspline.live.operator import NO_DESK
 from graspline.service import bodies
 from graspline.service.answers import COMMANDED, GUARDED, Answer, Lent, Listed, Problem, State, answer, problems
-from graspline.service.orders import NOBODY, Operator, Orders, Wait, held, read_value
+from graspline.service.orders import NO_OPERATOR, Operator, Orders, Wait, held, read_value
 
 # Commands without parameters, by path.
 PLAIN: dict[str, tuple[type[Command], str]] = {
@@ -51,22 +51,24 @@ def arm_routes(orders: Orders) -> APIRouter:
         return await orders.stop(wait_s)
 
     @router.post("/jog", response_model=Answer, summary="Go towards these joint angles from now on")
-    async def jog(body: bodies.JogBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+    async def jog(body: bodies.JogBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.Jog(body.joints_rad), operator, wait_s)
 
     @router.post("/move_tool", response_model=Answer, summary="Bring the tool centre point there")
-    async def move_tool(body: bodies.MoveToolBody, operator: Operator = NOBODY, wait_s: Wait = 60.0) -> JSONResponse:
+    async def move_tool(
+        body: bodies.MoveToolBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
+    ) -> JSONResponse:
         return await orders.give(commands.MoveTool(body.position_m, body.pitch_rad, body.yaw_rad), operator, wait_s)
 
     @router.post("/jaw", response_model=Answer, summary="Open or close the jaw")
     async def jaw(
-        body: bodies.FullJaw | bodies.JawGap | bodies.JawAngle, operator: Operator = NOBODY, wait_s: Wait = 60.0
+        body: bodies.FullJaw | bodies.JawGap | bodies.JawAngle, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
     ) -> JSONResponse:
         return await orders.give(commands.MoveJaw(**body.model_dump()), operator, wait_s)
 
     @router.post("/pick", response_model=Answer, summary="Grasp, lift and put back, or at a point of the table")
     async def pick(
-        body: bodies.PickBody | None = None, operator: Operator = NOBODY, wait_s: Wait = 120.0
+        body: bodies.PickBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 120.0
     ) -> JSONResponse:
         return await orders.give(commands.Pick(body.place_m if body else None), operator, wait_s)
 
@@ -77,7 +79,7 @@ def arm_routes(orders: Orders) -> APIRouter:
 
 def _add_plain(router: APIRouter, orders: Orders, path: str, kind: type[Any], summary: str) -> None:
     async def call(
-        body: bodies.Nothing | None = None, operator: Operator = NOBODY, wait_s: Wait = 60.0
+        body: bodies.Nothing | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0
     ) -> JSONResponse:
         return await orders.give(kind(), operator, wait_s)
 
@@ -95,7 +97,7 @@ def task_routes(orders: Orders) -> APIRouter:
         return JSONResponse({"task": bench.session().snapshot.task, "tasks": _named(bench.tasks)})
 
     @router.post("/task", response_model=Answer, summary="Turn to another task, with a scene of its own")
-    def task(body: bodies.NameBody, operator: Operator = NOBODY) -> JSONResponse:
+    def task(body: bodies.NameBody, operator: Operator = NO_OPERATOR) -> JSONResponse:
         lease = bench.session().lease
         if not lease.take(operator):
             return held(lease.holder)
@@ -104,12 +106,14 @@ def task_routes(orders: Orders) -> APIRouter:
         return JSONResponse(answer(bench.change_task(body.name)))
 
     @router.post("/run", response_model=Answer, summary="Run the task from a fresh scene")
-    async def run(body: bodies.SeedBody | None = None, operator: Operator = NOBODY, wait_s: Wait = 0.0) -> JSONResponse:
+    async def run(
+        body: bodies.SeedBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 0.0
+    ) -> JSONResponse:
         return await orders.give(commands.RunTask(body.seed if body else None), operator, wait_s)
 
     @router.post("/reset", response_model=Answer, summary="Put the scene back to how a seed begins")
     async def reset(
-        body: bodies.SeedBody | None = None, operator: Operator = NOBODY, wait_s: Wait = 30.0
+        body: bodies.SeedBody | None = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 30.0
     ) -> JSONResponse:
         return await orders.give(commands.ResetScene(body.seed if body else None), operator, wait_s)
 
@@ -118,15 +122,17 @@ def task_routes(orders: Orders) -> APIRouter:
         return JSONResponse(_named(bench.faults))
 
     @router.post("/fault", response_model=Answer, summary="Let a fault strike now")
-    async def fault(body: bodies.FaultBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+    async def fault(body: bodies.FaultBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.StrikeFault(body.name), operator, wait_s)
 
     @router.post("/answer", response_model=Answer, summary="Answer the question the task has asked")
-    async def answer_question(body: bodies.AnswerBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+    async def answer_question(
+        body: bodies.AnswerBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
+    ) -> JSONResponse:
         return await orders.give(commands.Answer(body.text), operator, wait_s)
 
     @router.post("/record", response_model=Answer, summary="Record the episodes of tasks, or no longer")
-    async def record(body: bodies.RecordBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+    async def record(body: bodies.RecordBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         def act() -> Ticket | Result:
             if body.on and not bench.recording:
                 return Refused(reason="this server was started without a place to record to")
@@ -139,7 +145,7 @@ def task_routes(orders: Orders) -> APIRouter:
         return JSONResponse(sorted(bench.episodes()))
 
     @router.post("/replay", response_model=Answer, summary="Play a recorded episode again")
-    def replay(body: bodies.NameBody, operator: Operator = NOBODY) -> JSONResponse:
+    def replay(body: bodies.NameBody, operator: Operator = NO_OPERATOR) -> JSONResponse:
         lease = bench.session().lease
         if not lease.take(operator):
             return held(lease.holder)
@@ -169,7 +175,9 @@ def object_routes(orders: Orders) -> APIRouter:
     @router.post(
         "/objects", response_model=Answer, responses=COMMANDED, summary="Believe in an object detected outside"
     )
-    async def post_object(body: bodies.ObjectBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+    async def post_object(
+        body: bodies.ObjectBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
+    ) -> JSONResponse:
         return await orders.give(commands.PostObject(**body.model_dump()), operator, wait_s)
 
     @router.delete(
@@ -177,13 +185,13 @@ def object_routes(orders: Orders) -> APIRouter:
     )
     async def withdraw(
         name: Annotated[str | None, Query(pattern="^[A-Za-z0-9_.-]{1,64}$")] = None,
-        operator: Operator = NOBODY,
+        operator: Operator = NO_OPERATOR,
         wait_s: Wait = 5.0,
     ) -> JSONResponse:
         return await orders.give(commands.WithdrawObject(name), operator, wait_s)
 
     @router.post("/objects/select", response_model=Answer, responses=COMMANDED, summary="Choose an object")
-    async def select(body: bodies.NameBody, operator: Operator = NOBODY, wait_s: Wait = 5.0) -> JSONResponse:
+    async def select(body: bodies.NameBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         return await orders.give(commands.Select(body.name), operator, wait_s)
 
     @router.get("/variables", response_model=dict[str, float | bool | str | None], summary="The grasp's variables")
@@ -205,7 +213,7 @@ def object_routes(orders: Orders) -> APIRouter:
 
     @router.put("/variables", response_model=Answer, responses=COMMANDED, summary="Change variables of the grasp")
     async def set_variables(
-        body: Annotated[bodies.Variables, Body()], operator: Operator = NOBODY, wait_s: Wait = 5.0
+        body: Annotated[bodies.Variables, Body()], operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
     ) -> JSONResponse:
         return await orders.give(commands.SetVariables(body), operator, wait_s)
 
@@ -231,17 +239,17 @@ def lease_routes(orders: Orders) -> APIRouter:
     }
 
     @router.post("/take", response_model=Lent, responses=conflict, summary="Become the operator")
-    async def take(operator: Operator = NOBODY) -> JSONResponse:
+    async def take(operator: Operator = NO_OPERATOR) -> JSONResponse:
         taken = bench.session().lease.take(operator)
         return lent(taken, f"{operator} is the operator" if taken else "another client is the operator")
 
     @router.post("/renew", response_model=Lent, responses=conflict, summary="Stay the operator")
-    async def renew(operator: Operator = NOBODY) -> JSONResponse:
+    async def renew(operator: Operator = NO_OPERATOR) -> JSONResponse:
         kept = bench.session().lease.renew(operator)
         return lent(kept, "kept" if kept else f"{operator} is not the operator")
 
     @router.post("/release", response_model=Lent, responses=conflict, summary="Be the operator no longer")
-    async def release(operator: Operator = NOBODY) -> JSONResponse:
+    async def release(operator: Operator = NO_OPERATOR) -> JSONResponse:
         released = bench.session().lease.release(operator)
         return lent(released, "released" if released else f"{operator} is not the operator")
 

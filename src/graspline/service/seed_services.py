@@ -19,7 +19,7 @@ from graspline.live.commands import Command, Refused
 from graspline.live.snapshot import Pose, plain
 from graspline.service import bodies
 from graspline.service.answers import COMMANDED, GUARDED, Answer
-from graspline.service.orders import NOBODY, Operator, Orders, Wait, read_value
+from graspline.service.orders import NO_OPERATOR, Operator, Orders, Wait, read_value
 
 PREFIX = "/so_arm101_control_gui"
 Value = float | str
@@ -142,7 +142,7 @@ def seed_services(orders: Orders) -> APIRouter:
 
 
 def _add_service(router: APIRouter, orders: Orders, settings: Settings, name: str, service: Service) -> None:
-    async def call(body: Any = None, operator: Operator = NOBODY, wait_s: Wait = 60.0) -> JSONResponse:
+    async def call(body: Any = None, operator: Operator = NO_OPERATOR, wait_s: Wait = 60.0) -> JSONResponse:
         def act() -> commands.Ticket | Refused:
             command = service.command(settings.with_body(body or service.body()))
             return command if isinstance(command, Refused) else orders.submit(command)
@@ -167,7 +167,7 @@ def _add_pose(router: APIRouter, orders: Orders, name: str, summary: str) -> Non
 def _add_parameter(
     router: APIRouter, orders: Orders, settings: Settings, name: str, body_type: type[BaseModel]
 ) -> None:
-    async def put(body: Any, operator: Operator = NOBODY) -> JSONResponse:
+    async def put(body: Any, operator: Operator = NO_OPERATOR) -> JSONResponse:
         def set_it() -> commands.Done:
             settings.set(name, body.value)
             return commands.Done(text=f"{name} is {body.value}", data={"name": name, "value": body.value})
