@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DEVELOPER := $(VENV)/.developer
 
+# Hundreds of tests start processes: without compiled files beside the source, each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check bench gl browser clean
 
 demo: $(INSTALLED) gl
@@ -64,7 +67,7 @@ $(DOCS): $(VENV)/.installed
 	$(BIN)/pip install --quiet --editable '.[serve]' --group docs -c requirements.lock
 	touch $@
 
-pictures: $(VENV)/.installed gl browser
+pictures: $(DOCS) gl browser
 	$(BIN)/pip install --quiet playwright -c requirements.lock
 	$(BIN)/python scripts/pictures.py
 

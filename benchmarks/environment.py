@@ -24,7 +24,8 @@ from graspline.engine.raw import raw_ticks
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import Interface, interface_of
 from graspline.envs.reproduction import thinned
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.motion.joint_moves import ramp
 from graspline.motion.path import controls_of

@@ -37,8 +37,9 @@ from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface, interface_of
 from graspline.envs.pictures import source_for
 from graspline.envs.policy_process import PolicyProcess, ServedPolicies
+from graspline.episodes.processes import cores
 from graspline.episodes.render_pool import RenderPool
-from graspline.episodes.run import cores, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.rendering.sources import OpenSource, PictureJob
 from graspline.scenes.scene import Scene
@@ -201,7 +202,7 @@ def on_gpu(name: str, interface: Interface, episodes: int, policy: str) -> dict[
 
     started = time.perf_counter()
     with PolicyProcess(policy) as process:
-        limit_s = task.time_limit_s(parameters)
+        limit_s = task.policy.time_limit_s(parameters)
         policies = ServedPolicies(process, interface)
         ended = list(played(PolicyPilot(interface=interface, policies=policies, max_seconds=limit_s)))
     over = time.perf_counter()

@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 
 from graspline import Scenario, find_task, run_scenarios
+from graspline.episodes.episode import Episode
 from graspline.episodes.film import FPS, film
 from graspline.episodes.film_frames import film_view
 from graspline.episodes.film_framing import frame_episode
 from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX
-from graspline.episodes.run import Episode
 from graspline.rendering.choose import open_renderer
 from graspline.rendering.dressing import dressed
 from graspline.rendering.video import VideoWriter

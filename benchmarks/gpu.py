@@ -15,10 +15,10 @@ import argparse
 import json
 
 from graspline import Scenario, find_task
+from graspline.benchmarks.gpu import Crowd, idle_steps_a_second, play
 from graspline.engine.choose import GPU
 from graspline.episodes.crew import TEAMS
-from graspline.episodes.gpu_benchmarks import Crowd, idle_steps_a_second, play
-from graspline.episodes.run import cores
+from graspline.episodes.processes import cores
 from graspline.parameters import build
 
 

@@ -35,7 +35,7 @@ from graspline.datasets.rows import Rejected, Row
 from graspline.datasets.settings import DatasetSettings, settings_of
 from graspline.datasets.work import Drawn, do
 from graspline.engine.choose import GPU
-from graspline.episodes.run import cores
+from graspline.episodes.processes import cores
 from graspline.episodes.views import View, parse_views
 from graspline.parameters import build
 from graspline.rendering.looks import Looks

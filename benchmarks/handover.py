@@ -19,7 +19,7 @@ import numpy as np
 from graspline import Scenario, find_task, run_scenarios
 from graspline.engine.actors import Account, World
 from graspline.engine.events import Change, Event, Push
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 from graspline.parameters import build
 from graspline.robots.hsr import SLIPS
 from graspline.scenes.variation import held_at

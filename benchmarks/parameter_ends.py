@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any
@@ -162,7 +162,7 @@ def _bounds(allowed: Allowed) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def change_before_play(end: End, seeds: tuple[int, ...] = (1,)) -> str:
+def change_before_play(end: End, seeds: Iterable[int] = (1,)) -> str:
     """What a parameter's end changes before anything moves; empty if nothing does."""
     before = build(end.task.parameters, assignments=list(end.settings))
     try:
@@ -196,11 +196,11 @@ def _drawn(task: Task[Any], parameters: Parameters, seed: int) -> dict[str, obje
     if key not in _DRAWN:
         scenario = Scenario(task=task, parameters=parameters, seed=seed)
         draw = scenario.draw()
-        inputs = task.given(parameters, draw, scenario.stream("perception"))
+        inputs = task.inputs(parameters, draw, scenario.stream("perception"))
         actor = task.actor(parameters, draw, scenario.stream("world"))
         _DRAWN[key] = {
             "sample": (draw.start.tobytes(), draw.variation),
-            "instruction": task.instruction(parameters, draw, {}),
+            "instruction": task.instruct(parameters, draw, {}),
             "inputs": {name: _comparable(value) for name, value in inputs.items()},
             # The belt's feeder goes by the sample and by how the belt is set, which the sample shows.
             "world": repr(actor) if task.name == "tidy" else "",

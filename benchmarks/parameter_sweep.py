@@ -19,7 +19,7 @@ from pathlib import Path
 from parameter_ends import BRIEF, End, change_before_play, ends_of
 
 from graspline import Scenario, find_task, run_scenarios
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 from graspline.errors import InputError
 from graspline.evidence import Evidence
 from graspline.parameters import build

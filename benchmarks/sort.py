@@ -17,7 +17,7 @@ import numpy as np
 
 from graspline import Scenario, find_task, run_scenarios
 from graspline.engine.protocol import Engine
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 from graspline.motion.joint_moves import jaw_move, joint_move
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.parameters import build

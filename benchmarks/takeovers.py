@@ -23,7 +23,8 @@ from graspline.envs.interface import Interface, Observation, interface_of
 from graspline.envs.policies import LocalPolicies, Policy
 from graspline.envs.takeover import TakeoverPilot
 from graspline.envs.watching import TakeoverParameters
-from graspline.episodes.run import Episode, Transition, run_scenarios
+from graspline.episodes.episode import Episode, Transition
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.statistics import rate_text
 from graspline.evidence import failures, passes
 from graspline.execution.drivers import FOLLOW
@@ -103,7 +104,7 @@ class BadPolicy:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", choices=[name for name, task in TASKS.items() if task.remaining is not None])
+    parser.add_argument("task", choices=[name for name, task in TASKS.items() if task.takeover is not None])
     parser.add_argument("--episodes", type=int, default=280)
     parser.add_argument("--seed", type=int, default=5000)
     parser.add_argument("--lanes", type=int, default=16)

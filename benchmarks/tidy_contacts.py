@@ -19,7 +19,7 @@ import mujoco
 import numpy as np
 
 from graspline import Scenario, find_task, run_scenarios
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 from graspline.parameters import build
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import apply_to_model

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +79,8 @@ def shoot(page: Any, folder: Path, name: str) -> None:
     # Off the scene: what the pointer is over gets an outline.
     page.mouse.move(3, page.viewport_size["height"] - 3)
     page.wait_for_timeout(3000)
-    file = folder / f"panel-{name}.png"
-    page.screenshot(path=file)
-    Image.open(file).convert("RGB").save(file, optimize=True)
+    file = folder / f"panel-{name}.webp"
+    Image.open(BytesIO(page.screenshot())).convert("RGB").save(file, quality=85, method=6)
     print(f"saved: {file}")
 
 
@@ -139,18 +139,19 @@ def grab(running: Hosted, folder: Path) -> None:
 
 def sort(running: Hosted, folder: Path) -> None:
     session = running.house.session
-    with opened(running, DESK) as page:
-        press(page, "Run")
-        until(page, lambda: any(each.outcome == "gripped" for each in session.snapshot.history))
-        shoot(page, folder, "sort")
-        session.stop().result(_PATIENCE_S)
+    for size, name in ((DESK, "sort"), (WIDE, "sort-wide")):
+        with opened(running, size) as page:
+            press(page, "Run")
+            until(page, lambda: any(each.outcome == "gripped" for each in session.snapshot.history))
+            shoot(page, folder, name)
+            session.stop().result(_PATIENCE_S)
     with opened(running, PHONE) as page:
         shoot(page, folder, "sort-phone")
 
 
 def tidy(running: Hosted, folder: Path) -> None:
     session = running.house.session
-    for size, name in ((WIDE, "tidy"), (PHONE, "tidy-phone")):
+    for size, name in ((WIDE, "tidy"), (DESK, "tidy-desk"), (PHONE, "tidy-phone")):
         with opened(running, size) as page:
             press(page, "Run")
             page.locator("[data-question]").wait_for()

@@ -7,13 +7,17 @@ into `PICTURES`; what takes minutes goes into `SLOW` as well, and is made only w
 from __future__ import annotations
 
 import argparse
+import atexit
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -27,8 +31,10 @@ from graspline.machine.diagram import svg_sheet
 from graspline.parameters import build
 from graspline.rendering.choose import open_renderer
 from graspline.rendering.video import contact_sheet
+from graspline.tasks.task import Task
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
 CHROMIUM = Path("/usr/bin/chromium")
 # The episodes that pictures show: a seed, and settings as `--set` reads them. Six blocks show a belt well enough.
 EPISODES: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -48,7 +54,17 @@ def diagram(name: str, path: Path) -> None:
 
 def sheet(name: str, path: Path) -> None:
     """The moments of one episode that decide it; fewer and larger where they show what the task sees."""
-    task, (seed, settings) = find_task(name), EPISODES[name]
+    seed, settings = EPISODES[name]
+    _sheet(find_task(name), seed, settings, path)
+
+
+def stacking(path: Path) -> None:
+    """The same of the task in examples/stack, which is not installed."""
+    sys.path.append(str(ROOT / "examples" / "stack" / "src"))
+    _sheet(find_task("graspline_stack.task:STACK"), 0, (), path)
+
+
+def _sheet(task: Task[Any], seed: int, settings: tuple[str, ...], path: Path) -> None:
     parameters, chronicle = build(task.parameters, assignments=settings), Chronicle()
     scenario = Scenario(task=task, parameters=parameters, seed=seed)
     (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle])
@@ -109,6 +125,25 @@ def panel(task: str, path: Path) -> None:
     subprocess.run(words, check=True, capture_output=True)
 
 
+@cache
+def site() -> Path:
+    """The documentation site, built into a folder that is removed when this program ends."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    # Not strict: the pictures that are about to be made may be missing.
+    words = [sys.executable, "-m", "mkdocs", "build", "--no-strict", "--quiet", "--site-dir", str(folder)]
+    subprocess.run(words, check=True, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    return folder
+
+
+def site_page(page: str, size: tuple[int, int], path: Path) -> None:
+    """A page of the documentation site, as a browser shows it without scrolling."""
+    with tempfile.TemporaryDirectory() as folder:
+        shot = Path(folder) / "page.png"
+        screenshot((site() / page).as_uri(), shot, width=size[0], height=size[1])
+        Image.open(shot).convert("RGB").save(path, quality=85, method=6)
+
+
 def screenshot(address: str, path: Path, *, width: int, height: int, style: str = "") -> None:
     """A page in a browser; `style` is added to it."""
     from playwright.sync_api import sync_playwright
@@ -130,27 +165,40 @@ def _graspline(*words: str) -> None:
 
 # Pictures of the panel, by the task that is served.
 PANEL = {
-    "panel-grab.png": "grab",
-    "panel-grab-phone.png": "grab",
-    "panel-refusal.png": "grab",
-    "panel-drive.png": "grab",
-    "panel-sort.png": "sort",
-    "panel-sort-phone.png": "sort",
-    "panel-tidy.png": "tidy",
-    "panel-tidy-phone.png": "tidy",
+    "panel-grab.webp": "grab",
+    "panel-grab-phone.webp": "grab",
+    "panel-refusal.webp": "grab",
+    "panel-drive.webp": "grab",
+    "panel-sort.webp": "sort",
+    "panel-sort-wide.webp": "sort",
+    "panel-sort-phone.webp": "sort",
+    "panel-tidy.webp": "tidy",
+    "panel-tidy-desk.webp": "tidy",
+    "panel-tidy-phone.webp": "tidy",
+}
+# Pictures of the documentation site: a page, and the size of the browser's window.
+SITE = {
+    "site-home.webp": ("index.html", (1440, 900)),
+    "site-start.webp": ("start/first-success.html", (1440, 900)),
+    "site-reference.webp": ("reference/commands.html", (1440, 900)),
+    "site-results.webp": ("results.html", (1440, 900)),
+    "site-home-phone.webp": ("index.html", (400, 800)),
+    "site-start-phone.webp": ("start/first-success.html", (400, 800)),
 }
 PICTURES: dict[str, Callable[[Path], None]] = {
     **{f"{name}-machine.svg": partial(diagram, name) for name in EPISODES},
     "lift-cube-region.svg": region,
     **{f"{name}.png": partial(sheet, name) for name in EPISODES},
     **{f"{name}.webp": partial(moving, name) for name in EPISODES},
+    "stack.png": stacking,
     "randomization.png": randomization,
     "so101-workspace.png": workspace,
     "sort-rates.svg": rates,
     **{name: partial(panel, task) for name, task in PANEL.items()},
+    **{name: partial(site_page, page, size) for name, (page, size) in SITE.items()},
 }
 SLOW = {"sort-rates.svg", *PANEL}
-NEEDS_BROWSER = {"so101-workspace.png", *PANEL}
+NEEDS_BROWSER = {"so101-workspace.png", *PANEL, *SITE}
 # Drawn by hand.
 BY_HAND = {"logo.svg", "favicon.svg"}
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import functools
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from graspline.tasks.catalogue import TASKS
 
 SOURCE = Path(__file__).parents[1] / "src" / "graspline"
 STEPPING = {"mj_step", "mj_step1", "mj_step2", "Batch", "rollout"}
@@ -29,6 +33,20 @@ EDITING = {
     "add_texture",
 }
 CLOCKS = {"time", "monotonic", "perf_counter", "process_time", "sleep"}
+# Rooms that work for every task, robot and scene.
+GENERIC = ("episodes", "datasets", "execution", "machine", "envs", "evaluations", "live", "service", "panel", "cli")
+# Names of states that are everyday words, and what they mean where a generic room says them.
+EVERYDAY = {
+    "check": "a check of a plan that refused it",
+    "close": "what a jaw or a connection does",
+    "drop": "a fault",
+    "grip": "what a fault needs: something in the hand",
+    "hold": "a motion that stays where it is",
+    "idle": "the mode of a session in which nothing moves",
+    "watch": "a page that looks on",
+}
+# What belongs to a belt or a room in `episodes` is about its faults.
+OF_FAULTS = {"episodes/context.py", "episodes/faults.py", "episodes/mishaps.py", "episodes/room_mishaps.py"}
 GLOBAL_RANDOMNESS = {"seed", "rand", "randn", "randint", "random", "uniform", "normal", "choice", "shuffle"}
 
 
@@ -76,7 +94,7 @@ def test_there_is_no_wall_clock_below_the_front_doors() -> None:
     found = []
     for path in files():
         # What is live keeps pace with the clock, in one place.
-        if room_of(path) == "cli" or path.name == "benchmarks.py" or path == SOURCE / "live" / "pace.py":
+        if room_of(path) in ("cli", "benchmarks") or path == SOURCE / "live" / "pace.py":
             continue
         # What only measures how long things took has one, too.
         if path == SOURCE / "stopwatch.py":
@@ -124,6 +142,76 @@ def test_no_error_is_swallowed_whole() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ExceptHandler) and node.type is None:
                 found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
+    assert found == []
+
+
+@functools.cache
+def special_names() -> frozenset[str]:
+    """Tasks, every state of their machines by path and by name, robots, and scenes with what lies in them."""
+    found = {"belt", "room"}
+    for name, task in TASKS.items():
+        parameters = task.parameters()
+        scene, paths = task.scene(parameters), task.machine(parameters).paths()
+        found |= {name, *paths, *(path.rpartition(".")[2] for path in paths)}
+        found |= {scene.robot.name, scene.name, *scene.object_names, *scene.place_names}
+    return frozenset(found - set(EVERYDAY))
+
+
+def texts_of(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every text of a module but its docstrings: those of commands are help, whose examples name tasks."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value, node.lineno
+
+
+def named_in(text: str) -> Iterator[str]:
+    """Special names that a text says: the whole of it, or a word of it that is no word of the language."""
+    words = {text, *re.findall(r"[\w.-]+", text)}
+    for name in sorted(special_names() & words):
+        if text == name or not name.isalpha():
+            yield name
+
+
+def test_a_special_name_is_found_in_a_text_unless_it_may_mean_something_else_there() -> None:
+    assert list(named_in("oranges")) == ["oranges"]
+    assert list(named_in("run lift-cube, then back_off")) == ["back_off", "lift-cube"]
+    assert list(named_in("sort by name")) == []
+    assert list(named_in("idle")) == []
+
+
+def test_generic_rooms_know_no_task_state_robot_or_scene_by_name() -> None:
+    found = []
+    for path in files():
+        where = path.relative_to(SOURCE).as_posix()
+        if room_of(path) in GENERIC and where not in OF_FAULTS:
+            found += [
+                f"{where}:{line} says {name!r}"
+                for text, line in texts_of(ast.parse(path.read_text()))
+                for name in named_in(text)
+            ]
+    assert found == []
+
+
+def test_generic_rooms_import_no_task_robot_or_scene() -> None:
+    special = {name.replace("-", "_") for name in special_names()}
+    found = []
+    for path in files():
+        where = path.relative_to(SOURCE).as_posix()
+        if room_of(path) not in GENERIC or where in OF_FAULTS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                package, *inner = node.module.removeprefix("graspline.").split(".")
+                named = {*inner[:1]} if inner else {alias.name for alias in node.names}
+                if package in ("tasks", "robots", "scenes", "kinematics") and special & named:
+                    found.append(f"{where}:{node.lineno} imports {node.module}")
     assert found == []
 
 

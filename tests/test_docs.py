@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from graspline import find_task
+from graspline import TASKS, find_task
 from graspline.machine.diagram import svg_sheet
 
 ROOT = Path(__file__).parents[1]
@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text()
 
 def test_what_the_documents_quote_of_our_source_is_in_it() -> None:
     """A block of Python that imports nothing and names no file of its own is a quotation."""
-    source = [path.read_text() for path in (ROOT / "src").rglob("*.py")]
+    source = [path.read_text() for folder in ("src", "examples") for path in (ROOT / folder).rglob("*.py")]
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     blocks = [
         (page, each) for page in pages for each in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
@@ -30,6 +30,16 @@ def test_what_the_documents_quote_of_our_source_is_in_it() -> None:
         assert any(block in text for text in source), f"{page.name} shows what is not so:\n{block}"
 
 
+def test_the_tutorial_shows_every_part_of_its_task() -> None:
+    """All but the imports."""
+    page = (ROOT / "docs" / "start" / "first-task.md").read_text()
+    shown = "".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    task = (ROOT / "examples" / "stack" / "src" / "graspline_stack" / "task.py").read_text()
+    parts = re.findall(r"^(?:class|def) \w+|^[A-Z_]+(?= = (?:Task|Box|stages))", task, re.MULTILINE)
+    assert len(parts) >= 10
+    assert [part for part in parts if part not in shown] == []
+
+
 def test_links_in_documents_beside_the_site_lead_somewhere() -> None:
     """Links of the site are checked where it is built, with the pages that are made then."""
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "benchmarks").glob("*.md")]:
@@ -38,7 +48,7 @@ def test_links_in_documents_beside_the_site_lead_somewhere() -> None:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("name", ["lift-cube", "oranges", "grab", "sort", "tidy"])
+@pytest.mark.parametrize("name", list(TASKS))
 def test_the_diagram_in_the_documents_is_the_table(name: str) -> None:
     task = find_task(name)
     drawn = (ROOT / "docs" / "images" / f"{name}-machine.svg").read_text()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graspline.wording import beside, counted, quantity
+from graspline.wording import beside, counted, duration, quantity
 
 UNITS = ("", "m", "m/s", "s", "rad", "rad/s", "m²", "kg", "N", "px")
 
@@ -78,3 +78,19 @@ def test_a_small_limit_has_small_measurements_beside_it() -> None:
 def test_one_is_singular() -> None:
     assert [counted(n, "episode") for n in (0, 1, 2)] == ["0 episodes", "1 episode", "2 episodes"]
     assert [counted(n, "retry", "retries") for n in (1, 2)] == ["1 retry", "2 retries"]
+
+
+@pytest.mark.parametrize(
+    "seconds, text",
+    [
+        (0, "0 s"),
+        (20.4, "20 s"),
+        (59.6, "1.0 min"),
+        (200, "3.3 min"),
+        (3569, "59.5 min"),
+        (3590, "1.0 h"),
+        (9000, "2.5 h"),
+    ],
+)
+def test_a_long_time_is_in_seconds_minutes_or_hours(seconds: float, text: str) -> None:
+    assert duration(seconds) == text

@@ -25,16 +25,16 @@ import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 
+from graspline import Scenario, find_task, run_scenarios
 from graspline.envs.interface import Interface, interface_of, joints_rad
+from graspline.episodes.onlookers import Instant
+from graspline.episodes.pilots import Ruling
 from graspline.episodes.referee import Referee
-from graspline.episodes.run import Instant, Ruling, run_scenarios
-from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
 from graspline.execution.drivers import FOLLOW, follow
 from graspline.execution.happenings import Ended, Entered
 from graspline.execution.requests import Announce, Reply, Solve
 from graspline.kinematics.so101 import PAN_X_M
-from graspline.tasks.catalogue import find_task
 
 Array = NDArray[np.float64]
 

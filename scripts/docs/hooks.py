@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,13 @@ COPIED = {
     "benchmarks/policies.md": "results/policies.md",
     "benchmarks/parameter_sweep.md": "results/parameter_sweep.md",
 }
+# Browsers break lines after hyphens. Options such as `--episodes` and dates stay in one piece; a long name such as
+# `goal.speed_m_s` may be broken after a dot or an underscore, which narrow tables need.
+INLINE_CODE = re.compile(r"<code>[^<]*</code>")
+OPTION = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
+JOINT = re.compile(r"(?<=[a-z])([._=/])(?=\w)")
+DATE_IN_TABLE = re.compile(r"(<td[^>]*>)(\d{4}-\d\d-\d\d)")
+ONE_PIECE = '<span class="one-piece">{}</span>'
 TASK_LINKS = """
 
 ---
@@ -54,6 +62,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         text += TASK_LINKS.format(name=name.removesuffix(".md"))
     llms.keep(page, text)
     return text
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Lines are broken where it does not hurt. This comes last, so that search has the words in one piece."""
+    text = INLINE_CODE.sub(_breakable, output)
+    return DATE_IN_TABLE.sub(lambda cell: cell[1] + ONE_PIECE.format(cell[2]), text)
+
+
+def _breakable(code: re.Match[str]) -> str:
+    text = JOINT.sub(r"\1<wbr>", code[0].removeprefix("<code>").removesuffix("</code>"))
+    return f"<code>{OPTION.sub(lambda word: ONE_PIECE.format(word[0]), text)}</code>"
 
 
 def on_post_build(config: MkDocsConfig, **_: Any) -> None:

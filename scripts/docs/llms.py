@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
+from doctest_blocks import fenced
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.pages import Page
 
@@ -60,11 +61,11 @@ def _pages(nav: Any) -> list[str]:
 
 
 def _described(name: str) -> str:
-    module, _, attribute = name.rpartition(".")
-    found = getattr(importlib.import_module(module), attribute)
+    attribute = name.rpartition(".")[2]
+    found = resolve_name(name)
     try:
         signature = str(inspect.signature(found)) if callable(found) else ""
     except ValueError:
         signature = ""
-    documented = inspect.getdoc(found) if inspect.isclass(found) or inspect.isroutine(found) else ""
-    return f"### {name}\n\n`{attribute}{signature}`\n\n{documented or ''}"
+    documented = inspect.getdoc(found) if inspect.isclass(found) or inspect.isroutine(inspect.unwrap(found)) else ""
+    return f"### {name}\n\n`{attribute}{signature}`\n\n{fenced(documented or '')}"

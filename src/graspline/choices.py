@@ -21,38 +21,12 @@ ASPECTS = (
     "textures",
     "distractors",
 )
-# Every fault, in the order of `episodes.faults.FAULTS`.
-FAULT_NAMES = (
-    "drop",
-    "shove",
-    "remove",
-    "move-plate",
-    "plate-away",
-    "plate-full",
-    "weaken",
-    "jam",
-    "stuck-jaw",
-    "slippery",
-    "belt-step",
-    "belt-jam",
-    "belt-reverse",
-    "blackout",
-    "freeze",
-    "noise",
-    "delay",
-    "lighting",
-    "nan-control",
-    "shift",
-    "occlude",
-    "board-full",
-    "base-slip",
-    "depth-noise",
-    "depth-holes",
-    "bump",
-    "no-person",
-    "soft-pull",
-    "push-back",
-)
+# Arms whose reach and jaw can be measured, as `workspace` and `jaw` take them.
+ARM_NAMES = ("so101", "ur5e")
+# What `demo` plays, in words too, and the task that help suggests to begin with.
+DEMO_TASK = "oranges"
+DEMO_GOAL = "Put three oranges on a plate"
+FIRST_TASK = "lift-cube"
 # Cameras and sizes of a dataset and of an environment.
 DEFAULT_VIEWS = "front:640x480,wrist:320x240"
 # How long a person is waited for before a question gets its default.

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 _Word = TypeVar("_Word", bound=str)
 
 
 class GrasplineError(Exception):
-    """Base of every error we raise; `exit_code` is what the command line returns for it."""
+    """Base of every error that graspline raises on purpose; `exit_code` is what the command line returns for it.
+
+    >>> from graspline import GrasplineError, InputError
+    >>> issubclass(InputError, GrasplineError), InputError.exit_code
+    (True, 2)
+    """
 
     exit_code = 5
 
 
 class InputError(GrasplineError):
-    """Bad usage or configuration: the message names all problems at once and what is allowed."""
+    """Bad usage or configuration: the message names all problems at once and what is allowed.
+
+    >>> from graspline import InputError, find_task
+    >>> try:
+    ...     find_task("orange")
+    ... except InputError as error:
+    ...     print(error.problems[0].partition("?")[0])
+    unknown task 'orange'; did you mean 'oranges'
+    """
 
     exit_code = 2
 
@@ -26,7 +39,12 @@ class InputError(GrasplineError):
 
 
 class EnvironmentProblem(GrasplineError):
-    """Something this machine lacks: a display, a library, disk space, a free port."""
+    """Something that this machine lacks: a display, a library, disk space, a free port. The message says what to do.
+
+    >>> from graspline import EnvironmentProblem
+    >>> EnvironmentProblem.exit_code
+    3
+    """
 
     exit_code = 3
 
@@ -47,12 +65,22 @@ class WiringError(GrasplineError):
     """A machine, motion or scene that was put together wrongly: our bug, or a task author's."""
 
 
+def either(words: Sequence[str]) -> str:
+    """`a, b or c`."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'lift'? ` with the closest known name; nothing if none is close."""
+    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}? " if close else ""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint for an unknown name: the closest known one, then all of them."""
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}known: {', '.join(known)}"
+    return f"{suggestion(name, known)}known: {', '.join(known)}"
 
 
 def one_of(value: object, known: Iterable[_Word], where: str) -> _Word:
@@ -73,5 +101,6 @@ def together(*parts: Callable[[], Any]) -> list[Any]:
         except InputError as error:
             problems += error.problems
     if problems:
-        raise InputError(problems)
+        # Two parts may find the same.
+        raise InputError(dict.fromkeys(problems))
     return results

@@ -17,7 +17,14 @@ Relation = Literal["<=", ">=", "=="]
 class Measurement:
     """One named number, the limit it was held against, and whether it passed.
 
-    A signal without data is `absent`: its value is nan and it never passes.
+    A signal without data is `absent`: its value is NaN and it never passes.
+
+    >>> from graspline import at_most
+    >>> speed = at_most("speed", 0.03, 0.02, "m/s")
+    >>> print(speed)
+    speed 30 mm/s (limit <= 20 mm/s)
+    >>> speed.passed
+    False
     """
 
     name: str
@@ -80,6 +87,13 @@ def _measurement(name: str, value: float, relation: Relation, limit: float, unit
 
 
 Evidence = tuple[Measurement, ...]
+"""What a verdict, a rejection or the end of a motion was decided by: every measurement beside its limit.
+
+>>> from graspline import Evidence, at_least, at_most
+>>> evidence: Evidence = (at_least("raised", 0.06, 0.05, "m"), at_most("speed", 0.0, 0.02, "m/s"))
+>>> [each.passed for each in evidence]
+[True, True]
+"""
 
 
 class EvidenceTable(tuple[Measurement, ...]):
@@ -112,15 +126,32 @@ def _row(each: Measurement) -> tuple[str | Html, ...]:
 
 
 def at_most(name: str, value: float, limit: float, unit: str = "") -> Measurement:
+    """A measurement that passes if its value is not above the limit.
+
+    >>> from graspline import at_most
+    >>> at_most("off_spot", 0.004, 0.01, "m").passed
+    True
+    """
     return Measurement(name=name, value=float(value), relation="<=", limit=float(limit), unit=unit)
 
 
 def at_least(name: str, value: float, limit: float, unit: str = "") -> Measurement:
+    """A measurement that passes if its value is not below the limit; NaN, a signal without data, never passes.
+
+    >>> from graspline import at_least
+    >>> at_least("raised", float("nan"), 0.05, "m").passed
+    False
+    """
     return Measurement(name=name, value=float(value), relation=">=", limit=float(limit), unit=unit)
 
 
 def passes(evidence: Evidence) -> bool:
-    """Whether every measurement passed; no measurement at all proves nothing."""
+    """Whether every measurement passed; no measurement at all proves nothing.
+
+    >>> from graspline import at_least, passes
+    >>> passes((at_least("raised", 0.06, 0.05, "m"),)), passes(())
+    (True, False)
+    """
     return bool(evidence) and all(measurement.passed for measurement in evidence)
 
 

@@ -1,4 +1,4 @@
-"""The names of our environments, known to Gymnasium as soon as both packages are imported, in whichever order.
+"""Environments of all installed tasks, known to Gymnasium as soon as both packages are imported, in either order.
 
 Gymnasium has no entry points by which an installed package could register itself, and takes ten times as long to import
 as graspline does. So it is not imported for this; its import is awaited.
@@ -6,20 +6,21 @@ as graspline does. So it is not imported for this; its import is awaited.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
-# Tasks by the name of their environment.
-ENVIRONMENTS = {
-    "graspline/Oranges-v0": "oranges",
-    "graspline/LiftCube-v0": "lift-cube",
-    "graspline/Grab-v0": "grab",
-    "graspline/Sort-v0": "sort",
-    "graspline/Tidy-v0": "tidy",
-}
+from graspline.registry import installed_names
+
 _GYMNASIUM = "gymnasium"
+
+
+def environment_name(task: str) -> str:
+    """What Gymnasium calls the environment of a task: `graspline/LiftCube-v0` for `lift-cube`."""
+    camel = "".join(word[:1].upper() + word[1:] for word in re.split(r"[-_]", task))
+    return f"graspline/{camel}-v0"
 
 
 def register_environments() -> None:
@@ -32,7 +33,8 @@ def register_environments() -> None:
 
 
 def _register(gymnasium: ModuleType) -> None:
-    for name, task in ENVIRONMENTS.items():
+    for task in installed_names("graspline.tasks"):
+        name = environment_name(task)
         if name not in gymnasium.registry:
             gymnasium.register(id=name, entry_point="graspline.envs.environment:TaskEnv", kwargs={"task": task})
 

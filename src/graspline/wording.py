@@ -49,6 +49,13 @@ def quantity(value: float, si_unit: str = "") -> str:
     return _text(value, _shown_in(si_unit, value), _DIGITS)
 
 
+def duration(seconds: float) -> str:
+    """A time that may be long: `20 s`, `3.5 min`, `1.2 h`."""
+    if round(seconds) < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3570 else f"{seconds / 3600:.1f} h"
+
+
 def beside(value: float, limit: float, si_unit: str = "") -> tuple[str, str]:
     """A measurement and its limit, both in the unit that suits the larger one, and different if they differ."""
     shown = _shown_in(si_unit, value, limit)

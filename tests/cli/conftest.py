@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import graspline.cli.run
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ COMMAND = [sys.executable, "-m", "graspline.cli"]
 COMMANDS = (
     "demo",
     "tasks",
+    "faults",
     "config",
     "diagram",
     "region",
@@ -123,16 +124,6 @@ def refused(*words: str | Path) -> list[str]:
     assert problems
     assert all(line.startswith("graspline: ") for line in problems), answer.err
     return [line.removeprefix("graspline: ") for line in problems]
-
-
-def misused(*words: str | Path) -> str:
-    """The one message about wrong options."""
-    answer = call(*words)
-    assert answer.code == 2, answer
-    assert answer.out == ""
-    assert "Traceback" not in answer.err
-    assert answer.err.count("Error:") == 1
-    return answer.err.partition("Error: ")[2].strip()
 
 
 class Running:

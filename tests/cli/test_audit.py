@@ -13,7 +13,7 @@ from graspline.episodes.audit import EPISODE, Audit, Wrong
 from graspline.evidence import at_least
 from graspline.tasks.lift_cube import LiftCube
 
-from .doors import call, misused, refused, spawn
+from .doors import call, refused, spawn
 
 
 def audit_with(false_accepts: int, kind: str = EPISODE) -> Audit:
@@ -111,7 +111,7 @@ def test_a_long_order_is_cut_short_unless_somebody_sets_it(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("share", ["-0.1", "1.1", "third"])
 def test_a_share_that_is_none_is_refused(share: str) -> None:
-    assert "--faults-share" in misused("audit", "lift-cube", "--faults-share", share)
+    assert "--faults-share" in refused("audit", "lift-cube", "--faults-share", share)[0]
 
 
 def test_bad_input_is_refused_with_the_nearest_name() -> None:

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from graspline.episodes.faults import FAULTS
+from graspline.tasks.catalogue import TASKS
 
-from .doors import misused, refused, spawn
+from .doors import refused, spawn
 
 pytestmark = pytest.mark.usefixtures("nothing_moves")
 
-TASK_NAMES = "known: grab, lift-cube, oranges, sort, tidy"
-FAULT_NAMES = "known: " + ", ".join(sorted(FAULTS))
+TASK_NAMES = "known: " + ", ".join(sorted(TASKS)) + "; or pass your own as MODULE:NAME"
+# Those that make sense in the scene of lift-cube: no plate, no belt, no furniture.
+FAULT_NAMES = "known: blackout, delay, drop, freeze, jam, lighting, nan-control, noise, remove, shove, slippery, "
 
 
 @pytest.mark.parametrize("command", ["run", "config", "diagram", "region"])
@@ -62,7 +63,7 @@ def test_an_aspect_that_only_other_tasks_have_is_refused() -> None:
         ("reach.lift_m={a: 1}", ["a value with keys"]),
         ("retries.grasps=1.5", ["1.5 is not a whole number", "allowed 0 to 10"]),
         ("retries.grasps=true", ["true is not a whole number"]),
-        ("perception.source=trut", ["unknown choice 'trut'", "did you mean 'truth'?"]),
+        ("perception.source=trut", ["'trut' is refused: unknown estimator", "did you mean 'truth'?"]),
         ("cube.edge_m=0.03", ["0.03 is not a range [low, high]"]),
         ("cube.edge_m=[0.03]", ["[0.03] is not a range"]),
         ("cube.edge_m=[0.03, 0.02]", ["its low end 0.03 is above its high end 0.02"]),
@@ -110,8 +111,9 @@ def test_a_bad_setting_says_what_is_allowed(command: str, setting: str, words: l
         ("drop@lift+" + "9" * 400, ["is above 60 s"]),
         ("drop @lift", ["unknown fault 'drop '", "did you mean 'drop'?"]),
         ("move-plate@lift", ["the scene has no plate"]),
-        ("belt-jam@lift", ["the scene has no belt"]),
-        ("base-slip@lift", ["the scene has no furniture"]),
+        ("belt-jam@lift", ["does not apply to lift-cube: the scene has no belt"]),
+        ("base-slip@lift", ["the robot has no wheels"]),
+        ("bump@lift", ["the scene has no furniture"]),
     ],
 )
 def test_a_bad_fault_says_what_is_allowed(fault: str, words: list[str]) -> None:
@@ -122,53 +124,53 @@ def test_a_bad_fault_says_what_is_allowed(fault: str, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "option, value, words",
+    "option, value, message",
     [
-        ("--episodes", "0", ["greater than or equal to 1"]),
-        ("--episodes", "-3", ["greater than or equal to 1"]),
-        ("--episodes", "1.5", ["integer"]),
-        ("--episodes", "many", ["integer"]),
-        ("--episodes", "[/]", ["integer"]),
-        ("--episodes", "1000000000000", ["less than or equal to 1000000"]),
-        ("--seed", "-1", ["greater than or equal to 0"]),
-        ("--seed", "one", ["integer"]),
-        ("--lanes", "-1", ["greater than or equal to 0"]),
-        ("--lanes", "70000", ["less than or equal to 65536"]),
-        ("--threads", "-1", ["greater than or equal to 0"]),
-        ("--threads", "1000000000", ["less than or equal to 1024"]),
-        ("--require-success", "2", ["less than or equal to 1"]),
-        ("--require-success", "-0.1", ["greater than or equal to 0"]),
-        ("--require-success", "nan", ["Invalid value"]),
-        ("--require-success", "90%", ["number"]),
+        ("--episodes", "0", "0 is below 1 (allowed 1 to 1000000)"),
+        ("--episodes", "-3", "-3 is below 1 (allowed 1 to 1000000)"),
+        ("--episodes", "1.5", "'1.5' is not a whole number (allowed 1 to 1000000)"),
+        ("--episodes", "many", "'many' is not a whole number (allowed 1 to 1000000)"),
+        ("--episodes", "[/]", "'[/]' is not a whole number (allowed 1 to 1000000)"),
+        ("--episodes", "1000000000000", "1000000000000 is above 1000000 (allowed 1 to 1000000)"),
+        ("--seed", "-1", "-1 is below 0 (allowed 0 or more)"),
+        ("--seed", "one", "'one' is not a whole number (allowed 0 or more)"),
+        ("--lanes", "-1", "-1 is below 0 (allowed 0 to 65536)"),
+        ("--lanes", "70000", "70000 is above 65536 (allowed 0 to 65536)"),
+        ("--threads", "-1", "-1 is below 0 (allowed 0 to 1024)"),
+        ("--threads", "1000000000", "1000000000 is above 1024 (allowed 0 to 1024)"),
+        ("--require-success", "2", "2 is above 1 (allowed 0 to 1)"),
+        ("--require-success", "-0.1", "-0.1 is below 0 (allowed 0 to 1)"),
+        ("--require-success", "nan", "nan is not a finite number (allowed 0 to 1)"),
+        ("--require-success", "90%", "'90%' is not a number (allowed 0 to 1)"),
+        ("--engine", "cpuu", "unknown choice 'cpuu'; did you mean 'cpu'? known: auto, cpu, gpu"),
     ],
 )
-def test_a_bad_number_of_run_names_its_option_and_its_limit(option: str, value: str, words: list[str]) -> None:
-    message = misused("run", "lift-cube", option, value)
-    assert message.startswith(f"Invalid value for '{option}'")
-    for word in words:
-        assert word in message
+def test_a_bad_value_of_run_names_its_option_and_what_is_allowed(option: str, value: str, message: str) -> None:
+    assert refused("run", "lift-cube", option, value) == [f"{option} {value}: {message}"]
 
 
 @pytest.mark.parametrize(
     "words, expected",
     [
-        (["diagram", "lift-cube", "--format", "dot"], ["'--format'", "'mermaid', 'svg'"]),
-        (["region", "lift-cube", "--samples", "9"], ["'--samples'", "greater than or equal to 10"]),
-        (["region", "lift-cube", "--seed", "-1"], ["'--seed'", "greater than or equal to 0"]),
-        (["demo", "--seed", "-1"], ["'--seed'", "greater than or equal to 0"]),
-        (["workspace", "so101", "--samples", "9"], ["'--samples'", "greater than or equal to"]),
+        (
+            ["diagram", "lift-cube", "--format", "dot"],
+            "--format dot: unknown choice 'dot'; known: mermaid, svg",
+        ),
+        (["region", "lift-cube", "--samples", "9"], "--samples 9: 9 is below 10 (allowed 10 to "),
+        (["region", "lift-cube", "--seed", "-1"], "--seed -1: -1 is below 0 (allowed 0 or more)"),
+        (["demo", "--seed", "-1"], "--seed -1: -1 is below 0 (allowed 0 or more)"),
+        (["workspace", "so101", "--samples", "9"], "--samples 9: 9 is below 1000 (allowed 1000 to 10000000)"),
     ],
 )
-def test_a_bad_value_of_another_command_names_its_option_and_its_limit(words: list[str], expected: list[str]) -> None:
-    message = misused(*words)
-    for word in expected:
-        assert word in message
+def test_a_bad_value_of_another_command_names_its_option_and_its_limit(words: list[str], expected: str) -> None:
+    (problem,) = refused(*words)
+    assert problem.startswith(expected)
 
 
 @pytest.mark.parametrize("name", ["film.avi", "film", ".mp4", "film.mp4.bak", "film.MP4"])
 def test_a_film_needs_a_name_in_mp4(name: str) -> None:
     (problem,) = refused("run", "lift-cube", "--video", name)
-    assert problem == f"--video {name}: expected a name that ends in .mp4 or .gif or .webp"
+    assert problem == f"--video {name}: expected a name that ends in .mp4, .gif or .webp"
 
 
 def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
@@ -271,7 +273,7 @@ def test_all_problems_of_all_options_are_told_at_once(tmp_path: Path) -> None:
         "--fault drp@lit: unknown fault 'drp'",
         "--fault drp@lit: unknown state 'lit'",
         "--fault drop: expected NAME@STATE",
-        "--video film.avi: expected a name that ends in .mp4 or .gif or .webp",
+        "--video film.avi: expected a name that ends in .mp4, .gif or .webp",
     ):
         assert any(problem.startswith(start) for problem in problems), start
     assert len(problems) == 8
@@ -294,7 +296,7 @@ def test_an_unknown_level_of_telling_is_refused_with_those_that_exist(level: str
     [
         ("targets.choose=apple", "targets.choose: unknown orange 'apple'"),
         ("targets.choose=7", "targets.choose: there is no orange with key 7; keys are 1 to 3"),
-        ("oranges.radius_m=[0.5, 0.6]", "oranges.radius_m: [0.5, 0.6] m lies outside what the arm reaches"),
+        ("oranges.radius_m=[0.5, 0.6]", "oranges.radius_m: [0.5, 0.6] m is outside the arm's reach"),
         ("plate.outer_radius_m=0.06", "oranges.count: 3 oranges of 50 mm or more do not fit"),
     ],
 )
@@ -315,7 +317,7 @@ def test_oranges_that_cannot_be_served_are_refused_before_anything_moves(
         ("rules.shelf=[unknown, cup]", "rules.shelf: unknown object 'cup'"),
         ("alone.object=cup", "alone.object: unknown object 'cup'"),
         ("handover.force_thresh=abc", "handover.force_thresh=abc: 'abc' is not a number"),
-        ("handover.force_thresh=0", "at 0 N things would be let go by themselves; expected at least 1 N"),
+        ("handover.force_thresh=0", "at 0 N objects would be released without a pull; expected at least 1 N"),
         ("placing.area=cellar", "placing.area: 'cellar' is unknown; known: left_half, one_board, shelf"),
         ("placing.areas_file=/missing.yaml", "/missing.yaml: cannot be read: No such file or directory"),
         ("program=juggle", "program=juggle: unknown choice 'juggle'; known: clear_table"),

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 import graspline.cli.bench
-from graspline.datasets.benchmarks import dataset_parts
-from graspline.episodes import benchmarks
-from graspline.episodes.benchmarks import Figure, Part, Say, parts
+from graspline.benchmarks import episodes as benchmarks
+from graspline.benchmarks.datasets import dataset_parts
+from graspline.benchmarks.episodes import Figure, Part, Say, parts
 
 from .doors import Answer, call
 

@@ -76,7 +76,7 @@ def test_what_is_no_dataset_of_ours_is_refused(command: str, root: Path, tmp_pat
     (root / OURS).unlink()
     (problem,) = refused(command, root)
     assert f"{OURS} is missing" in problem
-    assert refused(command, tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such dataset folder"]
+    assert refused(command, tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such folder"]
 
 
 @pytest.mark.parametrize("command", ["doctor", "replay"])

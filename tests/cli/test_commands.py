@@ -8,10 +8,11 @@ import sys
 
 import pytest
 
-from graspline.choices import ASPECTS, FAULT_NAMES
+from graspline.choices import ARM_NAMES, ASPECTS, DEMO_TASK, FIRST_TASK
 from graspline.cli.commands import COMMANDS, command_of
-from graspline.episodes.faults import FAULTS
+from graspline.kinematics.arms import ARMS
 from graspline.scenes.randomization import TableRandomization
+from graspline.tasks.catalogue import TASKS
 
 # Typer brings pydantic, which takes a twentieth of a second.
 HEAVY = ("numpy", "mujoco", "ompl", "pyarrow", "av", "cv2", "gymnasium")
@@ -39,7 +40,13 @@ def heavy_after(*commands: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def test_help_version_and_the_list_of_tasks_import_nothing_heavy() -> None:
-    words = ("--help",), ("--version",), ("tasks",), *((name, "--help") for name in COMMANDS)
+    words = (
+        ("--help",),
+        ("--version",),
+        ("tasks",),
+        ("new", "--help"),
+        *((*name.split(), "--help") for name in COMMANDS),
+    )
     found = heavy_after(*words)
     assert len(found) == len(words)
     assert not any(found.values()), found
@@ -52,8 +59,9 @@ def test_a_command_imports_what_it_works_with_when_it_runs() -> None:
 
 
 def test_options_offer_what_there_is() -> None:
-    assert tuple(FAULTS) == FAULT_NAMES
     assert tuple(TableRandomization.model_fields) == ASPECTS
+    assert tuple(ARMS) == ARM_NAMES
+    assert {DEMO_TASK, FIRST_TASK} <= set(TASKS)
 
 
 @pytest.mark.parametrize(("word", "hint"), [("rum", "did you mean 'run'? known: audit, bench"), ("[/red]", "known: ")])

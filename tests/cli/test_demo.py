@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import graspline.cli.demo
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 
 from .doors import call, spawn, watch
 

@@ -15,7 +15,7 @@ from graspline.datasets.compact import compact
 from graspline.datasets.files import locked
 from graspline.datasets.store import Dataset
 
-from .doors import call, misused, refused, spawn
+from .doors import call, refused, spawn
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_the_real_command_merges_what_it_generated(made: Path, tmp_path: Path) -
         f"episode {index} of {made} is the same as episode {index} of {made} (seed {index})" for index in range(3)
     ]
     more = refused("generate", "lift-cube", *words[:2], *words[4:], "--out", tmp_path / "all")
-    assert more == [f"{tmp_path / 'all'}: was merged; generate into a folder of its own and merge that too"]
+    assert more == [f"{tmp_path / 'all'}: is a merged dataset; generate into another folder and merge that too"]
 
 
 def test_somebody_in_the_folder_is_told_that_it_was_replaced(root: Path) -> None:
@@ -82,7 +82,7 @@ def test_what_to_delete_must_be_named(root: Path) -> None:
     assert problem == "choose what to delete with --episode, or what to restore with --restore (deleted: none)"
     assert refused("delete", root, "--episode", "0", "--restore", "0")
     assert refused("delete", root, "--episode", "7") == ["--episode 7: the dataset has episodes 0 to 2"]
-    assert "a valid integer" in misused("delete", root, "--episode", "first")
+    assert "is not a whole number" in refused("delete", root, "--episode", "first")[0]
 
 
 def test_formats_and_names_of_files_are_checked(root: Path, tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_formats_and_names_of_files_are_checked(root: Path, tmp_path: Path) -> N
         "--to: 'hdf' is unknown; did you mean 'hdf5'? known: hdf5, rosbag2"
     ]
     assert "ends in .hdf5" in refused("export", root, "--to", "hdf5", "--out", tmp_path / "out.h5")[0]
-    assert "no such dataset folder" in refused("export", tmp_path / "no", "--to", "hdf5", "--out", "out.hdf5")[0]
-    assert "no such dataset folder" in refused("export", tmp_path / "no", "--to", "rosbag2", "--out", "bags")[0]
+    assert "no such folder" in refused("export", tmp_path / "no", "--to", "hdf5", "--out", "out.hdf5")[0]
+    assert "no such folder" in refused("export", tmp_path / "no", "--to", "rosbag2", "--out", "bags")[0]
     assert refused("export", root, "--to", "rosbag2", "--jpeg", "--out", tmp_path / "bags") == [
         "--jpeg: only for hdf5; images in bags are always JPEG"
     ]

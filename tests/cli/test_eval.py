@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 import graspline.cli.evaluate
 import graspline.engine.choose
 from envs.playing import save_checkpoint
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 
 from .doors import Answer, call, refused, running, spawn, watch
 from .test_any_text import check, words

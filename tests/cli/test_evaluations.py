@@ -109,6 +109,7 @@ def test_other_settings_are_refused_with_the_differences_and_nothing_is_lost() -
         "policy: the folder has my_policy:stay, asked for my_policy:sway",
         "fps: the folder has 30, asked for 10",
         "parameters.goal.raised_m: the folder has 0.05, asked for 0.03",
+        "choose another folder for these settings, such as --out out/a-2",
     ):
         assert said in answer.err
     assert lines("out/a") == before
@@ -119,7 +120,7 @@ def test_a_folder_of_something_else_is_left_alone() -> None:
     Path("mine", "notes.txt").write_text("mine")
     answer = evaluate("stay", "mine")
     assert answer.code == 2
-    assert "--out mine: holds something else" in answer.err
+    assert "--out mine: contains something else" in answer.err
     assert [each.name for each in Path("mine").iterdir() if not each.name.startswith(".")] == ["notes.txt"]
 
 

@@ -61,8 +61,8 @@ def test_a_policy_that_fails_is_told_and_commits_nothing(here: Path) -> None:
     [
         (("--from-policy", "toys:Nope"), "--from-policy toys:Nope: the module has no such name"),
         (("--from-policy", "toys"), "--from-policy toys: expected MODULE:NAME"),
-        (("--keep", "takeover"), "--keep takeover: there is no policy; add --from-policy"),
-        (("--take-over", "still_s=1"), "--take-over: there is no policy; add --from-policy"),
+        (("--keep", "takeover"), "--keep takeover: needs a policy; add --from-policy"),
+        (("--take-over", "still_s=1"), "--take-over: needs a policy; add --from-policy"),
         (("--from-policy", "toys:Stays", "--take-over", "stil=1"), "--take-over stil=1: unknown key"),
         (("--from-policy", "toys:Stays", "--record", "intervention"), "add --keep takeover"),
         (("--from-policy", "toys:Stays", "--record", "some"), "--record"),
@@ -80,4 +80,4 @@ def test_what_does_not_go_together_is_refused(more: tuple[str, ...], said: str) 
 def test_a_task_whose_expert_cannot_take_over_is_refused() -> None:
     answer = call(*words("--from-policy", "toys:Stays", task="sort"))
     assert answer.code == 2
-    assert "cannot take over; choose lift-cube, oranges, grab" in answer.err
+    assert "cannot take over; choose grab, lift-cube, oranges" in answer.err

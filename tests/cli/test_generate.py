@@ -10,12 +10,16 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import graspline.cli.generate
 import graspline.datasets.cluster
+from graspline.cli.generate import _show_work
+from graspline.cli.progress import Progress
 from graspline.datasets.files import locked
+from graspline.datasets.generate import Tally
 from graspline.datasets.store import INFO, STATS, Dataset
 
 from .doors import Answer, call, refused, running, spawn, unread
@@ -48,7 +52,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("generated") / "set"
     answer = spawn(*words(root, 4, *BARE))
     assert answer.code == 0, answer
-    assert answer.err == f"4 episodes, {answer.lines[-1]['disk_bytes'] / 1e6:.1f} MB\nsaved: {root}\n"
+    megabytes = answer.lines[-1]["disk_bytes"] / 1e6
+    assert answer.err.splitlines() == [
+        f"4 episodes, from 4 attempts, {megabytes:.1f} MB",
+        f"saved: {root}",
+        f"next: graspline report {root}",
+    ]
     assert [line["episode"] for line in answer.lines] == [0, 1, 2, 3]
     assert [line["committed"] for line in answer.lines] == [1, 2, 3, 4]
     assert all(line["success"] and line["wanted"] == 4 for line in answer.lines)
@@ -94,7 +103,7 @@ def test_a_file_is_no_dataset(tmp_path: Path) -> None:
 def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("mine")
     (problem,) = refused(*words(tmp_path, 1, *BARE))
-    assert problem == f"{tmp_path}: holds other files and is no dataset of graspline; choose a new or empty folder"
+    assert problem == f"{tmp_path}: contains other files and is not a graspline dataset; choose a new or empty folder"
     assert contents(tmp_path) == {"README.md": b"mine"}
 
 
@@ -110,6 +119,7 @@ def test_other_settings_are_refused_with_every_difference(dataset: Path) -> None
     assert problems[1:] == [
         "  fps: the dataset has 10, asked for 30",
         "  parameters.reach.lift_m: the dataset has 0.06, asked for 0.1",
+        f"  choose another folder for these settings, such as {dataset}-2",
     ]
     assert contents(dataset) == before
 
@@ -149,6 +159,14 @@ def test_stopped_it_says_what_stays(stop: signal.Signals, dataset: Path, monkeyp
     assert (
         line == f"graspline: interrupted; committed episodes stay in {dataset}; run the same command again to continue"
     )
+
+
+def test_stopped_before_the_first_commit_it_says_that_nothing_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graspline.cli.generate, "generate", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+    line = complaint(call(*words(tmp_path / "set", 9, *BARE)), 130)
+    assert line == ("graspline: interrupted; no episode was committed yet; run the same command again to start over")
 
 
 @pytest.mark.slow
@@ -192,7 +210,7 @@ def test_workers_that_die_again_and_again_end_it(tmp_path: Path) -> None:
                     os.kill(pid, signal.SIGKILL)
             time.sleep(0.05)
         line = complaint(command.finish(), 3)
-    assert line.startswith("graspline: 3 workers died on the same order (exit code -9)")
+    assert line.startswith("graspline: 3 workers died on the same job (exit code -9)")
 
 
 @pytest.mark.slow
@@ -256,11 +274,30 @@ def small_disk(folder: Path, size: int) -> Iterator[None]:
 
 
 def test_pushes_are_refused_where_a_task_does_not_say_what_may_be_pushed(tmp_path: Path) -> None:
-    told = ["--disturb 1: sort has no motions that may be disturbed; choose lift-cube, oranges, grab"]
+    told = ["--disturb 1: sort has no motions that may be disturbed; choose grab, lift-cube, oranges"]
     assert refused("generate", "sort", "--episodes", "1", "--out", tmp_path / "set", "--disturb", "1") == told
     assert refused("run", "sort", "--disturb", "1") == told
 
 
 def test_a_set_is_not_gone_on_with_by_another_strength_of_pushes(dataset: Path) -> None:
     problems = refused(*words(dataset, 9, *BARE, "--disturb", "0.5"))
-    assert problems[-1].strip() == "disturb.strength: the dataset has nothing, asked for 0.5"
+    assert problems[-2].strip() == "disturb.strength: the dataset has nothing, asked for 0.5"
+
+
+def test_until_the_first_episode_is_committed_the_bar_says_what_workers_do() -> None:
+    shown: list[str] = []
+
+    class Bar:
+        done = began_with = 0
+
+        def show(self, said: str = "") -> None:
+            shown.append(said)
+
+    for tally in (
+        Tally(wanted=4),
+        Tally(wanted=4, attempts=1),
+        Tally(wanted=4, attempts=8, rendering=2),
+        Tally(wanted=4, attempts=8, rendering=2, committed=1),
+    ):
+        _show_work(cast(Progress, Bar()), tally)
+    assert shown == ["playing the first attempts", "1 attempt played", "8 attempts played, rendering 2 episodes"]

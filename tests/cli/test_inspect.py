@@ -138,7 +138,7 @@ def test_a_region_outside_the_reach_is_refused(tmp_path: Path) -> None:
     file.write_text("cube: {radius_m: [0.5, 0.6]}\n")
     answer = call("region", "lift-cube", "--config", file)
     assert (answer.code, answer.out) == (2, "")
-    assert "outside what the arm reaches" in answer.err
+    assert "outside the arm's reach" in answer.err
 
 
 @pytest.mark.parametrize("command", ["diagram", "region"])
@@ -153,18 +153,18 @@ def test_a_diagram_is_what_its_format_or_its_name_says(tmp_path: Path) -> None:
     assert call("diagram", "lift-cube", "--format", "mermaid", "--out", tmp_path / "text.svg").code == 0
     assert not (tmp_path / "text.svg").read_text().startswith("<svg")
     (problem,) = refused("diagram", "lift-cube", "--out", tmp_path / "x.pdf")
-    assert "expected a name that ends in .svg, .mmd, .md, .txt" in problem
+    assert "expected a name that ends in .svg, .mmd, .md or .txt" in problem
     assert not (tmp_path / "x.pdf").exists()
 
 
 def test_a_region_of_a_task_without_a_probe_is_refused_with_those_that_have_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    without = dataclasses.replace(TASKS["tidy"], probe=None)
+    without = dataclasses.replace(TASKS["tidy"], region=None)
     monkeypatch.setitem(TASKS, "tidy", without)
     answer = call("region", "tidy")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err == "graspline: region does not work with tidy; choose lift-cube, oranges, grab, sort\n"
+    assert answer.err == "graspline: region does not work with tidy; choose grab, lift-cube, oranges, sort\n"
 
 
 def test_a_diagram_that_is_written_is_said_to_be_saved(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import graspline.engine.choose
 from graspline.errors import EnvironmentProblem
 from graspline.version import VERSION
 
-from .doors import COMMAND, COMMANDS, call, misused, spawn, unread
+from .doors import COMMAND, COMMANDS, call, refused, spawn, unread
 
 
 def examples(command: str) -> list[str]:
@@ -89,23 +89,29 @@ def test_the_package_is_a_command_too() -> None:
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["--jsn"], "No such option: --jsn"),
-        (["run", "lift-cube", "--episode", "3"], "No such option: --episode (Possible options: --episodes"),
-        (["run", "lift-cube", "--json=yes"], "--json"),
-        (["run", "lift-cube", "--seed"], "--seed"),
-        (["run", "lift-cube", "oranges"], "oranges"),
-        (["tasks", "lift-cube"], "lift-cube"),
+        (["--jsn"], "no such option '--jsn'; `graspline --help` lists the options"),
+        (["--versoin"], "no such option '--versoin'; did you mean '--version'? `graspline --help` lists the options"),
+        (
+            ["run", "lift-cube", "--episode", "3"],
+            "no such option '--episode'; did you mean '--episodes'? `graspline run --help` lists the options",
+        ),
+        (["run", "lift-cube", "--json=yes"], "--json takes no value"),
+        (["run", "lift-cube", "--seed"], "--seed needs a value: seed of the first episode; the others count up"),
+        (["run", "lift-cube", "oranges"], "unexpected argument 'oranges'"),
+        (["tasks", "lift-cube"], "unexpected argument 'lift-cube'"),
     ],
 )
-def test_misspelt_usage_gets_one_message(words: list[str], message: str) -> None:
-    assert message in misused(*words)
+def test_misspelt_usage_reads_like_all_other_errors(words: list[str], message: str) -> None:
+    first, *usage = refused(*words)
+    assert first == message
+    assert all(line.startswith("usage: graspline ") for line in usage)
 
 
 def test_misspelt_usage_exits_with_2_in_a_process_too() -> None:
     answer = spawn("run", "lift-cube", "--bogus")
     assert answer.code == 2
     assert answer.out == ""
-    assert "No such option: --bogus" in answer.err
+    assert answer.err.startswith("graspline: no such option '--bogus'")
     assert "Traceback" not in answer.err
 
 

@@ -23,7 +23,8 @@ import graspline.episodes.film_frames
 import graspline.rendering.choose
 import graspline.scenes.scene
 from graspline.cli.in_order import InOrder
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.rendering.choose import gl_problem
 from graspline.robots.so101 import SO101
@@ -156,7 +157,7 @@ def test_a_setting_decides_the_run_as_its_file_does(tmp_path: Path) -> None:
 def test_a_cube_out_of_reach_is_refused_before_anything_moves() -> None:
     (problem,) = refused("run", "lift-cube", "--set", "cube.radius_m=[0.5, 0.6]", "--json")
     assert "cube.radius_m" in problem
-    assert "outside what the arm reaches" in problem
+    assert "outside the arm's reach" in problem
 
 
 @functools.cache
@@ -324,6 +325,10 @@ def test_a_folder_that_may_not_be_written_is_refused_before_anything_moves(tmp_p
     assert "cannot write" in answer.err
 
 
+# Empties the line; before it the cursor goes back to its beginning, where a line ends for Python.
+ERASE = "\x1b[K"
+
+
 def on_a_terminal(*words: str, stdout: int | None = None) -> tuple[int, str]:
     """Run a command with standard error on a terminal, and standard output too if it goes nowhere else."""
     ours, theirs = pty.openpty()
@@ -359,8 +364,9 @@ def test_json_reaches_a_file_while_a_bar_is_on_the_terminal(tmp_path: Path) -> N
 def test_json_on_a_terminal_is_neither_wrapped_nor_torn() -> None:
     code, shown = on_a_terminal("run", "lift-cube", "--episodes", "3", "--json")
     assert code == 0
-    lines = [json.loads(line) for line in shown.splitlines() if line.startswith("{")]
-    assert sorted(line["seed"] for line in lines) == [0, 1, 2]
+    # What was shown before is erased from the line.
+    lines = [line.rpartition(ERASE)[2] for line in shown.splitlines()]
+    assert sorted(json.loads(line)["seed"] for line in lines if line.startswith("{")) == [0, 1, 2]
 
 
 def test_a_bar_on_the_terminal_makes_room_for_the_summary() -> None:

@@ -8,11 +8,16 @@ import sys
 
 import pytest
 
+from .doors import PATIENCE_S
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
-    "words", [("oranges", "--set", "carry.rise_m=0.1"), ("grab", "--set", "things.azimuth_rad=[3.2, 3.2]")]
+    "words, stop",
+    [
+        (("oranges", "--set", "carry.rise_m=0.1"), signal.SIGINT),
+        (("grab", "--set", "things.azimuth_rad=[3.2, 3.2]"), signal.SIGTERM),
+    ],
 )
 def test_a_search_for_a_scene_ends_at_the_first_signal(words: tuple[str, ...], stop: signal.Signals) -> None:
     process = subprocess.Popen(
@@ -22,7 +27,7 @@ def test_a_search_for_a_scene_ends_at_the_first_signal(words: tuple[str, ...], s
         text=True,
     )
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("graspline: sampling scene: 20")
+    assert process.stderr.readline().startswith("graspline: sampling the scene: 20")
     process.send_signal(stop)
-    assert process.wait(30) == 130
+    assert process.wait(PATIENCE_S) == 130
     process.stderr.close()

@@ -9,7 +9,7 @@ import pytest
 
 from graspline.datasets.rows import log_file
 
-from .doors import call, misused, refused, spawn
+from .doors import call, refused, spawn
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +61,11 @@ def test_three_scenes_are_too_few_for_five_neighbours(cubes: Path) -> None:
 
 
 def test_wrong_options_and_folders_are_refused(cubes: Path, tmp_path: Path) -> None:
-    assert refused("teachability", tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such dataset folder"]
+    assert refused("teachability", tmp_path / "nowhere") == [f"{tmp_path / 'nowhere'}: no such folder"]
     assert "not a LeRobot dataset" in refused("teachability", tmp_path)[0]
     assert refused("teachability", cubes, "--by", "things") == ["--by: 'things' is unknown; known: object, scene"]
     assert "ends in .html" in refused("teachability", cubes, "--out", "page.txt")[0]
-    assert "--neighbours" in misused("teachability", cubes, "--neighbours", "0")
+    assert "--neighbours" in refused("teachability", cubes, "--neighbours", "0")[0]
 
 
 def test_a_damaged_dataset_is_refused_by_file(cubes: Path, tmp_path: Path) -> None:

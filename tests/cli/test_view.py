@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,8 +95,7 @@ def test_a_run_whose_display_goes_away_or_that_is_told_to_stop_ends(
             display[1].kill()
         else:
             command.interrupt(signal.SIGTERM)
-        began = time.monotonic()
+        # An episode in a window lasts as long as its film; `finish` waits for far longer than it takes to end early.
         answer = command.finish()
-    assert time.monotonic() - began < 60.0
     assert answer.code == 130
     assert [line["verdict"] for line in answer.lines] == ["interrupted"]

@@ -90,14 +90,14 @@ def test_a_lost_order_is_filled_again() -> None:
 
 def test_an_order_that_kills_every_worker_is_given_up() -> None:
     pool, _ = pool_with(*[ray_exceptions.WorkerCrashedError()] * 3)
-    with pytest.raises(EnvironmentProblem, match="--cluster auto: 3 workers died on the same order"):
+    with pytest.raises(EnvironmentProblem, match="--cluster auto: 3 workers died on the same job"):
         pool.results()
 
 
 def test_a_node_that_cannot_work_is_told() -> None:
     missing = ray_exceptions.RayTaskError("_fill", "Traceback", ModuleNotFoundError("No module named 'graspline'"))
     pool, _ = pool_with(missing)
-    with pytest.raises(EnvironmentProblem, match="a node cannot work: No module named 'graspline'; it needs graspline"):
+    with pytest.raises(EnvironmentProblem, match="a node failed: No module named 'graspline'; it needs graspline"):
         pool.results()
 
 
@@ -125,7 +125,7 @@ def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_cluster_that_does_not_answer_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graspline.datasets.cluster, "_PATIENCE_S", 4.0)
-    with pytest.raises(EnvironmentProblem, match=r"--cluster 127\.0\.0\.1:1: no Ray cluster answers there within 4 s"):
+    with pytest.raises(EnvironmentProblem, match=r"--cluster 127\.0\.0\.1:1: no Ray cluster answered within 4 s"):
         RayPool("127.0.0.1:1").__enter__()
 
 

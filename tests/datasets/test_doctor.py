@@ -201,7 +201,7 @@ def test_other_splits_of_the_same_episodes_are_fine(dataset: Path) -> None:
         ({"scenario": "[]"}, "row 0: scenario is not JSON"),
         ({"rejected_before": "[{}]"}, "rejected_before: {} is no rejected attempt"),
         ({"rejected_before": "[3]"}, "rejected_before: 3 is no rejected attempt"),
-        ({"scenario": "{}"}, "its scenario has another seed and task and parameters and faults"),
+        ({"scenario": "{}"}, "its scenario has another seed and task and origin and parameters and faults"),
         ({f"videos__{FRONT}__to_timestamp": 1.0}, f"{FRONT} runs from 0.0000 to 1.0000 s"),
         ({f"videos__{FRONT}__from_timestamp": 0.1}, f"{FRONT} runs from 0.1000 to "),
         ({"success": False}, "is labelled a failure, and only successes were to be kept"),
@@ -590,6 +590,7 @@ def test_a_file_that_is_not_whole_is_told_by_its_name(dataset: Path, name: str, 
         (lambda plain: plain["settings"].update(fps="10"), "fps is '10'"),
         (lambda plain: plain["settings"].update(fps=7), "7 does not divide the control rate"),
         (lambda plain: plain["settings"].update(task="juggle"), "juggle"),
+        (lambda plain: plain["settings"].update(origin={}), "origin is {}"),
         (lambda plain: plain["settings"].update(views=["front"]), "'front' is not a view"),
         (lambda plain: plain["settings"].update(units="turns"), "units are 'turns'"),
         (lambda plain: plain["settings"]["parameters"].update(speed=1), "unknown key 'speed'"),
@@ -623,7 +624,7 @@ def test_a_dataset_of_somebody_else_is_refused(dataset: Path, tmp_path: Path) ->
         examine(dataset)
     with pytest.raises(InputError, match="not a dataset of graspline"):
         examine(tmp_path)
-    with pytest.raises(InputError, match="no such dataset folder"):
+    with pytest.raises(InputError, match="no such folder"):
         examine(tmp_path / "nowhere")
 
 

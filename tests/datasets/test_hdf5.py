@@ -117,12 +117,12 @@ def test_attributes_say_what_is_known_of_an_episode(filmed: Path, tmp_path: Path
 def test_env_args_make_the_environment(filmed_once: Path, tmp_path: Path) -> None:
     pytest.importorskip("gymnasium")
     from graspline.envs.environment import TaskEnv
-    from graspline.registration import ENVIRONMENTS
+    from graspline.registration import environment_name
 
     export_hdf5(filmed_once, tmp_path / "out.hdf5")
     with h5py.File(tmp_path / "out.hdf5") as file:
         said = json.loads(file["data"].attrs["env_args"])
-    assert ENVIRONMENTS[said["env_name"]] == "lift-cube"
+    assert said["env_name"] == environment_name("lift-cube") == "graspline/LiftCube-v0"
     assert said["type"] == 2
     assert set(said["env_kwargs"]) <= set(signature(TaskEnv).parameters)
     assert said["env_kwargs"]["cameras"] == "front:32x32,wrist:32x34"

@@ -4,6 +4,10 @@ import xml.etree.ElementTree as ElementTree
 
 from graspline.datasets.heatmap import heat_map, outcome_map
 from graspline.datasets.summary import Spot
+from graspline.kinematics.table_reach import TABLE_REACHES
+from graspline.robots.so101 import SO101
+
+AROUND = TABLE_REACHES[SO101.name]
 
 
 def spot(x_m: float, y_m: float, radius_m: float = 0.0) -> Spot:
@@ -11,7 +15,7 @@ def spot(x_m: float, y_m: float, radius_m: float = 0.0) -> Spot:
 
 
 def drawn(*targets: Spot, failed: tuple[Spot, ...] = (), places: tuple[Spot, ...] = ()) -> ElementTree.Element:
-    return ElementTree.fromstring(heat_map(targets, failed, places))
+    return ElementTree.fromstring(heat_map(targets, failed, places, AROUND))
 
 
 def cells_of(map_: ElementTree.Element) -> list[dict[str, str]]:
@@ -57,7 +61,7 @@ def test_many_plates_are_thinned() -> None:
 
 
 def test_an_outcome_map_has_a_dot_or_a_cross_for_every_object() -> None:
-    map_ = ElementTree.fromstring(outcome_map([spot(0.2, 0.1), spot(0.3, 0.1)], [spot(0.1, -0.2)]))
+    map_ = ElementTree.fromstring(outcome_map([spot(0.2, 0.1), spot(0.3, 0.1)], [spot(0.1, -0.2)], AROUND))
     titles = [(each.attrib.get("class"), each[0].text) for each in map_.iter() if len(each) and each[0].text]
     assert titles.count(("dot", "<thing>")) == 2
     assert titles.count(("cross", "<thing>")) == 1

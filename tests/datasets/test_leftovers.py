@@ -126,7 +126,7 @@ def test_the_doctor_tells_of_more_than_a_killed_writer_leaves(dataset: Path) -> 
     count_only(dataset, 1)
     told = [str(each) for each in examine(dataset, fast=True).problems]
     where = row_file(Slot(0, 2))
-    what = "the index counts 1 episodes, and a killed writer leaves one more at the most"
+    what = "the index counts 1 episodes, and an interrupted writer leaves at most one more"
     assert f"{where}: episode 2: {what}" in told
     assert not any(each.startswith(row_file(Slot(0, 1))) for each in told), "that one may be left"
 

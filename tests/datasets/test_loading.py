@@ -58,7 +58,17 @@ def test_what_is_not_there_is_named_with_what_is(made: Path) -> None:
         dataset[0].picture("front", 9999)
     with pytest.raises(InputError, match="did you mean 'action'"):
         dataset.names("actoin")
-    with pytest.raises(InputError, match="no such dataset folder"):
+
+
+def test_a_wrong_column_is_a_key_error_that_names_the_columns(made: Path) -> None:
+    frames = graspline.load(made)[0].frames
+    with pytest.raises(KeyError) as raised:
+        frames["actoin"]
+    assert isinstance(raised.value, InputError)
+    assert str(raised.value).startswith("no column 'actoin'; did you mean 'action'? known: action, ")
+    assert frames.get("actoin") is None
+    assert "actoin" not in frames
+    with pytest.raises(InputError, match="no such folder"):
         graspline.load(made / "nothing")
 
 

@@ -49,7 +49,7 @@ def test_it_says_what_it_was_merged_from(filmed_once: Path, filmed_elsewhere: Pa
 
 def test_generate_does_not_go_on_with_it(filmed_once: Path, filmed_elsewhere: Path, tmp_path: Path) -> None:
     merge([filmed_once, filmed_elsewhere], tmp_path / "merged")
-    with pytest.raises(InputError, match="merged: was merged; generate into a folder of its own"):
+    with pytest.raises(InputError, match="merged: is a merged dataset; generate into another folder"):
         generate(tmp_path / "merged", filmed_settings(), 7, InlinePool())
     check_whole(tmp_path / "merged")
 

@@ -97,7 +97,7 @@ def test_an_answer_that_breaks_off_is_asked_for_again() -> None:
 def test_an_order_that_kills_every_worker_is_given_up() -> None:
     with LocalPool(1) as pool:
         pool.submit(0, trapped(os._exit, 9))
-        with pytest.raises(EnvironmentProblem, match=r"3 workers died on the same order \(exit code 9\)"):
+        with pytest.raises(EnvironmentProblem, match=r"3 workers died on the same job \(exit code 9\)"):
             pool.results()
     assert workers() == []
 

@@ -15,10 +15,12 @@ from graspline.datasets.retelling import retold
 from graspline.datasets.rows import labels_of
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
+from graspline.episodes.episode import Transition
 from graspline.episodes.log import replay_log
-from graspline.episodes.run import Transition, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import at_least
+from graspline.execution.happenings import EndsAs
 from graspline.parameters import build
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.variation import Edit, Variation
@@ -144,9 +146,15 @@ def test_two_troubles_at_once_are_one_recovery_until_both_are_made_good(recovere
     assert found == ((9.0, 13.0),)
 
 
-def test_work_begins_with_the_first_approach(played: Recording) -> None:
+def test_work_begins_with_the_state_that_the_machine_names(played: Recording) -> None:
     assert played.start_s == next(t_s for t_s, state in played.entries if state == "approach")
-    assert dataclasses.replace(played, entries=()).start_s == 0.0
+
+
+def test_endings_are_text_in_a_log_and_values_when_it_is_read(played: Recording) -> None:
+    kept = unpack(pack(played))
+    assert kept.facts["transitions"][-1]["then"] == "end: success"
+    assert kept.transitions[-1].then == EndsAs("success")
+    assert kept.transitions == played.transitions
 
 
 def test_the_cause_of_a_failure_is_what_was_measured(played: Recording) -> None:

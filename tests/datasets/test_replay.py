@@ -17,12 +17,14 @@ from graspline.datasets.replay import Rerun, log_differences, rerun
 from graspline.datasets.rows import log_file
 from graspline.datasets.settings import settings_of
 from graspline.datasets.store import Dataset
+from graspline.errors import EnvironmentProblem
 from graspline.evidence import passes
 from graspline.execution.requests import Motion, Reply
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End
 from graspline.motion.joint_moves import hold
+from graspline.registry import Origin
 from graspline.robots.robot import Robot
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.catalogue import TASKS
@@ -210,11 +212,15 @@ def test_a_log_that_cannot_be_played_is_told_and_the_others_are_played(
 
 def test_a_scenario_that_names_no_task_is_told(dataset: Path) -> None:
     edit_row(dataset, 0, scenario=json.dumps({"task": 3}))
-    edit_row(dataset, 2, scenario=json.dumps({"task": "juggle", "parameters": {}}))
     found = differences(dataset)
-    assert found[0] == ("its scenario names no task or no parameters",)
-    assert "juggle" in found[2][0]
-    assert 1 not in found
+    assert found == {0: ("its scenario has no task or no parameters",)}
+
+
+def test_a_task_that_is_not_installed_is_told_with_what_to_install(dataset: Path) -> None:
+    juggle = Origin("juggle", "circus:JUGGLE", "circus", "1.0")
+    edit_row(dataset, 2, scenario=json.dumps({"origin": juggle.as_dict(), "parameters": {}}))
+    with pytest.raises(EnvironmentProblem, match="pip install circus"):
+        differences(dataset)
 
 
 def stand(last: Reply, robot: Robot) -> Stage[Literal["stood"]]:
@@ -227,7 +233,7 @@ def test_a_target_that_no_outcome_mentions_is_the_same_in_row_and_log(
 ) -> None:
     machine = Machine(name="quiet", start="stand", states={"stand": stand}, table={"stand": {"stood": End("tired")}})
     quiet = dataclasses.replace(
-        LIFT_CUBE, name="quiet", machine=lambda parameters: machine, given=lambda parameters, draw, random: {}
+        LIFT_CUBE, name="quiet", machine=lambda parameters: machine, inputs=lambda parameters, draw, random: {}
     )
     monkeypatch.setitem(TASKS, "quiet", quiet)
     generate(tmp_path / "quiet", settings_of(quiet, LiftCube(), fps=10, keep="all"), 1, InlinePool())

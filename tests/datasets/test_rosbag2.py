@@ -250,10 +250,10 @@ def test_a_log_of_something_else_is_named(dataset: Path, tmp_path: Path) -> None
         arrays.update({name: arrays[name][:-60] for name in ("positions", "velocities")})
 
     edit_log(dataset, 2, lambda arrays, facts: facts.update(state_hash="another"))
-    with pytest.raises(DatasetProblem, match=r"episode-000002\.npz: does not tell what happened.* another state"):
+    with pytest.raises(DatasetProblem, match=r"episode-000002\.npz: does not say what happened.* another state"):
         export_rosbag2(dataset, tmp_path / "bags")
     edit_log(dataset, 1, shortened)
-    with pytest.raises(DatasetProblem, match=r"episode-000001\.npz: does not tell what happened.* frames"):
+    with pytest.raises(DatasetProblem, match=r"episode-000001\.npz: does not say what happened.* frames"):
         export_rosbag2(dataset, tmp_path / "bags")
     (dataset / log_file(0)).unlink()
     with pytest.raises(DatasetProblem, match=r"episode-000000\.npz: is missing"):

@@ -36,6 +36,7 @@ from graspline.datasets.rows import (
 )
 from graspline.datasets.stats import PictureStats, Stats, stats_of
 from graspline.episodes.views import View
+from graspline.execution.happenings import EndsAs
 
 VIEW = View("front", 64, 48)
 REJECTED = Rejected(seed=2, verdict="not_grasped", state="close", cause="gap 0 m (limit >= 0.01 m)")
@@ -114,7 +115,7 @@ def test_a_row_tells_whether_something_was_made_good(played: Recording, recovere
 
 
 def test_a_rejected_attempt_names_the_state_in_which_it_went_wrong(recovered: Recording) -> None:
-    last = dataclasses.replace(recovered.transitions[-1], state="lift", then="end: dropped")
+    last = dataclasses.replace(recovered.transitions[-1], state="lift", then=EndsAs("dropped"))
     home = dataclasses.replace(last, state="go_home", t_s=last.t_s + 1)
     failed = dataclasses.replace(
         recovered, succeeded=False, verdict="dropped", transitions=(*recovered.transitions[:-1], last, home)

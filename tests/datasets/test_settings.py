@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graspline.datasets.index import info_of
-from graspline.datasets.settings import DatasetSettings, differences, settings_of
+from graspline.datasets.settings import DatasetSettings, differences, options_to_continue, settings_of
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 
 from .conftest import cube_settings
@@ -61,6 +61,14 @@ def test_a_scenario_is_played_with_the_parameters_of_the_settings() -> None:
 
 def test_equal_settings_do_not_differ() -> None:
     assert differences(cube_settings(), cube_settings()) == []
+
+
+def test_options_that_continue_a_dataset_are_given_where_they_are_enough() -> None:
+    made = cube_settings(fps=10, views=())
+    assert options_to_continue(made, cube_settings(fps=10, views=())) == ""
+    assert options_to_continue(made, cube_settings(fps=30, views=())) == "--fps 10"
+    assert options_to_continue(made, cube_settings(fps=10, views=(), engine="gpu")) == ""
+    assert options_to_continue(made, cube_settings(fps=10)) == "--cameras none"
 
 
 def test_differences_are_named_one_by_one_parameters_by_their_dotted_names() -> None:

@@ -43,7 +43,7 @@ def test_frames_may_come_as_often_as_this_robot_is_controlled() -> None:
 def test_the_card_says_what_the_demonstrator_saw_with() -> None:
     card = card_of(settings_of(SORT, TINY))
     assert "| perception of the demonstrator | camera wrist |" in card
-    assert "| robot | ur5e, body joints in degrees, gripper 0 shut to 100 open |" in card
+    assert "| robot | ur5e, body joints in degrees, gripper from 0 (closed) to 100 (open) |" in card
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_the_doctor_finds_nothing_and_the_report_tells_where_blocks_went(sorted_
     page = report_page(Dataset.open(sorted_twice))
     assert "What became of what was sent" in page
     # That map is one of a table around an SO-101.
-    assert "Where objects lay" not in page
+    assert "Where the objects were" not in page
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from graspline.datasets.rows import Rejected, log_file, rejected_in
 from graspline.datasets.store import Dataset
 from graspline.datasets.summary import summarise
 from graspline.errors import DatasetProblem
+from graspline.execution.happenings import EndsAs
 
 MISSED = Rejected(seed=7, verdict="missed", state="close", cause="gap 0 m (limit >= 1 m)", lay_at_m=(0.2, -0.1))
 
@@ -58,7 +59,7 @@ def test_time_in_states_adds_up_to_the_episode(made: Path) -> None:
 def test_every_episode_takes_a_way_from_the_first_state_to_an_end(made: Path) -> None:
     taken = summarise(Dataset.open(made)).taken()
     assert taken["look", "seen", "plan"] == 3
-    assert taken["verify", "verified", "end: success"] == 3
+    assert taken["verify", "verified", EndsAs("success")] == 3
 
 
 def test_targets_lie_where_the_log_starts(made: Path) -> None:

@@ -21,12 +21,12 @@ from graspline.datasets.settings import DatasetSettings, differences
 from graspline.datasets.store import Dataset, origin_in
 from graspline.datasets.tables import numbers_in
 from graspline.datasets.work import Attempts, attempt
-from graspline.episodes.pilots import PilotOrder
-from graspline.episodes.run import Instant, Ruling
+from graspline.episodes.onlookers import Instant
+from graspline.episodes.pilots import PilotOrder, Ruling
 from graspline.errors import InputError
 from graspline.evidence import at_most
 from graspline.execution.drivers import FOLLOW, follow
-from graspline.execution.happenings import Ended, Entered
+from graspline.execution.happenings import Ended, EndsAs, Entered
 from graspline.execution.requests import Announce, Reply
 from graspline.machine.machine import Machine, Result
 
@@ -60,11 +60,11 @@ class ToyPilot:
         last = yield from follow(robot, first, choose, rate_hz=10)
         if self._verdict:
             evidence = (at_most("nothing", 0, 1),)
-            yield Announce(Ended(FOLLOW, self._verdict, f"end: {self._verdict}", evidence))
+            yield Announce(Ended(FOLLOW, self._verdict, EndsAs(self._verdict), evidence))
             return Ruling(verdict=self._verdict, evidence=evidence, error="Traceback\nValueError: no idea")
         yield Announce(Ended(FOLLOW, REASON, "take_over", (at_most("time_without_motion", 0.8, 0.5, "s"),)))
         scenario = instant.scenario
-        given = scenario.task.given(scenario.parameters, instant.draw, scenario.stream("perception"))
+        given = scenario.task.inputs(scenario.parameters, instant.draw, scenario.stream("perception"))
         return (yield from self._machine.run(robot, last, given, takes_over=True))
 
 

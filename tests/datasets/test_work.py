@@ -14,7 +14,8 @@ from graspline.datasets.recording import Recording, recording_of
 from graspline.datasets.rows import Rejected
 from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.work import Drawing, Drawn, do, draw, judged
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 
 from .conftest import cube_settings

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))]
+# Languages of blocks that are run, of commands and programs that are not, and of output and files.
+RUN, NOT_RUN, SHOWN = ("bash", "python"), ("", "sh", "py"), ("text", "json", "yaml", "toml")
 
-# What a block may take at most; far more than any needs, also on a machine with eight times too much to do.
+# What a page may take at most; far more than any needs, also on a machine with eight times too much to do.
 _PATIENCE_S = 3600
-# A program that begins with its own file name is saved under it, for later blocks.
-_FILE_NAME = re.compile(r"# (\w+\.py)\n")
+# A program or file that begins with its own name is saved under it, for later blocks.
+_FILE_NAME = re.compile(r"# ([\w.]+\.(?:py|yaml))\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +38,9 @@ class Block:
 
     @property
     def file_name(self) -> str:
-        """The name it is saved under; empty for a block that is run."""
+        """The name it is saved under; empty for a block that is not a file."""
         match = _FILE_NAME.match(self.text)
-        return match[1] if match and self.language == "python" else ""
+        return match[1] if match and self.language in ("python", "yaml") else ""
 
     @property
     def is_quotation(self) -> bool:
@@ -44,12 +49,23 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        return self.language in ("bash", "python") and not self.is_quotation
+        return self.language in RUN and not self.is_quotation
+
+    @property
+    def is_server(self) -> bool:
+        """It starts a server and nothing else, and would run until it is stopped."""
+        lines = [line for line in self.text.splitlines() if not line.startswith("#")]
+        return self.language in NOT_RUN and all(line.startswith("graspline serve ") for line in lines)
+
+    @property
+    def first_line(self) -> str:
+        """Its first line that is not a comment: the name of a block that is not run."""
+        return next(line for line in self.text.splitlines() if line and not line.startswith("#"))
 
     def commands(self) -> list[str]:
-        """Its lines that call graspline, continued ones joined, remarks beside them left out."""
+        """Its lines that call graspline, continued ones joined, comments and redirections beside them left out."""
         joined = re.sub(r"\s*\\\n\s*", " ", self.text)
-        return [re.split(r"\s{2,}|\s+#", line.strip())[0] for line in joined.splitlines() if _calls_us(line)]
+        return [re.split(r"\s{2,}|\s+[#>&|]", line.strip())[0] for line in joined.splitlines() if _calls_us(line)]
 
 
 def _calls_us(line: str) -> bool:
@@ -78,22 +94,55 @@ def _blocks(page: str, lines: list[str]) -> Iterator[Block]:
     assert opened is None, f"{page}: the block of line {opened[0]} has no end"
 
 
-def run(block: Block, folder: Path) -> str:
-    """Run a block as printed; returns what went wrong, empty if nothing did."""
-    if block.file_name:
-        (folder / block.file_name).write_text(block.text)
-        return ""
+def without(block: Block, commands: Collection[str]) -> Block:
+    """The block without the lines that are one of these commands."""
+    kept = [line for line in block.text.splitlines() if line not in commands]
+    return dataclasses.replace(block, text="\n".join(kept) + "\n")
+
+
+def run_page(page: str, folder: Path, left_out: Collection[str] = (), found: Mapping[str, str] | None = None) -> str:
+    """Run the blocks of a page as printed, in order and in one shell; returns what it printed.
+
+    Lines that are `left_out` are not run. `found` are variables of the environment that make more packages importable.
+    Fails with the output of the first block whose exit code is not 0. Programs that a block left running are ended.
+    """
+    output = folder / "output.txt"
+    work = folder / "work"
+    work.mkdir()
+    blocks = [without(block, left_out) for block in blocks_of(page) if block.is_run or block.file_name]
+    script = "\n".join(map(_as_shell, blocks))
     # The commands of this environment are found first, as after `source .venv/bin/activate`.
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    call = ["bash", "-euo", "pipefail", "-c"] if block.language == "bash" else [sys.executable, "-c"]
-    done = subprocess.run(
-        [*call, block.text],
-        cwd=folder,
-        env={**os.environ, "PATH": path},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE_S,
-        check=False,
-    )
-    return "" if done.returncode == 0 else f"{block}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment |= found or {}
+    with output.open("w") as stream:
+        shell = subprocess.Popen(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=work,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            code = shell.wait(_PATIENCE_S)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)
+            shell.wait()
+    printed = output.read_text()
+    assert code == 0, f"exit code {code} of block {printed.rpartition(_MARK)[2]}"
+    return printed
+
+
+# Printed before each block, so that a failure names it.
+_MARK = "--- "
+
+
+def _as_shell(block: Block) -> str:
+    """A block as part of its page's shell script."""
+    begin = f"echo '{_MARK}{block}'\n"
+    if block.language == "bash":
+        return begin + block.text
+    command = f"cat > {block.file_name}" if block.file_name else "python -"
+    return f"{begin}{command} <<'END_OF_BLOCK'\n{block.text}END_OF_BLOCK\n"

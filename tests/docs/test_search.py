@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from .test_site import pytestmark, site
+from .test_site import pytestmark
 
-__all__ = ["pytestmark", "site"]
+__all__ = ["pytestmark"]
 CHROMIUM = Path("/usr/bin/chromium")
 
 

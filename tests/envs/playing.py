@@ -12,8 +12,9 @@ import numpy as np
 from graspline.envs.environment import TaskEnv
 from graspline.envs.interface import Interface, interface_of
 from graspline.envs.reproduction import Actions, thinned
+from graspline.episodes.episode import Episode
 from graspline.episodes.log import EpisodeLog
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.scenes.cube_table import cube_table
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube

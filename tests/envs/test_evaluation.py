@@ -14,7 +14,8 @@ from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Observation
 from graspline.envs.policies import LocalPolicies, Policy
 from graspline.envs.reproduction import recited
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes

@@ -8,8 +8,9 @@ import pytest
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.policies import LocalPolicies, Policy
 from graspline.envs.reproduction import Actions, recited
+from graspline.episodes.episode import Episode
 from graspline.episodes.failures import Failure
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 
 from .playing import interface, recorded, recorded_actions, scenario
@@ -68,7 +69,7 @@ def test_one_that_closes_beside_the_cube_misses() -> None:
 
 def test_one_that_sweeps_across_the_table_pushes_the_cube_away() -> None:
     actions = expert()[: entered("seat")]
-    actions[:, PAN] += 15
+    actions[:, PAN] += 25
     sweep = np.repeat(actions[-1:], 2 * FPS, axis=0)
     sweep[:, PAN] -= np.linspace(0, 75, len(sweep)).astype(np.float32)
     found = failure(np.concatenate([actions, sweep]), len(actions) / FPS + 3.5)

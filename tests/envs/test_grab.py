@@ -37,7 +37,7 @@ def test_the_order_is_told_in_words_and_the_scene_is_that_of_run() -> None:
     scenario = Scenario(task=GRAB, parameters=Grab(), seed=5)
     draw = scenario.draw()
     _, info = env.reset(seed=5)
-    assert info["task"] == env.task_description == GRAB.instruction(Grab(), draw, {}).sentence
+    assert info["task"] == env.task_description == GRAB.instruct(Grab(), draw, {}).sentence
     np.testing.assert_array_equal(env._engine.qpos[0], draw.start)
 
 

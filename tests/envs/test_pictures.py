@@ -10,9 +10,10 @@ from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Observation
 from graspline.envs.pictures import source_for
 from graspline.envs.policies import LocalPolicies
+from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
 from graspline.episodes.render_pool import RenderPool
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.rendering.sources import OpenSource
 from graspline.scenes.cube_table import cube_table
 

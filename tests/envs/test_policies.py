@@ -72,7 +72,7 @@ def test_modules_of_packages_are_found(folder: Path) -> None:
         ("mine:", "expected MODULE:NAME"),
         ("mine", "expected MODULE:NAME"),
         (":act", "expected MODULE:NAME"),
-        ("nowhere:act", "no such module in .* nor among what is installed"),
+        ("nowhere:act", "no such module in .* or among the installed packages"),
         ("mine.py:act", "no such module in .*; leave .py out"),
         ("mine:atc", "no such name; did you mean 'act'\\? known: Needy, Remembering, Silent, act, between"),
         ("mine:LIMIT", "LIMIT is of type int; expected a function or a class"),

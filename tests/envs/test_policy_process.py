@@ -16,7 +16,8 @@ from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface
 from graspline.envs.policies import LocalPolicies, Policies, PolicySource, load_policy
 from graspline.envs.policy_process import PolicyProcess, ServedPolicies, play_lost_again
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.errors import EnvironmentProblem, InputError
 
 from .playing import interface, save_checkpoint, scenario
@@ -281,7 +282,7 @@ def test_the_process_ends_with_the_evaluator_whatever_the_policy_is_doing() -> N
         assert child.stdin is not None
         # As it is when the evaluator is killed.
         child.stdin.close()
-        assert child.wait(30) == 0
+        assert child.wait(300) == 0
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,12 @@ from graspline.envs.policies import LocalPolicies, Policy
 from graspline.envs.reproduction import Actions, recited
 from graspline.envs.takeover import TakeoverPilot
 from graspline.envs.watching import TakeoverParameters
+from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
+from graspline.execution.happenings import EndsAs
 from graspline.parameters import Range
 from graspline.scenes.cube_table import cube_table
 from graspline.tasks.lift_cube import LIFT_CUBE
@@ -108,7 +110,7 @@ def test_the_expert_finishes_what_a_policy_cannot(make_policy: Callable[[], Poli
 def test_an_episode_that_the_policy_finishes_is_its_own() -> None:
     (episode,) = play(lambda: recited(expert_actions()))
     assert [(each.state, each.outcome, each.then) for each in episode.transitions] == [
-        ("follow", "success", "end: success")
+        ("follow", "success", EndsAs("success"))
     ]
     assert episode.succeeded
     assert episode.retries == 0

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.robots.so101 import SO101
 from graspline.scenes.scene import Array

@@ -12,8 +12,9 @@ import pytest
 
 import graspline.episodes.audit
 from graspline.episodes.audit import EPISODE, Audit, Tally, Wrong, check_verdict, draw_fault, run_audit
+from graspline.episodes.episode import Episode
 from graspline.episodes.pages import audit_page
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.evidence import at_least, at_most
 from graspline.tasks.lift_cube import LIFT_CUBE
 from graspline.tasks.task import Claim
@@ -59,8 +60,10 @@ def test_an_audit_that_was_stopped_says_so() -> None:
 
 
 def test_a_state_that_says_held_too_early_is_caught_with_seed_time_and_evidence() -> None:
-    claims = {**LIFT_CUBE.claims, ("descend", "straddled"): Claim(name="held", asserted=True)}
-    audit = audited(dataclasses.replace(LIFT_CUBE, claims=claims), episodes=3)
+    claims = {**LIFT_CUBE.claims.outcomes, ("descend", "straddled"): Claim(name="held", asserted=True)}
+    audit = audited(
+        dataclasses.replace(LIFT_CUBE, claims=dataclasses.replace(LIFT_CUBE.claims, outcomes=claims)), episodes=3
+    )
     assert audit.tally("held").false_accepts == 3
     assert audit.tally(EPISODE).false_accepts == audit.false_successes == 0
     assert sorted(each.seed for each in audit.mistakes) == [0, 1, 2]
@@ -72,7 +75,9 @@ def test_a_state_that_says_held_too_early_is_caught_with_seed_time_and_evidence(
 
 def test_a_state_that_denies_a_hold_that_is_one_is_a_false_reject() -> None:
     claims = {("lift", "lifted"): Claim(name="held", asserted=False)}
-    audit = audited(dataclasses.replace(LIFT_CUBE, claims=claims), episodes=2)
+    audit = audited(
+        dataclasses.replace(LIFT_CUBE, claims=dataclasses.replace(LIFT_CUBE.claims, outcomes=claims)), episodes=2
+    )
     tally = audit.tally("held")
     assert (tally.asserted, tally.denied, tally.false_rejects, tally.truly) == (0, 2, 2, 2)
     assert {each.mistake for each in audit.mistakes} == {"false_reject"}
@@ -86,7 +91,7 @@ def test_claims_are_checked_about_the_object_they_name() -> None:
         assert "cube" in snapshot.objects
         return TRUE
 
-    audited(dataclasses.replace(LIFT_CUBE, check_claim=check), episodes=1)
+    audited(dataclasses.replace(LIFT_CUBE, claims=dataclasses.replace(LIFT_CUBE.claims, check=check)), episodes=1)
     assert asked == [("held", "cube")] * len(asked)
     assert len(asked) == 4
 
@@ -137,6 +142,31 @@ def test_faults_strike_in_a_share_of_episodes_that_depends_on_the_seed_alone() -
     assert names == {"drop", "remove", "jam"}
     assert all(draw_fault(seed, 0.0, CELLS) == () for seed in range(50))
     assert all(draw_fault(seed, 1.0, CELLS) for seed in range(50))
+
+
+def test_one_more_fault_takes_its_share_of_seeds_and_leaves_all_others_as_they_were() -> None:
+    more = [("gust", "lift", 0.9), *CELLS]
+    before = [draw_fault(seed, 1.0, CELLS) for seed in range(400)]
+    after = [draw_fault(seed, 1.0, more) for seed in range(400)]
+    changed = [now for then, now in zip(before, after, strict=True) if then != now]
+    assert len(changed) == pytest.approx(100, abs=30)
+    assert {fault.partition("@")[0] for (fault,) in changed} == {"gust"}
+    assert before == [draw_fault(seed, 1.0, CELLS[::-1]) for seed in range(400)]
+
+
+def test_an_audit_draws_what_comes_with_graspline_whatever_else_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = set[str]()
+
+    def senseless(fault: str, *given: object) -> str:
+        asked.add(fault)
+        return "not now"
+
+    monkeypatch.setattr(graspline.episodes.audit, "senseless", senseless)
+    monkeypatch.setattr(graspline.episodes.audit, "own_fault_names", lambda: ("drop", "jam"))
+    audited(episodes=1, faults_share=1.0)
+    assert asked == {"drop", "jam"}
+    audited(episodes=1, faults_share=1.0, faults=("shove",))
+    assert asked == {"drop", "jam", "shove"}
 
 
 def test_faulty_episodes_are_told_and_nothing_is_claimed_falsely() -> None:

@@ -85,7 +85,7 @@ def test_late_pictures_show_what_was(eye: Eye) -> None:
     eye.move()
     late = []
     for _ in range(3):
-        eye.eyesight.remember()
+        eye.eyesight.remember([0])
         late.append(np.array_equal(eye.look().rgb, before.rgb))
     assert late == [True, True, False]
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import EvidenceTable, at_least
 from graspline.tasks.catalogue import find_task

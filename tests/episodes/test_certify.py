@@ -12,8 +12,8 @@ import pytest
 
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.certify import certified, ended_in
+from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_logs
-from graspline.episodes.run import Episode
 from graspline.evidence import passes
 from graspline.scenes.cube_table import cube_table
 from graspline.tasks.lift_cube import LIFT_CUBE

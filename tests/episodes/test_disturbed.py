@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from graspline.engine.cpu import CpuEngine
+from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
-from graspline.episodes.run import Episode
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.surroundings import Surroundings
 from graspline.execution.disturbance import Disturbance

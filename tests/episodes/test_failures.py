@@ -16,7 +16,7 @@ from graspline.evidence import Evidence, at_least, at_most
 from graspline.scenes.variation import Variation
 from graspline.tasks.claims import in_hand
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
-from graspline.tasks.task import Claim, Draw, Instruction, Snapshot, Thing
+from graspline.tasks.task import Claim, Claims, Draw, Instruction, Snapshot, Thing
 
 HALF_M = 0.015
 Point = tuple[float, float, float]
@@ -194,11 +194,13 @@ def three() -> Scenario:
     task = dataclasses.replace(
         LIFT_CUBE,
         instruction=lambda parameters, draw, outcomes: Instruction(sentence="Put them there.", objects=NAMES),
-        claims={
-            ("lift", "lifted"): Claim(name="held", asserted=True),
-            ("place", "placed"): Claim(name="placed", asserted=True),
-        },
-        check_claim=_check,
+        claims=Claims(
+            outcomes={
+                ("lift", "lifted"): Claim(name="held", asserted=True),
+                ("place", "placed"): Claim(name="placed", asserted=True),
+            },
+            check=_check,
+        ),
     )
     return Scenario(task=task, parameters=LiftCube(), seed=1)
 

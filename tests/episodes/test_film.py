@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from graspline.engine.events import Blind
+from graspline.episodes.episode import Episode
 from graspline.episodes.film import FilmStopped, _rendered, film, still_sheet
 from graspline.episodes.film_frames import FilmView, film_view
 from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX
-from graspline.episodes.run import Episode
 from graspline.errors import InputError
 from graspline.rendering.choose import gl_problem
 from graspline.scenes.cube_table import cube_table
@@ -72,7 +72,7 @@ def test_a_small_film_of_a_long_episode_plays_faster(beginning: Episode, tmp_pat
 
 
 def test_a_name_that_is_no_film_s_is_refused(beginning: Episode, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"film\.avi: expected a name that ends in \.mp4, \.gif, \.webp"):
+    with pytest.raises(InputError, match=r"film\.avi: expected a name that ends in \.mp4, \.gif or \.webp"):
         film(beginning, cube_table(), tmp_path / "film.avi")
 
 
@@ -95,7 +95,7 @@ def test_a_blackout_of_the_robot_s_camera_stays_black_and_the_film_goes_on(begin
 
 def test_an_episode_without_recorded_states_cannot_be_filmed(beginning: Episode, tmp_path: Path) -> None:
     blank = dataclasses.replace(beginning, log=dataclasses.replace(beginning.log, states=beginning.log.states[:0]))
-    with pytest.raises(InputError, match="a video without frames"):
+    with pytest.raises(InputError, match="the video would have no frames"):
         film(blank, cube_table(), tmp_path / "film.mp4")
     assert list(tmp_path.iterdir()) == []
 

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from graspline.episodes.episode import Episode
 from graspline.episodes.film_framing import frame_episode
-from graspline.episodes.run import Episode
 from graspline.rendering.framing import Viewpoint
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.scene import Scene

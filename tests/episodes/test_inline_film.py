@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from graspline.episodes import inline_film
+from graspline.episodes.episode import Episode
 from graspline.episodes.inline_film import InlineFilm
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.tasks.catalogue import find_task
@@ -29,15 +30,17 @@ def episode() -> Episode:
 
 
 def test_a_film_is_embedded_and_can_be_saved(tmp_path: Path) -> None:
-    film = InlineFilm(mp4=b"\0mp4\xff", title="lift-cube <7>")
+    film = InlineFilm(mp4=b"\0mp4\xff", title="lift-cube <7>", render=lambda path: path.write_bytes(b"small"))
     embedded = re.search(r"src='data:video/mp4;base64,([^']+)'", film._repr_html_())
     assert embedded is not None
     assert base64.b64decode(embedded[1]) == film.mp4
     assert "lift-cube &lt;7&gt;" in film._repr_html_()
     assert film.save(str(tmp_path / "x.mp4")).read_bytes() == film.mp4
     assert repr(film) == "<InlineFilm of lift-cube <7>: 0 kB>"
-    with pytest.raises(InputError, match=r"ends in \.mp4"):
-        film.save(tmp_path / "x.gif")
+    for name in ("x.gif", "x.webp"):
+        assert film.save(tmp_path / name).read_bytes() == b"small"
+    with pytest.raises(InputError, match=r"x\.avi: expected a name that ends in \.mp4, \.gif or \.webp"):
+        film.save(tmp_path / "x.avi")
 
 
 def test_an_episode_without_states_is_replayed_to_the_same_states(

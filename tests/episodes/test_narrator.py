@@ -29,7 +29,7 @@ HELD = (at_least("jaw_angle", 0.5, 0.3, "rad"),)
 
 def narrator(level: Level = "info") -> tuple[Narrator, list[str]]:
     lines: list[str] = []
-    return Narrator(level, lines.append), lines
+    return Narrator(level, lines.append, ("descend", "lift")), lines
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
 from graspline.parameters import build

@@ -9,8 +9,8 @@ import pytest
 
 from graspline.choices import ASPECTS
 from graspline.engine.cpu import CpuEngine
+from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
-from graspline.episodes.run import Episode
 from graspline.episodes.scenario import Scenario
 from graspline.parameters import build
 from graspline.rendering.rays import RayRenderer

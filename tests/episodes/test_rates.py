@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, cast
 
+from graspline.episodes.episode import Episode
 from graspline.episodes.rates import Point, draw_rates
-from graspline.episodes.run import Episode
 from graspline.evidence import at_least
 
 

@@ -13,11 +13,11 @@ from graspline.episodes.scenario import Scenario
 from graspline.evidence import at_least
 from graspline.scenes.variation import Variation
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
-from graspline.tasks.task import Draw, Milestone, Snapshot
+from graspline.tasks.task import Draw, Milestone, PolicyRules, Snapshot
 
 DRAW = Draw(start=np.zeros(1), variation=Variation(), refused=0)
 # A task whose goal is that the jaws are open.
-OPEN = dataclasses.replace(LIFT_CUBE, judge=lambda parameters, draw, truth: (at_least("gap", truth.jaw_gap_m, 0.01),))
+OPEN = dataclasses.replace(LIFT_CUBE, goal=lambda parameters, draw, truth: (at_least("gap", truth.jaw_gap_m, 0.01),))
 
 
 def at(time_s: float, gap_m: float) -> Snapshot:
@@ -35,7 +35,7 @@ def at(time_s: float, gap_m: float) -> Snapshot:
 
 def test_a_goal_counts_once_its_milestone_has_been_reached() -> None:
     wide = Milestone(name="wide", check=lambda parameters, draw, truth: (at_least("gap", truth.jaw_gap_m, 0.05),))
-    task = dataclasses.replace(OPEN, milestone=wide)
+    task = dataclasses.replace(OPEN, policy=PolicyRules(milestone=wide))
     referee = Referee(Scenario(task=task, parameters=LiftCube(), seed=0), DRAW)
     assert not any(referee.succeeded(at(time_s, 0.02)) for time_s in (0.0, 0.2, 0.4))
     assert referee.evidence[-1] == at_least("wide", 0, 1)

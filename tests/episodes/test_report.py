@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 import pytest
 
 from graspline import Scenario, find_task, run_scenarios
+from graspline.episodes.episode import Episode
 from graspline.episodes.report import Chronicle, Ending, report_page, telling_moments
-from graspline.episodes.run import Episode
 from graspline.evidence import at_most
 
 PNG = b"not really a picture"
@@ -50,7 +50,7 @@ def test_a_chronicle_notes_every_transition_and_what_truth_says_of_each_claim(
     assert [(each.ended.state, each.ended.outcome) for each in endings] == [
         (each.state, each.outcome) for each in episode.transitions
     ]
-    claims = episode.scenario.task.claims
+    claims = episode.scenario.task.claims.outcomes
     for each in endings:
         assert each.claim == claims.get((each.ended.state, each.ended.outcome))
         assert bool(each.by_truth) == (each.claim is not None)

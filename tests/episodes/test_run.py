@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -17,13 +18,15 @@ from numpy.typing import NDArray
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Place, Push
 from graspline.engine.protocol import Engine
-from graspline.episodes import faults
-from graspline.episodes.run import Episode, Instant, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.onlookers import Instant
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes
 from graspline.execution.happenings import Entered, Finished, Happening, Looked
 from graspline.execution.requests import Reply, pictured
+from graspline.faults.kind import FaultKind
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End
@@ -361,8 +364,11 @@ def test_a_state_may_look_through_the_cameras_of_its_lane() -> None:
 def test_an_episode_whose_physics_blows_up_is_judged_and_told_all_the_same(
     blow: Push | Place, episodes: dict[int, Episode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(faults.FAULTS, "blow", faults.FaultKind(strike=lambda context: [(0.0, blow)]))
-    played = run([scenario(0), scenario(1, "blow@lift"), scenario(2)], lanes=3)
+    kind = FaultKind(name="blow", description="Physics blows up.", strike=lambda context: [(0.0, blow)])
+    lab = ModuleType("lab_with_a_blow")
+    vars(lab)["BLOW"] = kind
+    monkeypatch.setitem(sys.modules, lab.__name__, lab)
+    played = run([scenario(0), scenario(1, "lab_with_a_blow:BLOW@lift"), scenario(2)], lanes=3)
     assert played[1].verdict == "physics_diverged"
     assert not passes(played[1].goal_by_truth)
     plain = json.loads(json.dumps(played[1].as_dict(), allow_nan=False))

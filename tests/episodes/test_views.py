@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graspline.choices import DEFAULT_VIEWS
-from graspline.episodes.views import View, parse_views, ticks_per_frame, view_of
+from graspline.episodes.views import View, parse_views, ticks_per_frame, view_of, views_of
 from graspline.errors import InputError
 from graspline.tasks.catalogue import TASKS
 from graspline.tasks.task import Task
@@ -36,7 +36,7 @@ def test_no_view_is_a_choice(given: str | dict[str, object]) -> None:
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_every_task_has_the_usual_cameras(task: Task[Any]) -> None:
-    front, *others = parse_views(DEFAULT_VIEWS, task.scene(task.parameters()).cameras)
+    front, *others = views_of(task.scene(task.parameters()), DEFAULT_VIEWS)
     assert front.camera == "front"
     assert {view.camera for view in others} in ({"wrist"}, {"head", "hand"})
 

@@ -39,6 +39,22 @@ def test_an_evaluation_without_episodes_has_a_page_too(tmp_path: Path) -> None:
     assert "No episode failed." in evaluation_page(found, summarise(found), [])
 
 
+def test_with_too_few_episodes_the_page_says_what_it_takes_and_shows_no_charts(tmp_path: Path) -> None:
+    found = evaluation(tmp_path, [line(seed, "missed" if seed % 2 else "") for seed in range(8)])
+    summary = summarise(found)
+    page = evaluation_page(found, summary, [])
+    assert "at least 20 episodes, with at least 3 successes and 3 failures" in page
+    assert "not tested" not in page
+    assert "<figcaption>cube." not in page
+
+
+def test_charts_explain_the_counts_below_their_bars(tmp_path: Path) -> None:
+    found = evaluation(tmp_path, [line(seed, "missed" if seed % 3 else "") for seed in range(30)])
+    page = evaluation_page(found, summarise(found), [])
+    assert "below it, successes / episodes" in page
+    assert "<figcaption>cube." in page
+
+
 def test_numbers_of_the_summary_are_plain(tmp_path: Path) -> None:
     found = evaluation(tmp_path, [line(seed, "missed" if seed % 3 else "") for seed in range(30)])
     plain = summarise(found).as_dict()

@@ -10,8 +10,9 @@ from graspline.engine.cpu import CpuEngine
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import interface_of
 from graspline.envs.policies import LocalPolicies
+from graspline.episodes.episode import INTERRUPTED, Episode
 from graspline.episodes.log import replay_log
-from graspline.episodes.run import INTERRUPTED, Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.errors import DatasetProblem, InputError
 from graspline.evaluations.store import LINES, SUMMARY, Evaluation, shown
 
@@ -98,7 +99,7 @@ def test_other_settings_are_refused_with_what_differs(tmp_path: Path) -> None:
 
 def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(InputError, match="holds something else"):
+    with pytest.raises(InputError, match="contains something else"):
         Evaluation.begin(tmp_path, settings())
     assert [each.name for each in tmp_path.iterdir()] == ["thesis.tex"]
 

@@ -10,8 +10,9 @@ import pytest
 
 from graspline.engine.events import CorruptControl, Place, Push
 from graspline.errors import WiringError
-from graspline.execution.executor import BEAT, PARTING_HOLD_S, Delays
-from graspline.execution.happenings import Applied, Ended, Entered, Finished, Looked
+from graspline.execution.answers import Delays
+from graspline.execution.executor import BEAT, PARTING_HOLD_S
+from graspline.execution.happenings import Applied, Ended, EndsAs, Entered, Finished, Looked
 from graspline.execution.requests import (
     Announce,
     Ask,
@@ -822,7 +823,7 @@ def test_a_solve_that_fails_at_speed_brakes_within_limits() -> None:
 
 
 def asking(first: Reply) -> Script:
-    return (yield from asked("which one?", ("left", "right"), "left"))
+    return (yield from asked("which one?", {"left": "To the left", "right": "To the right"}, "left"))
 
 
 def test_a_question_to_nobody_gets_its_default() -> None:
@@ -1123,7 +1124,7 @@ def test_observers_are_told_what_happens_in_order_with_lane_and_time() -> None:
         yield Announce(Ended("look", "seen", "hold"))
         yield Announce(Entered("hold"))
         yield Motion("hold", hold(SO101, first.command, 0.1))
-        yield Announce(Ended("hold", "held", "end: success"))
+        yield Announce(Ended("hold", "held", EndsAs("success")))
         return "done"
 
     first, second = Diary(), Diary()
@@ -1139,7 +1140,7 @@ def test_observers_are_told_what_happens_in_order_with_lane_and_time() -> None:
         (1, 1, Ended("look", "seen", "hold")),
         (1, 1, Entered("hold")),
         (1, 3, Applied(push)),
-        (1, 7, Ended("hold", "held", "end: success")),
+        (1, 7, Ended("hold", "held", EndsAs("success"))),
         (1, 7, Finished("returned", value="done")),
     ]
 

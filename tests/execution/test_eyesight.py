@@ -149,7 +149,7 @@ def drawn_from_memory(events: list[tuple[int, Event]], ticks: int, camera: str) 
             if when == tick:
                 eyesight.apply(0, event)
         engine.qpos[0, 0] = tick
-        eyesight.remember()
+        eyesight.remember([0])
         qpos, _ = eyesight.picture(0, camera)
         seen.append(None if qpos is None else int(qpos[0]))
     return seen

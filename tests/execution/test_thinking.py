@@ -11,7 +11,8 @@ import pytest
 
 from graspline.engine.events import Misjudge, Push
 from graspline.execution.agenda import Agenda
-from graspline.execution.executor import Delays, Executor
+from graspline.execution.answers import Delays
+from graspline.execution.executor import Executor
 from graspline.execution.requests import Look, Motion, Preempted, Reply, Solve
 from graspline.execution.thinking import Thinking
 from graspline.motion.guards import ReachedHeight

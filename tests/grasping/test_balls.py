@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import (
+    BallJaw,
     Grasp,
     GraspRejected,
     JawParameters,
@@ -30,7 +31,7 @@ from .balls import around, ball, beside
 
 Array = NDArray[np.float64]
 
-JAW, REACH = JawParameters(standoff_m=0.02), ReachParameters(lift_m=0.085)
+JAW, REACH = BallJaw(standoff_m=0.02).whole(), ReachParameters(lift_m=0.085)
 RADII = st.floats(0.02, 0.036)
 # How much wider the jaws may open than they must: the angles tried are this far apart, times the finger's length.
 STEP_M = 0.01 * 0.12

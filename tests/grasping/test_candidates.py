@@ -61,7 +61,7 @@ def test_deeper_grasps_come_only_when_asked_for() -> None:
 
 
 def test_a_box_too_low_to_reach_deeper_offers_no_deeper_grasp() -> None:
-    assert len(grasps(box(half_m=(0.015, 0.015, 0.009)), JAW, deeper=True)) == 4
+    assert len(grasps(box(half_m=(0.015, 0.015, 0.007)), JAW, deeper=True)) == 4
 
 
 @settings(deadline=None)

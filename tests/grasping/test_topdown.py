@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import mujoco
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from graspline.grasping.topdown import (
     jaw_lean,
     plan_grasp,
     plan_lift,
+    plan_shift,
     reversed_path,
 )
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward
@@ -23,9 +25,12 @@ from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.robots.so101 import (
+    CAMERA_HOUSING,
+    CAMERA_KEEPS_M,
     FIXED_FACE_M,
     FIXED_FINGER,
     HOME,
+    JOINTS,
     LOWER,
     MOVING_FINGER,
     SO101,
@@ -176,6 +181,42 @@ def test_no_fingertip_comes_nearer_to_the_table_than_its_clearance(plans: list[t
         for path in paths_of(plan).values():
             for tips in tip_corners_m(path):
                 assert tips[..., 2].min() > CLEARANCE_M
+
+
+def lowest_of_camera_m(path: Path) -> float:
+    """How near the wrist camera's housing comes to the table, by the compiled model."""
+    model = cube_table().model
+    data, lowest = mujoco.MjData(model), np.inf
+    at = [int(model.joint(name).qposadr[0]) for name in JOINTS]
+    half = model.geom(CAMERA_HOUSING).size
+    for joints in path.positions[::3]:
+        data.qpos[at] = joints
+        mujoco.mj_kinematics(model, data)
+        housing = data.geom(CAMERA_HOUSING)
+        lowest = min(lowest, float(housing.xpos[2] - np.abs(housing.xmat.reshape(3, 3)[2]) @ half))
+    return lowest
+
+
+def test_the_wrist_camera_comes_no_nearer_to_the_table_than_five_millimetres(
+    plans: list[tuple[Estimate, GraspPlan]],
+) -> None:
+    assert pytest.approx(0.005) == CLEARANCE_M + CAMERA_KEEPS_M
+    for _, plan in plans:
+        assert min(lowest_of_camera_m(path) for path in paths_of(plan).values()) > 0.005
+
+
+def test_a_hand_that_brakes_past_its_seat_can_still_lift(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+    for _, plan in plans:
+        past = plan_shift(SO101, plan, at_rest(plan.seat.end), 0.0004, REACH)
+        assert isinstance(past, Path)
+        lift = plan_lift(SO101, plan, at_rest(past.end), REACH.lift_m, REACH)
+        assert isinstance(lift, Path)
+
+
+def test_a_cube_that_could_not_be_lifted_after_braking_is_refused(world: CollisionWorld) -> None:
+    # At the far edge of what can be grasped: the seat ended 0.2 mm too far out for the lift.
+    found = refused(world, box(-0.0465094, 0.4091324, -2.9047557, 0.0170407))
+    assert (found.check, found.stage) == ("reach", "lift")
 
 
 def test_pointing_straight_down_the_fixed_tip_keeps_the_ground_clearance(

@@ -1,4 +1,4 @@
-"""Conductors without threads, a desk made by hand, and small tasks, for the tests of this folder."""
+"""Conductors without threads, a console made by hand, and small tasks, for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -10,21 +10,37 @@ from typing import Any
 import numpy as np
 
 from graspline.execution.requests import Motion, Reply, Solve
-from graspline.live.commands import Command, Done, PostObject, Refused, Result
+from graspline.grasping.grab import GrabVariables
+from graspline.live.commands import Command
 from graspline.live.conductor import Conductor
-from graspline.live.desk import Play
 from graspline.live.operator import Order
-from graspline.live.snapshot import ObjectListed, Plain, Snapshot
+from graspline.live.snapshot import Snapshot
 from graspline.machine.machine import Machine
 from graspline.machine.table import End
 from graspline.motion.joint_moves import joint_move
 from graspline.perception.estimates import Estimate
 from graspline.robots.so101 import SO101
+from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 from graspline.tasks.task import Task
 
 PARAMETERS = LiftCube()
 AWAY = SO101.home + np.array([-0.9, -0.3, -0.2, 0.1, 0.5, 0.6])
+
+
+class Wall:
+    """A clock that moves only when something sleeps or `now_s` is set."""
+
+    def __init__(self) -> None:
+        self.now_s, self.slept_s = 50.0, 0.0
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds > 0
+        self.now_s += seconds
+        self.slept_s += seconds
 
 
 class Inline:
@@ -109,12 +125,13 @@ def task_of(state: Callable[..., Any], **more: Any) -> Task[Any]:
     return dataclasses.replace(LIFT_CUBE, machine=machine, **more)
 
 
-class PlainDesk:
-    """A desk on which everything works at once."""
+class PlainConsole:
+    """A console on which everything works at once."""
 
     def __init__(self) -> None:
         self.selected = ""
         self.variables: Mapping[str, Plain] = {"tcp": "fixed_tip"}
+        self.variables_model = GrabVariables
         self.objects: tuple[ObjectListed, ...] = ()
         self.believed: tuple[Estimate, ...] = ()
         self.calls: list[str] = []
@@ -162,7 +179,7 @@ class PlainDesk:
         return self._solve("open")
 
     def close(self, last: Reply) -> Play:
-        raise ZeroDivisionError("a bug on the desk")
+        raise ZeroDivisionError("a bug on the console")
         yield
 
     def _solve(self, name: str) -> Play:

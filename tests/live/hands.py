@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from graspline.live.commands import Drive, Result
-from graspline.live.snapshot import ObjectListed, Snapshot
+from graspline.live.commands import Drive
+from graspline.live.snapshot import Snapshot
 from graspline.spatial.rotations import matrix_from_quaternion
+from graspline.tasks.console import ObjectListed, Result
 
 from .benches import Bench
 

@@ -5,7 +5,7 @@ import pytest
 
 from graspline.engine.events import Blind, See
 from graspline.evidence import at_most
-from graspline.execution.happenings import Applied, Ended, Entered, Finished
+from graspline.execution.happenings import Applied, Ended, EndsAs, Entered, Finished
 from graspline.live.chronicle import Chronicle
 from graspline.live.snapshot import HISTORY
 from graspline.tasks.lift_cube import LiftCube, build_machine
@@ -32,13 +32,13 @@ def test_it_tells_the_state_and_since_when(chronicle: Chronicle) -> None:
 
 def test_no_state_is_left_when_a_machine_has_ended(chronicle: Chronicle) -> None:
     chronicle(0, 1.0, Entered("verify"))
-    chronicle(0, 2.0, Ended("verify", "verified", "end: success"))
+    chronicle(0, 2.0, Ended("verify", "verified", EndsAs("success")))
     assert chronicle.state == ""
 
 
 def test_the_end_of_a_nested_machine_is_not_the_end(chronicle: Chronicle) -> None:
     chronicle(0, 1.0, Entered("pick.lift"))
-    chronicle(0, 2.0, Ended("pick.lift", "lifted", "end: success"))
+    chronicle(0, 2.0, Ended("pick.lift", "lifted", EndsAs("success")))
     assert chronicle.state == "pick.lift"
 
 
@@ -57,7 +57,7 @@ def test_budgets_fall_with_each_retry_and_with_nothing_else(chronicle: Chronicle
     chronicle(0, 2.0, Ended("back_off", "ready", "look"))
     chronicle(0, 3.0, Ended("plan", "rejected", "look"))
     assert chronicle.retries == {"grasps": 1, "looks": 3}
-    chronicle(0, 4.0, Ended("close", "missed", "end: missed"))
+    chronicle(0, 4.0, Ended("close", "missed", EndsAs("missed")))
     assert chronicle.retries == {"grasps": 1, "looks": 3}
 
 

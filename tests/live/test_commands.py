@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from graspline.live.commands import Done, Home, MoveToGrab, Refused, Result, Ticket, refused
+from graspline.live.commands import Home, MoveToGrab, Ticket, refused
 from graspline.live.operator import Order
+from graspline.tasks.console import Done, Refused, Result
 
 
 def test_a_ticket_is_delivered_after_it_is_settled() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from graspline.engine.cpu import CpuEngine
+from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.execution.requests import Ask, Reply, pictured
@@ -19,7 +20,6 @@ from graspline.live.commands import (
     Answer,
     CheckReachable,
     CloseRange,
-    Done,
     Down,
     GraspClose,
     GraspOpen,
@@ -33,7 +33,6 @@ from graspline.live.commands import (
     Preview,
     Record,
     Refresh,
-    Refused,
     ReplayEpisode,
     ResetScene,
     RunTask,
@@ -43,15 +42,16 @@ from graspline.live.commands import (
     Ticket,
     Zero,
 )
-from graspline.live.operator import NO_DESK
+from graspline.live.operator import NO_CONSOLE
 from graspline.machine.outcome import Outcome, Stage
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
 from graspline.spatial.rotations import matrix_from_quaternion
+from graspline.tasks.console import Done, Refused
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
 from graspline.tasks.oranges.task import ORANGES
 
-from .benches import AWAY, PARAMETERS, Bench, PlainDesk, task_of
+from .benches import AWAY, PARAMETERS, Bench, PlainConsole, task_of
 
 DOWN = math.pi / 2
 
@@ -542,7 +542,7 @@ def asking(last: Reply) -> Stage[Literal["done"]]:
 
 def test_a_question_waits_for_its_answer_and_the_arm_holds() -> None:
     bench = Bench(task_of(asking)).tick()
-    assert bench.refused(Answer("red")).reason == "nothing was asked"
+    assert bench.refused(Answer("red")).reason == "no question is open"
     order = bench.give(RunTask(5))
     snapshot = bench.until(lambda each: each.question != "")
     assert (snapshot.question, snapshot.options) == ("red or green?", ("red", "green"))
@@ -602,7 +602,7 @@ def test_a_task_that_sees_through_a_camera_looks_by_other_hands() -> None:
 
     bench = Bench(task_of(looking, uses_truth=lambda parameters: False)).tick()
     assert bench.snapshot.objects == ()
-    assert "sees through a camera" in bench.refused(Refresh()).reason
+    assert "detects objects in camera images" in bench.refused(Refresh()).reason
     bench.done(RunTask(5))
     assert pictures[0].rgb.shape == (48, 64, 3)
     bench.labour.given_up = True
@@ -611,7 +611,7 @@ def test_a_task_that_sees_through_a_camera_looks_by_other_hands() -> None:
     bench.conductor.close()
 
 
-# The desk
+# The console
 
 
 GRAB_COMMANDS = (
@@ -627,19 +627,19 @@ GRAB_COMMANDS = (
 
 
 @pytest.mark.parametrize("command", GRAB_COMMANDS)
-def test_without_a_desk_its_commands_are_refused_with_the_reason(bench: Bench, command: Any) -> None:
-    assert bench.refused(command).reason == NO_DESK
+def test_without_a_console_its_commands_are_refused_with_the_reason(bench: Bench, command: Any) -> None:
+    assert bench.refused(command).reason == NO_CONSOLE
 
 
-def test_a_desk_gets_its_commands_and_shows_what_it_has() -> None:
-    desk = PlainDesk()
-    bench = Bench(desk=desk).tick()
+def test_a_console_gets_its_commands_and_shows_what_it_has() -> None:
+    console = PlainConsole()
+    bench = Bench(console=console).tick()
     bench.done(Select(CUBE))
     bench.done(SetVariables({"tcp": "between"}))
     snapshot = bench.snapshot
     assert (snapshot.selected, dict(snapshot.variables)) == (CUBE, {"tcp": "between"})
     np.testing.assert_array_equal(snapshot.tcp.position_m, snapshot.tool_mid_m)
-    desk.calls.clear()
+    console.calls.clear()
     for command, name in ((Refresh(), "refresh"), (CheckReachable(), "check"), (Preview(), "preview")):
         assert bench.done(command) == Done(text=name, data={"letters": len(name)})
     bench.done(GraspOpen())
@@ -647,13 +647,13 @@ def test_a_desk_gets_its_commands_and_shows_what_it_has() -> None:
     bench.done(Home())
     bench.done(Pick((0.2, 0.1)))
     # Going home looks again: it keeps clear of things where they are now.
-    assert desk.calls == ["refresh", "check", "preview", "open", "move", "refresh", "pick (0.2, 0.1)", "move"]
+    assert console.calls == ["refresh", "check", "preview", "open", "move", "refresh", "pick (0.2, 0.1)", "move"]
     bench.done(ResetScene())
-    assert desk.calls[-1] == "forget"
+    assert console.calls[-1] == "forget"
 
 
-def test_a_desk_at_work_can_be_stopped() -> None:
-    bench = Bench(desk=PlainDesk()).tick()
+def test_a_console_at_work_can_be_stopped() -> None:
+    bench = Bench(console=PlainConsole()).tick()
     order = bench.give(MoveToGrab())
     bench.tick(20)
     assert (bench.snapshot.mode, bench.snapshot.doing) == ("moving", "grab")
@@ -662,9 +662,9 @@ def test_a_desk_at_work_can_be_stopped() -> None:
     assert order.ticket.settled == Refused(reason="stopped")
 
 
-def test_a_bug_on_the_desk_ends_its_command_only() -> None:
-    bench = Bench(desk=PlainDesk()).tick()
+def test_a_bug_in_a_console_ends_its_command_only() -> None:
+    bench = Bench(console=PlainConsole()).tick()
     refused = bench.refused(GraspClose())
-    assert refused.reason == "crashed: ZeroDivisionError: a bug on the desk"
+    assert refused.reason == "crashed: ZeroDivisionError: a bug on the console"
     assert bench.tick().snapshot.reset_required
     bench.done(Home())

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.live.commands import Done, Drive, Jog, KeepDriving, MoveTool, Refused, RunTask, ToolTarget, Zero
+from graspline.live.commands import Drive, Jog, KeepDriving, MoveTool, RunTask, ToolTarget, Zero
 from graspline.live.driving import DEAD_MAN_S
 from graspline.live.snapshot import Snapshot
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101
 from graspline.tasks.catalogue import find_task
+from graspline.tasks.console import Done, Refused
 from graspline.tasks.lift_cube import LIFT_CUBE
 
 from .benches import PARAMETERS, Bench

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graspline.kinematics.reach import REACHES, TcpConvention, ToolPose
 from graspline.kinematics.so101 import forward
-from graspline.live.commands import Refused
 from graspline.live.moves import Mover
-from graspline.live.reach import REACHES, TcpConvention, ToolPose
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE, cube_table
+from graspline.tasks.console import Refused
 from graspline.tasks.scatter import lying_at
 
 DOWN = np.pi / 2

@@ -8,22 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from graspline.live.commands import (
-    CheckReachable,
-    Done,
-    MoveToGrab,
-    Pick,
-    PostObject,
-    Preview,
-    Refresh,
-    Refused,
-    Select,
-    WithdrawObject,
-)
-from graspline.live.desks import desk_for
-from graspline.live.outside import FORGOTTEN_S, USED_S, Posted
+from graspline.live.commands import CheckReachable, MoveToGrab, Pick, Preview, Refresh, Select, WithdrawObject
+from graspline.live.consoles import console_for
+from graspline.tasks.console import Done, PostObject, Refused
 from graspline.tasks.grab.parameters import Grab, OrderParameters, ThingsParameters
 from graspline.tasks.grab.task import GRAB
+from graspline.tasks.posted_objects import FORGOTTEN_S, USED_S, Posted
 
 from .benches import Bench
 
@@ -44,7 +34,7 @@ def posted(now_s: float = 5.0) -> Posted:
 
 
 def table() -> Bench:
-    bench = Bench(GRAB, PARAMETERS, 3, desk=desk_for(GRAB.name, PARAMETERS, 0))
+    bench = Bench(GRAB, PARAMETERS, 3, console=console_for(GRAB, PARAMETERS, 0))
     bench.done(Refresh())
     return bench
 

@@ -6,22 +6,9 @@ import pytest
 
 from graspline.live.pace import MOST_BEHIND_S, Pacer
 
+from .benches import Wall
+
 DT_S = 1 / 60
-
-
-class Wall:
-    """A clock that only moves when somebody sleeps or works."""
-
-    def __init__(self) -> None:
-        self.now_s, self.slept_s = 50.0, 0.0
-
-    def clock(self) -> float:
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        assert seconds > 0
-        self.now_s += seconds
-        self.slept_s += seconds
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graspline.live.commands import Refused
+from graspline.kinematics.reach import REACHES, TcpConvention, ToolPose
 from graspline.live.moves import Mover
-from graspline.live.reach import REACHES, TcpConvention, ToolPose
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.robots.ur5e import HOME, UR5E
 from graspline.scenes.belt_line import belt_line
+from graspline.tasks.console import Refused
 
 REACH = REACHES["ur5e"]
 DOWN = np.pi / 2

@@ -6,8 +6,9 @@ import json
 import numpy as np
 
 from graspline.evidence import at_most
-from graspline.live.snapshot import HistoryEntry, ObjectListed, Pose, Snapshot, plain
+from graspline.live.snapshot import HistoryEntry, Pose, Snapshot
 from graspline.scenes.variation import Variation
+from graspline.tasks.console import ObjectListed, plain
 
 POSE = Pose(position_m=np.array([0.1, 0.2, 0.3]), quaternion=np.array([1.0, 0.0, 0.0, 0.0]))
 SNAPSHOT = Snapshot(
@@ -56,7 +57,7 @@ def test_a_snapshot_is_plain_json_with_null_for_numbers_that_are_none() -> None:
 
 def test_everything_but_what_is_for_drawing_only_is_shown() -> None:
     fields = {each.name for each in dataclasses.fields(Snapshot)}
-    assert fields - set(SNAPSHOT.as_dict()) == {"qpos", "variation", "blind"}
+    assert fields - set(SNAPSHOT.as_dict()) == {"qpos", "variation", "blind", "option_words", "tool_at"}
 
 
 def test_a_flag_stays_a_flag_and_a_count_a_count() -> None:

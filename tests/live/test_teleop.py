@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from graspline.engine.cpu import CpuEngine
+from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
-from graspline.episodes.run import Episode
 from graspline.evidence import passes
 from graspline.execution.drivers import TELEOP
 from graspline.live.commands import (
@@ -22,7 +22,7 @@ from graspline.live.commands import (
     RunTask,
     StrikeFault,
 )
-from graspline.live.desks import desk_for
+from graspline.live.consoles import console_for
 from graspline.live.teleop import LONGEST_S, RecordingPlace
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.lift_cube import LIFT_CUBE
@@ -133,7 +133,7 @@ def test_stop_discards_what_is_driven_and_the_arm_can_be_driven_on(bench: Bench,
 def test_seeds_that_have_an_episode_are_passed_over_or_refused(kept: list[Episode]) -> None:
     place = RecordingPlace(has=lambda seed: seed in (5, 6))
     bench = Bench(seed=5, hand_over=kept.append, place=place).tick(5)
-    assert bench.refused(BeginTeleop(6)).reason == "there is an episode of seed 6 already; use another, such as 7"
+    assert bench.refused(BeginTeleop(6)).reason == "seed 6 already has an episode; use another, such as 7"
     assert bench.done(BeginTeleop()).data["seed"] == 7
     bench.done(EndTeleop())
     assert bench.done(BeginTeleop()).data["seed"] == 8
@@ -145,7 +145,7 @@ def test_what_cannot_be_is_refused_in_words(bench: Bench) -> None:
     for command in (RunTask(1), ResetScene(1), BeginTeleop(1)):
         assert bench.refused(command).reason == "an episode is being driven; finish or discard it first"
     first = bench.give(EndTeleop())
-    assert bench.refused(EndTeleop()).reason == "the episode is ending already"
+    assert bench.refused(EndTeleop()).reason == "the episode is already ending"
     assert bench.refused(Drive(jaw=1.0)).reason == "the episode is ending; try again in a moment"
     bench.until(lambda seen: first.ticket.settled is not None)
     assert Bench().refused(BeginTeleop()).reason == "this session does not record episodes"
@@ -156,7 +156,7 @@ def test_what_cannot_be_is_refused_in_words(bench: Bench) -> None:
 def test_what_the_arm_does_by_itself_is_not_driven_by_hand(kept: list[Episode]) -> None:
     task = find_task("grab")
     parameters = task.parameters()
-    bench = Bench(task, parameters, 2, desk=desk_for("grab", parameters, 2), hand_over=kept.append)
+    bench = Bench(task, parameters, 2, console=console_for(task, parameters, 2), hand_over=kept.append)
     bench.done(BeginTeleop())
     assert "driven by hand" in bench.refused(Pick()).reason
 
@@ -176,7 +176,7 @@ def test_an_episode_that_was_forgotten_ends_by_itself_and_is_kept(
 def test_episodes_of_every_task_replay_to_the_same_bits(name: str, kept: list[Episode]) -> None:
     task = find_task(name)
     parameters = task.parameters()
-    bench = Bench(task, parameters, 2, desk=desk_for(name, parameters, 2), hand_over=kept.append)
+    bench = Bench(task, parameters, 2, console=console_for(task, parameters, 2), hand_over=kept.append)
     bench.done(BeginTeleop())
     Hand(bench).drive(60, linear_m_s=(0.05, 0.05, 0.0), jaw=0.3)
     Hand(bench).drive(30, turn_rad_s=0.5)

@@ -10,7 +10,7 @@ import numpy as np
 
 from graspline.engine.layout import Layout, Readings
 from graspline.evidence import Evidence, at_most
-from graspline.execution.happenings import Ended, Entered, Happening
+from graspline.execution.happenings import Ended, Entered, Happening, Then
 from graspline.execution.requests import Announce, Look, Reply, Within
 from graspline.machine.machine import Machine, Result
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
@@ -44,7 +44,7 @@ class Drive:
         return [each.state for each in self.happenings if isinstance(each, Entered)]
 
     @property
-    def outcomes(self) -> list[tuple[str, str, str]]:
+    def outcomes(self) -> list[tuple[str, str, Then]]:
         return [(each.state, each.outcome, each.then) for each in self.happenings if isinstance(each, Ended)]
 
     @property

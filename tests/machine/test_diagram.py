@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.errors import InputError
+from graspline.execution.happenings import EndsAs
 from graspline.machine.chart import chart_of
 from graspline.machine.chart_text import text_width
 from graspline.machine.diagram import mermaid, svg, svg_sheet
@@ -236,7 +237,7 @@ def test_timeouts_are_a_footnote_unless_they_are_asked_for_or_happened() -> None
     assert "timed_out" not in quiet
     loud = words_of(svg(machine, timeouts=True))
     assert sum("timed_out" in each for each in loud) > len(machine.states)
-    once = words_of(svg(machine, {("look", "timed_out", "end: timed_out"): 1}))
+    once = words_of(svg(machine, {("look", "timed_out", EndsAs("timed_out")): 1}))
     assert any("timed_out ×1" in each for each in once)
     assert once[-1] == "Every state but look also ends as timed_out after 10 s."
 
@@ -291,7 +292,7 @@ def test_a_retry_may_lead_on_to_a_state() -> None:
 
 
 def test_a_picture_with_counts_says_how_often_each_way_was_taken() -> None:
-    taken = {("look", "lost", "look"): 3, ("look", "lost", "end: not_found"): 1}
+    taken = {("look", "lost", "look"): 3, ("look", "lost", EndsAs("not_found")): 1}
     words = words_of(svg(fetching(), taken))
     assert "lost ×3" in words
     assert words[words.index("no looks left") + 1] == "not_found ×1"

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.errors import WiringError
-from graspline.execution.happenings import Ended, Entered
+from graspline.execution.happenings import Ended, EndsAs, Entered
 from graspline.execution.requests import Look, Motion, Reply, Within
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Stage
@@ -62,7 +62,7 @@ def test_outcomes_lead_where_the_table_says_and_are_announced() -> None:
         Entered("weigh"),
         Ended("weigh", "weighed", "carry"),
         Entered("carry"),
-        Ended("carry", "carried", "end: success"),
+        Ended("carry", "carried", EndsAs("success")),
     ]
     assert seen.outcome == "success"
 
@@ -83,7 +83,7 @@ def test_the_last_evidence_is_the_results_evidence() -> None:
     seen = drive(fetching(drops=0), values("shelf", False))
     assert seen.result is not None
     assert seen.result.evidence == EVIDENCE
-    assert seen.happenings[-1] == Ended("carry", "dropped", "end: dropped", EVIDENCE)
+    assert seen.happenings[-1] == Ended("carry", "dropped", EndsAs("dropped"), EVIDENCE)
 
 
 def test_a_machine_must_be_given_its_inputs() -> None:
@@ -123,7 +123,7 @@ def test_a_state_may_take_the_robot_and_the_reply_that_was_current_when_it_began
 def test_a_retry_spends_its_budget_and_then_leads_elsewhere() -> None:
     seen = drive(fetching(looks=2), values(None, None, None))
     assert seen.states == ["look", "look", "look"]
-    assert seen.outcomes[-1] == ("look", "lost", "end: not_found")
+    assert seen.outcomes[-1] == ("look", "lost", EndsAs("not_found"))
     assert seen.outcome == "not_found"
     assert seen.result is not None
     assert seen.result.left == {"looks": 0, "drops": 1}
@@ -131,7 +131,7 @@ def test_a_retry_spends_its_budget_and_then_leads_elsewhere() -> None:
 
 def test_a_budget_of_nothing_leads_elsewhere_at_once() -> None:
     seen = drive(fetching(looks=0), values(None))
-    assert seen.outcomes == [("look", "lost", "end: not_found")]
+    assert seen.outcomes == [("look", "lost", EndsAs("not_found"))]
 
 
 def test_budgets_belong_to_one_run() -> None:
@@ -195,9 +195,9 @@ def test_states_of_a_nested_machine_are_announced_with_dotted_names() -> None:
     assert seen.states == ["find", "find.look", "find.weigh", "carry"]
     assert seen.outcomes == [
         ("find.look", "seen", "weigh"),
-        ("find.weigh", "weighed", "end: success"),
+        ("find.weigh", "weighed", EndsAs("success")),
         ("find", "success", "carry"),
-        ("carry", "carried", "end: success"),
+        ("carry", "carried", EndsAs("success")),
     ]
 
 
@@ -210,7 +210,7 @@ def test_a_nested_machine_gives_what_it_declares_and_nothing_else() -> None:
 
 def test_a_nested_machine_that_fails_gives_nothing_and_ends_by_its_own_outcome() -> None:
     seen = drive(working(), values(None, None))
-    assert seen.outcomes[-1] == ("find", "lost", "end: nothing_there")
+    assert seen.outcomes[-1] == ("find", "lost", EndsAs("nothing_there"))
     assert seen.outcome == "nothing_there"
     assert seen.result is not None
     assert seen.result.memory == {}
@@ -348,7 +348,7 @@ def test_requests_of_a_state_with_a_limit_must_end_by_it() -> None:
     seen = drive(limited(), clock(0.3, start_s=2.0), first=reply(time_s=2.0))
     assert all(isinstance(each, Within) and each.until_s == pytest.approx(3.0) for each in seen.requests)
     assert [unwrapped(each).name for each in seen.requests] == ["hold"] * 4
-    assert seen.outcomes == [("wait", "timed_out", "end: late")]
+    assert seen.outcomes == [("wait", "timed_out", EndsAs("late"))]
     assert seen.result is not None
     (measured,) = seen.result.evidence
     assert (measured.name, measured.limit, measured.passed) == ("state_time", 1.0, False)

@@ -9,7 +9,7 @@ import pytest
 
 from graspline.errors import WiringError
 from graspline.evidence import at_least
-from graspline.execution.happenings import Ended, Entered
+from graspline.execution.happenings import Ended, EndsAs, Entered
 from graspline.execution.requests import Look, Reply
 from graspline.machine.diagram import mermaid, svg
 from graspline.machine.machine import Machine
@@ -57,9 +57,9 @@ def test_the_state_before_an_end_is_played_and_announced() -> None:
     seen = drive(fetching(), values("shelf", False, True))
     assert seen.requests[-1] == Look("home")
     assert seen.happenings[-3:] == [
-        Ended("carry", "dropped", "end: dropped", EVIDENCE),
+        Ended("carry", "dropped", EndsAs("dropped"), EVIDENCE),
         Entered("tidy"),
-        Ended("tidy", "tidied", "end: dropped", TIDIED, "hand"),
+        Ended("tidy", "tidied", EndsAs("dropped"), TIDIED, "hand"),
     ]
 
 

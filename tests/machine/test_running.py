@@ -10,7 +10,7 @@ import pytest
 
 from graspline.engine.cpu import CpuEngine
 from graspline.execution.executor import Executor
-from graspline.execution.happenings import Ended, Entered, Finished, Happening
+from graspline.execution.happenings import Ended, EndsAs, Entered, Finished, Happening
 from graspline.execution.requests import Look, Motion, Reply
 from graspline.execution.track import Track
 from graspline.machine.machine import Machine, Result
@@ -142,7 +142,7 @@ def test_a_state_after_one_that_timed_out_begins_at_rest() -> None:
     assert isinstance(finished.value, Result)
     assert finished.value.outcome == "success"
     ended = [(each.state, each.outcome, each.then) for _, each in run.told if isinstance(each, Ended)]
-    assert ended == [("move", "timed_out", "stand"), ("stand", "stood", "end: success")]
+    assert ended == [("move", "timed_out", "stand"), ("stand", "stood", EndsAs("success"))]
     assert_braked(track)
 
 

@@ -17,7 +17,7 @@ from graspline.cli.archive import open_archive
 from graspline.cli.hosting import Hosted, Way, hosted
 from graspline.live.session import Session
 from graspline.live.snapshot import Snapshot
-from graspline.panel.panel import FOV_RAD, LOOKS
+from graspline.panel.panel import FOV_RAD, viewpoint
 from graspline.parameters import Parameters
 from graspline.tasks.catalogue import find_task
 
@@ -190,7 +190,7 @@ class Visitor:
 
     def click_scene(self, point_m: np.ndarray) -> None:
         """Click at a point of the world, as the camera stands at first."""
-        eye, at = (np.array(each) for each in LOOKS[self.snapshot.robot])
+        eye, at = (np.array(each) for each in viewpoint(self._running.house.session.scene.robot))
         ahead = (at - eye) / np.linalg.norm(at - eye)
         right = np.cross(ahead, [0.0, 0.0, 1.0])
         right /= np.linalg.norm(right)

@@ -20,7 +20,7 @@ def test_it_prints_one_address_that_opens_the_page_and_ends_with_130(tmp_path: P
     with running(tmp_path, "serve", "lift-cube", "--port", "0") as server:
         server.wait_until(lambda answer: answer.out.endswith("\n"))
         address = server._so_far(0).out.strip()
-        with httpx.Client() as browser:
+        with httpx.Client(timeout=300) as browser:
             assert browser.get(address.partition("?")[0]).status_code == 401
             assert browser.get(address).status_code == 200
             page = browser.get(address.partition("?")[0])
@@ -34,7 +34,7 @@ def test_it_prints_one_address_that_opens_the_page_and_ends_with_130(tmp_path: P
         "loading the page and the HTTP interface",
         "starting the simulation",
         "preparing the page",
-        "serving lift-cube; Ctrl-C ends it",
+        "serving lift-cube; press Ctrl-C to stop",
     ]
     assert answer.err.splitlines()[-1] == "graspline: interrupted; the arm holds, the session is closed"
     assert "Traceback" not in answer.err

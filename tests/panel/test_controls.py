@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from graspline.live.commands import Done, Refused, Result
 from graspline.panel.controls import Controls, Synced
+from graspline.tasks.console import Done, Refused, Result
 
 
 class Handle:

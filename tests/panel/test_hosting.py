@@ -11,12 +11,13 @@ import pytest
 from graspline.cli.archive import open_archive
 from graspline.cli.hosting import Hosted, Way, hosted
 from graspline.datasets.store import Dataset
-from graspline.live.commands import Done, Record, Refused, RunTask
+from graspline.live.commands import Record, RunTask
 from graspline.panel.overlay import with_overlay
 from graspline.panel.shapes import shapes_of
 from graspline.panel.words import status
 from graspline.scenes.block_table import block_table
 from graspline.tasks.catalogue import find_task
+from graspline.tasks.console import Done, Refused
 
 
 def test_every_visible_geom_becomes_triangles_of_its_size() -> None:
@@ -31,6 +32,13 @@ def test_the_overlay_is_put_into_a_page_and_needs_one() -> None:
     assert b"graspline-stop" in with_overlay(b"<html><body></body></html>")
     with pytest.raises(ValueError, match="without an end"):
         with_overlay(b"{}")
+
+
+def test_a_filled_button_keeps_its_own_colour_under_the_pointer() -> None:
+    # The page sets the colour by the button's id; a rule of the overlay as specific as that, and later, would win.
+    page = with_overlay(b"<html><body></body></html>").decode()
+    assert "var(--gl-over, " in page
+    assert "--gl-over:" not in page
 
 
 @pytest.fixture
@@ -74,3 +82,4 @@ def test_another_task_is_another_session_and_whoever_drove_goes_on_to_drive(reco
     assert house.session.snapshot.variables
     assert house.session.lease.holder == "panel-0"
     assert isinstance(house.change_task("juggle"), Refused)
+    assert isinstance(house.change_task("graspline.tasks.oranges.task:ORANGES"), Refused)

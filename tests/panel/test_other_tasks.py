@@ -1,4 +1,4 @@
-"""The page of a task without a desk: what it leaves out, and episodes that are run, recorded and played again."""
+"""The page of a task without a console: what it leaves out, and episodes that are run, recorded and played again."""
 
 from __future__ import annotations
 

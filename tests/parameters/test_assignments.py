@@ -36,7 +36,7 @@ def test_an_assignment_is_a_key_path_and_a_yaml_value(assignment: str, path: tup
 def test_what_is_no_assignment_is_refused_with_what_is_expected(assignment: str) -> None:
     with pytest.raises(InputError) as caught:
         parse_assignment(assignment)
-    assert str(caught.value) == f"--set {assignment}: expected KEY.KEY=VALUE, for example motion.speed_m_s=0.2"
+    assert str(caught.value) == f"--set {assignment}: expected KEY.KEY=VALUE, for example jaw.standoff_m=0.04"
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,12 @@ def test_the_document_is_left_as_it_was() -> None:
     assert document.values == {"motion": {"speed_m_s": 0.3}}
 
 
+def test_what_is_no_assignment_is_refused_with_a_parameter_that_exists() -> None:
+    expected, _, example = in_option("fast").rpartition(" ")
+    assert expected == "--set fast: expected KEY.KEY=VALUE, for example"
+    assert build(Task, None, [example]) == Task()
+
+
 def test_a_value_the_options_replace_is_not_checked() -> None:
     assert build(Task, parse_yaml("retries: 99"), ["retries=1"]).retries == 1
 

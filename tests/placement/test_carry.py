@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graspline.grasping.candidates import JawParameters
+from graspline.grasping.candidates import BallJaw
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import PAN_X_M, forward
@@ -72,7 +72,7 @@ def world() -> CollisionWorld:
 
 @pytest.fixture(scope="module")
 def pick(world: CollisionWorld) -> GraspPlan:
-    jaw, reach = JawParameters(standoff_m=0.02), ReachParameters(lift_m=CARRY.clear_height_m)
+    jaw, reach = BallJaw(standoff_m=0.02).whole(), ReachParameters(lift_m=CARRY.clear_height_m)
     found = plan_grasp(SO101, world, TARGET, at_rest(HOME), jaw, reach, others=(THE_PLATE,), posture_apart=True)
     assert isinstance(found, GraspPlan)
     return found

@@ -20,6 +20,7 @@ from graspline.placement.set_down import (
     SetDown,
     SetDownParameters,
     SetDownQuery,
+    Support,
     plan_set_down,
     resting_evidence,
 )
@@ -28,7 +29,7 @@ from graspline.robots.so101 import FIXED_TIP_M, SO101
 Array = NDArray[np.float64]
 
 
-def carrying(spot: tuple[float, float], *others: Estimate) -> SetDownQuery:
+def carrying(spot: tuple[float, float], *others: Estimate, on: Estimate | None = None) -> SetDownQuery:
     """A red block raised by four centimetres in front of the arm."""
     plan = attempt(asked(thing("red_2x2"), approach_height_m=0.04))
     assert isinstance(plan, GrabPlan)
@@ -47,8 +48,10 @@ def carrying(spot: tuple[float, float], *others: Estimate) -> SetDownQuery:
         world=world(),
         carried=carried,
         start=at_rest(start),
-        spot_m=spot,
-        others=others,
+        support=Support(x_m=spot[0], y_m=spot[1])
+        if on is None
+        else Support(x_m=spot[0], y_m=spot[1], z_m=float(on.position_m[2]) + on.half_height_m, name=on.name),
+        others=others if on is None else (on, *others),
         reach=asked(thing()).reach,
         settings=SetDownParameters(),
     )
@@ -88,6 +91,21 @@ def test_it_is_carried_level_and_the_hand_rises_in_the_end() -> None:
     assert held_at(query, way.withdraw.end)[2] > held_at(query, way.lower.end)[2] + 0.02
 
 
+def test_on_another_thing_it_stands_as_high_as_that_is() -> None:
+    below = thing("blue_2x4", 0.2, 0.12)
+    query = carrying((0.2, 0.12), on=below)
+    way = planned(query)
+    assert held_at(query, way.lower.end) == pytest.approx([0.2, 0.12, 0.024 + 0.012 + query.settings.gap_m], abs=1e-4)
+
+
+def test_what_is_not_lifted_over_its_support_is_refused() -> None:
+    below = replace(thing("white_can", 0.2, 0.12), half_extents_m=np.array([0.018, 0.018, 0.020]))
+    below = replace(below, position_m=np.array([0.2, 0.12, 0.020]))
+    found = plan_set_down(carrying((0.2, 0.12), on=below))
+    assert isinstance(found, GraspRejected)
+    assert (found.check, found.evidence[0].name) == ("collision", "held_to_white_can")
+
+
 def test_a_spot_out_of_reach_is_refused() -> None:
     found = plan_set_down(carrying((0.42, 0.0)))
     assert isinstance(found, GraspRejected)
@@ -123,4 +141,13 @@ def test_resting_is_at_the_spot_on_the_table_upright_and_still(
     position: tuple[float, float, float], up: float, speed: float, rests: bool
 ) -> None:
     limits = (0.015, 0.004, 0.1, 0.02)
-    assert passes(resting_evidence(np.array(position), up, speed, (0.2, 0.1), 0.012, limits)) is rests
+    assert passes(resting_evidence(np.array(position), up, speed, Support(x_m=0.2, y_m=0.1), 0.012, limits)) is rests
+
+
+def test_resting_on_another_thing_is_measured_from_its_top() -> None:
+    support = Support(x_m=0.2, y_m=0.1, z_m=0.03, name="blue_2x4")
+    limits = (0.015, 0.004, 0.1, 0.02)
+    evidence = resting_evidence(np.array([0.2, 0.1, 0.042]), 1.0, 0.0, support, 0.012, limits)
+    assert passes(evidence)
+    assert [each.name for each in evidence] == ["off_spot", "off_support", "lean", "speed"]
+    assert not passes(resting_evidence(np.array([0.2, 0.1, 0.012]), 1.0, 0.0, support, 0.012, limits))

@@ -12,7 +12,7 @@ from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CLEARANCE_M, Collision, CollisionWorld
-from graspline.robots.so101 import FIXED_FACE_M, HOME, SO101, TIP_M
+from graspline.robots.so101 import CAMERA_HOUSING, CAMERA_KEEPS_M, FIXED_FACE_M, HOME, SO101, TIP_M
 from graspline.scenes.cube_table import CUBE, cube_table
 
 Array = NDArray[np.float64]
@@ -102,6 +102,42 @@ def test_fingers_keep_their_clearance_from_what_is_believed(gap: float, free: bo
 def test_the_arm_in_its_own_base_is_found(part: str, pose: list[float]) -> None:
     found = hit(world_with(), np.array(pose))
     assert {found.robot_part, found.touched} == {"base_block", part}
+
+
+def camera_below(tip_m: float) -> Array:
+    """Joints of a hand that leans by 50° with its camera underneath, 20 mm nearer to the table than its tip."""
+    solved = solve(np.array([[0.36, 0.0, tip_m]]), np.radians(40.0), np.pi / 2, TIP, backwards=False)
+    assert solved.reached[0, 0]
+    return np.append(solved.joints_rad[0, 0], 0.4)
+
+
+@pytest.mark.parametrize(("tip_m", "free"), [(0.028, True), (0.0255, True), (0.024, False), (0.020, False)])
+def test_the_camera_keeps_farther_from_the_table_than_fingers_do(tip_m: float, free: bool) -> None:
+    found = world_with().first_collision(camera_below(tip_m)[None])
+    assert (found is None) == free
+    if found is not None:
+        assert (found.robot_part, found.touched) == (CAMERA_HOUSING, "table")
+        assert found.evidence[0].limit == pytest.approx(CLEARANCE_M + CAMERA_KEEPS_M)
+        assert not found.evidence[0].passed
+
+
+def test_the_camera_keeps_as_far_from_what_is_believed() -> None:
+    # A slab below the camera, well away from the fingers.
+    pose, low = camera_below(0.06), 0.0402
+    for gap, free in ((0.0045, False), (0.0056, True)):
+        slab = believed(0.28, 0.0, (0.03, 0.03, (low - gap) / 2))
+        found = world_with(slab).first_collision(pose[None])
+        assert (found is None) == free
+        assert found is None or found.robot_part == CAMERA_HOUSING
+
+
+def test_without_a_clearance_a_camera_that_is_near_touches_nothing() -> None:
+    tight = CollisionWorld(cube_table(), 0.0)
+    tight.place(())
+    assert tight.first_collision(camera_below(0.022)[None]) is None
+    found = hit(tight, camera_below(0.015))
+    assert found.robot_part == CAMERA_HOUSING
+    assert found.evidence[0].limit == 0
 
 
 def test_an_object_nobody_has_seen_is_not_there() -> None:

@@ -36,5 +36,5 @@ def test_a_direction_has_the_angles_it_was_made_from(azimuth: float, elevation: 
 
 
 def test_points_that_are_no_numbers_are_refused() -> None:
-    with pytest.raises(InputError, match="finite points"):
+    with pytest.raises(InputError, match="must be finite"):
         frame_points(np.full((3, 3), np.nan), azimuth_rad=0, elevation_rad=0, fovy_rad=0.6, aspect=1, margin=0)

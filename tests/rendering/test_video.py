@@ -77,7 +77,7 @@ def test_a_film_that_cannot_be_opened_is_told_with_its_name():
 
 
 def test_a_video_without_frames_is_refused_and_leaves_no_file(tmp_path: Path):
-    with pytest.raises(InputError, match="without frames"), VideoWriter(tmp_path / "front.mp4", 64, 48, 30):
+    with pytest.raises(InputError, match="no frames"), VideoWriter(tmp_path / "front.mp4", 64, 48, 30):
         pass
     assert list(tmp_path.iterdir()) == []
 

@@ -21,13 +21,12 @@ from graspline.rendering.warp import WarpRenderer
 from graspline.scenes.cube_table import cube_table
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
-from graspline.tasks.catalogue import find_task
+from graspline.tasks.catalogue import TASKS, find_task
 
 pytestmark = pytest.mark.slow
 
 WIDTH, HEIGHT, WORLDS = 320, 240, 2
 SEEDS = range(100, 103)
-TASKS = ("lift-cube", "oranges", "grab", "sort", "tidy")
 # Every geom a colour of its own: six steps of 40 for each of red, green and blue, and white for none.
 _STEPS, _STEP = 6, 40
 

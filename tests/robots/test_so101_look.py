@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from graspline.robots.robot import VISUAL_CONTYPE
 from graspline.robots.so101 import (
+    CAMERA_HOUSING,
     FIXED_FINGER,
     HOME,
     JOINTS,
@@ -18,6 +19,7 @@ from graspline.robots.so101 import (
     FingerStep,
     add_so101,
 )
+from graspline.robots.so101_look import HOUSING_MM
 
 Array = NDArray[np.float64]
 VISIBLE = 2
@@ -90,6 +92,33 @@ def test_looks_weigh_nothing() -> None:
     np.testing.assert_array_equal(dressed.body_mass, bare.body_mass)
     np.testing.assert_array_equal(dressed.body_inertia, bare.body_inertia)
     np.testing.assert_array_equal(dressed.body_ipos, bare.body_ipos)
+
+
+def test_the_housing_of_the_wrist_camera_is_behind_its_lens_and_as_large_as_it_looks(
+    model: mujoco.MjModel, at_home: mujoco.MjData
+) -> None:
+    housing, camera = at_home.geom(CAMERA_HOUSING), at_home.camera("wrist")
+    depth, width = (size * 1e-3 for size in HOUSING_MM)
+    np.testing.assert_allclose(2 * model.geom(CAMERA_HOUSING).size, (depth, width, width))
+    # A camera looks along its -z.
+    ahead = -camera.xmat.reshape(3, 3)[:, 2]
+    np.testing.assert_allclose(housing.xpos, camera.xpos - depth / 2 * ahead, atol=1e-9)
+    np.testing.assert_allclose(housing.xmat.reshape(3, 3)[:, 0], ahead, atol=1e-9)
+    groups, hit = np.zeros(6, np.uint8), np.zeros(1, np.int32)
+    groups[VISIBLE] = 1
+    axes = housing.xmat.reshape(3, 3)
+    for side in (1, -1):
+        for axis in (1, 2):
+            # From outside along each side of the board at its back, towards its middle.
+            start = camera.xpos - 0.01 * ahead + side * 0.03 * axes[:, axis]
+            length = mujoco.mj_ray(model, at_home, start, -side * axes[:, axis], groups, 1, -1, hit)
+            assert model.body(int(model.geom_bodyid[hit[0]])).name == "gripper"
+            assert 0.03 - length >= width / 2 - 1e-3
+
+
+def test_the_wrist_cameras_housing_touches_the_table(model: mujoco.MjModel) -> None:
+    assert model.geom(CAMERA_HOUSING).contype[0] == 1
+    assert model.geom(CAMERA_HOUSING).conaffinity[0] == 1
 
 
 def seen_height(

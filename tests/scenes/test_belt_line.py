@@ -30,10 +30,9 @@ from graspline.scenes.belt_line import (
     mass_kg,
     parked_m,
     speed_of,
-    weight_of,
 )
 from graspline.scenes.scene import Array, Lying
-from graspline.scenes.variation import apply_to_model
+from graspline.scenes.variation import apply_to_model, weight_of
 
 ROBOT = ur5e(3.0, 15.0, 600.0)
 POOL = 6

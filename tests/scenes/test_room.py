@@ -166,6 +166,13 @@ def test_what_waits_stays_below_the_floor() -> None:
             assert position == pytest.approx(parked_m(item.name), abs=1e-9)
 
 
+def test_items_that_wait_are_outside_of_where_the_robot_works_and_know_their_place() -> None:
+    for each in SCENE.objects:
+        assert each.parked_m == parked_m(each.name)
+        assert not SCENE.in_work_area(np.array(each.parked_m))
+    assert SCENE.in_work_area(np.array([1.3, 0.0, 0.8]))
+
+
 def test_an_unknown_item_has_the_size_mass_and_colour_of_its_lane() -> None:
     box = unknown_item("unknown_box_1", "box", (0.04, 0.05, 0.08), (0.1, 0.2, 0.3))
     engine = engine_with(on_table(box))

@@ -15,7 +15,7 @@ from graspline.service.app import guarded_app
 from graspline.service.door import Door, address
 from graspline.service.server import Served, serve
 
-from .stand_in import StandIn, bench_of
+from .stand_in import PATIENCE_S, StandIn, bench_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,8 @@ def server() -> Iterator[tuple[Swapped, Door, Served]]:
 def place(session: StandIn, server: tuple[Swapped, Door, Served]) -> Iterator[Place]:
     swapped, door, served = server
     swapped.now = session
-    with httpx.Client(base_url=served.address, headers={"Authorization": f"Bearer {door.token}"}) as http:
+    headers = {"Authorization": f"Bearer {door.token}"}
+    with httpx.Client(base_url=served.address, headers=headers, timeout=PATIENCE_S) as http:
         yield Place(http, session, door, served.port)
 
 
@@ -80,8 +81,9 @@ def place(session: StandIn, server: tuple[Swapped, Door, Served]) -> Iterator[Pl
 def new_place(session: StandIn) -> Iterator[Place]:
     """A server of its own, on which no parameter was ever set."""
     door = Door()
+    headers = {"Authorization": f"Bearer {door.token}"}
     with (
         serve(guarded_app(bench_of(session), door)) as served,
-        httpx.Client(base_url=served.address, headers={"Authorization": f"Bearer {door.token}"}) as http,
+        httpx.Client(base_url=served.address, headers=headers, timeout=PATIENCE_S) as http,
     ):
         yield Place(http, session, door, served.port)

@@ -12,11 +12,12 @@ import numpy as np
 from graspline.evidence import at_least, at_most
 from graspline.live import commands
 from graspline.live.bench import Bench
-from graspline.live.commands import Command, Done, Refused, Result, Ticket
+from graspline.live.commands import Command, Ticket
 from graspline.live.lease import Lease
 from graspline.live.session import Session
-from graspline.live.snapshot import HistoryEntry, ObjectListed, Pose, Snapshot
+from graspline.live.snapshot import HistoryEntry, Pose, Snapshot
 from graspline.scenes.variation import Variation
+from graspline.tasks.console import Done, ObjectListed, Refused, Result
 
 # A deadline is for what would never happen, on a machine with eight times as much to do as it can.
 PATIENCE_S = 300.0
@@ -81,7 +82,8 @@ class StandIn:
         self.open: list[Ticket] = []
         self.slow = False
         self.far = False
-        self.drawn = 0
+        # The snapshots of which a picture was drawn.
+        self.drawn = list[int]()
         self.padding = ""
         self._changed = threading.Condition()
         self._over = threading.Event()
@@ -136,8 +138,8 @@ class StandIn:
         # Ten pictures of sixty snapshots a second.
         if self.wait(newer_than + 5, timeout_s).number < newer_than + 6:
             raise TimeoutError(f"no picture within {timeout_s} s")
-        self.drawn += 1
-        return self.snapshot.number, JPEG
+        self.drawn.append(self.snapshot.number)
+        return self.drawn[-1], JPEG
 
     def _result(self, command: Command) -> Result:
         if isinstance(command, commands.Select):

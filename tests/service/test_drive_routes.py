@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 from graspline.live.bench import Bench
 from graspline.live.commands import Drive, EndTeleop, KeepDriving, ToolTarget
 from graspline.live.session import Session

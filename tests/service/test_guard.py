@@ -70,7 +70,7 @@ def status_of_socket(place: Place, path: str, headers: dict[str, str]) -> int:
 @pytest.mark.parametrize(("method", "path"), CALLS)
 def test_a_call_is_refused_for(place: Place, method: str, path: str, wrong: str) -> None:
     # A client without headers of its own.
-    response = httpx.request(method, f"{place.address}{path}", headers=headers_of(place, wrong))
+    response = httpx.request(method, f"{place.address}{path}", headers=headers_of(place, wrong), timeout=PATIENCE_S)
     assert response.status_code == WRONG[wrong][1]
     assert response.json()["success"] is False
     assert place.session.commands == []
@@ -91,7 +91,7 @@ def test_a_socket_with_our_own_host_origin_and_token_is_opened(place: Place, pat
 
 
 def test_opening_the_page_with_the_token_leaves_a_cookie_and_takes_the_token_out_of_the_address(place: Place) -> None:
-    with httpx.Client(base_url=place.address) as browser:
+    with httpx.Client(base_url=place.address, timeout=PATIENCE_S) as browser:
         followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
         opened = browser.get("/", params={"token": place.door.token}, headers=followed)
         assert opened.status_code == 200
@@ -103,7 +103,11 @@ def test_opening_the_page_with_the_token_leaves_a_cookie_and_takes_the_token_out
 
 
 def test_every_answer_is_kept_by_nobody_and_framed_by_nobody(place: Place) -> None:
-    for response in (place.http.get("/state"), httpx.get(place.address), place.http.get("/nowhere")):
+    for response in (
+        place.http.get("/state"),
+        httpx.get(place.address, timeout=PATIENCE_S),
+        place.http.get("/nowhere"),
+    ):
         assert response.headers["cache-control"] == "no-store"
         assert response.headers["x-content-type-options"] == "nosniff"
         assert "frame-ancestors 'none'" in response.headers["content-security-policy"]
@@ -183,7 +187,7 @@ def on_socket(place: Place, path: str, act: Callable[[ClientConnection], Awaitab
         async with connect(place.ws(path), additional_headers=place.bearer, compression=None) as client:
             await act(client)
             try:
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(PATIENCE_S):
                     while True:
                         await client.recv()
             except ConnectionClosed:
@@ -217,13 +221,14 @@ def test_messages_to_sockets_that_only_show_are_refused(place: Place, path: str)
 def test_more_requests_than_the_rate_are_refused_but_never_a_stop(session: StandIn) -> None:
     door = Door()
     with serve(guarded_app(bench_of(session), door, limits=Limits(requests_per_s=1e-6, burst=5))) as served:
-        with httpx.Client(base_url=served.address, headers={"Authorization": f"Bearer {door.token}"}) as http:
+        headers = {"Authorization": f"Bearer {door.token}"}
+        with httpx.Client(base_url=served.address, headers=headers, timeout=PATIENCE_S) as http:
             statuses = [http.get("/state").status_code for _ in range(8)]
             assert statuses[:5] == [200] * 5
             assert statuses[5:] == [429] * 3
             assert http.post("/stop").status_code == 200
         # What is refused for other reasons takes nothing of anybody's share.
-        assert httpx.get(f"{served.address}/state").status_code == 401
+        assert httpx.get(f"{served.address}/state", timeout=PATIENCE_S).status_code == 401
 
 
 def test_there_are_only_so_many_sockets(session: StandIn) -> None:
@@ -264,8 +269,9 @@ def test_an_address_told_on_the_command_line_is_ours_too(session: StandIn) -> No
     with serve(guarded_app(bench_of(session), door)) as served:
         headers = {"Authorization": f"Bearer {door.token}", "Host": "arm.example:9000"}
         own = {"Origin": "http://arm.example:9000"}
-        assert httpx.get(f"{served.address}/state", headers={**headers, **own}).status_code == 200
-        assert httpx.get(f"{served.address}/state", headers={**headers, "Host": "arm.example"}).status_code == 403
+        for added, status in ((own, 200), ({"Host": "arm.example"}, 403)):
+            url = f"{served.address}/state"
+            assert httpx.get(url, headers={**headers, **added}, timeout=PATIENCE_S).status_code == status
 
 
 def test_a_bucket_refills_at_its_rate() -> None:

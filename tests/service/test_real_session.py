@@ -14,7 +14,7 @@ import pytest
 from websockets.asyncio.client import connect
 
 from graspline.live.bench import Bench
-from graspline.live.desks import desk_for
+from graspline.live.consoles import console_for
 from graspline.live.session import Session
 from graspline.service.answers import State
 from graspline.service.app import guarded_app
@@ -37,10 +37,10 @@ def served() -> Iterator[tuple[Served, dict[str, str]]]:
 
 @pytest.fixture(scope="module")
 def grab() -> Iterator[httpx.Client]:
-    """A client of `grab`, whose desk knows objects and variables."""
+    """A client of `grab`, whose console knows objects and variables."""
     task, door = find_task("grab"), Door()
     parameters = task.parameters()
-    session = Session(task, parameters, 0, desk=desk_for(task.name, parameters, 0))
+    session = Session(task, parameters, 0, console=console_for(task, parameters, 0))
     headers = {"Authorization": f"Bearer {door.token}"}
     with (
         session,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import socket
+from typing import Any
 
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 
 from graspline.live.snapshot import HistoryEntry
 from graspline.service.answers import State
-from graspline.service.streams import Stream, transitions
+from graspline.service.streams import STATES_HZ, Stream, transitions
 
 from .conftest import Place
 from .stand_in import JPEG, PATIENCE_S, first_snapshot
@@ -27,22 +29,34 @@ def test_states_come_thirty_times_a_second_and_are_whole(place: Place) -> None:
     State.model_validate(states[0])
     numbers = [int(str(each["number"])) for each in states]
     assert numbers == sorted(set(numbers))
-    # Snapshots come at 60 Hz here; of two, one is sent.
-    assert 1.5 <= (numbers[-1] - numbers[0]) / 30 <= 3.0
+    # Snapshots come at 60 Hz here; of two, one is sent. A busy machine sends fewer, never more.
+    assert STATES_HZ == 30.0
+    assert (numbers[-1] - numbers[0]) / 30 >= 1.5
 
 
 def test_every_transition_is_sent_with_its_evidence(place: Place) -> None:
-    async def watched() -> list[dict[str, object]]:
+    async def watched() -> list[dict[str, Any]]:
         async with connect(place.ws("/ws/evidence"), additional_headers=place.bearer) as client:
-            await asyncio.sleep(1.0)
+            # States end until the first is received: from then on this client watches.
+            ending = asyncio.create_task(end_states())
+            await client.recv()
+            ending.cancel()
             for name in ("approach", "close", "lift"):
                 place.session.end_state(name, "reached", "next")
                 await asyncio.sleep(0.1)
-            return [json.loads(await client.recv()) for _ in range(3)]
+            sent = list[dict[str, Any]]()
+            while not sent or sent[-1]["state"] != "lift":
+                sent.append(json.loads(await client.recv()))
+            return sent
 
-    sent = asyncio.run(watched())
+    async def end_states() -> None:
+        while True:
+            place.session.end_state("before", "reached", "next")
+            await asyncio.sleep(0.1)
+
+    sent = [each for each in asyncio.run(watched()) if each["state"] != "before"]
     assert [each["state"] for each in sent] == ["approach", "close", "lift"]
-    assert all(each["evidence"][0]["name"] == "gap" for each in sent)  # type: ignore[index]
+    assert all(each["evidence"][0]["name"] == "gap" for each in sent)
 
 
 def test_transitions_between_two_snapshots_are_all_found() -> None:
@@ -58,17 +72,22 @@ def test_transitions_between_two_snapshots_are_all_found() -> None:
 
 
 def test_pictures_are_drawn_once_for_all_who_watch(place: Place) -> None:
-    async def watch() -> int:
-        async with connect(place.ws("/ws/camera/front"), additional_headers=place.bearer) as client:
-            for _ in range(10):
-                assert await client.recv() == JPEG
-        return 10
+    async def receive(client: ClientConnection, count: int) -> None:
+        for _ in range(count):
+            assert await client.recv() == JPEG
 
-    async def watched() -> int:
-        return sum(await asyncio.gather(*(watch() for _ in range(4))))
+    async def watched() -> list[int]:
+        async with contextlib.AsyncExitStack() as stack:
+            sockets = [connect(place.ws("/ws/camera/front"), additional_headers=place.bearer) for _ in range(4)]
+            clients = [await stack.enter_async_context(each) for each in sockets]
+            await asyncio.gather(*(receive(each, 1) for each in clients))
+            begin = len(place.session.drawn)
+            await asyncio.gather(*(receive(each, 10) for each in clients))
+            return place.session.drawn[begin:]
 
-    assert asyncio.run(watched()) == 40
-    assert place.session.drawn <= 14
+    numbers = asyncio.run(watched())
+    assert len(numbers) >= 9
+    assert len(set(numbers)) == len(numbers), "no snapshot is drawn twice"
 
 
 def test_an_unknown_camera_is_refused_before_the_socket_opens(place: Place) -> None:

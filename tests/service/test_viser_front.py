@@ -27,7 +27,7 @@ from graspline.service.server import serve
 from graspline.service.viser_front import ViserFront, open_viser
 
 from .conftest import Place
-from .stand_in import StandIn, bench_of
+from .stand_in import PATIENCE_S, StandIn, bench_of
 from .test_guard import WRONG, headers_of, status_of_socket
 
 SPOKEN = Subprotocol(f"viser-v{viser.__version__}")
@@ -47,7 +47,7 @@ def shown() -> Iterator[Shown]:
     headers = {"Authorization": f"Bearer {door.token}"}
     with (
         serve(guarded_app(bench_of(session), door, front=front)) as served,
-        httpx.Client(base_url=served.address, headers=headers) as http,
+        httpx.Client(base_url=served.address, headers=headers, timeout=PATIENCE_S) as http,
     ):
         yield Shown(Place(http, session, door, served.port), front)
     front.close()
@@ -127,7 +127,7 @@ def test_an_ordinary_viser_server_would_listen_on_one() -> None:
 def test_the_panel_is_refused_for(shown: Shown, wrong: str) -> None:
     place = shown.place
     headers = headers_of(place, wrong)
-    assert httpx.get(f"{place.address}/", headers=headers).status_code == WRONG[wrong][1]
+    assert httpx.get(f"{place.address}/", headers=headers, timeout=PATIENCE_S).status_code == WRONG[wrong][1]
     assert status_of_socket(place, "/", {**headers, "Sec-WebSocket-Protocol": str(SPOKEN)}) == WRONG[wrong][1]
 
 

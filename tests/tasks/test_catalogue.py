@@ -8,15 +8,19 @@ import sys
 import pytest
 
 from graspline.errors import InputError
-from graspline.tasks.catalogue import LISTED, TASKS, find_task
+from graspline.tasks.catalogue import TASKS, find_task, listed
 
 
 def test_every_task_is_found_by_its_own_name() -> None:
     for name, task in TASKS.items():
         assert find_task(name) is task
         assert task.name == name
-        assert task.summary == LISTED[name].summary
-        assert task.scene(task.parameters()).robot.name == LISTED[name].robot
+
+
+def test_lists_say_of_every_task_what_it_says_itself() -> None:
+    for each in listed():
+        task = find_task(each.name)
+        assert (each.summary, each.robot) == (task.summary, task.scene(task.parameters()).robot.name)
 
 
 def test_looking_up_a_task_imports_no_other() -> None:

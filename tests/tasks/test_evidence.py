@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, targets_of

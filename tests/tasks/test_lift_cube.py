@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import Evidence, passes
@@ -385,7 +386,7 @@ class Script:
             found = request.function(*request.arguments)
             if isinstance(found, GraspPlan):
                 self.plans.append(found)
-                self.tried.append(request.arguments[-1])  # pyright: ignore[reportArgumentType]
+                self.tried.append(request.arguments[6])  # pyright: ignore[reportArgumentType]
             return reply(value=found, command=self.command)
         assert isinstance(request, Motion)
         told = self.endings.get(request.name)

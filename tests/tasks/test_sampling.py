@@ -16,8 +16,8 @@ def test_a_search_tells_how_it_goes_and_which_check_refuses_most(caplog: pytest.
         for number in range(2 * TELL_EVERY):
             tally.refuse("reach" if number % 4 else "collision")
     assert [each.getMessage() for each in caplog.records] == [
-        "sampling scene: 200 of 1000 tries refused, most by reach (150)",
-        "sampling scene: 400 of 1000 tries refused, most by reach (300)",
+        "sampling the scene: 200 of 1000 samples rejected, most by reach (150)",
+        "sampling the scene: 400 of 1000 samples rejected, most by reach (300)",
     ]
     assert tally.refused == 400
 
@@ -27,5 +27,5 @@ def test_a_search_ends_after_a_counted_number_of_tries_and_names_what_to_change(
     tally.refuse("plate_unreachable", 5)
     for _ in range(4):
         tally.refuse("reach")
-    with pytest.raises(InputError, match=r"in 10 tries; refused by reach 5, plate_unreachable 1; reach depends on"):
+    with pytest.raises(InputError, match=r"in 10 samples; rejected by reach 5, plate_unreachable 1; reach depends on"):
         tally.refuse("reach")

@@ -15,8 +15,13 @@ HEAD = """# Command line
 
 
 def page() -> str:
-    rows = ((f"[`{name}`](#{name})", each.summary) for name, each in COMMANDS.items())
+    rows = ((f"[`{name}`](#{anchor(name)})", each.summary) for name, each in COMMANDS.items())
     return "\n".join([HEAD, table(("command", "what it does"), rows), *(_command(name) for name in COMMANDS)])
+
+
+def anchor(name: str) -> str:
+    """Where a command is on the page."""
+    return name.replace(" ", "-")
 
 
 def _command(name: str) -> str:
@@ -24,7 +29,7 @@ def _command(name: str) -> str:
     context = command.make_context(f"graspline {name}", [], resilient_parsing=True)
     usage = re.sub(r"^\w+: |[{}]", "", " ".join(command.get_usage(context).split()))
     about, _, examples = inspect.cleandoc(command.help or "").partition("\b\n")
-    parts = [f"## `{name}` {{ #{name} }}\n", about.strip() + "\n", _fenced(usage)]
+    parts = [f"## `{name}` {{ #{anchor(name)} }}\n", about.strip() + "\n", _fenced(usage)]
     records = [each.get_help_record(context) for each in command.params]
     if any(records):
         parts.append(table(("option", "default", "meaning"), (_row(*each) for each in records if each)))

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graspline.choices import DEFAULT_VIEWS
-from graspline.episodes.run import Episode
-from graspline.episodes.views import parse_views
+from graspline.episodes.episode import Episode
+from graspline.episodes.views import views_of
 from graspline.errors import InputError
 from graspline.execution.drivers import TELEOP
 from graspline.live.commands import ReplayEpisode
@@ -123,7 +123,7 @@ def open_archive(task: Task[Any], parameters: Parameters, seed: int, folder: Pat
     from graspline.datasets.settings import settings_of
     from graspline.datasets.writer import open_writer
 
-    views = parse_views(DEFAULT_VIEWS, task.scene(parameters).cameras)
+    views = views_of(task.scene(parameters), DEFAULT_VIEWS)
     settings = settings_of(
         task, parameters, seed=seed, views=views, keep="all", renderer="rays" if gl_problem() else "gl"
     )

@@ -9,19 +9,19 @@ from typing import Annotated
 import typer
 import yaml
 
+from graspline.choices import ARM_NAMES
 from graspline.cli.interrupts import interruptible
 from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import steps
+from graspline.cli.working import working
 from graspline.episodes.arm_pages import jaw_page, line_row, opening_rows, workspace_page
-from graspline.errors import InputError, nearest
+from graspline.errors import InputError
 from graspline.kinematics import jaw as jaws
 from graspline.kinematics.arms import ARMS
 from graspline.kinematics.workspace import MARGIN, Arm, Bounds, measure, plan_view, steps_of
-from graspline.parameters.notation import printable
 from graspline.robots.catalogue import ROBOTS
-from graspline.robots.robot import Robot
 
-RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help="Name of a robot: so101 or ur5e.")]
+RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help=f"Name of a robot: {' or '.join(ARM_NAMES)}.")]
 # Where the plan view is cut: about the middle of what lies on a table.
 _PLAN_HEIGHT_M = 0.02
 
@@ -82,10 +82,11 @@ def jaw(
       graspline jaw ur5e
       graspline jaw so101 --out out/jaw
     """
-    found = _robot(robot)
+    found = ROBOTS.find(robot)
     if out is not None:
         make_folder("--out", out)
-    opening = jaws.measure(found)
+    with working("closing the jaw step by step"):
+        opening = jaws.measure(found)
     _print_table(("angle", "gap at the tips", "moving tip behind", "narrowest"), opening_rows(opening))
     print()
     _print_table(("line fitted up to", "gap at 0°", "per radian", "misses at most"), map(line_row, opening.lines))
@@ -95,14 +96,10 @@ def jaw(
 
 
 def _arm(name: str) -> Arm:
-    _robot(name)
-    return ARMS[name]
-
-
-def _robot(name: str) -> Robot:
-    if name not in ROBOTS:
-        raise InputError(f"unknown robot {printable(name)}: {nearest(name, ROBOTS)}")
-    return ROBOTS[name]
+    robot = ROBOTS.find(name)
+    if robot.name not in ARMS:
+        raise InputError(f"the workspace of {robot.name} cannot be measured; choose {', '.join(ARMS)}")
+    return ARMS[robot.name]
 
 
 def _said(bounds: Bounds) -> str:

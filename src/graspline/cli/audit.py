@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.campaign import Bars, again, brief
+from graspline.cli.campaign import Bars, again, brief, named_faults
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
     Config,
@@ -26,9 +26,9 @@ from graspline.cli.options import (
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.questions import UnaskedQuestions
 from graspline.episodes.audit import MISTAKES, Audit, run_audit
-from graspline.episodes.faults import FAULTS
 from graspline.episodes.pages import audit_page
 from graspline.episodes.statistics import wilson
+from graspline.faults.catalogue import own_fault_names
 from graspline.wording import counted
 
 _SHOWN = 20
@@ -42,6 +42,12 @@ def audit(
     faults_share: Annotated[
         float, typer.Option(min=0, max=1, metavar="SHARE", help="Share of episodes that get a random fault.")
     ] = 0.333,
+    faults: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="Only these faults. Default: all that come with graspline.", show_default=False
+        ),
+    ] = None,
     engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
@@ -51,16 +57,20 @@ def audit(
     """Check verdicts and claims against ground truth.
 
     Every verdict, and every claim on the way to it (held, placed, sorted), is compared with the state of the simulator
-    at that moment. Tasks with long orders run a short one, unless --set says otherwise. Exits with 1 if an episode
-    falsely claims success.
+    at that moment. Tasks that handle many objects run with few, unless --set says otherwise. Exits with 1 if an
+    episode falsely claims success.
 
     \b
     Examples:
       graspline audit lift-cube --episodes 2000
       graspline audit lift-cube --episodes 50 --faults-share 1 --json
+      graspline audit lift-cube --episodes 50 --faults drop,shove
       graspline audit oranges --episodes 10000 --engine auto
     """
-    found, parameters = task_and_parameters(task, config, [*brief(task), *(settings or ())])
+    found, parameters = task_and_parameters(
+        task, config, [*brief(task), *(settings or ())], lambda found: named_faults(faults, own_fault_names(), found)
+    )
+    drawn = named_faults(faults, own_fault_names(), found) if faults_share > 0 else ()
     kind = engine_of(engine)
     make_folder("--out", out)
     unasked = UnaskedQuestions()
@@ -68,10 +78,11 @@ def audit(
         bars = Bars(shown, as_json, unasked)
         result = run_audit(
             found,
-            equipped(found, parameters, FAULTS if faults_share > 0 else ()),
+            equipped(found, parameters, drawn),
             seed=seed,
             episodes=episodes,
             faults_share=faults_share,
+            faults=drawn,
             lanes=lanes_of(lanes, kind, 32),
             engine=kind,
             stop=stop,

@@ -1,4 +1,4 @@
-"""`graspline bench`: speeds as ratios, measured in one run on this machine."""
+"""`graspline bench`: speeds relative to raw physics and rendering, measured in one run on this machine."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from graspline.benchmarks.datasets import dataset_parts
+from graspline.benchmarks.episodes import Figure, parts
+from graspline.benchmarks.gpu import gpu_part
 from graspline.cli.interrupts import interruptible
 from graspline.cli.options import EngineName, Lanes, engine_of, lanes_of
-from graspline.datasets.benchmarks import dataset_parts
-from graspline.episodes.benchmarks import Figure, parts
-from graspline.episodes.gpu_benchmarks import gpu_part
 
 # As wide as the longest name, which is not known before it is measured.
 _NAME_WIDTH = 45
@@ -26,7 +26,7 @@ def bench(
     engine: EngineName = "cpu",
     lanes: Lanes = 0,
 ) -> None:
-    """Benchmark this machine; report speeds as ratios.
+    """Benchmark this machine; report speeds relative to raw physics and rendering.
 
     Cost of an episode over raw physics, inverse kinematics compared with mink, executor overhead, cost of a dataset's
     images over raw rendering and encoding. Takes about a minute of CPU; with --full, 10 to 15. Figures are

@@ -8,14 +8,13 @@ import shlex
 import shutil
 import statistics
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from graspline.choices import FAULT_NAMES
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
     Config,
@@ -23,8 +22,10 @@ from graspline.cli.options import (
     Lanes,
     Settings,
     TaskName,
+    check_faults,
     engine_of,
     equipped,
+    faults_of,
     lanes_of,
     machine_as_set,
     task_and_parameters,
@@ -34,22 +35,18 @@ from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import RunProgress
 from graspline.engine.protocol import Engine
 from graspline.episodes.campaign import Campaign, Cell, Plan, run_campaign
-from graspline.episodes.faults import parse_faults
+from graspline.episodes.episode import Episode
 from graspline.episodes.pages import campaign_page
 from graspline.episodes.questions import first_default
 from graspline.episodes.rehearsal import leaf_states
-from graspline.episodes.run import Episode
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError, nearest
+from graspline.faults.catalogue import fault_names, find_fault
 from graspline.parameters.notation import printable
 from graspline.tasks.catalogue import find_task
+from graspline.tasks.task import Task
 from graspline.wording import quantity
 
-# Faults that a task is expected to recover from; the others may leave it nothing but a failure with a name.
-RECOVERABLE = (
-    *("drop", "shove", "move-plate", "belt-step", "belt-jam", "belt-reverse", "lighting"),
-    *("shift", "base-slip", "depth-noise", "depth-holes", "bump", "soft-pull", "push-back"),
-)
 _WRONG = {"false_success": "false claim", "crashed": "crashed", "hung": "hung"}
 # The column that joins all states.
 _ALL = "all"
@@ -59,7 +56,7 @@ def campaign(
     task: TaskName,
     faults: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help=f"Only these faults. All: {', '.join(FAULT_NAMES)}.", show_default=False),
+        typer.Option(metavar="A,B", help=f"Only these faults. All: {', '.join(fault_names())}.", show_default=False),
     ] = None,
     states: Annotated[
         str | None, typer.Option(metavar="X,Y", help="Only in these states; `graspline diagram TASK` shows them.")
@@ -87,7 +84,7 @@ def campaign(
     """Inject every fault in every state; report recoveries.
 
     For each pair of fault and state: how many episodes recovered, how the others failed, and how soon the fault was
-    detected. Tasks with long orders run a short one, in which one object may be lost, unless --set says otherwise.
+    detected. Tasks that handle many objects run with few, and may lose one of them, unless --set says otherwise.
     Exits with 1 if an episode falsely claims success, crashes or hangs.
 
     \b
@@ -103,14 +100,14 @@ def campaign(
         task,
         config,
         ordered,
-        lambda _: _names("--faults", "fault", faults, FAULT_NAMES),
+        lambda named: named_faults(faults, fault_names(), named),
         lambda named: _names("--states", "state", states, leaf_states(machine_as_set(named, config, ordered))),
-        lambda named: parse_faults(before, machine_as_set(named, config, ordered).paths(), option="--after"),
+        lambda named: check_faults(named, before, machine_as_set(named, config, ordered).paths(), "--after"),
     )
     kind = engine_of(engine)
     possible = leaf_states(found.machine(parameters))
     make_folder("--out", out)
-    struck = _names("--faults", "fault", faults, FAULT_NAMES)
+    struck = named_faults(faults, fault_names(), found)
     plan = Plan(
         task=found,
         parameters=equipped(found, parameters, struck),
@@ -146,22 +143,43 @@ def brief(task: str) -> tuple[str, ...]:
     return find_task(task).brief
 
 
-def _names(option: str, what: str, text: str | None, known: Iterable[str]) -> tuple[str, ...]:
-    """Names between commas, all there are if the option is not given; all mistakes at once."""
+def _names(
+    option: str,
+    what: str,
+    text: str | None,
+    known: Iterable[str],
+    offered: Callable[[], Iterable[str]] | None = None,
+) -> tuple[str, ...]:
+    """Names between commas, all there are if the option is not given; all mistakes at once.
+
+    An unknown name is told those that are `offered`, or else all that are known.
+    """
     known = tuple(known)
     if text is None:
         return known
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    problems = [
-        f"{option} {printable(text)}: unknown {what} {printable(name)!r}; {nearest(name, known)}"
-        for name in names
-        if name not in known
-    ]
+    names = _split(text)
+    unknown, given = [name for name in names if name not in known], printable(text)
+    listed = tuple(offered()) if unknown and offered else known
+    problems = [f"{option} {given}: unknown {what} {printable(each)!r}; {nearest(each, listed)}" for each in unknown]
     if not names:
-        problems.append(f"{option} {printable(text)!r}: names no {what}; leave the option out for all of them")
+        problems.append(f"{option} {given!r}: expected at least one {what}; leave out {option} for all of them")
     if problems:
         raise InputError(problems)
     return names
+
+
+def named_faults(text: str | None, otherwise: tuple[str, ...], task: Task[Any]) -> tuple[str, ...]:
+    """What `--faults` names, a fault that is not installed by its place `module:NAME`; all mistakes at once."""
+    if text is None:
+        return otherwise
+    places = tuple(name for name in _split(text) if ":" in name)
+    for place in places:
+        find_fault(place)
+    return _names("--faults", "fault", text, (*fault_names(), *places), lambda: faults_of(task))
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 class Bars:
@@ -177,6 +195,11 @@ class Bars:
         # No success rate: with a fault in them, episodes are meant to fail.
         bar = RunProgress(what, episodes, rate=False, beside_output=self._beside_output)
         self._bar = self._shown.enter_context(bar)
+
+    def end(self) -> None:
+        """Remove the bar, so that something can be printed."""
+        self._shown.close()
+        self._bar = None
 
     def played(self, episode: Episode) -> None:
         self._unasked.note(first_default(episode.answers))
@@ -200,6 +223,8 @@ def _tell(result: Campaign, short: tuple[str, ...]) -> None:
     print(f"{result.task}: recovered / triggered, by fault and state")
     for line in _matrix(result, shutil.get_terminal_size((WIDTH, 24)).columns):
         print(line)
+    if any(cell.idle for cell in result.cells.values()):
+        print("– fault does not apply in this state")
     print()
     for each in (*_by_fault(result), *_drops(result), *_recovery(result)):
         for line in wrapped(each):
@@ -226,7 +251,8 @@ def _drops(result: Campaign) -> list[str]:
 
 
 def _recovery(result: Campaign) -> list[str]:
-    cells = [cell for cell in map(result.of_fault, RECOVERABLE) if cell.struck]
+    recoverable = [name for name in result.faults if find_fault(name).recoverable]
+    cells = [cell for cell in map(result.of_fault, recoverable) if cell.struck]
     struck, recovered = sum(cell.struck for cell in cells), sum(cell.count("recovered") for cell in cells)
     if not struck:
         return []

@@ -15,23 +15,30 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from graspline.choices import DEMO_GOAL, FIRST_TASK
 from graspline.cli.interrupts import STOPS
 from graspline.cli.lazily import lazily, load
+from graspline.cli.mistakes import in_our_words
 from graspline.cli.usage import Command
+from graspline.cli.working import working
 from graspline.errors import InputError, nearest
 from graspline.version import VERSION
 
 
 class Listed(NamedTuple):
-    """Where a command is defined, `module:function` in this folder, and the first sentence of its help."""
+    """Where a command is defined, `module:function` in this folder, and the first sentence of its help.
+
+    The first word of a name of two words is a group.
+    """
 
     place: str
     summary: str
 
 
 COMMANDS: Mapping[str, Listed] = {
-    "demo": Listed("demo:demo", "Put three oranges on a plate; save a film and a report."),
+    "demo": Listed("demo:demo", f"{DEMO_GOAL}; save a film and a report."),
     "tasks": Listed("tasks:tasks", "List the tasks."),
+    "faults": Listed("faults:faults", "List the faults that can be injected."),
     "config": Listed("inspect:config", "Print every parameter of a task as YAML."),
     "diagram": Listed("inspect:diagram", "Draw a task's state machine."),
     "region": Listed("inspect:region", "Measure where a task's object can be grasped."),
@@ -52,32 +59,63 @@ COMMANDS: Mapping[str, Listed] = {
     "doctor": Listed("doctor:command", "Check that a dataset is what loaders and trainers expect."),
     "campaign": Listed("campaign:campaign", "Inject every fault in every state; report recoveries."),
     "audit": Listed("audit:audit", "Check verdicts and claims against ground truth."),
-    "rates": Listed("rates:rates", "Measure success over block density and belt speed."),
-    "bench": Listed("bench:bench", "Benchmark this machine; report speeds as ratios."),
+    "check": Listed("check:check", "Check that a task meets the rules every task must meet."),
+    "new task": Listed("new:new_task", "Write a distribution with a task to start from."),
+    "rates": Listed("rates:rates", "Measure success against block density and belt speed."),
+    "bench": Listed("bench:bench", "Benchmark this machine; report speeds relative to raw physics and rendering."),
 }
+# What a group is for, by the first word of its commands.
+GROUPS: Mapping[str, str] = {"new": "Write files to start something of your own from."}
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
 class _Commands(TyperGroup):
     """The commands of the table; listing them imports none of them."""
 
+    # What the names of its commands in the table begin with: nothing, or the group's own name and a space.
+    begin = ""
+
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        """The next word of every name that is in this group."""
+        names = [name.removeprefix(self.begin) for name in COMMANDS if name.startswith(self.begin)]
+        return list(dict.fromkeys(name.partition(" ")[0] for name in names))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        with lazily():
-            return command_of(cmd_name)
+        name = self.begin + cmd_name
+        if name in COMMANDS:
+            with lazily():
+                return command_of(name)
+        return group_of(cmd_name) if cmd_name in self.list_commands(ctx) else None
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with in_our_words(ctx, self.params, ()):
+            return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise InputError(f"no such command {args[0]!r}; {nearest(args[0], COMMANDS)}")
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            raise InputError(f"no such command {self.begin + args[0]!r}; {nearest(args[0], known)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        rows = [(name, each.summary) for name, each in COMMANDS.items() if name.startswith(self.begin)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, each.summary) for name, each in COMMANDS.items()])
+            formatter.write_dl([(name.removeprefix(self.begin), summary) for name, summary in rows])
+
+
+def group_of(name: str) -> Any:
+    """The commands whose names begin with this word; without a further word it prints its help."""
+    kind = type(f"_{name.title()}Commands", (_Commands,), {"begin": f"{name} "})
+    alone = typer.Typer(
+        name=name, cls=kind, help=GROUPS[name], add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS
+    )
+    alone.callback(invoke_without_command=True)(_help)
+    return get_command(alone)
+
+
+def _help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def command_of(name: str) -> Any:
@@ -88,12 +126,12 @@ def command_of(name: str) -> Any:
 
     @functools.wraps(found)
     def loaded(*given: object, **named: object) -> object:
-        with _importing():
+        with _importing(), working("loading graspline"):
             load()
         return found(*given, **named)
 
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_SETTINGS)
-    alone.command(name, cls=Command)(loaded)
+    alone.command(name.rpartition(" ")[2], cls=Command)(loaded)
     return get_command(alone)
 
 
@@ -112,7 +150,7 @@ def _importing() -> Iterator[None]:
 
 
 def _leave(signum: int, frame: FrameType | None) -> NoReturn:
-    os.write(2, b"graspline: interrupted\n")
+    os.write(2, b"\r\x1b[Kgraspline: interrupted\n" if os.isatty(2) else b"graspline: interrupted\n")
     os._exit(130)
 
 
@@ -121,7 +159,7 @@ app = typer.Typer(
     cls=_Commands,
     help="Simulated pick-and-place demonstrations you can trust: every success is checked against ground truth, "
     "failures are retried, and everything is saved as a LeRobot dataset.\n\n"
-    "\b\nStart with:\n  graspline demo\n  graspline run lift-cube --episodes 20",
+    f"\b\nStart with:\n  graspline demo\n  graspline run {FIRST_TASK} --episodes 20",
     add_completion=False,
     pretty_exceptions_enable=False,
     # Boxes cut option names off in a narrow terminal and examples in two.

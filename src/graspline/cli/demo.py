@@ -10,12 +10,15 @@ from typing import Annotated
 
 import typer
 
+from graspline.choices import DEMO_TASK
 from graspline.cli.interrupts import stopping
 from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import Progress
+from graspline.episodes.episode import Episode
 from graspline.episodes.film import FilmStopped, film, still_sheet
+from graspline.episodes.onlookers import Instant
 from graspline.episodes.report import Chronicle, report_page, telling_moments
-from graspline.episodes.run import Episode, Instant, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import Interrupted
 from graspline.execution.happenings import Ended, Happening
@@ -40,7 +43,7 @@ def demo(
     """
     began = time.monotonic()
     make_folder("--out", out)
-    task = find_task("oranges")
+    task = find_task(DEMO_TASK)
     parameters = task.parameters()
     scene, chronicle = task.scene(parameters), Chronicle()
     print(f"{task.name}, seed {seed}: {task.summary}", flush=True)

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from graspline.choices import DEFAULT_VIEWS, FAULT_NAMES, POLICY_TIMEOUT_S
-from graspline.cli.evaluations import finish, open_evaluation
+from graspline.choices import DEFAULT_VIEWS, POLICY_TIMEOUT_S
+from graspline.cli.evaluations import check_installed, finish, open_evaluation
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import (
     Config,
@@ -25,6 +25,7 @@ from graspline.cli.options import (
     Randomize,
     Settings,
     TaskName,
+    check_faults,
     engine_of,
     struck,
     task_and_parameters,
@@ -32,6 +33,7 @@ from graspline.cli.options import (
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.run_progress import RunProgress
+from graspline.cli.working import working
 from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
@@ -42,14 +44,15 @@ from graspline.envs.interface import Interface, interface_of
 from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource, is_checkpoint
 from graspline.envs.policy_process import PolicyProcess, ServedPolicies, play_lost_again
-from graspline.episodes.faults import parse_faults
+from graspline.episodes.episode import Episode
 from graspline.episodes.film import SUFFIXES
 from graspline.episodes.film_frames import film_view
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evaluations.settings import settings_of
 from graspline.execution.drivers import FOLLOW
+from graspline.faults.catalogue import fault_names
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task
@@ -108,11 +111,20 @@ def evaluate(
         str,
         typer.Option(
             metavar="MODULE:NAME|lerobot:DIR",
-            help="A function from observation to action, a class of such callables, or a checkpoint of lerobot-train.",
+            help="A function from observation to action, a class whose instances are such functions, or a "
+            "lerobot-train checkpoint.",
         ),
     ],
     episodes: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="Number of episodes.")] = 10,
-    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the others count up.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="S",
+            help="Seed of the first episode; the others count up. `generate` starts at 0 too: for held-out scenes use "
+            "a high one, such as 1000000.",
+        ),
+    ] = 0,
     lanes: Annotated[
         int,
         typer.Option(
@@ -173,12 +185,14 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar="NAME@follow[+S]",
-            help=f"Inject a fault, S seconds into the episode; repeatable. Faults: {', '.join(FAULT_NAMES)}.",
+            help=f"Inject a fault, S seconds into the episode; repeatable. Faults: {', '.join(fault_names())}.",
         ),
     ] = None,
     require_success: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if a smaller share succeeds, such as 0.9."),
+        typer.Option(
+            metavar="SHARE", min=0, max=1, help="Exit with 1 if less than this share of episodes succeeds, such as 0.9."
+        ),
     ] = None,
     video: Annotated[
         Path | None,
@@ -204,11 +218,11 @@ def evaluate(
     A policy is any function from an observation, {"pixels": {camera: uint8 (H, W, 3)}, "agent_pos": float32 (nu,),
     "task": a sentence}, to a target for each of the robot's nu joints, in the units of the datasets. A class is
     instantiated for every episode. Episodes end with success, out_of_time or policy_error (exit code 2). The policy
-    runs in a process of its own, which may use another Python. A checkpoint defines its cameras, image sizes and rate.
+    runs in a process of its own, which may use another Python. A checkpoint sets the cameras, image sizes and rate.
 
     \b
     Examples:
-      graspline eval lift-cube --policy graspline.examples.hold_still:act --cameras none
+      graspline eval lift-cube --policy hold-still --cameras none
       graspline eval lift-cube --policy my_policy:Policy --episodes 50
       graspline eval oranges --policy my_policy:Policy --cameras front:320x240 --require-success 0.8
       graspline eval lift-cube --policy my_policy:Policy --cameras none --fault drop@follow+3 --json
@@ -226,6 +240,8 @@ def evaluate(
     def option(name: str) -> str:
         return f"--policy {policy}: its {name}" if is_checkpoint(policy) and given[name] is None else f"--{name}"
 
+    if out is not None:
+        check_installed(task, out)
     with ExitStack() as stack:
         processes: list[PolicyProcess] = []
         sources: list[PolicySource] = []
@@ -246,20 +262,22 @@ def evaluate(
             lambda named: interface_of(
                 named.scene(named.parameters()), fps=fps, cameras=cameras, units=units, named=option
             ),
-            lambda _: parse_faults(faults, (FOLLOW,)),
+            lambda named: check_faults(named, faults, (FOLLOW,)),
             lambda _: video is None or check_name("--video", video, *SUFFIXES),
             randomize=randomize,
         )
         _judgeable(found, parameters)
         kind = engine_of(engine)
-        parameters = struck(found, parameters, faults)
-        limit_s = found.time_limit_s(parameters) if max_seconds is None else max_seconds
-        scene = found.scene(parameters)
-        interface = interface_of(scene, fps=fps, cameras=cameras, units=units)
+        with working("compiling the scene"):
+            parameters = struck(found, parameters, faults)
+            limit_s = found.policy.time_limit_s(parameters) if max_seconds is None else max_seconds
+            scene = found.scene(parameters)
+            interface = interface_of(scene, fps=fps, cameras=cameras, units=units)
         if is_checkpoint(policy):
             check_fits(find_checkpoint(policy), interface)
             # Loading takes seconds: not before everything else is known to be right.
-            start()
+            with working("loading the policy"):
+                start()
         if video is not None:
             film_view(found, parameters, scene)
             make_folder("--video", video.parent)
@@ -322,7 +340,7 @@ def evaluate(
 
 
 def _judgeable(task: Task[Any], parameters: Parameters) -> None:
-    problems = task.policy_problems(parameters)
+    problems = task.policy.problems(parameters)
     if problems:
         raise InputError(problems)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from graspline.cli.options import is_installed
 from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import Progress
 from graspline.datasets.files import locked
+from graspline.errors import DatasetProblem
 from graspline.evaluations.gallery import Sheet, chosen, problem, sheets
-from graspline.evaluations.page import evaluation_page, factors_sentence
+from graspline.evaluations.page import evaluation_page, factors_sentence, is_tested
 from graspline.evaluations.settings import EvaluationSettings
 from graspline.evaluations.store import LINES, PAGE, SUMMARY, Evaluation
 from graspline.evaluations.summary import Summary, summarise
@@ -23,11 +25,18 @@ def open_evaluation(folder: Path, settings: EvaluationSettings, stack: ExitStack
     return Evaluation.begin(folder, settings)
 
 
+def check_installed(task: str, folder: Path) -> None:
+    """Say what to install if the task of an evaluation that is continued is missing."""
+    if not is_installed(task) and (folder / SUMMARY).is_file():
+        with suppress(DatasetProblem):
+            Evaluation.read(folder).settings.found_task()
+
+
 def finish(evaluation: Evaluation, stop: Callable[[], bool], say: Callable[[str], object]) -> None:
     """Write what was found out, and the page; after a stop the page has no pictures."""
     summary = summarise(evaluation)
     evaluation.save(summary.as_dict())
-    if summary.episodes:
+    if is_tested(summary.factors):
         say(factors_sentence(summary.factors))
     tell_saved(evaluation.folder / SUMMARY, evaluation.folder / LINES)
     write_page(evaluation, summary, evaluation.folder / PAGE, stop)

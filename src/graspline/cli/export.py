@@ -27,7 +27,7 @@ def export(
     ],
     out: Annotated[
         Path,
-        typer.Option(metavar="PATH", help="hdf5: a file, such as out/oranges.hdf5; rosbag2: a new folder."),
+        typer.Option(metavar="PATH", help="hdf5: a file, such as out/picks.hdf5; rosbag2: a new folder."),
     ],
     jpeg: Annotated[bool, typer.Option("--jpeg", help="hdf5: store images as JPEG, much smaller but lossy.")] = False,
 ) -> None:

@@ -39,7 +39,9 @@ class FromPolicy:
         """Raise all that is wrong with it; `alone` is whether only processes of this machine's CPU play."""
         problems = list(self._without_policy()) if self.named is None else self._with_policy(task, alone)
         if self.record == "intervention" and self.keep != "takeover":
-            problems.append("--record intervention: other episodes have no such frames; add --keep takeover")
+            problems.append(
+                "--record intervention: only episodes with a takeover have such frames; add --keep takeover"
+            )
         if problems:
             raise InputError(problems)
 
@@ -51,12 +53,12 @@ class FromPolicy:
             "--policy-set": bool(self.settings),
             "--policy-device": self.device is not None,
         }
-        return [f"{option}: there is no policy; add --from-policy" for option, is_on in given.items() if is_on]
+        return [f"{option}: needs a policy; add --from-policy" for option, is_on in given.items() if is_on]
 
     def _with_policy(self, task: Task[Any], alone: bool) -> list[str]:
         problems: list[str] = []
-        if task.remaining is None:
-            able = ", ".join(name for name, each in TASKS.items() if each.remaining is not None)
+        if task.takeover is None:
+            able = ", ".join(name for name, each in TASKS.usable().items() if each.takeover is not None)
             problems.append(f"--from-policy: the expert of {task.name} cannot take over; choose {able}")
         if not alone:
             problems.append("--from-policy: a policy runs on this machine's CPUs; leave out --engine and --cluster")
@@ -97,7 +99,7 @@ class FromPolicy:
             raise InputError([_renamed(each) for each in error.problems]) from None
         return {
             "policy": self.named,
-            "sha256": digest_of_policy(source.named),
+            "sha256": digest_of_policy(source.place),
             "set": dict(source.settings),
             "takeover": dict(dump(self._parameters())),
         }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
@@ -26,9 +28,11 @@ from graspline.cli.options import (
     Settings,
     TaskName,
     check_certify,
+    check_faults,
     disturbable,
     disturbance_of,
     engine_of,
+    is_installed,
     lanes_of,
     machine_as_set,
     struck,
@@ -38,21 +42,23 @@ from graspline.cli.outputs import tell_saved
 from graspline.cli.progress import Progress
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import success_text
+from graspline.cli.working import working
 from graspline.datasets.cluster import RayPool
 from graspline.datasets.generate import Tally, generate
 from graspline.datasets.gpu_pool import GpuPool
+from graspline.datasets.index import INFO
 from graspline.datasets.pool import LocalPool, Pool
 from graspline.datasets.rows import Row
 from graspline.datasets.settings import DatasetSettings, Keep, Record, RendererKind, settings_of
+from graspline.datasets.store import OURS, origin_in
 from graspline.datasets.work import NOT_CERTIFIED, fly_with
 from graspline.engine.protocol import EngineKind
 from graspline.envs.interface import interface_of
-from graspline.episodes.faults import parse_faults
-from graspline.episodes.run import cores
+from graspline.episodes.processes import cores
 from graspline.episodes.units import CONVENTIONS, Convention
-from graspline.episodes.views import parse_views, ticks_per_frame
+from graspline.episodes.views import ticks_per_frame, views_of
 from graspline.episodes.workers import Prepare
-from graspline.errors import InputError, one_of
+from graspline.errors import DatasetProblem, InputError, one_of
 from graspline.execution.drivers import FOLLOW
 from graspline.rendering.choose import gl_problem
 from graspline.rendering.looks import what_warp_cannot_draw
@@ -149,7 +155,7 @@ def command(
 
     The format is LeRobot v3.0. Every attempt is run and judged first; images are rendered only for those that are kept.
     Each episode is committed as a whole: whatever stops this command, committed episodes stay, and the same command
-    continues where it stopped.
+    continues where it stopped. Prints a progress bar in a terminal, otherwise one JSON object per episode.
 
     \b
     Examples:
@@ -175,13 +181,14 @@ def command(
         disturb=disturb,
     )
     driven_by = () if from_policy is None else (FOLLOW,)
+    _check_installed(task, out)
     found, parameters = task_and_parameters(
         task,
         config,
         settings,
-        lambda named: parse_faults(faults, (*driven_by, *machine_as_set(named, config, settings).paths())),
+        lambda named: check_faults(named, faults, (*driven_by, *machine_as_set(named, config, settings).paths())),
         lambda _: cameras.strip() or _nothing("--cameras", "name cameras, or none"),
-        lambda named: parse_views(cameras, named.scene(named.parameters()).cameras),
+        lambda named: views_of(named.scene(named.parameters()), cameras),
         lambda named: ticks_per_frame(fps, _control_hz(named)),
         lambda _: one_of(keep, get_args(Keep), "--keep"),
         lambda _: one_of(record, get_args(Record), "--record"),
@@ -194,9 +201,10 @@ def command(
         randomize=randomize,
     )
     kind = engine_of(engine)
-    parameters = struck(found, parameters, faults)
-    scene = found.scene(parameters)
-    views = parse_views(cameras, scene.cameras)
+    with working("compiling the scene"):
+        parameters = struck(found, parameters, faults)
+        scene = found.scene(parameters)
+    views = views_of(scene, cameras)
     chosen = settings_of(
         found,
         parameters,
@@ -217,17 +225,38 @@ def command(
     )
     fly = partial(fly_with, driver.pilot()) if chosen.from_policy else None
     pool = _pool(chosen, cluster, workers, lanes, fly)
-    said = f"committed episodes stay in {out}; run the same command again to continue"
     with (
-        interruptible(lambda: said),
+        interruptible(lambda: _left_in(out)),
         Progress("episodes", episodes, said="starting workers", lines=False) as progress,
         progress.part("checking existing episodes", visible=False, lines=True) as checked,
     ):
-        tally = generate(out, chosen, episodes, pool, on_commit=partial(_show, progress), on_check=checked)
+        tally = generate(
+            out,
+            chosen,
+            episodes,
+            pool,
+            on_commit=partial(_show, progress),
+            on_progress=partial(_show_work, progress),
+            on_check=checked,
+        )
     _summarise(out, chosen, tally)
     unasked = UnaskedQuestions()
     unasked.note(tally.unasked)
     unasked.tell()
+
+
+def _left_in(out: Path) -> str:
+    """What an interrupted command leaves behind."""
+    if not (out / INFO).is_file():
+        return "no episode was committed yet; run the same command again to start over"
+    return f"committed episodes stay in {out}; run the same command again to continue"
+
+
+def _check_installed(task: str, out: Path) -> None:
+    """Say what to install if the task of a dataset that is continued is missing."""
+    if not is_installed(task) and (out / OURS).exists():
+        with suppress(DatasetProblem):
+            origin_in(out)
 
 
 def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: int, prepare: Prepare | None) -> Pool:
@@ -253,11 +282,21 @@ def _nothing(option: str, expected: str) -> None:
 
 
 def _only_one(cluster: str) -> None:
-    raise InputError(f"--cluster {cluster}: nodes of a cluster use their CPUs; leave out --engine")
+    raise InputError(f"--cluster {cluster}: a cluster runs on CPUs only; leave out --engine")
 
 
 def _control_hz(task: Task[Any]) -> int:
     return task.scene(task.parameters()).robot.control_hz
+
+
+def _show_work(progress: Progress, tally: Tally) -> None:
+    """What workers do until the first episode is committed; from then on the pace says more."""
+    if tally.committed > tally.began_with:
+        return
+    progress.done, progress.began_with = tally.committed, tally.began_with
+    played = f"{counted(tally.attempts, 'attempt')} played" if tally.attempts else "playing the first attempts"
+    rendering = f", rendering {counted(tally.rendering, 'episode')}" if tally.rendering else ""
+    progress.show(played + rendering)
 
 
 def _show(progress: Progress, tally: Tally, row: Row) -> None:
@@ -295,7 +334,8 @@ def _summarise(out: Path, settings: DatasetSettings, tally: Tally) -> None:
         )
         return
     new = f", {made} of them new" if tally.began_with else ""
-    say = [f"{counted(tally.committed, 'episode')}{new}, {tally.disk_bytes / 1e6:.1f} MB"]
+    attempts = counted(tally.attempts, "attempt")
+    say = [f"{counted(tally.committed, 'episode')}{new}, from {attempts}, {tally.disk_bytes / 1e6:.1f} MB"]
     say += [f"  {verdict}: {counted(count, 'attempt')} not kept" for verdict, count in sorted(tally.rejected.items())]
     if settings.certified:
         say.append(f"  played on a GPU, certified on the CPU: {made} of {made + tally.rejected.get(NOT_CERTIFIED, 0)}")
@@ -305,3 +345,4 @@ def _summarise(out: Path, settings: DatasetSettings, tally: Tally) -> None:
         say.append(f"  false claims: {tally.contradicted} (please report this)")
     print("\n".join(say), file=sys.stderr)
     tell_saved(out)
+    print(f"next: graspline report {shlex.quote(str(out))}", file=sys.stderr, flush=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from graspline.cli.archive import Archive
-from graspline.episodes.faults import FAULTS
-from graspline.errors import GrasplineError
+from graspline.errors import GrasplineError, nearest
+from graspline.faults.catalogue import fault_kinds
 from graspline.live.bench import Bench
-from graspline.live.commands import Done, Refresh, Refused, ReplayEpisode, Result
-from graspline.live.desks import desk_for
+from graspline.live.commands import Refresh, ReplayEpisode
+from graspline.live.consoles import console_for
 from graspline.live.first_scene import first_seed
 from graspline.live.session import Session
 from graspline.machine.machine import Machine
@@ -24,7 +24,8 @@ from graspline.service.app import guarded_app
 from graspline.service.door import Door
 from graspline.service.server import serve
 from graspline.service.viser_front import open_viser
-from graspline.tasks.catalogue import LISTED, find_task
+from graspline.tasks.catalogue import TASKS, find_task, listed
+from graspline.tasks.console import Done, Refused, Result
 from graspline.tasks.task import Task
 
 
@@ -62,7 +63,7 @@ class House:
     def tasks(self) -> Mapping[str, str]:
         """What the robot of this scene can do."""
         robot = self.session.scene.robot.name
-        others = {name: each.summary for name, each in LISTED.items() if each.robot == robot}
+        others = {each.name: each.summary for each in listed() if each.robot == robot}
         return {**others, self._task.name: self._task.summary}
 
     def episodes(self) -> Mapping[str, Callable[[], ReplayEpisode]]:
@@ -70,10 +71,13 @@ class House:
 
     def change_task(self, name: str) -> Result:
         """Close the session, the arm braking, and open one of another task; the operator stays the operator."""
+        # No `module:NAME` here: a client of the server decides nothing about what is imported.
+        if name not in TASKS and name != self._task.name:
+            return Refused(reason=f"unknown task {name!r}; {nearest(name, TASKS)}")
         with self._lock:
             before, driver = self.session, self.session.lease.holder
             try:
-                task = find_task(name)
+                task = self._task if name == self._task.name else find_task(name)
                 parameters = self._parameters if task is self._task else task.parameters()
                 session = self._begin(task, parameters, first_seed(task, parameters))
             except GrasplineError as error:
@@ -88,13 +92,15 @@ class House:
         self.session.close()
 
     def _begin(self, task: Task[Any], parameters: Parameters, seed: int) -> Session:
-        desk = desk_for(task.name, parameters, seed)
+        console = console_for(task, parameters, seed)
         # Where nothing is written, the last episodes are remembered all the same, so that they can be replayed.
         remembered = "" if self._archive.place else "memory"
         place = self._archive.place_for(task.name)
-        session = Session(task, parameters, seed, desk=desk, on_episode=self._keep, place=place, recording=remembered)
+        session = Session(
+            task, parameters, seed, console=console, on_episode=self._keep, place=place, recording=remembered
+        )
         session.start()
-        if desk is not None:
+        if console is not None:
             session.submit(Refresh())
         return session
 
@@ -124,7 +130,7 @@ def hosted(
             session=lambda: house.session,
             tasks=house.tasks,
             change_task=house.change_task,
-            faults={name: kind.about for name, kind in FAULTS.items()},
+            faults={name: kind.description for name, kind in fault_kinds().items()},
             episodes=house.episodes,
             recording=archive.place,
         )

@@ -13,7 +13,7 @@ from graspline.cli.outputs import check_name, make_folder, tell_saved, write_who
 from graspline.cli.progress import Progress
 from graspline.episodes.region import draw_region, refusals, survey
 from graspline.episodes.statistics import rate_text
-from graspline.errors import InputError
+from graspline.errors import InputError, either
 from graspline.machine.diagram import mermaid, svg_sheet
 from graspline.parameters import describe
 from graspline.parameters.notation import printable
@@ -63,7 +63,7 @@ def diagram(
         if out is not None:
             check_name("--out", out)
             if form is None and out.suffix not in _DIAGRAMS:
-                raise InputError(f"--out {printable(str(out))}: expected a name that ends in {', '.join(_DIAGRAMS)}")
+                raise InputError(f"--out {printable(str(out))}: expected a name that ends in {either(_DIAGRAMS)}")
 
     found, parameters = task_and_parameters(task, config, settings, check)
     machine = found.machine(parameters)
@@ -95,7 +95,7 @@ def region(
       graspline region lift-cube --out out/region.svg
       graspline region oranges --samples 200
     """
-    offering("region", "probe")(find_task(task))
+    offering("region", "region")(find_task(task))
     found, parameters = task_and_parameters(
         task, config, settings, lambda _: out is None or check_name("--out", out, ".svg")
     )

@@ -21,6 +21,7 @@ NEEDED = frozenset(
         "graspline.choices",
         "graspline.cli.options",
         "graspline.errors",
+        "graspline.faults.catalogue",
         "graspline.tasks.catalogue",
     }
 )

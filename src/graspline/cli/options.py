@@ -10,18 +10,20 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graspline.choices import ASPECTS, EngineChoice
+from graspline.cli.working import working
 from graspline.engine.choose import chosen
 from graspline.engine.protocol import EngineKind
-from graspline.episodes.faults import FAULTS, missing_in_scene
-from graspline.errors import InputError, nearest, together
+from graspline.episodes.faults import faults_in, parse_faults
+from graspline.errors import InputError, WiringError, nearest, together
 from graspline.execution.disturbance import Disturbance
+from graspline.faults.catalogue import find_fault
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, build, load_yaml
 from graspline.parameters.notation import printable
-from graspline.tasks.catalogue import TASKS, find_task
+from graspline.tasks.catalogue import TASKS, find_task, origin_of
 from graspline.tasks.task import Task
 
-TaskName = Annotated[str, typer.Argument(metavar="TASK", help=f"A task: {', '.join(TASKS)}.")]
+TaskName = Annotated[str, typer.Argument(metavar="TASK", help=f"A task: {', '.join(TASKS)}, or MODULE:NAME.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the dataset.", show_default=False)]
 Config = Annotated[
     Path | None,
@@ -106,7 +108,7 @@ def disturbable(strength: float) -> Callable[[Task[Any]], None]:
 
     def check(task: Task[Any]) -> None:
         if strength and not task.disturbable:
-            able = ", ".join(name for name, each in TASKS.items() if each.disturbable)
+            able = ", ".join(name for name, each in TASKS.usable().items() if each.disturbable)
             raise InputError(f"--disturb {strength:g}: {task.name} has no motions that may be disturbed; choose {able}")
 
     return check
@@ -118,10 +120,12 @@ def task_and_parameters(
     settings: list[str] | None,
     *checks: Callable[[Task[Any]], object],
     randomize: str | None = None,
+    wired: bool = True,
 ) -> tuple[Task[Any], Parameters]:
     """The task by name, and its parameters from defaults, file, `--randomize` and `--set`, later ones winning.
 
-    Problems that `checks` find in other options are raised together with those of the parameters.
+    Problems that `checks` find in other options are raised together with those of the parameters. Unless `wired` is
+    false, a task whose machine cannot be built is bad input, too: it may be another distribution's.
     """
     task = find_task(name)
 
@@ -129,19 +133,34 @@ def task_and_parameters(
         document = load_yaml(config) if config is not None else None
         return _feasible(task, build(task.parameters, document, [*randomizing(task, randomize), *(settings or ())]))
 
-    parameters, *_ = together(
-        built,
-        *(lambda check=check: check(task) for check in checks),
-    )
+    with working("checking the settings"):
+        parameters, *_ = together(
+            built,
+            *(lambda check=check: check(task) for check in checks),
+        )
+        if wired:
+            _machine(task, parameters)
     return task, parameters
 
 
-def offering(command: str, capability: Literal["probe", "belt_at"]) -> Callable[[Task[Any]], None]:
+def is_installed(named: str) -> bool:
+    """Whether a task's name is registered; a place says nothing before it is looked up."""
+    return ":" not in named and named in TASKS
+
+
+def _machine(task: Task[Any], parameters: Parameters) -> Machine:
+    try:
+        return task.machine(parameters)
+    except WiringError as error:
+        raise InputError(f"task {task.name!r} ({origin_of(task)}): {error}") from error
+
+
+def offering(command: str, capability: Literal["region", "feed"]) -> Callable[[Task[Any]], None]:
     """A check that a task has what a command needs; tasks that have are listed."""
 
     def check(task: Task[Any]) -> None:
         if getattr(task, capability) is None:
-            able = ", ".join(name for name, each in TASKS.items() if getattr(each, capability) is not None)
+            able = ", ".join(name for name, each in TASKS.usable().items() if getattr(each, capability) is not None)
             raise InputError(f"{command} does not work with {task.name}; choose {able}")
 
     return check
@@ -171,20 +190,35 @@ def machine_as_set(task: Task[Any], config: Path | None, settings: Iterable[str]
         parameters = build(task.parameters, load_yaml(config) if config is not None else None, list(settings or ()))
     except InputError:
         parameters = task.parameters()
-    return task.machine(parameters)
+    return _machine(task, parameters)
+
+
+def check_faults(task: Task[Any], texts: Iterable[str], states: Iterable[str], option: str = "--fault") -> None:
+    """Refuse faults that cannot be read; an unknown name gets those that the task knows."""
+    parse_faults(texts, states, option, offered=lambda: faults_of(task))
+
+
+def faults_of(task: Task[Any]) -> tuple[str, ...]:
+    """Names of the faults that can strike in a task's scene."""
+    return faults_in(task.scene(task.fault_hints.equipped(task.parameters())))
 
 
 def equipped(task: Task[Any], parameters: Parameters, faults: Iterable[str]) -> Parameters:
     """Parameters of a scene in which these faults find what they need."""
-    return task.equipped(parameters) if any(FAULTS[name].needs == "strangers" for name in faults) else parameters
+    everything = task.fault_hints.equipped(parameters)
+    if everything == parameters:
+        return parameters
+    without, with_all = task.scene(parameters), task.scene(everything)
+    lacking = [each for each in map(find_fault, faults) if each.missing_in(without) and not each.missing_in(with_all)]
+    return everything if lacking else parameters
 
 
 def struck(task: Task[Any], parameters: Parameters, faults: Iterable[str]) -> Parameters:
     """The same for faults with their states, `NAME@STATE`; one that could never be injected is refused."""
     names = {fault: fault.partition("@")[0] for fault in faults}
     parameters = equipped(task, parameters, names.values())
-    missing = {fault: missing_in_scene(FAULTS[name], task.scene(parameters)) for fault, name in names.items()}
-    problems = [f"--fault {fault}: {why}" for fault, why in missing.items() if why]
+    missing = {fault: find_fault(name).missing_in(task.scene(parameters)) for fault, name in names.items()}
+    problems = [f"--fault {fault}: does not apply to {task.name}: {why}" for fault, why in missing.items() if why]
     if problems:
         raise InputError(problems)
     return parameters
@@ -205,7 +239,7 @@ def engine_of(choice: EngineChoice) -> EngineKind:
 def check_certify(option: str, engine: EngineChoice) -> None:
     """Refuse an option about certification where no GPU is asked for."""
     if engine == "cpu":
-        raise InputError(f"{option}: only for episodes that a GPU has played; add --engine gpu, or leave it out")
+        raise InputError(f"{option}: only for episodes run on a GPU; add --engine gpu, or leave it out")
 
 
 def lanes_of(lanes: int, engine: EngineKind, on_cpu: int) -> int:

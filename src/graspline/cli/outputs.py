@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
-from graspline.errors import EnvironmentProblem, InputError
+from graspline.errors import EnvironmentProblem, InputError, either
 from graspline.parameters.notation import printable
 
 # Columns of a narrow terminal.
@@ -22,7 +22,7 @@ def check_name(option: str, path: Path, *suffixes: str) -> None:
     """Refuse a name that cannot be a file of this kind."""
     named = f"{option} {printable(str(path))}"
     if suffixes and path.suffix not in suffixes:
-        raise InputError(f"{named}: expected a name that ends in {' or '.join(suffixes)}")
+        raise InputError(f"{named}: expected a name that ends in {either(suffixes)}")
     if path.is_dir():
         raise InputError(f"{named}: is a directory, expected a file")
 

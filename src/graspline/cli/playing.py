@@ -16,9 +16,9 @@ from graspline.cli.outputs import WIDTH, tell_saved
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.run_progress import RunProgress
 from graspline.cli.streams import unread
+from graspline.episodes.episode import INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.film import FilmStopped, film
 from graspline.episodes.questions import first_default
-from graspline.episodes.run import INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.statistics import rate_text
 from graspline.evaluations.store import Line, shown
 from graspline.evaluations.summary import in_order, mode_of
@@ -100,7 +100,7 @@ def told_of(episode: Episode) -> Told:
         certified=episode.certified if episode.succeeded else None,
         agreed=episode.certified,
         why=why,
-        advice=task.advise(parameters, why) if why is not None else "",
+        advice=task.rejections.advise(parameters, why) if why is not None else "",
     )
 
 

@@ -39,7 +39,7 @@ def rates(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for rates.json and rates.svg.")] = Path("out/rates"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Measure success over block density and belt speed.
+    """Measure success against block density and belt speed.
 
     For tasks with a conveyor belt: the share of blocks that end up in the right bin by ground truth. Exits with 1 if a
     block that was reported as sorted is not.
@@ -54,14 +54,14 @@ def rates(
     def check(_: object) -> None:
         points.extend(_points(at or ["0.05:2.5,2.86,3.33,4,8", "0.1:2.5,4", "0.2:1,1.8"]))
 
-    offering("rates", "belt_at")(find_task(task))
+    offering("rates", "feed")(find_task(task))
     found, _ = task_and_parameters(task, config, settings, check)
-    belt_at = found.belt_at
-    assert belt_at is not None
+    feed = found.feed
+    assert feed is not None
 
     def parameters(speed: float, density: float) -> Parameters:
         try:
-            return task_and_parameters(task, config, [*(settings or ()), *belt_at(speed, density)])[1]
+            return task_and_parameters(task, config, [*(settings or ()), *feed(speed, density)])[1]
         except InputError as error:
             raise InputError(f"--at {speed:g}:{density:g}: {error}".replace("--set ", "")) from None
 

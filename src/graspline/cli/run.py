@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from graspline.choices import ASK_S, FAULT_NAMES
+from graspline.choices import ASK_S
 from graspline.cli.options import (
     Config,
     Disturb,
@@ -20,6 +20,7 @@ from graspline.cli.options import (
     Settings,
     TaskName,
     check_certify,
+    check_faults,
     disturbable,
     disturbance_of,
     engine_of,
@@ -33,18 +34,20 @@ from graspline.cli.playing import Report, play
 from graspline.cli.questions import TerminalQuestions, keyboard
 from graspline.cli.run_progress import RunProgress
 from graspline.cli.view import Viewer
+from graspline.cli.working import working
 from graspline.engine.choose import open_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.certify import certified
-from graspline.episodes.faults import parse_faults
+from graspline.episodes.episode import Episode
 from graspline.episodes.film import SUFFIXES
 from graspline.episodes.film_frames import film_view
 from graspline.episodes.narrator import Narrator
 from graspline.episodes.playing import play_scenarios
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import GivenAnswer, Scenario
 from graspline.errors import InputError, one_of
+from graspline.faults.catalogue import fault_names
 
 # Episodes that the CPU plays again side by side.
 _CERTIFIED_AT_ONCE = 64
@@ -71,7 +74,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME@STATE[+S]",
-            help=f"Inject a fault, S seconds after a state is entered; repeatable. Faults: {', '.join(FAULT_NAMES)}.",
+            help=f"Inject a fault, S seconds after a state is entered; repeatable. Faults: {', '.join(fault_names())}.",
         ),
     ] = None,
     disturb: Disturb = 0.0,
@@ -85,7 +88,12 @@ def run(
     ] = None,
     require_success: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", min=0, max=1, help="Exit with 1 if a smaller share succeeds, such as 0.99."),
+        typer.Option(
+            metavar="SHARE",
+            min=0,
+            max=1,
+            help="Exit with 1 if less than this share of episodes succeeds, such as 0.99.",
+        ),
     ] = None,
     video: Annotated[
         Path | None,
@@ -105,7 +113,7 @@ def run(
 ) -> None:
     """Run episodes of a task and judge them.
 
-    A verdict comes from what the robot can measure, and is checked against ground truth.
+    The verdict is based on what the robot can measure, and is then checked against ground truth.
 
     \b
     Examples:
@@ -125,7 +133,7 @@ def run(
         task,
         config,
         settings,
-        lambda named: parse_faults(faults, machine_as_set(named, config, settings).paths()),
+        lambda named: check_faults(named, faults, machine_as_set(named, config, settings).paths()),
         lambda _: video is None or check_name("--video", video, *SUFFIXES),
         lambda _: log is None or one_of(log, ("info", "debug"), "--log"),
         disturbable(disturb),
@@ -135,13 +143,14 @@ def run(
     )
     kind = engine_of(engine)
     if certify and kind == "cpu":
-        _tell("--certify has no effect: the CPU plays these episodes itself")
+        _tell("--certify has no effect: these episodes run on the CPU")
     lanes = lanes_of(lanes, kind, 16)
-    parameters = struck(found, parameters, faults)
-    scene = found.scene(parameters)
-    if video is not None:
-        film_view(found, parameters, scene)
-        make_folder("--video", video.parent)
+    with working("compiling the scene"):
+        parameters = struck(found, parameters, faults)
+        scene = found.scene(parameters)
+        if video is not None:
+            film_view(found, parameters, scene)
+            make_folder("--video", video.parent)
     given = tuple(GivenAnswer(text=each) for each in answer or ())
     scenarios = [
         Scenario(
@@ -154,7 +163,11 @@ def run(
         )
         for index in range(episodes)
     ]
-    narrator = None if log is None else Narrator("debug" if log == "debug" else "info", _tell)
+    narrator = (
+        None
+        if log is None
+        else Narrator("debug" if log == "debug" else "info", _tell, found.machine(parameters).vertical)
+    )
     viewer = None
     if view:
         viewer = Viewer(scene)

@@ -7,7 +7,7 @@ import time
 
 from graspline.cli.progress import Progress
 from graspline.engine.protocol import Engine
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 from graspline.episodes.statistics import wilson
 
 # How often a bar is drawn again while lanes play.
@@ -32,7 +32,7 @@ class RunProgress(Progress):
         lines: bool = True,
         bar: bool = True,
     ) -> None:
-        super().__init__(what, total, beside_output=beside_output, lines=lines, bar=bar)
+        super().__init__(what, total, said="compiling and planning", beside_output=beside_output, lines=lines, bar=bar)
         self._rate = rate and total > 1
         self.succeeded = self.accepted = 0
         self._lanes, self._shown = 1, time.monotonic()

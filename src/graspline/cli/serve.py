@@ -57,7 +57,7 @@ def serve(
     """Serve a task: browser panel and HTTP interface.
 
     Prints one address with a token; anyone with it can drive the arm. Listens on this machine only, unless --host says
-    otherwise. Ctrl-C ends it: the arm brakes and holds.
+    otherwise. Press Ctrl-C to stop: the arm brakes and holds.
 
     \b
     Examples:
@@ -97,7 +97,7 @@ def _check_extra() -> None:
 
 def _tell_address(running: Hosted, host: str, task: str) -> None:
     print(running.address, flush=True)
-    _tell(f"serving {task}; Ctrl-C ends it")
+    _tell(f"serving {task}; press Ctrl-C to stop")
     if host not in _LOOPBACK:
         _tell(f"listening on {host}: anyone who has this address with its token can drive the arm")
 

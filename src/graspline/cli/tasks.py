@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graspline.tasks.catalogue import LISTED
+from graspline.tasks.catalogue import listed
 
 
 def tasks() -> None:
@@ -12,6 +12,7 @@ def tasks() -> None:
     Example:
       graspline tasks
     """
-    width = max(len(name) for name in LISTED)
-    for name, each in LISTED.items():
-        print(f"{name:<{width}}  {each.summary}")
+    found = listed()
+    width = max((len(each.name) for each in found), default=0)
+    for each in found:
+        print(f"{each.name:<{width}}  {each.summary}")

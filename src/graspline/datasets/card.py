@@ -32,18 +32,18 @@ configs:
 
 # {settings.task}
 
-{task.summary}. What each episode was told to do is in its row of `meta/episodes`.
+{task.summary}. The instruction of each episode is in `meta/episodes`.
 
 Simulated demonstrations in LeRobot's format v3.0, made by {versions}.
-Every label was checked against the simulator, and every episode can be played again from its log:
+Every label was checked against the simulator, and every episode can be replayed from its log:
 `graspline replay .`
 
 | | |
 |---|---|
-| robot | {settings.robot_type}, body joints in {angles}, gripper 0 shut to 100 open |
+| robot | {settings.robot_type}, body joints in {angles}, gripper from 0 (closed) to 100 (open) |
 | rate | {settings.fps} frames a second of simulated time |
 | cameras | {views} |
-| played by | {_each(_engine(each) for each in made)} |
+| simulated on | {_each(_engine(each) for each in made)} |
 | driven by | {_each(_driver(each) for each in made)} |
 | kept | {_KEPT[settings.keep]} |
 | perception of the demonstrator | {truth} |
@@ -66,7 +66,7 @@ def _engine(settings: DatasetSettings) -> str:
     """What stepped physics, and whether a CPU has had the last word."""
     if settings.engine == "cpu":
         return "a CPU"
-    return "a GPU, and again by a CPU, whose states these are" if settings.certify else "a GPU, not certified by a CPU"
+    return "a GPU, and again on a CPU, whose states these are" if settings.certify else "a GPU, not certified by a CPU"
 
 
 def _eyes(parameters: Mapping[str, Any]) -> str:

@@ -82,13 +82,13 @@ class Clip:
     def _number(self, pts: int | None, stream: VideoStream) -> int:
         number = Fraction(pts or 0) * _time_base(stream) * self.fps
         if number.denominator != 1:
-            raise DatasetProblem(f"{self.path}: a frame lies at {float(number):.3f}, between two of {self.fps} Hz")
+            raise DatasetProblem(f"{self.path}: a frame is at {float(number):.3f}, between two frames at {self.fps} Hz")
         return number.numerator
 
     def _check_count(self, count: int) -> None:
         if count != self.frames:
             last = self.first + self.frames - 1
-            raise DatasetProblem(f"{self.path}: {count} frames where {self.frames} should be ({self.first} to {last})")
+            raise DatasetProblem(f"{self.path}: {count} frames, expected {self.frames} ({self.first} to {last})")
 
 
 def clip_in(path: Path, row: Mapping[str, Any], key: str, fps: int) -> Clip:
@@ -162,7 +162,7 @@ def _opened(path: Path) -> Iterator[tuple[InputContainer, VideoStream]]:
         raise _unreadable(path, error) from None
     with file:
         if not file.streams.video:
-            raise DatasetProblem(f"{path}: holds no video")
+            raise DatasetProblem(f"{path}: contains no video")
         yield file, file.streams.video[0]
 
 

@@ -19,7 +19,7 @@ import mujoco
 
 from graspline.datasets.pool import block_for_each
 from graspline.datasets.work import Order, do
-from graspline.episodes.run import cores
+from graspline.episodes.processes import cores
 from graspline.episodes.workers import ENVIRONMENT, MOST_DEATHS, Failure, Filled, filled, raise_failure
 from graspline.errors import EnvironmentProblem
 from graspline.version import VERSION
@@ -74,7 +74,7 @@ class RayPool:
             raise EnvironmentProblem(f"--cluster {self._address}: {_first_line(error)}") from None
         if not self.size:
             ray.shutdown()
-            raise EnvironmentProblem(f"--cluster {self._address}: the cluster has no CPUs to work on")
+            raise EnvironmentProblem(f"--cluster {self._address}: the cluster has no CPUs")
         return self
 
     def __exit__(
@@ -110,7 +110,7 @@ class RayPool:
         except (errors.RayTaskError, errors.RuntimeEnvSetupError) as error:
             # Orders that fail come back as values: this one was not even begun.
             raise EnvironmentProblem(
-                f"--cluster {self._address}: a node cannot work: {_first_line(error.cause or error)}; "
+                f"--cluster {self._address}: a node failed: {_first_line(error.cause or error)}; "
                 f"it needs graspline {VERSION}"
             ) from None
         except errors.RayError as error:
@@ -126,8 +126,8 @@ class RayPool:
         self._deaths[ticket] += 1
         if self._deaths[ticket] >= MOST_DEATHS:
             raise EnvironmentProblem(
-                f"--cluster {self._address}: {MOST_DEATHS} workers died on the same order ({_first_line(error)}); "
-                "what was committed stays"
+                f"--cluster {self._address}: {MOST_DEATHS} workers died on the same job ({_first_line(error)}); "
+                "committed episodes are kept"
             )
         self._tickets[self._fill.remote(self._orders[ticket])] = ticket
 
@@ -156,9 +156,7 @@ def _check_answers(address: str) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise EnvironmentProblem(
-            f"--cluster {address}: no Ray cluster answers there within {_PATIENCE_S:.0f} s"
-        ) from None
+        raise EnvironmentProblem(f"--cluster {address}: no Ray cluster answered within {_PATIENCE_S:.0f} s") from None
     if answer.returncode:
         said = answer.stderr.strip().splitlines() or ["no Ray cluster answers there"]
         raise EnvironmentProblem(f"--cluster {address}: {said[-1]}")

@@ -62,7 +62,7 @@ def _check_indices(dataset: Dataset, episodes: Sequence[int]) -> None:
     if wrong:
         raise InputError([f"--episode {index}: the dataset has episodes 0 to {len(dataset) - 1}" for index in wrong])
     if len(episodes) == len(dataset):
-        raise InputError(f"{dataset.root}: no episode would be left; remove the folder if that is meant")
+        raise InputError(f"{dataset.root}: this would delete every episode; to do that, remove the folder")
 
 
 def _check_ids(dataset: Dataset, episode_ids: Sequence[int]) -> None:

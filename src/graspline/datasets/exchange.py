@@ -27,7 +27,7 @@ def replaced(root: Path) -> Iterator[Path]:
     root = root.resolve()
     if root.is_mount() or not os.access(root.parent, os.W_OK | os.X_OK):
         raise EnvironmentProblem(
-            f"{root}: is a mount point or lies in a folder that cannot be written to, and is replaced as a whole; "
+            f"{root}: is a mount point or is in a read-only folder, and cannot be replaced as a whole; "
             "copy the dataset into a folder of your own"
         )
     with locked(root):
@@ -49,7 +49,7 @@ def replaced(root: Path) -> Iterator[Path]:
                 _exchange(fresh, root)
             sync(root.parent)
         except OSError as error:
-            raise EnvironmentProblem(f"{root}: cannot be built anew: {error.strerror or error}") from None
+            raise EnvironmentProblem(f"{root}: cannot be rebuilt: {error.strerror or error}") from None
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
 

@@ -44,6 +44,8 @@ class Tally:
     # Attempts of this run that did not become episodes, by verdict.
     rejected: dict[str, int] = field(default_factory=dict)
     failures_kept: int = 0
+    # Episodes whose images are being rendered, or that are rendered and wait for one before them.
+    rendering: int = 0
     contradicted: int = 0
     # What it was when this run began.
     began_with: int = 0
@@ -77,14 +79,16 @@ def generate(
     pool: Pool,
     *,
     on_commit: Callable[[Tally, Row], object] = lambda tally, row: None,
+    on_progress: Callable[[Tally], object] = lambda tally: None,
     on_check: OnCheck = not_shown,
 ) -> Tally:
     """Bring the dataset to `wanted` episodes, from wherever it stands. Any exception leaves what is committed whole.
 
     Episodes that are there are checked first; `on_check` is called with how many of them are, and how many there are.
+    `on_progress` is called when attempts are played or images are rendered, `on_commit` after each episode.
     """
     with open_writer(root, settings, on_check) as writer:
-        return fill(writer, settings, wanted, pool, on_commit=on_commit)
+        return fill(writer, settings, wanted, pool, on_commit=on_commit, on_progress=on_progress)
 
 
 def fill(
@@ -94,13 +98,14 @@ def fill(
     pool: Pool,
     *,
     on_commit: Callable[[Tally, Row], object] = lambda tally, row: None,
+    on_progress: Callable[[Tally], object] = lambda tally: None,
 ) -> Tally:
     """Make episodes until the keeper has as many as are wanted."""
     done = keeper.committed
     tally = Tally(wanted=wanted, committed=done, began_with=done, disk_bytes=keeper.disk_bytes)
     if done < wanted:
         with pool:
-            _Making(keeper, settings, wanted, pool, tally, on_commit).run()
+            _Making(keeper, settings, wanted, pool, tally, on_commit, on_progress).run()
     return tally
 
 
@@ -113,9 +118,10 @@ class _Making:
         pool: Pool,
         tally: Tally,
         on_commit: Callable[[Tally, Row], object],
+        on_progress: Callable[[Tally], object],
     ) -> None:
         self._keeper, self._settings, self._wanted, self._pool = keeper, settings, wanted, pool
-        self._tally, self._on_commit = tally, on_commit
+        self._tally, self._on_commit, self._on_progress = tally, on_commit, on_progress
         task, parameters = settings.found_task()
         self._control_hz = task.scene(parameters).robot.control_hz
         self._tickets = itertools.count()
@@ -136,6 +142,8 @@ class _Making:
     def run(self) -> None:
         while self._keeper.committed < self._wanted:
             self._hand_out()
+            self._tally.rendering = len(self._drawing)
+            self._on_progress(self._tally)
             for filled in self._pool.results(hungry=len(self._kept) < _MOST_KEPT * self._pool.size):
                 if filled.ticket in self._rejected_before:
                     self._drawn[filled.ticket] = filled.result
@@ -198,7 +206,8 @@ class _Making:
         if len(rejected) >= _MOST_FRUITLESS:
             worst = max(self._tally.rejected, key=lambda name: self._tally.rejected[name])
             raise InputError(
-                f"{_MOST_FRUITLESS} attempts in a row gave no episode, most of them {worst!r}; what was committed stays"
+                f"{_MOST_FRUITLESS} attempts in a row gave no episode, most of them {worst!r}; committed episodes "
+                "are kept"
             )
 
     def _count(self, rejected: Rejected) -> None:

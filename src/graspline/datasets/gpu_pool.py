@@ -149,7 +149,7 @@ class GpuPool(LocalPool):
         return Filled(self._ticket, parcel)
 
 
-_GONE = "the process that plays on the GPU died; is there enough memory? what was committed stays"
+_GONE = "the process that plays on the GPU died; is there enough memory? committed episodes are kept"
 
 
 def _take(seat: Seat) -> None:

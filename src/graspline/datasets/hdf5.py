@@ -20,6 +20,7 @@ from graspline.datasets.layout import Part, Progress, parts_of, silent, steps_of
 from graspline.datasets.store import Dataset, origin_in
 from graspline.datasets.tables import numbers_in
 from graspline.errors import EnvironmentProblem
+from graspline.registration import environment_name
 
 try:
     import h5py
@@ -109,9 +110,8 @@ def _environment(dataset: Dataset) -> dict[str, Any]:
         for name in ("smooth", "parameters")
         if all(getattr(each, name) == getattr(settings, name) for each in made_with)
     }
-    name = "".join(word.capitalize() for word in settings.task.split("-"))
     return {
-        "env_name": f"graspline/{name}-v0",
+        "env_name": environment_name(settings.task),
         "type": _GYM,
         "env_version": settings.graspline,
         "env_kwargs": {

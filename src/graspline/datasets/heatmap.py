@@ -1,4 +1,4 @@
-"""Where things lay around an SO-101, seen from above: how often in each cell, and where attempts failed.
+"""Where things lay around an arm, seen from above: how often in each cell, and where attempts failed.
 
 For evaluations, each object by itself: where it lay, and whether it came to what was asked for.
 """
@@ -13,21 +13,9 @@ from html import escape
 import numpy as np
 
 from graspline.datasets.summary import Spot
-from graspline.kinematics.so101 import (
-    GRIPPER_M,
-    LIFT_HEIGHT_M,
-    LIFT_RADIUS_M,
-    LOWER_LINK_M,
-    PAN_X_M,
-    UPPER_LINK_M,
-)
-from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
+from graspline.kinematics.table_reach import TableReach
 
-# Robots whose tables can be drawn.
-MAPPED = (SO101.name,)
 CELL_M = 0.025
-# From the pan axis to the fingertips of the stretched arm when they touch the table.
-REACH_M = LIFT_RADIUS_M + math.sqrt((UPPER_LINK_M + LOWER_LINK_M + GRIPPER_M + FIXED_TIP_M[0]) ** 2 - LIFT_HEIGHT_M**2)
 _RINGS_M = (0.1, 0.2, 0.3, 0.4)
 _SCALE = 640  # pixels per metre
 _LEFT, _TOP, _RIGHT, _BOTTOM = 58, 12, 12, 86
@@ -39,11 +27,12 @@ _MOST_OUTLINES = 40
 class _Plan:
     """From the table to the page: forward is up and the robot's left is left."""
 
-    def __init__(self, shown: Sequence[Spot]) -> None:
+    def __init__(self, shown: Sequence[Spot], around: TableReach) -> None:
+        self.around = around
         # Whole cells, wherever in one a thing lies.
         self.low_x = _outward(min((-0.15, *(spot.x_m - CELL_M for spot in shown))), -0.05)
-        self.high_x = _outward(max((REACH_M + PAN_X_M, *(spot.x_m + CELL_M for spot in shown))), 0.05)
-        self.half_y = _outward(max((REACH_M, *(abs(spot.y_m) + CELL_M for spot in shown))), 0.05)
+        self.high_x = _outward(max((around.reach_m + around.pan_x_m, *(spot.x_m + CELL_M for spot in shown))), 0.05)
+        self.half_y = _outward(max((around.reach_m, *(abs(spot.y_m) + CELL_M for spot in shown))), 0.05)
 
     @property
     def width(self) -> float:
@@ -60,9 +49,9 @@ class _Plan:
         return [tenth / 10 for tenth in range(math.ceil(low_m * 10 - 1e-9), math.floor(high_m * 10 + 1e-9) + 1)]
 
 
-def heat_map(targets: Sequence[Spot], failed: Sequence[Spot], places: Sequence[Spot]) -> str:
+def heat_map(targets: Sequence[Spot], failed: Sequence[Spot], places: Sequence[Spot], around: TableReach) -> str:
     """Cells by how often an object lay there at the start; a cross for each failed attempt; outlines of places."""
-    plan = _Plan(targets)
+    plan = _Plan(targets, around)
     counts = Counter((math.floor(spot.x_m / CELL_M), math.floor(spot.y_m / CELL_M)) for spot in targets)
     width, height = _LEFT + plan.width + _RIGHT, _TOP + plan.height + _BOTTOM
     return "".join(
@@ -82,9 +71,9 @@ def heat_map(targets: Sequence[Spot], failed: Sequence[Spot], places: Sequence[S
     )
 
 
-def outcome_map(fine: Sequence[Spot], failed: Sequence[Spot]) -> str:
+def outcome_map(fine: Sequence[Spot], failed: Sequence[Spot], around: TableReach) -> str:
     """A dot for every object that lay there and came to what was asked for, a cross for every one that did not."""
-    plan = _Plan([*fine, *failed])
+    plan = _Plan([*fine, *failed], around)
     width, height = _LEFT + plan.width + _RIGHT, _TOP + plan.height + _BOTTOM
     x, y = float(_LEFT), _TOP + plan.height + 66
     return "".join(
@@ -135,11 +124,11 @@ def _strength(count: int, most: int) -> float:
 
 
 def _rings(plan: _Plan) -> Iterable[str]:
-    x, y = plan.at(PAN_X_M, 0.0)
+    x, y = plan.at(plan.around.pan_x_m, 0.0)
     for radius_m in _RINGS_M:
         yield f"<circle class='ring' cx='{x:.1f}' cy='{y:.1f}' r='{radius_m * _SCALE:.1f}'/>"
         yield f"<text class='faint' x='{x + 4:.1f}' y='{y - radius_m * _SCALE + 15:.1f}'>{radius_m:g} m</text>"
-    yield f"<circle class='reach' cx='{x:.1f}' cy='{y:.1f}' r='{REACH_M * _SCALE:.1f}'/>"
+    yield f"<circle class='reach' cx='{x:.1f}' cy='{y:.1f}' r='{plan.around.reach_m * _SCALE:.1f}'/>"
 
 
 def _outlines(plan: _Plan, places: Sequence[Spot]) -> Iterable[str]:
@@ -149,7 +138,7 @@ def _outlines(plan: _Plan, places: Sequence[Spot]) -> Iterable[str]:
 
 
 def _base(plan: _Plan) -> Iterable[str]:
-    low_x, high_x, half_y = BASE_FOOTPRINT_M
+    low_x, high_x, half_y = plan.around.base_m
     x, y = plan.at(high_x, half_y)
     size = f"width='{2 * half_y * _SCALE:.1f}' height='{(high_x - low_x) * _SCALE:.1f}'"
     yield f"<rect class='base' x='{x:.1f}' y='{y:.1f}' {size} rx='6'><title>the robot's base</title></rect>"

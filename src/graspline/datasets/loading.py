@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from numpy.typing import NDArray
 
@@ -22,6 +22,19 @@ from graspline.wording import counted
 
 # Rows of the table that a notebook shows.
 _MOST_SHOWN = 12
+
+
+class UnknownColumn(InputError, KeyError):
+    """A column that the dataset does not have; the message names those it has."""
+
+    __str__ = Exception.__str__
+
+
+class Columns(dict[str, NDArray[Any]]):
+    """Columns by name; an unknown name gets the nearest one and all there are."""
+
+    def __missing__(self, name: object) -> NoReturn:
+        raise UnknownColumn(f"no column {name!r}; {nearest(str(name), self)}")
 
 
 @dataclass(frozen=True)
@@ -66,7 +79,7 @@ class LoadedEpisode:
     def frames(self) -> Mapping[str, NDArray[Any]]:
         """Every column by its name: (T,) for plain numbers and text, (T, n) for lists; `names` says what the n are."""
         found = self.dataset.frames(self.row)
-        return {name: numbers_in(found, name) for name in found.column_names}
+        return Columns({name: numbers_in(found, name) for name in found.column_names})
 
     def picture(self, camera: str, frame: int = 0) -> Pixels:
         """One picture, (H, W, 3) of 0 to 255; -1 is the last frame."""
@@ -130,7 +143,7 @@ class LoadedDataset(Sequence[LoadedEpisode]):
         """What the entries of a column are, such as the joints of `action`; its own name for a plain number."""
         columns = {each.name: each for each in columns_of(self._dataset.scene)}
         if column not in columns:
-            raise InputError(f"no column {column!r}; {nearest(column, columns)}")
+            raise UnknownColumn(f"no column {column!r}; {nearest(column, columns)}")
         return columns[column].entries or (column,)
 
     def __len__(self) -> int:
@@ -175,5 +188,14 @@ def _duration(episode: LoadedEpisode) -> list[str]:
 
 
 def load(folder: str | Path) -> LoadedDataset:
-    """Open a dataset that `graspline generate` wrote."""
+    """Open a dataset that `graspline generate` wrote: a sequence of episodes with frames and pictures as arrays.
+
+    >>> import graspline
+    >>> dataset = graspline.load("out/dataset")  # doctest: +SKIP
+    >>> dataset[0].frames["action"].shape  # doctest: +SKIP
+    (214, 6)
+    >>> graspline.load("no-such-folder")
+    Traceback (most recent call last):
+    graspline.errors.InputError: no-such-folder: no such folder
+    """
     return LoadedDataset(Dataset.open(Path(folder)))

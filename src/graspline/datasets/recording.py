@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
+from graspline.episodes.episode import Episode, Transition
 from graspline.episodes.faults import Strike
 from graspline.episodes.log import EpisodeLog
 from graspline.episodes.questions import first_default
-from graspline.episodes.run import Episode, Transition
 from graspline.evidence import Evidence, Measurement, failures, passes
 from graspline.execution.drivers import FOLLOW, TELEOP
-from graspline.execution.happenings import Answered
+from graspline.execution.happenings import Answered, EndsAs, read_then
 from graspline.machine.machine import Machine
 from graspline.scenes.variation import Edit, Variation
 from graspline.tasks.task import Instruction
@@ -57,6 +57,8 @@ class Recording:
     contradicted: bool
     retries: int
     sim_time_s: float
+    # When work on the first object began; 0 where no machine played it.
+    start_s: float
     state_hash: str
     # Objects the task has turned to, in the order of the first time.
     targets: tuple[str, ...]
@@ -97,11 +99,6 @@ class Recording:
         return "policy" if by_policy else "expert"
 
     @property
-    def start_s(self) -> float:
-        """When work on the first object began: the entry of `approach`, or of the first state."""
-        return next((t_s for t_s, state in self.entries if state.split(".")[-1] == "approach"), 0.0)
-
-    @property
     def cause(self) -> str:
         """What failed, in a few words; empty for a success."""
         if self.succeeded:
@@ -111,7 +108,7 @@ class Recording:
 
 
 def _is_takeover(each: Transition) -> bool:
-    return each.state == FOLLOW and not each.then.startswith("end: ")
+    return each.state == FOLLOW and not isinstance(each.then, EndsAs)
 
 
 def recording_of(episode: Episode, machine: Machine | None) -> Recording:
@@ -123,6 +120,7 @@ def recording_of(episode: Episode, machine: Machine | None) -> Recording:
         contradicted=episode.false_success,
         retries=episode.retries,
         sim_time_s=episode.sim_time_s,
+        start_s=0.0 if machine is None else machine.work_began_s(episode.entries),
         state_hash=episode.state_hash,
         targets=episode.targets,
         transitions=episode.transitions,
@@ -171,10 +169,7 @@ def pack(recording: Recording) -> bytes:
         "scenario": recording.scenario,
         "variation": dataclasses.asdict(log.variation),
         "events": [[tick, {"event": type(event).__name__, **dataclasses.asdict(event)}] for tick, event in log.events],
-        "transitions": [
-            {**dataclasses.asdict(each), "evidence": [one.as_dict() for one in each.evidence]}
-            for each in recording.transitions
-        ],
+        "transitions": [each.as_dict() for each in recording.transitions],
         "entries": recording.entries,
         "targets": recording.targets,
         "recoveries": recording.recoveries,
@@ -200,14 +195,18 @@ class KeptLog:
 
     @property
     def evidence(self) -> Evidence:
-        return tuple(Measurement.read(each) for each in self.facts["evidence"])
+        return _evidence(self.facts)
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
         return tuple(
-            Transition(**{**each, "evidence": tuple(Measurement.read(one) for one in each["evidence"])})
+            Transition(**{**each, "then": read_then(each["then"]), "evidence": _evidence(each)})
             for each in self.facts["transitions"]
         )
+
+
+def _evidence(plain: Mapping[str, Any]) -> Evidence:
+    return tuple(Measurement.read(each) for each in plain["evidence"])
 
 
 def unpack(data: bytes) -> KeptLog:

@@ -23,7 +23,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, CorruptControl, Place, Push
 from graspline.episodes.certify import ended_in
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
-from graspline.episodes.run import cores
+from graspline.episodes.processes import cores
 from graspline.errors import DatasetProblem, InputError
 from graspline.evidence import Evidence
 from graspline.parameters import Parameters
@@ -178,7 +178,7 @@ def _check_playable(scene: Scene, log: EpisodeLog, scratch: mujoco.MjModel) -> N
     if log.start.shape != (scene.model.nq,) or log.positions.shape[1:] != (len(scene.robot.joints),) or not log.ticks:
         raise ValueError(f"the scene takes no start {log.start.shape} and reference {log.positions.shape}")
     if not all(np.isfinite(each).all() for each in (log.start, log.positions, log.velocities, log.intended)):
-        raise ValueError("it holds numbers that are none")
+        raise ValueError("it holds NaN or infinite numbers")
     if log.variation.latency_ticks not in range(log.ticks + 1):
         raise ValueError(f"a latency of {log.variation.latency_ticks!r} ticks")
     write_edits(scratch, log.variation.edits)

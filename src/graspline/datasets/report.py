@@ -12,7 +12,7 @@ import numpy as np
 from graspline.datasets.charts import box_plot, column_chart, histogram, rate_bar
 from graspline.datasets.files import folder_bytes
 from graspline.datasets.gallery import Sheet, choose, sheet_of
-from graspline.datasets.heatmap import MAPPED, heat_map
+from graspline.datasets.heatmap import heat_map
 from graspline.datasets.layout import Done, Progress, silent
 from graspline.datasets.rows import Rejected
 from graspline.datasets.store import Dataset, origin_in
@@ -20,10 +20,11 @@ from graspline.datasets.style import STYLE
 from graspline.datasets.summary import Failure, Setback, Spot, Summary, summarise
 from graspline.episodes.pages import page, table
 from graspline.episodes.statistics import wilson
+from graspline.kinematics.table_reach import TABLE_REACHES, TableReach
 from graspline.machine.diagram import svg
 from graspline.parameters import describe
 from graspline.version import VERSION
-from graspline.wording import counted
+from graspline.wording import counted, duration
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ def report_page(dataset: Dataset, progress: Progress = silent) -> str:
         *_rates(dataset, summary),
         *_failures(summary),
         *_setbacks(summary),
-        *(_workspace(summary) if dataset.scene.robot.name in MAPPED else ()),
+        *_workspace(summary, TABLE_REACHES.get(dataset.scene.robot.name)),
         *_sent(summary),
         *_timings(summary),
         *_gallery(dataset, summary, done),
@@ -61,7 +62,7 @@ def _head(dataset: Dataset, summary: Summary) -> Iterable[str]:
     facts = {
         "episodes": f"{len(summary.episodes)}",
         "frames": f"{frames:,} at {settings.fps} Hz".replace(",", " "),
-        "duration": _duration(frames / settings.fps),
+        "duration": duration(frames / settings.fps),
         "size": _size(folder_bytes(dataset.root)),
         "cameras": ", ".join(map(str, settings.views)) or "none",
         "kept": _KEPT[settings.keep],
@@ -103,7 +104,7 @@ def _rates(dataset: Dataset, summary: Summary) -> Iterable[str]:
         low, high = wilson(hits, trials)
         rate, interval = f"{100 * hits / trials:.1f} %", f"{100 * low:.1f} to {100 * high:.1f} %"
         rows.append((name, f"{hits} / {trials}", rate, interval, rate_bar(hits, trials)))
-    yield _scrolled(("", "count", "rate", "95 % interval (Wilson)", ""), rows)
+    yield _scrolled(("", "count / total", "rate", "95 % interval (Wilson)", "rate as a bar, interval as a line"), rows)
     say = [f"{counted(summary.attempts, 'attempt')}: {len(summary.episodes)} kept, {len(summary.rejected)} not."]
     say += ["No recovery was needed."] if not (summary.recovered or summary.setbacks or summary.failures) else []
     say += [f"An injected fault took effect in {counted(struck, 'episode')}."] if struck else []
@@ -149,16 +150,18 @@ def _setbacks(summary: Summary) -> Iterable[str]:
     yield _scrolled(("state", "outcome", "times", "success after it", "for example", "what broke there"), rows)
 
 
-def _workspace(summary: Summary) -> Iterable[str]:
-    yield "<h2>Where objects lay</h2>"
+def _workspace(summary: Summary, around: TableReach | None) -> Iterable[str]:
+    if around is None:
+        return
+    yield "<h2>Where the objects were</h2>"
     failed = _spots(each.why for each in summary.failures)
     # Of an attempt that was not kept only the object it failed with is known.
     targets = [*(spot for each in summary.episodes for spot in each.targets), *_spots(summary.rejected)]
     places = [spot for each in summary.episodes for spot in each.places]
     yield "<p><small>The table from above at the start of each attempt, around the robot's base: how many of the "
-    yield "objects it worked on lay in each cell. Rings give the distance from the pan axis; the dashed one is as far "
-    yield "as the stretched arm touches the table.</small></p>"
-    yield heat_map(targets, failed, places)
+    yield "objects it worked on lay in each cell. Rings give the distance from the pan axis; the dashed ring is the "
+    yield "farthest point at which the outstretched arm touches the table.</small></p>"
+    yield heat_map(targets, failed, places, around)
     unknown = len(summary.failures) - len(failed)
     if unknown:
         yield f"<p><small>Of {unknown} failed attempts the place is not known.</small></p>"
@@ -217,7 +220,7 @@ def _timings(summary: Summary) -> Iterable[str]:
     ]
     yield "<p><small>Time in a state per episode that entered it, all its visits together. A box holds the middle half "
     yield "of the episodes, its bar is the median, the line goes from the least to the most.</small></p>"
-    yield _scrolled(("state", "episodes", "mean", "of all time", f"0 to {longest:.1f} s"), rows)
+    yield _scrolled(("state", "episodes", "mean", "share of time", f"0 to {longest:.1f} s"), rows)
 
 
 def _gallery(dataset: Dataset, summary: Summary, done: Done) -> Iterable[str]:
@@ -252,7 +255,7 @@ def _figure(sheet: Sheet) -> str:
 
 def _machine(dataset: Dataset, summary: Summary) -> Iterable[str]:
     task, parameters = dataset.settings.found_task()
-    yield "<h2>Ways through the machine</h2>"
+    yield "<h2>Paths through the state machine</h2>"
     yield f"<p><small>How often each outcome led on, over {len(summary.episodes)} episodes; what never happened is "
     yield "pale.</small></p>"
     yield f"<div class='scroll'>{svg(task.machine(parameters), summary.taken())}</div>"
@@ -283,11 +286,6 @@ def _grouped(items: Iterable[T], key: Callable[[T], tuple[str, str]]) -> list[tu
     for each in items:
         groups.setdefault(key(each), []).append(each)
     return sorted(groups.items(), key=lambda group: -len(group[1]))
-
-
-def _duration(seconds: float) -> str:
-    hours = seconds / 3600
-    return f"{hours:.1f} h" if hours >= 1 else f"{seconds / 60:.1f} min ({hours:.2g} h)"
 
 
 def _size(count: int) -> str:

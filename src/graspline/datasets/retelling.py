@@ -18,7 +18,8 @@ from graspline.episodes.faults import Strike
 from graspline.errors import InputError
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, load
-from graspline.tasks.catalogue import find_task
+from graspline.registry import Origin
+from graspline.tasks.catalogue import TASKS
 from graspline.tasks.task import Draw, Task
 
 # What a log raises that is one, but not of this task or scene.
@@ -35,17 +36,17 @@ class Played:
 
 
 def played_by(row: Row) -> Played:
-    """Bad input if the row's scenario names no task that there is."""
+    """Bad input if the row's scenario names no task; its task may not be installed here."""
     scenario = json.loads(row["scenario"])
-    return _found(json.dumps([scenario.get("task"), scenario.get("parameters")]))
+    return _found(json.dumps([scenario.get("origin"), scenario.get("parameters")]))
 
 
 @functools.lru_cache(maxsize=8)
-def _found(task_and_parameters: str) -> Played:
-    name, plain = json.loads(task_and_parameters)
-    if not isinstance(name, str) or not isinstance(plain, dict):
-        raise InputError("its scenario names no task or no parameters")
-    task = find_task(name)
+def _found(origin_and_parameters: str) -> Played:
+    origin, plain = json.loads(origin_and_parameters)
+    if not isinstance(origin, dict) or not isinstance(plain, dict):
+        raise InputError("its scenario has no task or no parameters")
+    task = TASKS.again(Origin.from_dict(origin))
     parameters = load(task.parameters, plain)
     return Played(
         task=task,
@@ -61,6 +62,7 @@ def retold(row: Row, kept: KeptLog) -> Recording:
     """
     played, facts = played_by(row), kept.facts
     scene, transitions = played.task.scene(played.parameters), kept.transitions
+    entries = tuple((float(t_s), str(state)) for t_s, state in facts["entries"])
     draw = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
     strange = [name for name in facts["targets"] if name not in scene.object_names]
     if strange:
@@ -72,18 +74,17 @@ def retold(row: Row, kept: KeptLog) -> Recording:
         contradicted=facts["verdict"] in played.machine.successes and not row["success"],
         retries=played.machine.retries_in(transitions),
         sim_time_s=kept.log.ticks * scene.robot.dt_s,
+        start_s=played.machine.work_began_s(entries),
         state_hash=facts["state_hash"],
         targets=tuple(facts["targets"]),
         transitions=transitions,
-        entries=tuple((float(t_s), str(state)) for t_s, state in facts["entries"]),
+        entries=entries,
         recoveries=tuple((float(begin_s), float(end_s)) for begin_s, end_s in facts["recoveries"]),
         evidence=kept.evidence,
         truth=facts["truth"],
         strikes=tuple(Strike(**each) for each in facts["strikes"]),
         scenario=facts["scenario"],
-        instruction=played.task.instruction(
-            played.parameters, draw, {each.state: each.outcome for each in transitions}
-        ),
+        instruction=played.task.instruct(played.parameters, draw, {each.state: each.outcome for each in transitions}),
         log=kept.log,
         first_tick=row["first_tick"],
     )

@@ -139,7 +139,7 @@ def _tale_of(dataset: Dataset, part: Part) -> _Tale:
             fps=settings.fps,
         )
     except (InputError, *UNTOLD) as error:
-        raise DatasetProblem(f"{part.log}: does not tell what happened in the episode: {error}") from None
+        raise DatasetProblem(f"{part.log}: does not say what happened in the episode: {error}") from None
 
 
 def _write_bag(path: Path, dataset: Dataset, part: Part, done: Done) -> None:
@@ -223,7 +223,6 @@ def _states(recording: Recording) -> Iterator[dict[str, Any]]:
             playing.add(state)
             yield {"event": "entered", "t_s": t_s, "state": state}
         playing.discard(ended.state)
-        evidence = [each.as_dict() for each in ended.evidence]
-        yield {"event": "ended", **asdict(ended), "evidence": evidence}
+        yield {"event": "ended", **ended.as_dict()}
     for t_s, state in entries:
         yield {"event": "entered", "t_s": t_s, "state": state}

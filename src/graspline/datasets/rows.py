@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from graspline.datasets.recording import Recording
 from graspline.datasets.stats import NAMES, Stats
-from graspline.episodes.run import Transition
+from graspline.episodes.episode import Transition
 from graspline.episodes.views import View
+from graspline.execution.happenings import EndsAs
 
 # Files per folder, as LeRobot counts them.
 CHUNK = 1000
@@ -151,7 +152,7 @@ def rejected_of(recording: Recording) -> Rejected:
 
 def _state_at_end(transitions: Sequence[Transition], entries: Sequence[tuple[float, str]]) -> str:
     """The state in which an attempt was decided, not the way home after it."""
-    ends = [each for each in transitions if each.then.startswith("end: ")]
+    ends = [each for each in transitions if isinstance(each.then, EndsAs)]
     return ends[0].state if ends else entries[-1][1] if entries else ""
 
 

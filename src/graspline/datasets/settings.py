@@ -16,7 +16,8 @@ from graspline.episodes.units import CONVENTIONS, Convention
 from graspline.episodes.views import View, ticks_per_frame, view_of
 from graspline.execution.disturbance import Disturbance
 from graspline.parameters import Parameters, dump, load
-from graspline.tasks.catalogue import find_task
+from graspline.registry import Origin
+from graspline.tasks.catalogue import TASKS, origin_of
 from graspline.tasks.task import Task
 from graspline.version import VERSION
 
@@ -25,12 +26,10 @@ Keep = Literal["success", "all", "takeover"]
 Record = Literal["episode", "intervention"]
 RendererKind = Literal["gl", "rays", "warp"]
 
-# Current lerobot calls an SO-101 so. It does not add to a dataset of a robot of another name; its releases before
-# 0.4.3, and those who follow them, say so101_follower. Robots that it has no name for keep ours.
-ROBOT_TYPES: Mapping[str, str] = MappingProxyType({"so101": "so_follower"})
 # What a file of settings holds; the rest is checked by those who use it.
 _KINDS: dict[str, type] = {
     "task": str,
+    "origin": dict,
     "parameters": dict,
     "seed": int,
     "fps": int,
@@ -57,6 +56,8 @@ class DatasetSettings:
     """Two runs with equal settings write the same dataset, episode by episode, unless a GPU plays."""
 
     task: str
+    # Where the task is defined.
+    origin: Origin
     parameters: dict[str, Any]
     seed: int
     fps: int
@@ -106,11 +107,14 @@ class DatasetSettings:
         if plain["renderer"] not in get_args(RendererKind) or not all(type(each) is str for each in plain["faults"]):
             raise ValueError(f"renderer is {plain['renderer']!r}, faults are {plain['faults']!r}")
         views = tuple(view_of(str(text)) for text in plain["views"])
-        return cls(**{**plain, "views": views, "faults": tuple(plain["faults"])})
+        origin = Origin.from_dict(plain["origin"])
+        if origin.name != plain["task"]:
+            raise ValueError(f"task is {plain['task']!r}, its origin is that of {origin.name!r}")
+        return cls(**{**plain, "origin": origin, "views": views, "faults": tuple(plain["faults"])})
 
     def found_task(self) -> tuple[Task[Any], Parameters]:
         """The task and its parameters as a scenario takes them."""
-        task = find_task(self.task)
+        task = TASKS.again(self.origin)
         return task, load(task.parameters, self.parameters)
 
     def scenario(self, seed: int) -> Scenario:
@@ -144,6 +148,7 @@ def settings_of(
     ticks_per_frame(fps, robot.control_hz)
     return DatasetSettings(
         task=task.name,
+        origin=origin_of(task),
         parameters=dict(dump(parameters)),
         seed=seed,
         fps=fps,
@@ -151,7 +156,7 @@ def settings_of(
         keep=keep,
         units=units,
         faults=tuple(faults),
-        robot_type=robot_type or ROBOT_TYPES.get(robot.name, robot.name),
+        robot_type=robot_type or robot.lerobot_name or robot.name,
         renderer=renderer,
         smooth=smooth,
         numbered=numbered,
@@ -163,24 +168,43 @@ def settings_of(
     )
 
 
-# Settings whose options have other names.
-_OPTIONS = {"views": "cameras"}
+# Settings that one option of `generate` sets, and that option.
+_OPTIONS = {"views": "cameras", "fps": "fps", "seed": "seed", "units": "units"}
 
 
 def differences(has: DatasetSettings, asked: DatasetSettings) -> list[str]:
     """One line for each setting in which two differ, nested parameters by their dotted names."""
+    return [
+        f"{_OPTIONS.get(name, name)}: the dataset has {old}, asked for {new}"
+        for name, (old, new) in _differing(has, asked).items()
+    ]
+
+
+def options_to_continue(has: DatasetSettings, asked: DatasetSettings) -> str:
+    """Options of `generate` that remove every difference; empty where anything else differs."""
+    differing = _differing(has, asked)
+    if not differing.keys() <= _OPTIONS.keys():
+        return ""
+    return " ".join(
+        f"--{_OPTIONS[name]} {(','.join(old) or 'none') if name == 'views' else old}"
+        for name, (old, _) in differing.items()
+    )
+
+
+def _differing(has: DatasetSettings, asked: DatasetSettings) -> dict[str, tuple[Any, Any]]:
+    """Settings in which two differ, by name: what the dataset has, and what is asked for."""
     if has.task != asked.task:
         # All others follow from it.
-        return [f"task: the dataset has {has.task}, asked for {asked.task}"]
+        return {"task": (has.task, asked.task)}
     old, new = dict(flat(has.as_dict())), dict(flat(asked.as_dict()))
     if not has.disturb or not asked.disturb:
         # Its strength says enough where the other one has none.
         old, new = ({name: each[name] for name in each if not _is_detail(name)} for each in (old, new))
-    return [
-        f"{_OPTIONS.get(name, name)}: the dataset has {old.get(name, 'nothing')}, asked for {new.get(name, 'nothing')}"
+    return {
+        name: (old.get(name, "nothing"), new.get(name, "nothing"))
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
-    ]
+    }
 
 
 def _is_detail(name: str) -> bool:

@@ -60,7 +60,7 @@ class Dataset:
     def open(cls, root: Path) -> Self:
         """Read index, settings and rows; what is missing or cannot be read is said at once, by file."""
         if not root.is_dir():
-            raise InputError(f"{root}: no such dataset folder")
+            raise InputError(f"{root}: no such folder")
         if not (root / OURS).is_file():
             raise InputError(f"{root}: not a dataset of graspline ({OURS} is missing)")
         settings = origin_in(root).settings

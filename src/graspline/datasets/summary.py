@@ -17,6 +17,7 @@ from graspline.datasets.rows import Rejected, Row, rejected_in, rejected_of
 from graspline.datasets.store import Dataset, deleted_in
 from graspline.errors import DatasetProblem, InputError
 from graspline.evidence import failures
+from graspline.execution.happenings import Then
 from graspline.machine.machine import Machine
 
 
@@ -60,7 +61,7 @@ class Told:
     # (time, state) of every entry.
     entries: tuple[tuple[float, str], ...]
     # Every (state, outcome, then), as often as it happened.
-    taken: Counter[tuple[str, str, str]]
+    taken: Counter[tuple[str, str, Then]]
     setbacks: tuple[Setback, ...]
     # Why it failed, if it did.
     failure: Rejected | None
@@ -128,7 +129,7 @@ class Summary:
     def setbacks(self) -> tuple[Setback, ...]:
         return tuple(setback for each in self.episodes for setback in each.setbacks)
 
-    def taken(self) -> Counter[tuple[str, str, str]]:
+    def taken(self) -> Counter[tuple[str, str, Then]]:
         """How often each outcome led where, over all episodes."""
         return sum((each.taken for each in self.episodes), Counter())
 

@@ -23,18 +23,20 @@ from graspline.datasets.rows import Rejected, rejected_of
 from graspline.datasets.settings import DatasetSettings
 from graspline.engine.cpu import CpuEngine
 from graspline.episodes.certify import ended_in
+from graspline.episodes.episode import HUNG, INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.log import replay_logs
-from graspline.episodes.pilots import MakePilot, PilotOrder
-from graspline.episodes.run import HUNG, INTERRUPTED, POLICY_ERROR, Episode, Pilot, run_scenarios
+from graspline.episodes.pilots import MakePilot, Pilot, PilotOrder
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.views import View
 from graspline.errors import EnvironmentProblem, InputError, WiringError
 from graspline.evidence import failures, passes
 from graspline.machine.machine import Machine
 from graspline.parameters import load
+from graspline.registry import Origin
 from graspline.rendering.drawers import Painter, Seat
 from graspline.scenes.scene import Scene
 from graspline.stopwatch import seconds
-from graspline.tasks.catalogue import find_task
+from graspline.tasks.catalogue import TASKS
 
 # After this much simulated time an attempt is given up. A belt may bring blocks for many minutes.
 LIMIT_S = 3600.0
@@ -179,12 +181,12 @@ def _engine(scene: Scene) -> CpuEngine:
 
 
 def _scene_and_machine(settings: DatasetSettings) -> tuple[Scene, Machine]:
-    return _built(settings.task, json.dumps(settings.parameters, sort_keys=True))
+    return _built(settings.origin, json.dumps(settings.parameters, sort_keys=True))
 
 
 @functools.lru_cache(maxsize=2)
-def _built(task_name: str, parameters_json: str) -> tuple[Scene, Machine]:
-    task = find_task(task_name)
+def _built(origin: Origin, parameters_json: str) -> tuple[Scene, Machine]:
+    task = TASKS.again(origin)
     parameters = load(task.parameters, json.loads(parameters_json))
     return task.scene(parameters), task.machine(parameters)
 
@@ -242,5 +244,5 @@ def _artist(settings: DatasetSettings, view: View) -> Artist:
 @functools.lru_cache(maxsize=1)
 def _painter(scene: Scene) -> Painter:
     if not _SEATS:
-        raise EnvironmentProblem("these pictures are drawn on a GPU: add --engine gpu")
+        raise EnvironmentProblem("these images are rendered on a GPU: add --engine gpu")
     return Painter(scene, _SEATS[-1])

@@ -33,7 +33,7 @@ from graspline.datasets.rows import (
     stats_in,
 )
 from graspline.datasets.sentences import TASKS, sentences_of, tasks_bytes
-from graspline.datasets.settings import DatasetSettings, differences
+from graspline.datasets.settings import DatasetSettings, differences, options_to_continue
 from graspline.datasets.stats import all_merged, stats_bytes
 from graspline.datasets.store import CARD, FORMAT, OURS, STATS, Dataset, deleted_in, origin_in, rows_in
 from graspline.datasets.tables import table_in
@@ -147,10 +147,17 @@ def _rows_to_go_on_with(root: Path, settings: DatasetSettings, on_check: OnCheck
     """Those that the index counts, of a dataset that one more episode can be added to."""
     origin = origin_in(root)
     if origin.merged_from:
-        raise InputError(f"{root}: was merged; generate into a folder of its own and merge that too")
-    found = differences(origin.settings, settings)
+        raise InputError(f"{root}: is a merged dataset; generate into another folder and merge that too")
+    found, options = differences(origin.settings, settings), options_to_continue(origin.settings, settings)
     if found:
-        raise InputError([f"{root}: the dataset was made with other settings:", *(f"  {each}" for each in found)])
+        raise InputError(
+            [
+                f"{root}: the dataset was made with other settings:",
+                *(f"  {each}" for each in found),
+                *([f"  to continue it with `graspline generate`, use: {options}"] if options else ()),
+                f"  choose another folder for these settings, such as {root}-2",
+            ]
+        )
     if not is_there(root / INFO):
         leftovers_in(root, settings, (), rows_in(root))
         if is_there(root / TASKS):
@@ -183,7 +190,9 @@ def _prepare_folder(root: Path) -> None:
     try:
         make_folder(root)
         if not (root / OURS).is_file() and _holds_other_files(root):
-            raise InputError(f"{root}: holds other files and is no dataset of graspline; choose a new or empty folder")
+            raise InputError(
+                f"{root}: contains other files and is not a graspline dataset; choose a new or empty folder"
+            )
     except OSError as error:
         raise EnvironmentProblem(f"{root}: cannot be written to: {error.strerror or error}") from None
 

@@ -284,7 +284,7 @@ class Hub:
         try:
             turn: Turn | None = connection.recv()
         except (EOFError, OSError):
-            raise EnvironmentProblem("a process that played episodes died; is there enough memory?") from None
+            raise EnvironmentProblem("a process that ran episodes died; is there enough memory?") from None
         if turn is None:
             return ()
         if len(turn.lanes):

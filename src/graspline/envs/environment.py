@@ -18,7 +18,6 @@ from graspline.envs.frames import Frames
 from graspline.envs.interface import Array, Interface, Observation, joints_rad
 from graspline.envs.terms import RENDER_MODES, terms_of
 from graspline.episodes.camera import Camera
-from graspline.episodes.context import has_room
 from graspline.episodes.referee import Referee, SparseReferee
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of
@@ -110,7 +109,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
             seed = int(self.np_random.integers(2**31))
         scenario = Scenario(task=self._task, parameters=self._parameters, seed=seed)
         draw = scenario.draw()
-        self.task_description = self._task.instruction(self._parameters, draw, {}).sentence
+        self.task_description = self._task.instruct(self._parameters, draw, {}).sentence
         actor = self._task.actor(self._parameters, draw, scenario.random().world)
         self._camera.begin(0, draw.variation)
         frames = Frames(self._engine, draw, actor, lambda event: self._camera.apply(0, event))
@@ -125,7 +124,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         episode.diverged = episode.frames.play(target_rad, self._interface.ticks_per_frame)
         episode.steps += 1
         if episode.diverged:
-            # There is nothing to see in numbers that are none: the world is shown as it was a frame ago.
+            # A NaN state cannot be rendered: the world is shown as it was a frame ago.
             self._engine.restore(0, before)
             episode.succeeded = False
         else:
@@ -168,13 +167,13 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
 def _judge(scenario: Scenario, draw: Draw, frames: Frames, actor: Actor | None) -> Callable[[], bool]:
     """What rules at the end of every frame whether the goal has been met for long enough."""
     engine = frames.engine
-    if actor is not None or has_room(engine.scene) or scenario.task.milestone is not None:
+    if actor is not None or engine.scene.robot.slip_joints or scenario.task.policy.milestone is not None:
         every = Referee(scenario, draw)
         return lambda: every.succeeded(snapshot_of(engine, 0, draw, frames.time_s, actor, frames.events))
 
     def met(rows: tuple[Array, Array], time_s: float) -> bool:
         snapshot = snapshot_of(engine, 0, draw, time_s, rows=rows)
-        return passes(scenario.task.judge(scenario.parameters, draw, snapshot))
+        return passes(scenario.task.goal(scenario.parameters, draw, snapshot))
 
     sparse = SparseReferee(met)
     return lambda: sparse.succeeded((engine.truth[0].copy(), engine.readings[0].copy()), frames.time_s)

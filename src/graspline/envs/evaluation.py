@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from graspline.envs.interface import Array, Interface, joints_rad
-from graspline.envs.policies import Answered, Asked, Policies, PolicyFailed
+from graspline.choices import DEFAULT_VIEWS
+from graspline.envs.interface import Array, Interface, interface_of, joints_rad
+from graspline.envs.policies import Answered, Asked, LocalPolicies, Policies, Policy, PolicyFailed
+from graspline.episodes.episode import POLICY_ERROR
 from graspline.episodes.failures import OUT_OF_TIME, failure_of
 from graspline.episodes.handling import HandlingTracker
+from graspline.episodes.onlookers import Instant
+from graspline.episodes.pilots import Ruling
 from graspline.episodes.referee import Referee
-from graspline.episodes.run import POLICY_ERROR, Instant, Ruling
+from graspline.episodes.scenario import Scenario
 from graspline.execution.drivers import FOLLOW, follow
-from graspline.execution.happenings import Ended, Entered, Targeted
+from graspline.execution.happenings import Ended, EndsAs, Entered, Targeted
 from graspline.execution.requests import Announce, Look, Looks, Reply, Solve
 from graspline.rendering.picture import Picture, Pixels
+from graspline.scenes.scene import Scene
 from graspline.tasks.task import Snapshot
 
 SUCCESS = "success"
@@ -30,12 +35,40 @@ class PolicyPilot:
 
     All lanes whose frame ends on one tick are asked about together. An episode ends as `success` once the goal has been
     met by truth for long enough, as `out_of_time`, or as `policy_error` if there is no action.
+
+    >>> from graspline import PolicyPilot, Scenario, find_task, run_scenarios
+    >>> task = find_task("lift-cube")
+    >>> parameters = task.parameters()
+    >>> def hold_still(observation):
+    ...     return observation["agent_pos"]
+    >>> pilot = PolicyPilot.asking(lambda scenario: hold_still, task.scene(parameters), cameras="none", max_seconds=1)
+    >>> [episode] = run_scenarios([Scenario(task=task, parameters=parameters, seed=7)], pilot=pilot)
+    >>> episode.verdict
+    'out_of_time'
     """
 
     interface: Interface
     policies: Policies
     max_seconds: float
     smooth: bool = False
+
+    @staticmethod
+    def asking(
+        make_policy: Callable[[Scenario], Policy],
+        scene: Scene,
+        *,
+        max_seconds: float,
+        fps: int = 30,
+        cameras: str | Mapping[str, object] = DEFAULT_VIEWS,
+        units: str = "degrees",
+    ) -> PolicyPilot:
+        """A pilot that asks policies of this process, one for each episode.
+
+        `fps`, `cameras` and `units` are those of `gymnasium.make` and of `graspline eval`.
+        """
+        interface = interface_of(scene, fps=fps, cameras=cameras, units=units)
+        policies = LocalPolicies(interface, make_policy)
+        return PolicyPilot(interface=interface, policies=policies, max_seconds=max_seconds)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -49,7 +82,7 @@ class PolicyPilot:
         finally:
             self.policies.forget(trial.episode)
         ruling = trial.ruling()
-        yield Announce(Ended(FOLLOW, ruling.verdict, f"end: {ruling.verdict}", ruling.evidence))
+        yield Announce(Ended(FOLLOW, ruling.verdict, EndsAs(ruling.verdict), ruling.evidence))
         return ruling
 
 
@@ -61,7 +94,7 @@ class Trial:
         self._referee = Referee(instant.scenario, instant.draw)
         self._tracker = HandlingTracker(instant.scenario, instant.draw)
         scenario = instant.scenario
-        self._sentence = scenario.task.instruction(scenario.parameters, instant.draw, {}).sentence
+        self._sentence = scenario.task.instruct(scenario.parameters, instant.draw, {}).sentence
         self.episode = next(_EPISODES)
         self._nearest = ""
         self._verdict, self._error = "", ""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graspline.engine.protocol import Engine
 from graspline.envs.policy_server import NoAction, action_of
 from graspline.episodes.units import CONVENTIONS, Units, joint_names, units_of
-from graspline.episodes.views import View, parse_views, ticks_per_frame
+from graspline.episodes.views import View, ticks_per_frame, views_of
 from graspline.errors import InputError, one_of, together
 from graspline.rendering.picture import Pixels
 from graspline.robots.robot import Robot
@@ -66,17 +66,17 @@ def interface_of(
     """The interface to a scene, or all that is wrong with it at once; `named` is how messages name an argument."""
     ticks, views, convention = together(
         lambda: ticks_per_frame(fps, scene.robot.control_hz, named("fps")),
-        lambda: _views(cameras, scene.cameras, named("cameras")),
+        lambda: _views(scene, cameras, named("cameras")),
         lambda: one_of(units, CONVENTIONS, named("units")),
     )
     return Interface(robot=scene.robot, views=views, units=units_of(scene.robot, convention), ticks_per_frame=ticks)
 
 
-def _views(given: object, cameras: tuple[str, ...], where: str) -> tuple[View, ...]:
+def _views(scene: Scene, given: object, where: str) -> tuple[View, ...]:
     if not isinstance(given, str | Mapping):
         expected = "a text such as front:640x480, a mapping from names to (width, height), or none as a word"
         raise InputError(f"{where}: expected {expected}; got {given!r}")
-    return parse_views(given, cameras, where)
+    return views_of(scene, given, where)
 
 
 def joints_rad(engine: Engine, lane: int) -> Array:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from graspline.engine.choose import GPU
 from graspline.engine.protocol import EngineKind
 from graspline.envs.interface import Interface
+from graspline.episodes.processes import cores
 from graspline.episodes.render_pool import RenderPool
-from graspline.episodes.run import cores
 from graspline.rendering.looks import what_warp_cannot_draw
 from graspline.rendering.sources import OpenSource, PictureSource
 from graspline.scenes.scene import Scene

@@ -14,21 +14,44 @@ from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError, nearest
 from graspline.execution.requests import Preempted
 from graspline.parameters.notation import printable, shortened
+from graspline.registry import Registry
 
-Policy = Callable[[Observation], Any]
+
+class Policy(Protocol):
+    """Any callable from an observation to an action: the next target of every joint.
+
+    An observation has `agent_pos` (joints,), `pixels` by camera where there are cameras, and `task`, the instruction. A
+    class is made anew for every episode, so that it may remember; a function serves all of them.
+
+    >>> from graspline import Policy
+    >>> def hold_still(observation):
+    ...     return observation["agent_pos"]
+    >>> policy: Policy = hold_still
+    """
+
+    def __call__(self, observation: Observation, /) -> Any: ...
+
+
+# Functions and classes that distributions register; they are imported by the process that asks them.
+POLICIES: Registry[Any] = Registry("graspline.policies", "policy", "collections.abc:Callable")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySource:
     """Which policy is asked, and where it runs."""
 
-    # `module:name`, or `lerobot:FOLDER` with the folder that holds the weights.
+    # `module:name`, the name of an installed policy, or `lerobot:FOLDER` with the folder that holds the weights.
     named: str
     # The interpreter of its process.
     python: str = sys.executable
     # Only for a checkpoint of LeRobot: keys of its configuration that are set otherwise, and cuda or cpu.
     settings: Mapping[str, str] = field(default_factory=dict)
     device: str = ""
+
+    @property
+    def place(self) -> str:
+        """As `named`, with the place of an installed policy instead of its name."""
+        return ":".join(parse_policy(self.named))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +119,12 @@ class LocalPolicies:
 
 
 def parse_policy(named: str, where: str = "--policy") -> tuple[str, str]:
-    """Module and name of `module:name`."""
-    module_name, colon, name = named.partition(":")
+    """Module and name of `module:name`, or of a policy that a distribution registers."""
+    place = POLICIES.origin(named).place if named in POLICIES else named
+    module_name, colon, name = place.partition(":")
     if not colon or not module_name or not name:
-        expected = "expected MODULE:NAME, such as my_policy:act for act in my_policy.py"
-        raise InputError(f"{where} {printable(shortened(named))}: {expected}")
+        expected = "expected MODULE:NAME, such as my_policy:act for act in my_policy.py, or an installed policy"
+        raise InputError(f"{where} {printable(shortened(named))}: {expected}: {', '.join(POLICIES)}")
     return module_name, name
 
 
@@ -112,7 +136,8 @@ def is_checkpoint(named: str) -> bool:
 def unusable(named: str, text: str, known: tuple[str, ...], where: str = "--policy") -> InputError:
     """What is wrong with a policy that was named, on one line."""
     hint = f"; {nearest(named.partition(':')[2], known)}" if known else ""
-    return InputError(f"{where} {printable(shortened(named))}: {printable(' '.join((text + hint).split()))}")
+    place = f" ({POLICIES.origin(named)})" if named in POLICIES else ""
+    return InputError(f"{where} {printable(shortened(named))}{place}: {printable(' '.join((text + hint).split()))}")
 
 
 def load_policy(named: str, where: str = "--policy") -> Callable[[], Policy]:

@@ -23,7 +23,7 @@ from graspline.choices import POLICY_TIMEOUT_S
 from graspline.envs import policy_server
 from graspline.envs.interface import Array, Interface, Observation
 from graspline.envs.policies import Answered, Asked, PolicyFailed, PolicySource, is_checkpoint, parse_policy, unusable
-from graspline.episodes.run import INTERRUPTED, Episode
+from graspline.episodes.episode import INTERRUPTED, Episode
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import joint_names
 from graspline.errors import EnvironmentProblem, GrasplineError, InputError
@@ -86,7 +86,7 @@ class PolicyProcess:
             raise InputError(f"--policy-python {self.source.python}: cannot be run: {error.strerror}") from None
         self._agree(
             {
-                "policy": self.source.named,
+                "policy": self.source.place,
                 "version": policy_server.VERSION,
                 "settings": dict(self.source.settings),
                 "device": self.source.device,
@@ -110,7 +110,7 @@ class PolicyProcess:
         self.close()
         if "lacks" in answer:
             raise EnvironmentProblem(
-                f"--policy {named}: {answer['lacks']}; --policy-python names a Python that has what it needs"
+                f"--policy {named}: {answer['lacks']}; use --policy-python to choose a Python that has it"
             )
         raise unusable(named, str(answer.get("refused")), tuple(answer.get("known", ())))
 

@@ -145,7 +145,7 @@ def _imported(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             hint = "; leave .py out" if name.endswith(".py") else ""
-            raise Unusable(f"no such module in {here} nor among what is installed{hint}") from None
+            raise Unusable(f"no such module in {here} or among the installed packages{hint}") from None
         raise Unusable(_import_error(error)) from None
     except KeyboardInterrupt:
         raise

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Interface, Observation
 from graspline.envs.policies import LocalPolicies, Policy
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 
 Actions = NDArray[np.float32]

@@ -18,14 +18,14 @@ from graspline.envs.interface import Interface
 from graspline.envs.policies import PolicySource
 from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies
 from graspline.envs.watching import Noticed, ProgressWatch, TakeoverParameters
-from graspline.episodes.pilots import PilotOrder
-from graspline.episodes.run import Instant, Ruling
+from graspline.episodes.onlookers import Instant
+from graspline.episodes.pilots import PilotOrder, Ruling
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import units_of
 from graspline.episodes.views import ticks_per_frame
 from graspline.errors import WiringError
 from graspline.execution.drivers import FOLLOW, follow
-from graspline.execution.happenings import Ended, Entered
+from graspline.execution.happenings import Ended, EndsAs, Entered
 from graspline.execution.requests import Announce, Reply
 from graspline.machine.machine import Machine, Result
 from graspline.motion.path import Command
@@ -64,7 +64,7 @@ class TakeoverPilot:
         noticed = flight.noticed
         if noticed is None:
             ruling = flight.trial.ruling()
-            yield Announce(Ended(FOLLOW, ruling.verdict, f"end: {ruling.verdict}", ruling.evidence))
+            yield Announce(Ended(FOLLOW, ruling.verdict, EndsAs(ruling.verdict), ruling.evidence))
             return ruling
         machine = self.machine
         assert machine.takes_over is not None
@@ -80,9 +80,9 @@ class _Flight:
         scenario, self._pilot = instant.scenario, pilot
         task, parameters = scenario.task, scenario.parameters
         self.trial = Trial(pilot.policy, instant)
-        self.inputs = dict(task.given(parameters, instant.draw, scenario.stream("perception")))
+        self.inputs = dict(task.inputs(parameters, instant.draw, scenario.stream("perception")))
         self.noticed: Noticed | None = None
-        remaining = task.remaining
+        remaining = task.takeover
         if remaining is None:
             raise WiringError(f"the machine of {task.name} cannot take over from a policy")
         robot = pilot.policy.interface.robot

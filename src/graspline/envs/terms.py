@@ -52,7 +52,7 @@ def terms_of(
         lambda: one_of(renderer, typing.get_args(RendererKind), "renderer"),
         lambda: render_mode is None or one_of(render_mode, RENDER_MODES, "render_mode"),
     )
-    seconds = found.time_limit_s(built) if seconds is None else seconds
+    seconds = found.policy.time_limit_s(built) if seconds is None else seconds
     return Terms(task=found, parameters=built, interface=interface, max_seconds=seconds, renderer=drawn_by)
 
 
@@ -70,7 +70,7 @@ def _built(task: Task[Any], given: object) -> Parameters:
     for key, value in given.items():
         _put(values, str(key).split("."), value)
     parameters = build(task.parameters, Document(name="parameters", values=values, lines={}))
-    problems = [*task.problems(parameters), *task.policy_problems(parameters)]
+    problems = [*task.problems(parameters), *task.policy.problems(parameters)]
     if problems:
         raise InputError(problems)
     return parameters

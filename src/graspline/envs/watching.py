@@ -30,26 +30,26 @@ REASONS = (STOOD_STILL, NO_PROGRESS, BLOCKED, DROPPED, PUSHED, OUT_OF_TIME, RAND
 class TakeoverParameters(Parameters):
     """When the expert takes over from a policy."""
 
-    still_s: float = Field(default=1.5, gt=0, le=60, description="the arm stands still for this long")
-    still_rad: float = Field(default=0.02, gt=0, le=0.5, description="joints that turn less than this stand still")
+    still_s: float = Field(default=1.5, gt=0, le=60, description="take over if the arm has not moved for this long")
+    still_rad: float = Field(default=0.02, gt=0, le=0.5, description="joint motion below this counts as not moving")
     progress_s: float = Field(
-        default=5.0, gt=0, le=600, description="with nothing in the hand, it comes no nearer to an object for this long"
+        default=5.0, gt=0, le=600, description="take over if the empty hand gets no nearer to an object for this long"
     )
     progress_m: float = Field(default=0.01, gt=0, le=0.2, description="how much nearer counts as progress")
     blocked_rad: float = Field(
-        default=0.25, gt=0, le=3, description="the arm's joints together are so far from their command"
+        default=0.25, gt=0, le=3, description="take over if the tracking error of the arm's joints exceeds this"
     )
-    blocked_s: float = Field(default=0.3, gt=0, le=10, description="for this long")
-    touch_n: float = Field(default=0.3, gt=0, le=5, description="both pads feel this force: something is held")
-    lost_n: float = Field(default=0.15, gt=0, le=5, description="a pad feels less than this: it is held no longer")
-    hold_s: float = Field(default=0.3, gt=0, le=5, description="for this long, one way or the other")
+    blocked_s: float = Field(default=0.3, gt=0, le=10, description="how long the tracking error must last")
+    touch_n: float = Field(default=0.3, gt=0, le=5, description="force on both pads that counts as holding an object")
+    lost_n: float = Field(default=0.15, gt=0, le=5, description="pad force below which it counts as no longer held")
+    hold_s: float = Field(default=0.3, gt=0, le=5, description="how long the pad forces must say so")
     pushed_m: float = Field(
-        default=0.04, gt=0, le=1, description="an object that was not held is so far from where it lay"
+        default=0.04, gt=0, le=1, description="take over if an object that was not held has moved this far"
     )
-    look_s: float = Field(default=0.5, gt=0, le=10, description="how often the task's eye looks")
-    limit_s: float = Field(default=30.0, gt=0, le=3600, description="the policy has had this long")
+    look_s: float = Field(default=0.5, gt=0, le=10, description="time between two detections of the objects")
+    limit_s: float = Field(default=30.0, gt=0, le=3600, description="take over after this long")
     after_s: Range | None = Field(
-        default=None, ge=0, le=3600, description="a random time in this range has passed, whatever the policy does"
+        default=None, ge=0, le=3600, description="take over after a random time in this range, whatever the policy does"
     )
 
 

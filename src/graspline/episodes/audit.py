@@ -6,6 +6,7 @@ bug there can be, so most of the code here only looks for one.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
@@ -13,14 +14,15 @@ from typing import Any, Literal
 import numpy as np
 
 from graspline.engine.protocol import Engine, EngineKind
-from graspline.episodes.faults import FAULTS
+from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
+from graspline.episodes.onlookers import Instant
 from graspline.episodes.playing import play_scenarios
 from graspline.episodes.rehearsal import HANG_S, Calm, leaf_states, rehearse, senseless
-from graspline.episodes.run import HUNG, INTERRUPTED, Episode, Instant
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
 from graspline.evidence import Evidence, Measurement, failures, passes
 from graspline.execution.happenings import Ended, Happening
+from graspline.faults.catalogue import own_fault_names
 from graspline.parameters import Parameters, Value, dump
 from graspline.tasks.task import Task
 
@@ -183,6 +185,7 @@ def run_audit(
     seed: int,
     episodes: int,
     faults_share: float,
+    faults: Sequence[str] | None = None,
     lanes: int,
     engine: EngineKind = "cpu",
     stop: Callable[[], bool] = lambda: False,
@@ -192,10 +195,11 @@ def run_audit(
 ) -> Audit:
     """Play episodes, a share of them with a random fault at a random moment, and compare claims with ground truth.
 
-    `begin` is called with what is played next and how many, `played` with each episode.
+    Without `faults` they are those that come with graspline, so that what else is installed changes no audit. `begin`
+    is called with what is played next and how many, `played` with each episode.
     """
     audit = Audit(task=task.name, parameters=parameters, seed=seed, engine=engine)
-    for kind in (EPISODE, *(claim.name for claim in task.claims.values())):
+    for kind in (EPISODE, *(claim.name for claim in task.claims.outcomes.values())):
         audit.tally(kind)
     calms: dict[int, Calm] = {}
     if faults_share > 0:
@@ -209,7 +213,7 @@ def run_audit(
             played=played,
             after_tick=after_tick,
         )
-    cells = _cells(task, parameters, list(calms.values()))
+    cells = fault_cells(task, parameters, own_fault_names() if faults is None else faults, list(calms.values()))
     scenarios = [
         Scenario(task=task, parameters=parameters, seed=each, faults=draw_fault(each, faults_share, cells))
         for each in range(seed, seed + episodes)
@@ -236,25 +240,33 @@ def run_audit(
 Cells = Sequence[tuple[str, str, float]]
 
 
-def _cells(task: Task[Any], parameters: Parameters, calms: Sequence[Calm]) -> Cells:
+def fault_cells(task: Task[Any], parameters: Parameters, faults: Sequence[str], calms: Sequence[Calm]) -> Cells:
     """Every fault and state that make sense together, with how long the state takes."""
     scene, found = task.scene(parameters), []
     for state in leaf_states(task.machine(parameters)) if calms else ():
         lasted = [calm.lasted_s[state] for calm in calms if state in calm.lasted_s]
         found += [
-            (fault, state, float(np.mean(lasted))) for fault in FAULTS if not senseless(fault, state, scene, calms)
+            (fault, state, float(np.mean(lasted))) for fault in faults if not senseless(fault, state, scene, calms)
         ]
     return found
 
 
 def draw_fault(seed: int, share: float, cells: Cells) -> tuple[str, ...]:
-    """The fault of an episode, if it gets one: at a random moment of a random state."""
+    """The fault of an episode, if it gets one: at a random moment of a random state.
+
+    One more fault or state takes its share of the seeds; all other seeds keep the fault that they have.
+    """
     random = np.random.default_rng((seed, _FAULT_STREAM))
     if not cells or random.random() >= share:
         return ()
-    fault, state, lasts_s = cells[int(random.integers(len(cells)))]
+    fault, state, lasts_s = max(cells, key=lambda cell: _score(seed, cell[0], cell[1]))
     delay_s = round(random.uniform(0.0, lasts_s), 2)
     return (f"{fault}@{state}" + (f"+{delay_s:g}" if delay_s else ""),)
+
+
+def _score(seed: int, fault: str, state: str) -> bytes:
+    """A number that decides between faults (rendezvous hashing): it depends on nothing but these three."""
+    return hashlib.blake2b(f"{seed} {fault}@{state}".encode(), digest_size=8).digest()
 
 
 def see_claim(instant: Instant, happening: Happening) -> Claimed | None:
@@ -262,7 +274,7 @@ def see_claim(instant: Instant, happening: Happening) -> Claimed | None:
     if not isinstance(happening, Ended):
         return None
     scenario, task = instant.scenario, instant.scenario.task
-    claim = task.claims.get((happening.state, happening.outcome))
+    claim = task.claims.outcomes.get((happening.state, happening.outcome))
     if claim is None:
         return None
     return Claimed(
@@ -272,8 +284,8 @@ def see_claim(instant: Instant, happening: Happening) -> Claimed | None:
         fault=", ".join(scenario.faults),
         t_s=instant.time_s,
         said=f"{happening.state}: {happening.outcome}",
-        about=happening.about,
-        evidence=task.check_claim(scenario.parameters, claim.name, happening.about, instant.snapshot()),
+        about=str(happening.about),
+        evidence=task.claims.check(scenario.parameters, claim.name, happening.about, instant.snapshot()),
     )
 
 

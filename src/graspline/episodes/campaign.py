@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from graspline.engine.protocol import Engine, EngineKind
-from graspline.episodes.faults import FAULTS
+from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.playing import play_scenarios
 from graspline.episodes.rehearsal import HANG_S, Calm, rehearse, senseless, story_of
-from graspline.episodes.run import HUNG, INTERRUPTED, Episode
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence
+from graspline.faults.catalogue import find_fault
 from graspline.parameters import Parameters, Value, dump
 from graspline.tasks.task import Task
 
@@ -161,7 +161,7 @@ class Campaign:
             "parameters": dump(self.parameters),
             "after": list(self.after),
             "undisturbed": dict(self.calm),
-            "faults": {name: FAULTS[name].about for name in self.faults},
+            "faults": {name: find_fault(name).description for name in self.faults},
             "states": list(self.states),
             "struck": self.struck,
             "recovered": self.count("recovered"),

@@ -9,7 +9,7 @@ from graspline.notebook import Html, badge, card, folded, table
 from graspline.wording import counted
 
 if TYPE_CHECKING:
-    from graspline.episodes.run import Episode
+    from graspline.episodes.episode import Episode
 
 
 def episode_line(episode: Episode) -> str:
@@ -47,5 +47,5 @@ def _by_truth(episode: Episode) -> str:
 
 
 def _states(episode: Episode) -> Html:
-    rows = [(f"{each.t_s:.2f} s", each.state, each.outcome, each.about, each.then) for each in episode.transitions]
+    rows = [(f"{each.t_s:.2f} s", each.state, each.outcome, each.about, str(each.then)) for each in episode.transitions]
     return table(("ended at", "state", "outcome", "about", "next"), rows)

@@ -14,8 +14,8 @@ from typing import Any
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine
 from graspline.episodes.accounts import actor_after
+from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.log import EpisodeLog, Replayed, replay_logs
-from graspline.episodes.run import HUNG, INTERRUPTED, Episode
 from graspline.episodes.snapshots import snapshot_of, truth_of
 from graspline.evidence import Evidence, passes
 from graspline.parameters import Parameters
@@ -44,7 +44,7 @@ def ended_in(engine: Engine, task: Task[Any], parameters: Parameters, log: Episo
     actor = actor_after(task, parameters, engine.scene, log, replayed.states)
     ended_s = log.ticks * engine.scene.robot.dt_s
     snapshot = snapshot_of(engine, replayed.lane, draw, ended_s, actor, log.events)
-    return End(truth=truth_of(snapshot), goal=task.judge(parameters, draw, snapshot))
+    return End(truth=truth_of(snapshot), goal=task.goal(parameters, draw, snapshot))
 
 
 def certified(

@@ -20,9 +20,11 @@ import numpy as np
 
 from graspline.engine.choose import GPU, open_gpu_engine
 from graspline.engine.shards import Board, Hub, Shard, Spent, conduct
+from graspline.episodes.episode import Episode
 from graspline.episodes.log import log_of
+from graspline.episodes.onlookers import Witness
 from graspline.episodes.processes import deaf_to_interrupts, environment
-from graspline.episodes.run import Episode, Witness, run_scenarios, shared_scene
+from graspline.episodes.run import run_scenarios, shared_scene
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError
 from graspline.execution.track import Track

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from graspline.engine.events import Blind, Change, CorruptControl, Event, Misjudge, Place, Push, Roughen, See
-from graspline.episodes.context import Timed
+from graspline.faults.context import Timed
 from graspline.scenes.variation import Edit
 from graspline.wording import quantity
 

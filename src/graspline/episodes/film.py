@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from graspline.episodes.episode import Episode
 from graspline.episodes.film_frames import FilmView, Frame, FrameRenderer, Shot, film_view, shot_of
 from graspline.episodes.film_framing import frame_episode
 from graspline.episodes.film_layout import FILM_PX, SCENE_PX, SIDE_PX, Layout, Words, labelled, plain, resized
-from graspline.episodes.run import Episode, cores
-from graspline.errors import InputError
+from graspline.episodes.processes import cores
+from graspline.errors import InputError, either
 from graspline.execution.eyesight import shown_tick
 from graspline.rendering.animation import FORMATS, AnimationWriter
 from graspline.rendering.choose import gl_problem
@@ -75,9 +76,9 @@ def film(
     """
     kind = "rays" if gl_problem() else "gl"
     if path.suffix not in SUFFIXES:
-        raise InputError(f"{path.name}: expected a name that ends in {', '.join(SUFFIXES)}")
+        raise InputError(f"{path.name}: expected a name that ends in {either(SUFFIXES)}")
     if not len(episode.log.states):
-        raise InputError(f"{path} would be a video without frames")
+        raise InputError(f"{path}: the video would have no frames")
     fps, workers = fps if kind == "gl" else _RAYS_FPS, workers or cores()
     if path.suffix == ".mp4":
         _film(episode, scene, path, fps, speed, workers, stop, progress)

@@ -77,7 +77,7 @@ def film_view(task: Task[Any], parameters: Parameters, scene: Scene) -> FilmView
         own = [camera for camera in scene.robot.cameras if camera in scene.cameras]
         return FilmView(side_camera=own[0] if own else "")
     if annotator.camera not in scene.cameras:
-        raise InputError(f"scene {scene.name!r} has no camera {annotator.camera!r}, which {task.name} looks through")
+        raise InputError(f"scene {scene.name!r} has no camera {annotator.camera!r}, which {task.name} uses")
     return FilmView(side_camera=annotator.camera, annotated=True, seen_depth=annotator.depth)
 
 

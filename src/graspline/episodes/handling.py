@@ -82,9 +82,9 @@ class HandlingTracker:
     def __init__(self, scenario: Scenario, draw: Draw) -> None:
         self._scenario, self._draw = scenario, draw
         task, parameters = scenario.task, scenario.parameters
-        claimed = {claim.name for claim in task.claims.values()}
+        claimed = {claim.name for claim in task.claims.outcomes.values()}
         self._claims_held = HELD in claimed
-        self._names = task.instruction(parameters, draw, {}).objects
+        self._names = task.instruct(parameters, draw, {}).objects
         # Where the instruction names no objects, claims are not about one of the scene's objects either.
         self._places = sorted(claimed - {HELD}) if self._names else []
         self._following: dict[str, _Following] = {}
@@ -134,7 +134,7 @@ class HandlingTracker:
         return self._claim(HELD, name, snapshot) if self._claims_held else passes(in_hand(snapshot, name))
 
     def _claim(self, claim: str, name: str, snapshot: Snapshot) -> bool:
-        return passes(self._scenario.task.check_claim(self._scenario.parameters, claim, name, snapshot))
+        return passes(self._scenario.task.claims.check(self._scenario.parameters, claim, name, snapshot))
 
 
 def gap_m(thing: Thing, point_m: Array) -> float:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import base64
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
 from graspline.engine.cpu import CpuEngine
-from graspline.episodes.film import film
+from graspline.episodes.episode import Episode
+from graspline.episodes.film import SUFFIXES, film
 from graspline.episodes.log import replay_logs
-from graspline.episodes.run import Episode
-from graspline.errors import EnvironmentProblem, InputError
+from graspline.errors import EnvironmentProblem, InputError, either
 from graspline.scenes.scene import Scene
 
 
@@ -22,16 +23,19 @@ class InlineFilm:
 
     mp4: bytes
     title: str
+    # Renders the same episode to a file of another kind, by the file's name.
+    render: Callable[[Path], object]
 
     def save(self, path: str | Path) -> Path:
-        """Write the file; returns its path."""
+        """Write the film as .mp4, or render it as a small .gif or .webp; returns the path."""
         path = Path(path)
-        if path.suffix != ".mp4":
-            raise InputError(
-                f"{path}: expected a name that ends in .mp4; `graspline run --video` also writes .gif and .webp"
-            )
+        if path.suffix not in SUFFIXES:
+            raise InputError(f"{path}: expected a name that ends in {either(SUFFIXES)}")
         try:
-            path.write_bytes(self.mp4)
+            if path.suffix == ".mp4":
+                path.write_bytes(self.mp4)
+            else:
+                self.render(path)
         except OSError as error:
             raise EnvironmentProblem(f"{path}: cannot be written: {error.strerror or error}") from None
         return path
@@ -51,11 +55,12 @@ def filmed(episode: Episode) -> InlineFilm:
     """Render an episode's film; where its states were not recorded, its log is replayed first."""
     scenario = episode.scenario
     scene = scenario.task.scene(scenario.parameters)
+    complete = _with_states(episode, scene)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "film.mp4"
-        film(_with_states(episode, scene), scene, path)
+        film(complete, scene, path)
         title = f"{scenario.task.name}, seed {scenario.seed}: {episode.verdict}"
-        return InlineFilm(mp4=path.read_bytes(), title=title)
+        return InlineFilm(mp4=path.read_bytes(), title=title, render=lambda other: film(complete, scene, other))
 
 
 def _with_states(episode: Episode, scene: Scene) -> Episode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Literal
 
 from graspline.engine.protocol import Engine
@@ -16,8 +16,7 @@ Level = Literal["info", "debug"]
 
 # Endings of names, and the unit they stand for.
 _UNITS = {"_m_s": "m/s", "_rad_s": "rad/s", "_m": "m", "_s": "s", "_rad": "rad", "_n": "N", "_kg": "kg"}
-# States in which the hand's height is printed, and how often.
-_TELL_HEIGHT = ("descend", "lift")
+# How often the hand's height is printed.
 _EVERY_S = 0.5
 # The same refusal is printed once in this time.
 _REPEAT_S = 1.0
@@ -26,7 +25,9 @@ _REPEAT_S = 1.0
 class Narrator:
     """An observer of lanes, and of the engine after each tick."""
 
-    def __init__(self, level: Level, say: Callable[[str], None]) -> None:
+    def __init__(self, level: Level, say: Callable[[str], None], vertical: Collection[str] = ()) -> None:
+        """In the `vertical` states, by their paths, the hand's height is printed."""
+        self._vertical = vertical
         self._debug = level == "debug"
         self._say = say
         self._state: dict[int, str] = {}
@@ -65,7 +66,7 @@ class Narrator:
         columns, dt_s = engine.layout.readings["tool_position"], engine.scene.robot.dt_s
         for lane, state in self._state.items():
             self._now_s[lane] += dt_s
-            if state in _TELL_HEIGHT and self._now_s[lane] - self._told_s[lane] >= _EVERY_S - 1e-9:
+            if state in self._vertical and self._now_s[lane] - self._told_s[lane] >= _EVERY_S - 1e-9:
                 self._told_s[lane] = self._now_s[lane]
                 height = float(engine.readings[lane, columns][2])
                 self._line(lane, self._now_s[lane], f"{state}: height {1000 * height:.0f} mm")

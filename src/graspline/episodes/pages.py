@@ -7,8 +7,8 @@ from html import escape
 
 from graspline.episodes.audit import MISTAKES, Audit, Tally
 from graspline.episodes.campaign import Campaign, Cell
-from graspline.episodes.faults import FAULTS
 from graspline.episodes.statistics import rate_text
+from graspline.faults.catalogue import find_fault
 from graspline.wording import counted, quantity
 
 _STYLE = """
@@ -70,7 +70,7 @@ def campaign_page(campaign: Campaign) -> str:
     ]
     for fault in campaign.faults:
         cells = "".join(_cell(campaign.cells[fault, state]) for state in campaign.states)
-        about = escape(FAULTS[fault].about, quote=True)
+        about = escape(find_fault(fault).description, quote=True)
         row = f"<th title='{about}'>{escape(fault)}</th>{cells}{_cell(campaign.of_fault(fault))}"
         body.append(f"<tr>{row}</tr>")
     return page(f"Campaign: {campaign.task}", [*body, "</table></div>"], _MATRIX)

@@ -1,16 +1,53 @@
-"""What a pilot that lets a policy play is made from, for workers that do not know how policies are asked."""
+"""Pilots: what plays episodes in place of the task's machine, such as a policy, and how a worker makes one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from graspline.episodes.run import Pilot
+from graspline.episodes.failures import Failure
+from graspline.episodes.onlookers import Instant
 from graspline.episodes.units import Convention
 from graspline.episodes.views import View
+from graspline.evidence import Evidence
+from graspline.execution.requests import Reply
+from graspline.machine.machine import Result
 from graspline.parameters import Parameters
 from graspline.tasks.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """How an episode ended that no machine played."""
+
+    verdict: str
+    evidence: Evidence
+    # What went wrong with the pilot that played it, for people to read.
+    error: str = ""
+    # How it failed, unless it succeeded.
+    failure: Failure | None = None
+    # Where the verdict is one by which no machine of the task says that it succeeded.
+    succeeded: bool = False
+
+
+class Pilot(Protocol):
+    """Plays episodes in place of the task's machine, from their first tick on.
+
+    It ends with a ruling of its own, or, where the machine took over from it, with the machine's result.
+    """
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """States its driver announces, in which faults may strike."""
+        ...
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the pictures it looks at are antialiased."""
+        ...
+
+    def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling | Result]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

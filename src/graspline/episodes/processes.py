@@ -1,4 +1,4 @@
-"""How processes are started: with an environment of their own, and deaf to what interrupts us."""
+"""How processes are started: with an environment of their own, and deaf to what interrupts us; and cores for them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from multiprocessing import resource_tracker
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graspline.engine.protocol import Engine
-from graspline.episodes.run import INTERRUPTED, Episode, run_scenarios
+from graspline.episodes.episode import INTERRUPTED, Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
 from graspline.parameters import Parameters

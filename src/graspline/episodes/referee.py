@@ -30,7 +30,7 @@ class Referee:
     def succeeded(self, snapshot: Snapshot) -> bool:
         """Whether by this instant the goal has been met for long enough."""
         self.evidence = (
-            *self._scenario.task.judge(self._scenario.parameters, self._draw, snapshot),
+            *self._scenario.task.goal(self._scenario.parameters, self._draw, snapshot),
             *self._milestone(snapshot),
         )
         if not passes(self.evidence):
@@ -41,7 +41,7 @@ class Referee:
         return _is_steady(self._met_since_s, snapshot.time_s)
 
     def _milestone(self, snapshot: Snapshot) -> Evidence:
-        milestone = self._scenario.task.milestone
+        milestone = self._scenario.task.policy.milestone
         if milestone is None:
             return ()
         if not self._reached:

@@ -20,11 +20,11 @@ _ROOM = 320  # pixels around the middle
 
 def survey(task: Task[Parameters], parameters: Parameters, draws: int, seed: int) -> Iterator[Probe]:
     """Plan for this many random places in the ring the arm reaches, of a task that has a probe."""
-    if task.probe is None:
+    if task.region is None:
         raise WiringError(f"{task.name} has no probe")
     random = np.random.default_rng(seed)
     for _ in range(draws):
-        yield task.probe(parameters, random)
+        yield task.region(parameters, random)
 
 
 def refusals(probes: Sequence[Probe]) -> list[tuple[str, int]]:

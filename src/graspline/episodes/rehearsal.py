@@ -8,11 +8,14 @@ from typing import Any
 
 from graspline.engine.events import Place
 from graspline.engine.protocol import Engine
-from graspline.episodes.context import pads_press
-from graspline.episodes.faults import FAULTS, missing_in_scene
-from graspline.episodes.run import INTERRUPTED, Episode, Instant, run_scenarios
+from graspline.episodes.episode import INTERRUPTED, Episode
+from graspline.episodes.onlookers import Instant
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.execution.happenings import Applied, Ended, Entered, Happening, Looked
+from graspline.faults.catalogue import find_fault
+from graspline.faults.context import pads_press
+from graspline.faults.kind import Rehearsed
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
@@ -106,17 +109,16 @@ def leaf_states(machine: Machine) -> tuple[str, ...]:
 
 def senseless(fault: str, state: str, scene: Scene, calms: Sequence[Calm]) -> str:
     """Why a fault in a state makes no sense, by the scene and by undisturbed episodes; nothing if it does."""
-    kind = FAULTS[fault]
-    if missing := missing_in_scene(kind, scene):
+    kind = find_fault(fault)
+    visits = [calm for calm in calms if state in calm.lasted_s]
+    if missing := kind.missing_in(scene):
         return missing
-    if not any(state in calm.lasted_s for calm in calms):
+    if not visits:
         return "never entered in an undisturbed episode"
-    if kind.needs == "grip" and not any(state in calm.gripping for calm in calms):
-        return "nothing in the hand"
-    if kind.needs == "eyes" and not any(calm.looked for calm in calms):
-        return "the task never looks"
-    if kind.needs == "person" and not any(calm.met for calm in calms):
-        return "no person ever comes"
-    if kind.needs == "standing" and all(state in calm.gripping for calm in calms if state in calm.lasted_s):
-        return "what it strikes is in the hand"
-    return ""
+    rehearsed = Rehearsed(
+        ever_gripping=any(state in calm.gripping for calm in calms),
+        always_gripping=all(state in calm.gripping for calm in visits),
+        looked=any(calm.looked for calm in calms),
+        met=any(calm.met for calm in calms),
+    )
+    return kind.senseless_in(rehearsed)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+from graspline.episodes.episode import Episode
 from graspline.episodes.film import Moment
+from graspline.episodes.onlookers import Instant
 from graspline.episodes.pages import page, table
-from graspline.episodes.run import Episode, Instant
 from graspline.evidence import Evidence, passes
 from graspline.execution.happenings import Ended, Happening
 from graspline.tasks.task import Claim
@@ -48,9 +49,9 @@ class Chronicle:
         if not isinstance(happening, Ended):
             return
         task, truth = instant.scenario.task, ()
-        claim = task.claims.get((happening.state, happening.outcome))
+        claim = task.claims.outcomes.get((happening.state, happening.outcome))
         if claim is not None:
-            truth = task.check_claim(instant.scenario.parameters, claim.name, happening.about, instant.snapshot())
+            truth = task.claims.check(instant.scenario.parameters, claim.name, happening.about, instant.snapshot())
         self.endings.append(Ending(time_s=instant.time_s, ended=happening, claim=claim, by_truth=truth))
 
 
@@ -64,7 +65,7 @@ def telling_moments(episode: Episode, endings: Sequence[Ending], count: int = 12
     states, told = set[str](), set[tuple[str, str]]()
     for each in endings:
         if each.claim is not None and each.claim.asserted:
-            subject = each.claim.name, each.ended.about
+            subject = each.claim.name, str(each.ended.about)
             if each.ended.state not in states or subject not in told:
                 # Of states that end on one tick the first did something.
                 words.setdefault(min(max(round(each.time_s / dt_s) - 1, 0), last), each.words)
@@ -147,7 +148,7 @@ def _transitions(endings: Sequence[Ending]) -> str:
     for each in endings:
         ended = each.ended
         cells = (ended.state, ended.outcome, ended.about, ended.then)
-        rows.append((f"{each.time_s:.2f} s", f"{each.time_s - before_s:.2f} s", *(escape(cell) for cell in cells)))
+        rows.append((f"{each.time_s:.2f} s", f"{each.time_s - before_s:.2f} s", *(escape(str(cell)) for cell in cells)))
         before_s = each.time_s
     return table(("ended at", "took", "state", "outcome", "about", "then"), rows)
 

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
+from graspline.errors import InputError
 from graspline.execution.disturbance import Disturbance
 from graspline.parameters import Parameters, Value, dump
+from graspline.registry import Origin
 from graspline.scenes.randomization import randomized
-from graspline.tasks.catalogue import find_task
+from graspline.tasks.catalogue import TASKS, origin_of
 from graspline.tasks.task import Draw, Task
 from graspline.version import VERSION
 
@@ -41,7 +43,18 @@ class GivenAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scenario:
-    """One episode before it is played: task, parameters, seed, faults, and answers if a person gave any."""
+    """One episode before it is played: task, parameters, seed, faults, and answers if a person gave any.
+
+    The same scenario gives the same bits, whatever else is played beside it.
+
+    >>> from graspline import Scenario, find_task
+    >>> task = find_task("lift-cube")
+    >>> scenario = Scenario(task=task, parameters=task.parameters(), seed=7, faults=("drop@lift",))
+    >>> scenario
+    <Scenario lift-cube seed 7, faults drop@lift>
+    >>> sorted(scenario.draw().variation.described)
+    ['edge_m', 'mass_kg', 'pad_friction']
+    """
 
     task: Task[Any]
     parameters: Parameters
@@ -53,8 +66,11 @@ class Scenario:
     disturb: Disturbance | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Tasks are functions, and go to other processes by name."""
-        return _scenario, (self.task.name, self.parameters, self.seed, self.faults, self.answers, self.disturb)
+        """Tasks are functions, and go to other processes by where they are defined."""
+        origin = origin_of(self.task)
+        if not origin.place:
+            raise InputError(f"task {origin.name!r} is no name in a module, so that worker processes cannot import it")
+        return _scenario, (origin, self.parameters, self.seed, self.faults, self.answers, self.disturb)
 
     def __repr__(self) -> str:
         faults = f", faults {', '.join(self.faults)}" if self.faults else ""
@@ -77,6 +93,7 @@ class Scenario:
         """Plain values, with the versions that the bits depend on."""
         return {
             "task": self.task.name,
+            "origin": origin_of(self.task).as_dict(),
             "seed": self.seed,
             "parameters": dump(self.parameters),
             "faults": list(self.faults),
@@ -111,7 +128,7 @@ def randomized_draw(scenario: Scenario, draw: Draw) -> Draw:
 
 
 def _scenario(
-    task: str,
+    origin: Origin,
     parameters: Parameters,
     seed: int,
     faults: tuple[str, ...],
@@ -119,5 +136,5 @@ def _scenario(
     disturb: Disturbance | None,
 ) -> Scenario:
     return Scenario(
-        task=find_task(task), parameters=parameters, seed=seed, faults=faults, answers=answers, disturb=disturb
+        task=TASKS.again(origin), parameters=parameters, seed=seed, faults=faults, answers=answers, disturb=disturb
     )

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import Account, Actor, World
 from graspline.engine.events import Event, Place, Push
+from graspline.engine.odometry import in_world, turned_in_world
 from graspline.engine.protocol import Engine
-from graspline.episodes.context import has_room, in_world, turned_in_world
 from graspline.scenes.scene import Bay, Scene
 from graspline.spatial.rotations import quaternion_from_matrix, rotate
 from graspline.tasks.task import Draw, Snapshot, Thing
@@ -31,7 +31,7 @@ def snapshot_of(
 ) -> Snapshot:
     """What the simulator, and who acts in it, know at this instant, and what events have done to objects.
 
-    The `rows` of truth and readings may be those of an earlier instant, where nothing acts and there is no room.
+    The `rows` of truth and readings may be those of an earlier instant, where nothing acts and no wheels slip.
     """
     truth, readings = (engine.truth[lane], engine.readings[lane]) if rows is None else rows
     scene, columns = engine.scene, engine.layout.truth
@@ -47,11 +47,9 @@ def snapshot_of(
         )
 
     parts = engine.layout.readings
-    rotation = readings[parts["tool_axes"]].reshape(3, 3).T
-    tool = readings[parts["tool_position"]].copy()
-    if has_room(scene):
-        # A robot on wheels reads where it believes its tool to be.
-        tool, rotation = in_world(engine, lane, tool), turned_in_world(engine, lane, rotation)
+    # A robot on wheels reads where it believes its tool to be.
+    rotation = turned_in_world(engine, lane, readings[parts["tool_axes"]].reshape(3, 3).T)
+    tool = in_world(engine, lane, readings[parts["tool_position"]].copy())
     joints = readings[parts["joint_position"]].copy()
     gap = float(scene.robot.jaw_law.gap_m(joints[scene.robot.jaw]))
     first, second = np.linalg.norm(readings[parts["pad_force"]].reshape(2, 3), axis=1).tolist()

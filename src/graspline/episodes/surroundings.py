@@ -10,7 +10,6 @@ from graspline.execution.disturbance import Clear
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.tool import ToolKinematics
-from graspline.scenes.scene import ObjectShape
 from graspline.spatial.rotations import matrix_from_quaternion
 
 Array = NDArray[np.float64]
@@ -33,6 +32,7 @@ class Surroundings:
     def clear_from(self, lane: int, start: Array) -> Clear:
         """Whether joint positions touch anything in a lane as it is now, that is not touched at `start` (nu,)."""
         things, touched = self._things(lane), list[Estimate]()
+        places = self._engine.scene.place_names
         for each in things:
             self._world.place((each,))
             if self._world.first_collision(start[None]) is not None:
@@ -42,7 +42,7 @@ class Surroundings:
         held = [
             (rotation.T @ (each.position_m - tool_m), _extents_m(each))
             for each in touched
-            if each.shape != "plate" and np.linalg.norm(each.position_m - tool_m) <= _IN_HAND_M
+            if each.name not in places and np.linalg.norm(each.position_m - tool_m) <= _IN_HAND_M
         ]
 
         def clear(rows: Array) -> bool:
@@ -59,7 +59,7 @@ class Surroundings:
 
     def _things(self, lane: int) -> tuple[Estimate, ...]:
         scene, columns, truth = self._engine.scene, self._engine.layout.truth, self._engine.truth[lane]
-        shapes: dict[str, ObjectShape] = {each.name: each.shape for each in scene.objects}
+        shapes = scene.shapes
         sizes_m = {each.name: np.array(each.half_extents_m) for each in scene.places}
         return tuple(
             Estimate(
@@ -70,7 +70,7 @@ class Surroundings:
                 position_sigma_m=0.0,
                 yaw_sigma_rad=0.0,
                 time_s=0.0,
-                shape=shapes.get(name, "plate"),
+                shape=shapes[name],
             )
             for name in (*scene.object_names, *scene.place_names)
         )

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from graspline.choices import DEFAULT_VIEWS
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import shown
+from graspline.scenes.scene import Scene
 
-# What stands for the default where a robot has no camera at its wrist: those at its head and in its hand.
-_MOBILE_VIEWS = "front:640x480,head:320x240,hand:320x240"
 _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 _LEAST_PX, _MOST_PX = 16, 4096
 
@@ -33,6 +32,11 @@ class View:
         return f"{self.camera}:{self.width}x{self.height}"
 
 
+def views_of(scene: Scene, given: str | Mapping[str, object], where: str = "--cameras") -> tuple[View, ...]:
+    """Views of a scene; `DEFAULT_VIEWS` stands for those that the scene usually has."""
+    return parse_views(scene.usual_views if given == DEFAULT_VIEWS else given, scene.cameras, where)
+
+
 def parse_views(
     given: str | Mapping[str, object], cameras: tuple[str, ...], where: str = "--cameras"
 ) -> tuple[View, ...]:
@@ -40,8 +44,6 @@ def parse_views(
 
     The word none, an empty text and an empty mapping give no view. `where` is how messages name them.
     """
-    if given == DEFAULT_VIEWS and "head" in cameras:
-        given = _MOBILE_VIEWS
     views, problems = [], []
     for camera, size in _entries(given):
         width, height = _size(size)

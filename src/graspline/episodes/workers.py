@@ -166,8 +166,8 @@ class WorkerPool:
         self._deaths[worker.ticket] += 1
         if self._deaths[worker.ticket] >= MOST_DEATHS:
             raise EnvironmentProblem(
-                f"{MOST_DEATHS} workers died on the same order (exit code {worker.process.exitcode}); "
-                "is there enough memory? what was written before stays"
+                f"{MOST_DEATHS} workers died on the same job (exit code {worker.process.exitcode}); "
+                "is there enough memory? Files written before are kept"
             )
         self._waiting.appendleft(worker.ticket)
         self._workers[self._workers.index(worker)] = self._new_worker()

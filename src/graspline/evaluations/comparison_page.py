@@ -10,7 +10,7 @@ from graspline.episodes.pages import page
 from graspline.episodes.statistics import rate_text
 from graspline.evaluations.comparison import Comparison
 from graspline.evaluations.factor_tables import LEVEL, Factor
-from graspline.evaluations.page import facts, p_text, rate_row, scrolled, seeds_text
+from graspline.evaluations.page import facts, is_tested, p_text, rate_row, scrolled, seeds_text
 from graspline.version import VERSION
 
 _NAMES = ("A", "B")
@@ -124,11 +124,12 @@ def _seeds(comparison: Comparison) -> Iterable[str]:
 def _factors(comparison: Comparison) -> Iterable[str]:
     said = factors_sentence(comparison)
     yield f"<h2>Where they differ</h2><p>{escape(said[0].upper() + said[1:])}.</p>"
+    if not is_tested(comparison.factors):
+        return
     yield "<p><small>B's rate less A's, in points, in bins of about equal size; tested like the factors of one "
     yield "evaluation, with the difference of each pair as the outcome.</small></p>"
     rows = [(_name(each), p_text(each), _bins(each)) for each in comparison.factors]
-    if rows:
-        yield scrolled(("factor", "p", "bins"), rows)
+    yield scrolled(("factor", "p", "difference"), rows)
 
 
 def _name(factor: Factor) -> str:

@@ -18,14 +18,14 @@ Array = NDArray[np.float64]
 BINS = 5
 # Episodes that a bin should have.
 _PER_BIN = 10
-# Outcomes are shuffled among the episodes at least so many times, and so many times for each factor: the least p-value
-# is one in so many and one, and correcting it multiplies it by up to the number of factors.
+# Outcomes are shuffled among the episodes at least _SHUFFLES times, and _PER_FACTOR times for each factor: with N
+# shuffles the least p-value is 1 / (N + 1), and correcting it multiplies it by up to the number of factors.
 _SHUFFLES, _PER_FACTOR = 1999, 100
 _AT_ONCE = 200
 # A factor stands out if its p-value, corrected for the number of factors, is below this.
 LEVEL = 0.05
 # With fewer episodes, or fewer that differ from the rest, nothing is tested.
-_LEAST_EPISODES, _LEAST_DIFFERENT = 20, 3
+LEAST_EPISODES, LEAST_DIFFERENT = 20, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ def factor_tables(factors: Sequence[Mapping[str, float]], outcomes: Sequence[flo
     if not tables:
         return []
     different = min(np.count_nonzero(y == y.max(initial=0)), np.count_nonzero(y != y.max(initial=0)))
-    if len(y) < _LEAST_EPISODES or different < _LEAST_DIFFERENT:
+    if len(y) < LEAST_EPISODES or different < LEAST_DIFFERENT:
         found = [Factor(name=name, bins=bins) for name, bins in tables.items()]
         return sorted(found, key=lambda each: -each.spread)
     p, corrected = _p_values([bins for _, bins in varied.values()], y)
@@ -113,7 +113,7 @@ def factor_tables(factors: Sequence[Mapping[str, float]], outcomes: Sequence[flo
 
 
 def shuffles_for(factors: int) -> int:
-    """How many shuffles so many factors are tested with."""
+    """How many shuffles are made to test this number of factors."""
     return max(_SHUFFLES, _PER_FACTOR * factors - 1)
 
 

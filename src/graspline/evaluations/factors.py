@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 from graspline.scenes.scene import Scene
 
 Array = NDArray[np.float64]

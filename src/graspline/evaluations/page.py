@@ -7,19 +7,21 @@ from html import escape
 from typing import Any
 
 from graspline.datasets.charts import rate_bar, rate_columns
-from graspline.datasets.heatmap import MAPPED, outcome_map
+from graspline.datasets.heatmap import outcome_map
 from graspline.datasets.style import STYLE
 from graspline.datasets.summary import Spot
 from graspline.episodes.failures import MODES
 from graspline.episodes.pages import page, table
 from graspline.episodes.statistics import wilson
-from graspline.evaluations.factor_tables import LEVEL, Factor, shuffles_for
+from graspline.evaluations.factor_tables import LEAST_DIFFERENT, LEAST_EPISODES, LEVEL, Factor, shuffles_for
 from graspline.evaluations.gallery import Sheet
 from graspline.evaluations.store import Evaluation, Line
 from graspline.evaluations.summary import Summary, mode_of
 from graspline.evidence import Measurement
+from graspline.kinematics.table_reach import TABLE_REACHES
 from graspline.parameters import describe
 from graspline.version import VERSION
+from graspline.wording import counted, duration
 
 # Factors that get a chart; the others are folded into a table.
 _CHARTS = 8
@@ -73,7 +75,7 @@ def _head(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
         "seeds": f"{seeds[0]} to {seeds[-1]}" if seeds else "none",
         **{name.replace("_", " "): _text(value) for name, value in settings.options.items() if value},
         "faults": ", ".join(settings.faults) or "none",
-        "simulated": f"{summary.sim_time_s / 60:.1f} min",
+        "simulated": duration(summary.sim_time_s),
         "made by": f"graspline {settings.graspline}, MuJoCo {settings.mujoco}",
     }
     yield facts(shown)
@@ -84,7 +86,7 @@ def _head(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
 def _success(summary: Summary) -> Iterable[str]:
     yield "<h2>Success</h2>"
     rows = [rate_row("succeeded", summary.succeeded, summary.episodes)]
-    yield scrolled(("", "count", "rate", "95 % interval (Wilson)", ""), rows)
+    yield scrolled(("", "count / total", "rate", "95 % interval (Wilson)", "rate as a bar, interval as a line"), rows)
 
 
 def _failures(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
@@ -92,17 +94,22 @@ def _failures(evaluation: Evaluation, summary: Summary) -> Iterable[str]:
     if not summary.modes:
         yield "<p>No episode failed.</p>"
         return
-    yield "<p><small>By truth, in the order of how far an episode got; shares are of all episodes.</small></p>"
+    yield "<p><small>By ground truth, in the order of how far the episode got; shares are of all episodes.</small></p>"
     rows = []
     for mode, seeds in summary.modes.items():
         count, share, interval, bar = rate_row("", len(seeds), summary.episodes)[1:]
         example = evaluation.lines[seeds[0]]
-        meaning = escape(MODES.get(mode, "the episode ended so"))
-        named = f"<div class='note'><b>{escape(mode)}</b><br><small>{meaning}</small></div>"
+        meaning = escape(MODES.get(mode, ""))
+        named = f"<b>{escape(mode)}</b><br><small>{meaning}</small>"
         rows.append(
-            (named, count, share, interval, bar, f"<div class='note'>{seeds_text(seeds)}</div>", evidence_text(example))
+            (_note(named), count, share, interval, bar, _note(seeds_text(seeds)), _note(evidence_text(example)))
         )
-    yield scrolled(("mode", "count", "share", "95 % interval", "", "seeds", "measured in the first"), rows)
+    yield scrolled(("mode", "count / total", "share", "95 % interval", "", "seeds", "measured in the first"), rows)
+
+
+def _note(text: str) -> str:
+    """Words in a cell, in lines that are as short as the page needs; `text` is HTML."""
+    return f"<div class='note'>{text}</div>"
 
 
 def evidence_text(line: Line) -> str:
@@ -122,7 +129,8 @@ def _measured(plain: dict[str, Any]) -> str:
 
 def _where(evaluation: Evaluation) -> Iterable[str]:
     task, parameters = evaluation.settings.found_task()
-    if task.scene(parameters).robot.name not in MAPPED:
+    around = TABLE_REACHES.get(task.scene(parameters).robot.name)
+    if around is None:
         return
     fine, failed = list[Spot](), list[Spot]()
     for line in evaluation.lines.values():
@@ -135,9 +143,9 @@ def _where(evaluation: Evaluation) -> Iterable[str]:
         return
     yield "<h2>Where</h2>"
     yield "<p><small>Where each object that was asked for lay at the start, from above. Rings give the distance from "
-    yield "the pan axis; the dashed one is as far as the stretched arm touches the table. Rest the pointer on a mark "
-    yield "for its seed.</small></p>"
-    yield outcome_map(fine, failed)
+    yield "the pan axis; the dashed ring is the farthest point at which the outstretched arm touches the table. Rest "
+    yield "the pointer on a mark for its seed.</small></p>"
+    yield outcome_map(fine, failed, around)
 
 
 def objects_of(line: Line) -> dict[str, bool]:
@@ -147,13 +155,21 @@ def objects_of(line: Line) -> dict[str, bool]:
     return {name: name in line.get("failure", {}).get("done", ()) for name in line["wanted"]}
 
 
+def is_tested(factors: Sequence[Factor]) -> bool:
+    """Whether enough was played to say which factors matter."""
+    return bool(factors) and factors[0].p is not None
+
+
 def factors_sentence(factors: Sequence[Factor]) -> str:
     """In one sentence, which factors matter."""
     out = [each.name for each in factors if each.stands_out]
     if not factors:
         return "Nothing varied between the episodes."
-    if factors[0].p is None:
-        return f"{len(factors)} factors varied. Too few episodes, or too few that differ, to test any of them."
+    if not is_tested(factors):
+        return (
+            f"Too early to tell what success depends on: that takes at least {LEAST_EPISODES} episodes, with at least "
+            f"{LEAST_DIFFERENT} successes and {LEAST_DIFFERENT} failures."
+        )
     if not out:
         return f"No factor stands out of the {len(factors)} that varied."
     names = ", ".join(out)
@@ -164,15 +180,18 @@ def factors_sentence(factors: Sequence[Factor]) -> str:
 def _factors(summary: Summary) -> Iterable[str]:
     yield "<h2>What success depends on</h2>"
     yield f"<p>{escape(factors_sentence(summary.factors))}</p>"
-    yield "<p><small>Success in bins of about equal size, with 95 % intervals. A factor stands out if its corrected "
+    if not is_tested(summary.factors):
+        return
+    yield "<p><small>A factor is something that varied between the episodes, such as where an object lay. Each bar is "
+    yield "the success rate of the episodes in a range of its values; below it, successes / episodes; the line is the "
+    yield "95 % interval. Ranges have about equally many episodes. A factor stands out if its corrected "
     yield f"p-value is below {LEVEL:g}. The p-value is the share of {shuffles_for(len(summary.factors))} shuffles of "
     yield "the outcomes that vary as much between the bins; it is corrected for the number of factors (min-P by "
     yield "Westfall and Young). Factors that go together, such as x and radius, may stand out together.</small></p>"
-    if summary.factors:
-        yield "<div class='pair'>"
-        for each in summary.factors[:_CHARTS]:
-            yield factor_figure(each)
-        yield "</div>"
+    yield "<div class='pair'>"
+    for each in summary.factors[:_CHARTS]:
+        yield factor_figure(each)
+    yield "</div>"
     rest = summary.factors[_CHARTS:]
     if rest:
         rows = [
@@ -183,7 +202,8 @@ def _factors(summary: Summary) -> Iterable[str]:
             )
             for each in rest
         ]
-        yield f"<details><summary>{len(rest)} more factors</summary>{scrolled(('factor', 'p', 'bins'), rows)}</details>"
+        more = counted(len(rest), "more factor")
+        yield f"<details><summary>{more}</summary>{scrolled(('factor', 'p', 'successes / episodes'), rows)}</details>"
 
 
 def p_text(factor: Factor) -> str:

@@ -13,7 +13,8 @@ import mujoco
 from graspline.datasets.settings import flat
 from graspline.episodes.scenario import Scenario
 from graspline.parameters import Parameters, dump, load
-from graspline.tasks.catalogue import find_task
+from graspline.registry import Origin
+from graspline.tasks.catalogue import TASKS, origin_of
 from graspline.tasks.task import Task
 from graspline.version import VERSION
 
@@ -23,6 +24,8 @@ class EvaluationSettings:
     """Two evaluations with equal settings play the same episodes, seed by seed."""
 
     task: str
+    # Where the task is defined.
+    origin: Origin
     parameters: dict[str, Any]
     # Of the first episode; the others count up.
     seed: int
@@ -42,18 +45,19 @@ class EvaluationSettings:
         """Raises ValueError if it is none."""
         kinds: dict[str, type] = {
             **dict.fromkeys(("task", "policy", "graspline", "mujoco"), str),
-            **dict.fromkeys(("parameters", "options"), dict),
+            **dict.fromkeys(("parameters", "options", "origin"), dict),
             "seed": int,
             "faults": list,
         }
         for name, kind in kinds.items():
             if not isinstance(plain.get(name), kind) or isinstance(plain[name], bool):
                 raise ValueError(f"{name} is {plain.get(name)!r}")
-        return cls(**{name: plain[name] for name in kinds if name != "faults"}, faults=tuple(plain["faults"]))
+        same = {name: plain[name] for name in kinds if name not in ("faults", "origin")}
+        return cls(**same, faults=tuple(plain["faults"]), origin=Origin.from_dict(plain["origin"]))
 
     def found_task(self) -> tuple[Task[Any], Parameters]:
         """The task and its parameters as a scenario takes them."""
-        task = find_task(self.task)
+        task = TASKS.again(self.origin)
         return task, load(task.parameters, self.parameters)
 
     def scenario(self, seed: int) -> Scenario:
@@ -62,7 +66,8 @@ class EvaluationSettings:
 
     def command(self, seed: int) -> str:
         """The command that plays one episode again and films it."""
-        words = ["graspline", "eval", self.task, "--policy", self.policy, "--episodes", "1", "--seed", str(seed)]
+        words = ["graspline", "eval", TASKS.named(self.origin), "--policy", self.policy]
+        words += ["--episodes", "1", "--seed", str(seed)]
         for name, value in self.options.items():
             if isinstance(value, bool):
                 words += [f"--{name.replace('_', '-')}"] if value else []
@@ -78,7 +83,7 @@ class EvaluationSettings:
 
     def _set(self) -> Iterable[tuple[str, Any]]:
         """Parameters that differ from the task's defaults."""
-        usual = dict(flat(dump(find_task(self.task).parameters())))
+        usual = dict(flat(dump(TASKS.again(self.origin).parameters())))
         for name, value in flat(self.parameters):
             if usual.get(name) != value:
                 yield name, str(value).lower() if isinstance(value, bool) else value
@@ -95,6 +100,7 @@ def settings_of(
 ) -> EvaluationSettings:
     return EvaluationSettings(
         task=task.name,
+        origin=origin_of(task),
         parameters=dict(dump(parameters)),
         seed=seed,
         faults=tuple(faults),

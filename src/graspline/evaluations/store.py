@@ -15,7 +15,7 @@ from typing import Any
 
 from graspline.datasets import files
 from graspline.datasets.recording import KeptLog, pack, recording_of, unpack
-from graspline.episodes.run import INTERRUPTED, Episode
+from graspline.episodes.episode import INTERRUPTED, Episode
 from graspline.errors import DatasetProblem, InputError
 from graspline.evaluations.factors import factors_of
 from graspline.evaluations.settings import EvaluationSettings, differences
@@ -55,9 +55,15 @@ class Evaluation:
             wrong = differences(found.settings, settings, ("the folder has", "asked for"))
             if wrong:
                 where = f"--out {printable(str(folder))}"
-                raise InputError([f"{where}: has an evaluation with other settings", *(f"  {each}" for each in wrong)])
+                raise InputError(
+                    [
+                        f"{where}: has an evaluation with other settings",
+                        *(f"  {each}" for each in wrong),
+                        f"  choose another folder for these settings, such as --out {printable(str(folder))}-2",
+                    ]
+                )
         elif any(not each.name.startswith(".") for each in folder.iterdir()):
-            raise InputError(f"--out {printable(str(folder))}: holds something else; expected an empty or new folder")
+            raise InputError(f"--out {printable(str(folder))}: contains something else; choose a new or empty folder")
         else:
             found = cls(folder=folder, settings=settings)
         found.save({})

@@ -49,17 +49,19 @@ class Disturbance(Parameters):
     """How arms are pushed off their paths. Sizes are displacements of the tool."""
 
     strength: float = Field(default=1.0, gt=0, le=2, description="multiplies all sizes and turns")
-    pushed: float = Field(default=0.75, ge=0, le=1, description="share of the motions through free space with a push")
-    push_m: Range = Field(default=Range(0.010, 0.040), ge=0.002, le=0.1, description="how far a push moves the tool")
-    push_s: Range = Field(default=Range(0.25, 0.45), ge=0.1, le=2, description="how long a push takes")
-    turn_rad: float = Field(default=0.44, ge=0, le=1.5, description="how far a push turns the wrist at the most")
-    return_m_s: float = Field(default=0.08, ge=0.01, le=0.3, description="mean speed of coming back to a path")
-    near: float = Field(
-        default=0.8, ge=0, le=1, description="share of these sizes on the way down to an object or a spot"
+    pushed: float = Field(
+        default=0.75, ge=0, le=1, description="fraction of motions through free space that get a push"
     )
-    wobbling: float = Field(default=0.8, ge=0, le=1, description="share of the motions through free space that wobble")
-    wobble_m: Range = Field(default=Range(0.003, 0.012), ge=0.001, le=0.05, description="how far a wobble goes")
-    wobble_s: Range = Field(default=Range(0.25, 0.9), ge=0.1, le=5, description="how long a wobble takes")
+    push_m: Range = Field(default=Range(0.010, 0.040), ge=0.002, le=0.1, description="how far a push moves the tool")
+    push_s: Range = Field(default=Range(0.25, 0.45), ge=0.1, le=2, description="duration of a push")
+    turn_rad: float = Field(default=0.44, ge=0, le=1.5, description="largest angle by which a push turns the wrist")
+    return_m_s: float = Field(default=0.08, ge=0.01, le=0.3, description="mean speed of the return to the path")
+    near: float = Field(
+        default=0.8, ge=0, le=1, description="factor on these sizes during the descent to an object or a spot"
+    )
+    wobbling: float = Field(default=0.8, ge=0, le=1, description="fraction of motions through free space that wobble")
+    wobble_m: Range = Field(default=Range(0.003, 0.012), ge=0.001, le=0.05, description="amplitude of a wobble")
+    wobble_s: Range = Field(default=Range(0.25, 0.9), ge=0.1, le=5, description="duration of a wobble")
 
 
 def disturbed(driver: Driver, disturb: Callable[[Motion], Motion]) -> Generator[Any, Any, Any]:

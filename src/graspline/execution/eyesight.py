@@ -73,12 +73,11 @@ class Eyesight:
             case _:
                 pass
 
-    def remember(self, still: Container[int] = ()) -> None:
-        """Keep this tick for lanes that will see it late; in those that stand still there was none."""
+    def remember(self, moved: Container[int]) -> None:
+        """Keep this tick, of the lanes that it moved, where it will be seen late."""
         for lane in self.late:
-            if lane in still:
-                continue
-            self._troubles[lane].past.append(self._now(lane))
+            if lane in moved:
+                self._troubles[lane].past.append(self._now(lane))
 
     def truth(self, lane: int) -> Array | None:
         """This lane's row of truth as its estimator has it, not to be written to; None if it sees nothing."""

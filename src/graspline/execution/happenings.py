@@ -18,15 +18,36 @@ class Entered:
 
 
 @dataclass(frozen=True, slots=True)
+class EndsAs:
+    """Where a state leads that ends its machine, or what drives in its place: the outcome that ends with."""
+
+    outcome: str
+
+    def __str__(self) -> str:
+        """As records and people read it."""
+        return f"{_ENDING}{self.outcome}"
+
+
+# The next state, or the end.
+Then = str | EndsAs
+_ENDING = "end: "
+
+
+def read_then(text: str) -> Then:
+    """Where a state led, from the text in a record."""
+    return EndsAs(text.removeprefix(_ENDING)) if text.startswith(_ENDING) else text
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """A state ended with an outcome, and the table led on to `then`."""
 
     state: str
     outcome: str
-    then: str
+    then: Then
     evidence: Evidence = ()
-    # The object the outcome is about, if it is about one.
-    about: str = ""
+    # The name of the object that the outcome is about, or a value of the task's own; empty if it is about none.
+    about: object = ""
 
 
 @dataclass(frozen=True, slots=True)

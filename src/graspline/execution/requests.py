@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar, cast
 
@@ -128,6 +128,8 @@ class Ask:
     question: str
     options: tuple[str, ...]
     default: str
+    # Options in a person's words, for pages.
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +188,7 @@ def pictured(
     return cast(Picture, reply.value)
 
 
-def asked(question: str, options: tuple[str, ...], default: str) -> Generator[Request, Reply, str]:
-    reply = yield Ask(question=question, options=options, default=default)
+def asked(question: str, options: Mapping[str, str], default: str) -> Generator[Request, Reply, str]:
+    """Which of the options, which are given with their words."""
+    reply = yield Ask(question=question, options=tuple(options), default=default, words=options)
     return cast(str, reply.value)

@@ -41,16 +41,16 @@ class BallJaw(Parameters):
         description="how far the fixed fingertip stays above the table; the moving one swings up to 2 mm lower",
     )
     fixed_clearance_m: float = Field(
-        default=0.002, ge=0, le=0.01, description="gap between fixed jaw and object, besides the pose error"
+        default=0.002, ge=0, le=0.01, description="gap between fixed jaw and object, in addition to the pose error"
     )
     moving_clearance_m: float = Field(
-        default=0.010, ge=0.002, le=0.03, description="gap between moving jaw and object, besides the pose error"
+        default=0.010, ge=0.002, le=0.03, description="gap between moving jaw and object, in addition to the pose error"
     )
     error_sigmas: float = Field(
-        default=2.0, ge=0, le=4, description="standard deviations of pose error that the open jaws leave room for"
+        default=2.0, ge=0, le=4, description="pose error that the open jaws leave room for, in standard deviations"
     )
     standoff_m: float = Field(
-        default=0.03, ge=0.01, le=0.1, description="height of the fingertips above the object before they come down"
+        default=0.03, ge=0.01, le=0.1, description="height of the fingertips above the object before the descent"
     )
 
     def whole(self) -> JawParameters:
@@ -59,9 +59,15 @@ class BallJaw(Parameters):
 
 
 class JawParameters(BallJaw):
-    """The same for a box, which may be tried a second time."""
+    """How a box is grasped: as any object, with a deeper second attempt."""
 
-    deeper_m: float = Field(default=0.003, ge=0, le=0.02, description="how much further a deeper second try reaches")
+    # The tip step of a finger is 9.4 mm long: so its middle holds about the middle of the box.
+    tip_below_centre_m: float = Field(
+        default=0.0043, ge=0, le=0.02, description="how far the fingertips reach below the object's centre"
+    )
+    deeper_m: float = Field(
+        default=0.003, ge=0, le=0.02, description="how much deeper the second attempt at a grasp reaches"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,11 +64,11 @@ _ROUND_HEADINGS = 24
 
 
 class GrabVariables(Parameters):
-    """Everything a person sets before the arm is sent."""
+    """Everything that can be set for a grasp."""
 
     cross_axis: bool = Field(default=False, description="close across the long axis instead of the short one")
     tcp_offset: bool = Field(
-        default=True, description="bring the fixed jaw beside the object; without, its tip goes to the centre"
+        default=True, description="bring the fixed jaw beside the object; otherwise its tip goes to the centre"
     )
     tcp_clearance_m: float = Field(
         default=0.001, ge=0, le=0.02, description="gap between the fixed jaw and the object before closing"
@@ -80,14 +80,17 @@ class GrabVariables(Parameters):
         default=0.0, ge=-0.05, le=0.05, description="jaw gap when closing, beyond object and clearance on both sides"
     )
     object_z_m: float = Field(
-        default=0.0, ge=0, le=0.3, description="height of the grasp; 0 takes the object's own as it was seen"
+        default=0.0, ge=0, le=0.3, description="height of the grasp; 0 uses the detected height of the object"
     )
     approach_height_m: float = Field(
-        default=0.05, ge=0, le=0.2, description="height of the first stage above the grasp; 0 goes there in one stage"
+        default=0.05,
+        ge=0,
+        le=0.2,
+        description="height above the grasp at which the approach pauses; 0 goes there directly",
     )
     tcp: Literal["fixed_tip", "between"] = Field(
         default="fixed_tip",
-        description="what is called the tool centre: the fixed jaw's tip, or the middle of the jaws",
+        description="tool centre point: the tip of the fixed jaw, or the midpoint between the jaws",
     )
 
 

@@ -33,11 +33,9 @@ _FEW = 12
 class ArmReach(Parameters):
     """How the arm gets to an object and raises it."""
 
-    joint_margin_rad: float = Field(
-        default=0.02, ge=0, le=0.2, description="distance that plans keep from joint limits"
-    )
+    joint_margin_rad: float = Field(default=0.02, ge=0, le=0.2, description="margin that plans keep to joint limits")
     travel_speed: float = Field(
-        default=0.5, ge=0.05, le=1, description="share of the joints' speed limit on the way to the object"
+        default=0.5, ge=0.05, le=1, description="fraction of the joints' speed limit used on the way to the object"
     )
     descend_speed_m_s: float = Field(
         default=0.15, ge=0.005, le=0.5, description="peak speed of the fingertips on the way down"
@@ -64,7 +62,7 @@ class LeaningReach(ArmReach):
     """How the arm gets to an object, leaning where it has to."""
 
     max_tilt_rad: float = Field(
-        default=1.05, ge=0, le=1.2, description="how far the gripper may lean where it cannot point straight down"
+        default=1.05, ge=0, le=1.2, description="largest tilt of the gripper where it cannot point straight down"
     )
 
 
@@ -81,7 +79,7 @@ class BoxReach(LiftReach, LeaningReach):
         default=0.0065,
         ge=0,
         le=0.05,
-        description="how far apart along the fingers leaning jaws may touch a wide object's two sides",
+        description="largest offset along the fingers between the two contacts of a tilted gripper",
     )
 
 
@@ -89,7 +87,7 @@ class BallReach(LeaningReach):
     """How the arm gets to a ball and raises it."""
 
     max_ball_lean_rad: float = Field(
-        default=0.35, ge=0, le=1.0, description="how far the jaw axis may lean from horizontal when it takes a ball"
+        default=0.35, ge=0, le=1.0, description="largest tilt of the jaw axis from horizontal when grasping a ball"
     )
 
 

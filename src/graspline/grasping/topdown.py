@@ -39,6 +39,8 @@ _SQUARE_RAD = 0.01
 _LEAN_COST = 3.0
 # Of the tilts at which a candidate reaches, whole plans are tried this far apart.
 _NEXT_TILT_RAD = np.radians(7.9)
+# How far past the end of seating a hand may brake that felt the object just before it.
+_BRAKING_M = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class GraspPlan:
     seat: Path
     # From the unseated grasp; certified here, and planned again by `plan_lift` from where the hand really is.
     lift: Path
+    lift_m: float
 
 
 def reversed_path(path: Path) -> Path:
@@ -247,18 +250,18 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
     robot, reach, centre = query.robot, query.reach, query.estimate.position_m
     lines = Lines(robot, reach, grasp, branch)
     above = centre + grasp.standoff_m * _back(centre, np.array(pitch))
-    seated = centre + grasp.seat_m * np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0])
-    up = np.array([0.0, 0.0, reach.lift_m])
+    sideways, up = np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0]), np.array([0.0, 0.0, reach.lift_m])
+    seated, braked = centre + grasp.seat_m * sideways, centre + (grasp.seat_m + _BRAKING_M) * sideways
 
-    top = yield from lines.top_pitch(pitch, np.stack([centre + up, seated + up]))
+    top = yield from lines.top_pitch(pitch, np.stack([centre + up, braked + up]))
     if isinstance(top, GraspRejected):
         return top
     paths = yield from lines.planning(
         Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
         Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
-        # From where the hand comes down, and from as far as seating may take it.
+        # From where the hand comes down, and from as far as seating and braking may take it.
         Line("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
-        Line("lift", seated, seated + up, (pitch, top), reach.lift_speed_m_s),
+        Line("lift", braked, braked + up, (pitch, top), reach.lift_speed_m_s),
     )
     if isinstance(paths, GraspRejected):
         return paths
@@ -289,6 +292,7 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
         descend=descend,
         seat=seat,
         lift=lift,
+        lift_m=reach.lift_m,
     )
 
 

@@ -21,11 +21,11 @@ class WorkspaceParameters(Parameters):
     """
 
     ground_z_m: float = Field(
-        default=0.0, ge=-0.3, le=0.3, description="height of the ground, which fingertips stay 1 mm above"
+        default=0.0, ge=-0.3, le=0.3, description="height of the ground; fingertips stay at least 1 mm above it"
     )
     bounds_file: str = Field(
         default="",
-        description="a workspace_bounds.yaml of `graspline workspace so101`, whose radius_m and height_m are taken",
+        description="a workspace_bounds.yaml from `graspline workspace so101`; its radius_m and height_m are used",
     )
     radius_m: Range | None = Field(
         default=None, ge=0, le=2, description="how far from the pan axis the fixed tip may be; null: as measured"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from graspline.live.commands import Refused, ReplayEpisode, Result
+from graspline.live.commands import ReplayEpisode
 from graspline.live.session import Session
+from graspline.tasks.console import Refused, Result
 
 
 def _only_task(name: str) -> Result:

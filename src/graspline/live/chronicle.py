@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.events import Blind, Event, See
 from graspline.evidence import Evidence
-from graspline.execution.happenings import Applied, Ended, Entered, Finished, Happening
+from graspline.execution.happenings import Applied, Ended, EndsAs, Entered, Finished, Happening
 from graspline.live.snapshot import HISTORY, HistoryEntry
 from graspline.machine.machine import Machine
 from graspline.machine.table import Retry
@@ -23,7 +23,7 @@ class Chronicle:
 
     def __init__(self, machine: Machine, qpos: Callable[[], Array]) -> None:
         self._machine, self._qpos = machine, qpos
-        # A desk's driver may announce others.
+        # A console's driver may announce others.
         self._paths = frozenset(machine.paths())
         self.clear()
 
@@ -58,10 +58,12 @@ class Chronicle:
 
     def _ended(self, time_s: float, ended: Ended) -> None:
         self.evidence = ended.evidence
-        if ended.then.startswith("end: ") and "." not in ended.state:
+        if isinstance(ended.then, EndsAs) and "." not in ended.state:
             self.state = ""
         self._history.append(
-            HistoryEntry(t_s=time_s, state=ended.state, outcome=ended.outcome, then=ended.then, evidence=ended.evidence)
+            HistoryEntry(
+                t_s=time_s, state=ended.state, outcome=ended.outcome, then=str(ended.then), evidence=ended.evidence
+            )
         )
         self.history = tuple(self._history)
         budget = _budget(self._machine, ended) if ended.state in self._paths else ""

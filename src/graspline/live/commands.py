@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from graspline.episodes.log import EpisodeLog
-from graspline.evidence import Evidence
-from graspline.live.snapshot import Plain
+from graspline.tasks.console import Plain, PostObject, Refused, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,23 +191,6 @@ class Select:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostObject:
-    """Believe in an object that an outside detector has seen: its box, where that is, and when (simulated; None: now).
-
-    From the first post on nothing else is believed, until all are withdrawn or the scene is reset.
-    """
-
-    name: str
-    position_m: tuple[float, float, float]
-    quaternion: tuple[float, float, float, float]
-    size_m: tuple[float, float, float]
-    time_s: float | None = None
-    frame: str = "world"
-    shape: str = "box"
-    position_sigma_m: float = 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class WithdrawObject:
     """Forget an object that was posted; None forgets all, and the session sees by itself again."""
@@ -261,8 +243,8 @@ ArmCommand = Jog | Drive | KeepDriving | MoveTool | Home | Down | Zero | JawComm
 SceneCommand = RunTask | ResetScene | ReplayEpisode | BeginTeleop
 # What works at once, in every mode.
 AsideCommand = EndTeleop | StrikeFault | Record | Answer | Select | SetVariables | PostObject | WithdrawObject
-# What only a task with a desk offers; `Refresh` also works where the task's estimator is the truth.
-DeskCommand = (
+# What only a task with a console offers; `Refresh` also works where the task's estimator is the truth.
+ConsoleCommand = (
     Refresh
     | Select
     | SetVariables
@@ -275,29 +257,7 @@ DeskCommand = (
     | GraspOpen
     | GraspClose
 )
-Command = ArmCommand | SceneCommand | AsideCommand | DeskCommand
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """It was done; `text` for people, `data` (plain values) for programs."""
-
-    text: str = ""
-    data: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """It was not done, or not to its end, and why: measured values beside their limits where there are any."""
-
-    reason: str
-    evidence: Evidence = ()
-    data: Mapping[str, Any] = field(default_factory=dict)
-    # Whether the command itself cannot be, whatever the world is like: a value out of its range, a name that is none.
-    mistaken: bool = False
-
-
-Result = Done | Refused
+Command = ArmCommand | SceneCommand | AsideCommand | ConsoleCommand
 
 
 class Ticket:

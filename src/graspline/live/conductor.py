@@ -17,33 +17,31 @@ from numpy.typing import NDArray
 from graspline.choices import ASK_S
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.layout import Readings
-from graspline.episodes.faults import FAULTS, Fault
+from graspline.episodes.episode import Episode
+from graspline.episodes.faults import Fault, faults_in
 from graspline.episodes.log import EpisodeLog, log_of, state_hash
-from graspline.episodes.run import Episode, Studio
+from graspline.episodes.runner import EpisodeRunner
 from graspline.episodes.scenario import Scenario
 from graspline.errors import GrasplineError, nearest
 from graspline.execution.happenings import Answered, Finished, Targeted
 from graspline.execution.requests import Ask, Motion, Preempted, Reply, Solve
 from graspline.execution.solving import solve_all
 from graspline.execution.track import Track
+from graspline.faults.catalogue import fault_names
 from graspline.live.chronicle import Chronicle
 from graspline.live.commands import (
     Answer,
     BeginTeleop,
     Command,
-    Done,
     Drive,
     EndTeleop,
     GraspClose,
     GraspOpen,
     MoveToGrab,
     Pick,
-    PostObject,
     Record,
-    Refused,
     ReplayEpisode,
     ResetScene,
-    Result,
     RunTask,
     SceneCommand,
     Select,
@@ -52,14 +50,14 @@ from graspline.live.commands import (
     Ticket,
     WithdrawObject,
 )
-from graspline.live.desk import Desk
-from graspline.live.operator import NO_DESK, Operator, Order
+from graspline.live.operator import NO_CONSOLE, Operator, Order
 from graspline.live.readout import Instruments
 from graspline.live.snapshot import Mode, Snapshot
 from graspline.live.teleop import LONGEST_S, RecordingPlace, TeleopPilot
 from graspline.motion.path import Path
 from graspline.parameters import Parameters
 from graspline.rendering.picture import Picture
+from graspline.tasks.console import Console, Done, PostObject, Refused, Result
 from graspline.tasks.task import Draw, Task
 
 Array = NDArray[np.float64]
@@ -114,13 +112,13 @@ class Conductor:
         seed: int,
         *,
         labour: Labour,
-        desk: Desk | None = None,
+        console: Console | None = None,
         hand_over: Callable[[Episode], None] | None = None,
         place: RecordingPlace | None = None,
         ask_timeout_s: float = ASK_S,
         recording: str = "",
     ) -> None:
-        self._task, self._parameters, self._desk = task, parameters, desk
+        self._task, self._parameters, self._console = task, parameters, console
         self._labour, self._hand_over, self._ask_timeout_s = labour, hand_over, ask_timeout_s
         self._place = place or RecordingPlace()
         self.scene = task.scene(parameters)
@@ -129,7 +127,7 @@ class Conductor:
         self._instruments = Instruments(self.scene)
         self._chronicle = Chronicle(self._machine, lambda: self._engine.qpos[_LANE].copy())
         uses_truth = task.uses_truth(parameters)
-        self._studio = Studio(
+        self._runner = EpisodeRunner(
             self._engine,
             allow_truth=uses_truth,
             observers=[self._chronicle],
@@ -138,8 +136,8 @@ class Conductor:
             solve=self._solve,
             take=self._take_picture,
         )
-        self._executor = self._studio.executor
-        self._operator = Operator(self.scene, desk=desk, sees_truth=uses_truth)
+        self._executor = self._runner.executor
+        self._operator = Operator(self.scene, console=console, sees_truth=uses_truth)
         self._scenario = Scenario(task=task, parameters=parameters, seed=seed)
         self._draw = self._scenario.draw()
         self._play: Literal["operator", "task", "replay", "teleop"] = "operator"
@@ -160,7 +158,7 @@ class Conductor:
         self._qpos = self._draw.start
         self._command_rad, self._time_s = self._executor.robot.home, 0.0
         self._clear()
-        self._studio.enter(_LANE, self._scenario, self._draw, self._operator.drive, logged=False)
+        self._runner.enter(_LANE, self._scenario, self._draw, self._operator.drive, logged=False)
 
     @property
     def dt_s(self) -> float:
@@ -179,8 +177,8 @@ class Conductor:
         if self._change is not None and self._change.drawn.done():
             self._make_way(self._change)
         if self._executor.busy:
-            if self._desk is not None:
-                self._desk.age(self._executor.time_s(_LANE))
+            if self._console is not None:
+                self._console.age(self._executor.time_s(_LANE))
             for how, track in self._executor.tick().values():
                 self._ended(how, track)
             self._watch_teleop()
@@ -190,7 +188,7 @@ class Conductor:
 
     def close(self) -> None:
         # Graphics contexts end in the thread in which they began.
-        self._labour.begin(self._studio.close).result()
+        self._labour.begin(self._runner.close).result()
 
     def say(self, message: str) -> None:
         """Tell people something."""
@@ -244,17 +242,19 @@ class Conductor:
             case Answer():
                 order.ticket.settle(self._take_answer(command.text))
             case Select():
-                desk = self._desk
-                order.ticket.settle(Refused(reason=NO_DESK) if desk is None else desk.select(command.name))
+                console = self._console
+                order.ticket.settle(Refused(reason=NO_CONSOLE) if console is None else console.select(command.name))
             case PostObject():
-                desk = self._desk
-                order.ticket.settle(Refused(reason=NO_DESK) if desk is None else desk.post(command))
+                console = self._console
+                order.ticket.settle(Refused(reason=NO_CONSOLE) if console is None else console.post(command))
             case WithdrawObject():
-                desk = self._desk
-                order.ticket.settle(Refused(reason=NO_DESK) if desk is None else desk.withdraw(command.name))
+                console = self._console
+                order.ticket.settle(Refused(reason=NO_CONSOLE) if console is None else console.withdraw(command.name))
             case SetVariables():
-                desk = self._desk
-                order.ticket.settle(Refused(reason=NO_DESK) if desk is None else desk.set_variables(command.values))
+                console = self._console
+                order.ticket.settle(
+                    Refused(reason=NO_CONSOLE) if console is None else console.set_variables(command.values)
+                )
             case _ if (busy := self._busy()) is not None:
                 order.ticket.settle(busy)
             case RunTask() | ResetScene() | ReplayEpisode() | BeginTeleop() if self._teleop is None:
@@ -262,7 +262,7 @@ class Conductor:
             case RunTask() | ResetScene() | ReplayEpisode() | BeginTeleop():
                 order.ticket.settle(Refused(reason="an episode is being driven; finish or discard it first"))
             case _ if self._teleop is not None and isinstance(command, _BY_ITSELF):
-                order.ticket.settle(Refused(reason="not while an episode is recorded that is driven by hand"))
+                order.ticket.settle(Refused(reason="not possible while an episode driven by hand is being recorded"))
             case _ if not self._executor.busy:
                 order.ticket.settle(Refused(reason="physics diverged; reset the scene first"))
             case _:
@@ -351,23 +351,23 @@ class Conductor:
         match order.command:
             case RunTask():
                 self._play, self._running = "task", order
-                self._studio.begin(_LANE, self._scenario, self._draw, self._machine)
+                self._runner.begin(_LANE, self._scenario, self._draw, self._machine)
                 self._chronicle.begin()
                 self._message = f"{self._task.name} with seed {self._scenario.seed}"
             case ReplayEpisode(log=log, name=name):
                 self._play, self._running = "replay", order
                 drive = _replaying(log, self.dt_s)
-                self._studio.enter(_LANE, self._scenario, self._draw, drive, logged=True, alive=False)
+                self._runner.enter(_LANE, self._scenario, self._draw, drive, logged=True, alive=False)
                 for tick, event in log.events:
                     self._executor.schedule(_LANE, tick * self.dt_s, event)
                 self._message = f"replaying {name}"
             case BeginTeleop():
                 self._play, self._teleop = "teleop", TeleopPilot(self._executor.robot, self._operator.drive)
-                self._studio.begin(_LANE, self._scenario, self._draw, self._teleop)
+                self._runner.begin(_LANE, self._scenario, self._draw, self._teleop)
                 seed = self._scenario.seed
                 order.ticket.settle(Done(text=f"recording what you drive, seed {seed}", data={"seed": seed}))
             case _:
-                self._studio.enter(_LANE, self._scenario, self._draw, self._operator.drive, logged=False)
+                self._runner.enter(_LANE, self._scenario, self._draw, self._operator.drive, logged=False)
                 order.ticket.settle(Done(text=f"scene of seed {self._scenario.seed}"))
 
     def _clear(self) -> None:
@@ -400,7 +400,7 @@ class Conductor:
             self._executor.take_over(_LANE, self._operator.drive)
 
     def _task_ended(self, order: Order, how: Finished, track: Track) -> None:
-        episode = self._studio.episode(_LANE, self._scenario, self._draw, self._machine, how, track)
+        episode = self._runner.episode(_LANE, self._scenario, self._draw, self._machine, how, track)
         self._episodes += 1
         self._verdict = episode.verdict
         self._reset_required = episode.verdict in _HOPELESS
@@ -436,14 +436,14 @@ class Conductor:
         seeds = range(first, first + _MOST_SEEDS)
         free = next((each for each in seeds if each not in self._kept_seeds and not self._place.has(each)), -1)
         if free < 0 or command.seed not in (None, free):
-            return Refused(reason=f"there is an episode of seed {first} already; use another, such as {free}")
+            return Refused(reason=f"seed {first} already has an episode; use another, such as {free}")
         return free
 
     def _end_teleop(self, order: Order) -> None:
         if self._teleop is None:
             order.ticket.settle(Refused(reason="no episode is being driven"))
         elif self._ending is not None:
-            order.ticket.settle(Refused(reason="the episode is ending already"))
+            order.ticket.settle(Refused(reason="the episode is already ending"))
         else:
             self._ending = order
             self._operator.leave()
@@ -470,7 +470,7 @@ class Conductor:
             ticket.settle(Refused(reason=_why(how).reason))
             return
         assert ending is not None
-        episode = self._studio.episode(_LANE, self._scenario, self._draw, self._machine, how, track)
+        episode = self._runner.episode(_LANE, self._scenario, self._draw, self._machine, how, track)
         self._verdict, self._chronicle.evidence = episode.verdict, episode.evidence
         data = episode.as_dict()
         if not ending.command.keep:
@@ -487,13 +487,14 @@ class Conductor:
     # Faults, questions, planning
 
     def _strike(self, name: str) -> Result:
-        if name not in FAULTS:
-            return Refused(reason=f"unknown fault {name!r}; {nearest(name, FAULTS)}")
+        # No `module:NAME` here: a client of the server decides nothing about what is imported.
+        if name not in fault_names():
+            return Refused(reason=f"unknown fault {name!r}; {nearest(name, faults_in(self.scene))}")
         if not self._executor.busy:
             return Refused(reason="physics diverged; reset the scene first")
         since_s = self._executor.time_s(_LANE) - self._chronicle.since_s
         fault = Fault(name=name, state=self._chronicle.state or self.mode, delay_s=round(since_s, 3))
-        strike = self._studio.faults.strike(_LANE, fault)
+        strike = self._runner.faults.strike(_LANE, fault)
         if strike.missed:
             return Refused(reason=strike.missed)
         return Done(text=f"{name} struck", data={"fault": strike.fault, "target": strike.target, "t_s": strike.t_s})
@@ -517,7 +518,7 @@ class Conductor:
     def _take_answer(self, text: str) -> Result:
         question = self._question
         if question is None:
-            return Refused(reason="nothing was asked")
+            return Refused(reason="no question is open")
         if text not in question.ask.options:
             options = ", ".join(question.ask.options)
             return Refused(reason=f"{question.ask.question!r} cannot be answered {text!r}; the options are {options}")
@@ -550,13 +551,14 @@ class Conductor:
             self._command_rad = executor.command(_LANE).position
         if np.isfinite(engine.qpos[_LANE]).all():
             self._qpos = engine.qpos[_LANE].copy()
-        desk, question = self._desk, self._question
+        console, question = self._console, self._question
         readout = self._instruments.read(Readings(engine.readings[_LANE].copy(), engine.layout), self._operator.tcp)
         return Snapshot(
             number=number,
             task=self._task.name,
             seed=self._scenario.seed,
             robot=executor.robot.name,
+            tool_at=executor.robot.tool_at,
             time_s=self._time_s,
             behind_s=behind_s,
             mode=self.mode,
@@ -571,9 +573,9 @@ class Conductor:
             jaw_rad=readout.jaw_rad,
             pad_forces_n=readout.pad_forces_n,
             qpos=self._qpos,
-            variation=self._studio.variation(_LANE),
+            variation=self._runner.variation(_LANE),
             blind=chronicle.blind,
-            targets=self._studio.targets(_LANE),
+            targets=self._runner.targets(_LANE),
             evidence=chronicle.evidence,
             history=chronicle.history,
             retries=chronicle.retries,
@@ -582,11 +584,12 @@ class Conductor:
             message=self._message,
             question="" if question is None else question.ask.question,
             options=() if question is None else question.ask.options,
+            option_words={} if question is None else question.ask.words,
             default="" if question is None else question.ask.default,
             answer_within_s=0.0 if question is None else self._left_s(question),
-            selected="" if desk is None else desk.selected,
+            selected="" if console is None else console.selected,
             objects=self._operator.objects,
-            variables={} if desk is None else desk.variables,
+            variables={} if console is None else console.variables,
             operator=operator,
             recording=self._recording,
             teleop="" if self._teleop is None else "recording" if self._ending is None else "ending",

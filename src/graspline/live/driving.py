@@ -7,11 +7,12 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from graspline.execution.requests import Motion, Reply
-from graspline.live.commands import Done, Drive, Refused, Ticket
+from graspline.live.commands import Drive, Ticket
 from graspline.live.steps import FASTEST_M_S, FASTEST_RAD_S, Stepper
 from graspline.motion.joint_moves import hold
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
+from graspline.tasks.console import Done, Refused
 
 # Without another word for this long, in simulated time, the arm brakes and holds: the dead-man rule.
 DEAD_MAN_S = 0.25

@@ -1,78 +1,22 @@
-"""Which scene a server starts with when no seed is given: one in which every object can be picked."""
+"""Which scene a server starts with when no seed is given: one that the task's console can show well."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
-import mujoco
-import numpy as np
-
 from graspline.episodes.scenario import Scenario
-from graspline.grasping.grab import GrabPlan, attempt
 from graspline.parameters import Parameters
-from graspline.perception.estimates import Estimate
-from graspline.scenes.scene import Scene
-from graspline.scenes.variation import apply_to_model
-from graspline.tasks.grab.layout import query_for
-from graspline.tasks.grab.parameters import Grab
-from graspline.tasks.task import Draw, Task
+from graspline.tasks.task import Task
 
 # Seeds that are tried; if none of them will do, the server starts with seed 0.
 SEEDS = 40
-# With fewer objects than this there is nothing to choose from.
-_ENOUGH = 2
-# Objects that are not on the table are parked farther away than this.
-_SIGHT_M = 1.0
 
 
 def first_seed(task: Task[Any], parameters: Parameters) -> int:
     """The first seed whose scene passes the task's check; 0 for tasks without one: they sample what they can do."""
-    will_do = _CHECKS.get(task.name)
-    if will_do is None:
+    if task.shows_well is None:
         return 0
     for seed in range(SEEDS):
-        if will_do(task.scene(parameters), parameters, Scenario(task=task, parameters=parameters, seed=seed).draw()):
+        if task.shows_well(parameters, Scenario(task=task, parameters=parameters, seed=seed).draw()):
             return seed
     return 0
-
-
-def objects_at_start(scene: Scene, draw: Draw) -> tuple[Estimate, ...]:
-    """Every object on the table, exactly where the sample has put it."""
-    model = copy.copy(scene.model)
-    apply_to_model(model, draw.variation)
-    data = mujoco.MjData(model)
-    data.qpos[:] = draw.start
-    mujoco.mj_kinematics(model, data)
-    return tuple(
-        Estimate(
-            name=each.name,
-            position_m=data.body(each.name).xpos.copy(),
-            quaternion=data.body(each.name).xquat.copy(),
-            half_extents_m=np.array(scene.extents_of(each.name, tuple(model.geom(each.name).size))),
-            position_sigma_m=0.0,
-            yaw_sigma_rad=0.0,
-            time_s=0.0,
-            shape=each.shape,
-        )
-        for each in scene.objects
-        if np.linalg.norm(data.body(each.name).xpos) <= _SIGHT_M
-    )
-
-
-def _all_can_be_grabbed(scene: Scene, parameters: Grab, draw: Draw) -> bool:
-    """Whether there is enough to choose from, and the reach check passes for all of it."""
-    found = objects_at_start(scene, draw)
-    return len(found) >= min(_ENOUGH, round(parameters.things.count[1])) and all(
-        isinstance(attempt(query_for(parameters, each, parameters.grasp, _others(found, each))), GrabPlan)
-        for each in found
-    )
-
-
-def _others(found: tuple[Estimate, ...], one: Estimate) -> tuple[Estimate, ...]:
-    return tuple(each for each in found if each is not one)
-
-
-_CHECKS: Mapping[str, Callable[[Scene, Any, Draw], bool]] = MappingProxyType({"grab": _all_can_be_grabbed})

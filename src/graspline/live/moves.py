@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
-from graspline.live.commands import Refused
-from graspline.live.reach import REACHES, Reach, TcpConvention, ToolPose
+from graspline.kinematics.reach import REACHES, Reach, TcpConvention, ToolPose
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import Collision, CollisionWorld
 from graspline.scenes.scene import Scene
+from graspline.tasks.console import Refused
 
 Array = NDArray[np.float64]
 
@@ -58,9 +58,7 @@ class Mover:
         if deepest_m >= before_m - _DEEPER_M:
             return None
         evidence = (at_least(f"{world.robot_part}_to_{world.touched}", deepest_m, before_m, "m"),)
-        return Refused(
-            reason=f"the arm touches {world.touched} already and would go further into it", evidence=evidence
-        )
+        return Refused(reason=f"the arm already touches {world.touched} and would push into it", evidence=evidence)
 
     def to_tool(
         self, believed: tuple[Estimate, ...], start: Command, wanted: ToolPose, tcp: TcpConvention
@@ -68,7 +66,7 @@ class Mover:
         """To rest with the tool centre point at this pose, jaw as it is."""
         robot, reach = self._robot, self._reach
         if reach is None:
-            return Refused(reason=f"{robot.name} has no closed form to reach a pose with; jog its joints instead")
+            return Refused(reason=f"{robot.name} has no inverse kinematics for a pose; jog its joints instead")
         gap_m = float(robot.jaw_law.gap_m(start.position[robot.jaw]))
         tool_m = reach.tool_m(tcp, gap_m)
         joints, reached = reach.solve([wanted], tool_m, start.position)
@@ -86,7 +84,7 @@ class Mover:
         world = self._world(believed, start)
         if isinstance(world, Collision):
             return Refused(
-                reason=f"the arm touches something where it stands ({world}); jog it clear first",
+                reason=f"the arm touches something at its current pose ({world}); jog it clear first",
                 evidence=world.evidence,
             )
         refused: Refused | None = None

@@ -10,16 +10,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.episodes.context import PRESS_N
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.execution.drivers import jog
 from graspline.execution.requests import Motion, Reply, solved
+from graspline.faults.context import PRESS_N
+from graspline.kinematics.reach import TcpConvention, ToolPose
 from graspline.live.commands import (
     ArmCommand,
     CheckReachable,
     CloseRange,
-    DeskCommand,
-    Done,
+    ConsoleCommand,
     Down,
     Drive,
     GraspClose,
@@ -35,29 +35,27 @@ from graspline.live.commands import (
     Pick,
     Preview,
     Refresh,
-    Refused,
     Ticket,
     Zero,
 )
-from graspline.live.desk import Desk, Play
 from graspline.live.driving import Driving, Wish, drive_refusal
-from graspline.live.jaw import settled_jaw
 from graspline.live.moves import JOG_SPEED, Mover
-from graspline.live.reach import TcpConvention, ToolPose
-from graspline.live.sightings import listed, see_by_truth
-from graspline.live.snapshot import ObjectListed
+from graspline.live.sightings import see_by_truth
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import Command, Path
 from graspline.perception.estimates import Estimate
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
+from graspline.tasks.console import Console, Done, ObjectListed, Play, Refused, listed
+from graspline.tasks.stages.jaw import settled_jaw
+from graspline.wording import counted
 
 Array = NDArray[np.float64]
 
 # Numbers that went through degrees and back may be off by this.
 _ROUNDING_RAD = 1e-6
-NO_DESK = "this task has no grasp pipeline; its objects cannot be selected or grasped one by one"
+NO_CONSOLE = "this task has no grasp pipeline; its objects cannot be selected or grasped one by one"
 
 
 @dataclass(slots=True, eq=False)
@@ -77,9 +75,9 @@ class Order:
 class Operator:
     """Gives a lane a driver that takes orders, in the session's thread."""
 
-    def __init__(self, scene: Scene, *, desk: Desk | None, sees_truth: bool) -> None:
-        self._scene, self._robot, self._desk = scene, scene.robot, desk
-        self._sees_truth = sees_truth and desk is None
+    def __init__(self, scene: Scene, *, console: Console | None, sees_truth: bool) -> None:
+        self._scene, self._robot, self._console = scene, scene.robot, console
+        self._sees_truth = sees_truth and console is None
         self._mover, self._driving = Mover(scene), Driving(scene)
         self._believed: tuple[Estimate, ...] = ()
         self._objects: tuple[ObjectListed, ...] = ()
@@ -96,17 +94,17 @@ class Operator:
 
     @property
     def objects(self) -> tuple[ObjectListed, ...]:
-        return self._objects if self._desk is None else self._desk.objects
+        return self._objects if self._console is None else self._console.objects
 
     @property
     def believed(self) -> tuple[Estimate, ...]:
         """What moves keep clear of, as last seen."""
-        return self._believed if self._desk is None else self._desk.believed
+        return self._believed if self._console is None else self._console.believed
 
     @property
     def tcp(self) -> TcpConvention:
         """The convention in force."""
-        chosen = None if self._desk is None else self._desk.variables.get("tcp")
+        chosen = None if self._console is None else self._console.variables.get("tcp")
         return "between" if chosen == "between" else "fixed_tip"
 
     # What the session calls
@@ -148,8 +146,8 @@ class Operator:
     def forget(self) -> None:
         """The scene was reset."""
         self._believed, self._objects = (), ()
-        if self._desk is not None:
-            self._desk.forget()
+        if self._console is not None:
+            self._console.forget()
 
     # The driver
 
@@ -213,7 +211,7 @@ class Operator:
             return None
         return wish
 
-    def _play(self, command: ArmCommand | DeskCommand, last: Reply) -> Play:
+    def _play(self, command: ArmCommand | ConsoleCommand, last: Reply) -> Play:
         match command:
             case Home():
                 return self._go("home", last, self._keeping_hold(last, self._robot.home))
@@ -226,28 +224,28 @@ class Operator:
                 return self._move_tool(command, last)
             case MoveJaw() | OpenRange() | CloseRange():
                 return self._move_jaw(jaw_angle(self._robot, command), last)
-            case Refresh() if self._desk is None:
+            case Refresh() if self._console is None:
                 return self._refresh(last)
-        assert self._desk is not None
+        assert self._console is not None
         match command:
             case Refresh():
-                return self._desk.refresh(last)
+                return self._console.refresh(last)
             case CheckReachable():
-                return self._desk.check(last)
+                return self._console.check(last)
             case Preview():
-                return self._desk.preview(last)
+                return self._console.preview(last)
             case MoveToGrab():
-                return self._desk.move(last)
+                return self._console.move(last)
             case Pick():
-                return self._desk.pick(last, command.place_m)
+                return self._console.pick(last, command.place_m)
             case GraspOpen():
-                return self._desk.open(last)
+                return self._console.open(last)
             case GraspClose():
-                return self._desk.close(last)
+                return self._console.close(last)
             case _:
                 raise TypeError(f"no way to play {command!r}")
 
-    def _refusal(self, command: ArmCommand | DeskCommand) -> Refused | None:
+    def _refusal(self, command: ArmCommand | ConsoleCommand) -> Refused | None:
         """What can be refused without planning."""
         match command:
             case Jog():
@@ -267,12 +265,14 @@ class Operator:
                 return Refused(reason=f"{self._robot.name} has no pose with the gripper straight down; use home")
             case Home() | Down() | Zero():
                 return None
-            case Refresh() if self._desk is None:
+            case Refresh() if self._console is None:
                 if self._sees_truth:
                     return None
-                return Refused(reason="this task sees through a camera, which only its own states know how to read")
+                return Refused(
+                    reason="this task detects objects in camera images, which is only possible while it runs"
+                )
             case _:
-                return Refused(reason=NO_DESK) if self._desk is None else None
+                return Refused(reason=NO_CONSOLE) if self._console is None else None
 
     # Commands at work
 
@@ -304,12 +304,12 @@ class Operator:
     def _refresh(self, last: Reply) -> Play:
         yield from self._looked(last)
         names = [each.name for each in self._objects]
-        return Done(text=f"{len(names)} objects", data={"objects": names})
+        return Done(text=counted(len(names), "object"), data={"objects": names})
 
     def _looked(self, last: Reply) -> Generator[Any, Any, tuple[Estimate, ...]]:
         """Look again where that can be done, and say what is believed."""
-        if self._desk is not None:
-            yield from self._desk.refresh(last)
+        if self._console is not None:
+            yield from self._console.refresh(last)
         elif self._sees_truth:
             self._believed = yield from see_by_truth(self._scene)
             names = self._scene.object_names

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.layout import Readings
-from graspline.live.reach import TcpConvention
+from graspline.kinematics.reach import TcpConvention
 from graspline.live.snapshot import Pose
 from graspline.scenes.scene import Scene
 from graspline.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix

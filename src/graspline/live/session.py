@@ -12,11 +12,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Self
 
 from graspline.choices import ASK_S
-from graspline.episodes.run import Episode
+from graspline.episodes.episode import Episode
 from graspline.errors import GrasplineError
 from graspline.live.commands import Command, Ticket, refused
 from graspline.live.conductor import STOPPED, Conductor
-from graspline.live.desk import Desk
 from graspline.live.lease import Lease
 from graspline.live.operator import Order
 from graspline.live.pace import Pacer, now_s
@@ -25,6 +24,7 @@ from graspline.live.snapshot import Snapshot
 from graspline.live.teleop import RecordingPlace
 from graspline.parameters import Parameters
 from graspline.scenes.scene import Scene
+from graspline.tasks.console import Console
 from graspline.tasks.task import Task
 
 _LOG = logging.getLogger(__name__)
@@ -51,19 +51,23 @@ class Session:
         seed: int,
         *,
         pace: float = 1.0,
-        desk: Desk | None = None,
+        console: Console | None = None,
         on_episode: Callable[[Episode], str | None] | None = None,
         place: RecordingPlace | None = None,
         ask_timeout_s: float = ASK_S,
         picture_sizes: tuple[tuple[int, int], ...] = (),
         recording: str = "",
+        make_pacer: Callable[[float, float], Pacer] = Pacer,
     ) -> None:
         """The scene of a seed, not yet in motion; raises `InputError` if it cannot be drawn.
 
         A question is answered by its default after `ask_timeout_s` of simulated time. Pictures of `picture_sizes`
         (width, height) are ready when the session starts; the first of any other size makes the clock wait.
-        `recording` is the place that episodes are recorded into from the beginning, if there is one.
+        `recording` is the place that episodes are recorded into from the beginning, if there is one. `make_pacer`
+        gets the tick in seconds and `pace`; tests give a pacer with a clock of their own.
         """
+        # What the variables of the task's console may be; None without one.
+        self.variables_model = None if console is None else console.variables_model
         self.lease = Lease(now_s)
         self._labour = _Labour(self._glance)
         self._conductor = Conductor(
@@ -71,14 +75,14 @@ class Session:
             parameters,
             seed,
             labour=self._labour,
-            desk=desk,
+            console=console,
             hand_over=None if on_episode is None else self._hand_over,
             place=place,
             ask_timeout_s=ask_timeout_s,
             recording=recording,
         )
         self._on_episode = on_episode
-        self._pacer = Pacer(self._conductor.dt_s, pace)
+        self._pacer = make_pacer(self._conductor.dt_s, pace)
         self._changed = threading.Condition()
         self._orders: deque[Order] = deque()
         self._stops: list[Ticket] = []

@@ -8,10 +8,8 @@ from typing import Any, cast
 import numpy as np
 
 from graspline.execution.requests import Look, ObjectSeen, Reply
-from graspline.live.snapshot import ObjectListed
 from graspline.perception.estimates import Estimate
-from graspline.scenes.scene import ObjectShape, Scene
-from graspline.spatial.rotations import yaw_of
+from graspline.scenes.scene import Scene
 
 # What is further away than this has left the table, or was taken away, and is not seen.
 _SIGHT_M = 1.0
@@ -19,7 +17,7 @@ _SIGHT_M = 1.0
 
 def see_by_truth(scene: Scene) -> Generator[Any, Reply, tuple[Estimate, ...]]:
     """Look at everything with the `truth` estimator."""
-    shapes: dict[str, ObjectShape] = {each.name: each.shape for each in scene.objects}
+    shapes = scene.shapes
     reply = yield Look(None)
     seen = cast(dict[str, ObjectSeen], reply.value)
     return tuple(
@@ -31,20 +29,8 @@ def see_by_truth(scene: Scene) -> Generator[Any, Reply, tuple[Estimate, ...]]:
             position_sigma_m=0.0,
             yaw_sigma_rad=0.0,
             time_s=reply.time_s,
-            shape=shapes.get(name, "plate"),
+            shape=shapes[name],
         )
         for name, each in seen.items()
         if np.linalg.norm(each.position_m) <= _SIGHT_M
-    )
-
-
-def listed(estimate: Estimate) -> ObjectListed:
-    """An estimate as people see it in a list."""
-    return ObjectListed(
-        name=estimate.name,
-        position_m=estimate.position_m,
-        size_m=2 * estimate.half_extents_m,
-        yaw_rad=float(yaw_of(estimate.quaternion)),
-        shape=estimate.shape,
-        time_s=estimate.time_s,
     )

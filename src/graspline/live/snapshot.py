@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,12 +11,11 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
 from graspline.scenes.variation import Variation
+from graspline.tasks.console import ObjectListed, Plain, plain
 
 Array = NDArray[np.float64]
 
 Mode = Literal["idle", "jogging", "moving", "task", "stopping", "replaying"]
-# What a variable of the grasp pipeline may be.
-Plain = float | bool | str
 
 # Number of ended states that are shown.
 HISTORY = 200
@@ -47,34 +45,6 @@ class HistoryEntry:
     def as_dict(self) -> dict[str, Any]:
         """Without the evidence, which would make every snapshot long."""
         return {"t_s": plain(self.t_s), "state": self.state, "outcome": self.outcome, "then": self.then}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectListed:
-    """One object as the estimator last saw it, and when that was."""
-
-    name: str
-    position_m: Array
-    # Full edges, (3,).
-    size_m: Array
-    yaw_rad: float
-    shape: str
-    time_s: float
-    # Whether an outside detector has posted it, and whether that is too long ago for it to be used.
-    posted: bool = False
-    stale: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "position_m": plain(self.position_m),
-            "size_m": plain(self.size_m),
-            "yaw_rad": plain(self.yaw_rad),
-            "shape": self.shape,
-            "time_s": plain(self.time_s),
-            "posted": self.posted,
-            "stale": self.stale,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +98,8 @@ class Snapshot:
     # A question the task waits for an answer to; empty if there is none.
     question: str = ""
     options: tuple[str, ...] = ()
+    # Options in a person's words, where the task has any.
+    option_words: Mapping[str, str] = field(default_factory=dict)
     # What it is answered by if no person answers within this (simulated) time.
     default: str = ""
     answer_within_s: float = 0.0
@@ -141,11 +113,13 @@ class Snapshot:
     # Whether an episode is being recorded that a person drives, or is about to end; and whether its goal is met.
     teleop: Literal["", "recording", "ending"] = ""
     goal_met: bool = False
+    # Where the tool's frame is, in words.
+    tool_at: str = ""
     # Episodes that were played to their end since the session began.
     episodes: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; numbers that are none are null. What is for drawing only is left out."""
+        """Plain values for JSON; NaN is null. What is for drawing only is left out."""
         return {
             "number": self.number,
             "task": self.task,
@@ -184,18 +158,3 @@ class Snapshot:
             "goal_met": self.goal_met,
             "episodes": self.episodes,
         }
-
-
-def plain(value: Any) -> Any:
-    """The same with lists for arrays and tuples, and null for numbers that are none, which JSON cannot say."""
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    return value

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from graspline.evidence import at_least, at_most, failures
 from graspline.execution.requests import Reply
 from graspline.kinematics.differential import ToolKinematics, ToolMotion
-from graspline.live.commands import Drive, Refused, ToolTarget
-from graspline.live.reach import REACHES
+from graspline.kinematics.reach import REACHES
+from graspline.live.commands import Drive, ToolTarget
 from graspline.motion.joint_moves import brake
 from graspline.motion.path import Command, Path
 from graspline.planning.collision import CLEARANCE_M, Collision, CollisionWorld
 from graspline.robots.robot import JointLimits
 from graspline.scenes.scene import Scene
 from graspline.spatial.rotations import matrix_from_quaternion, rotation_vector
+from graspline.tasks.console import Refused
 
 Array = NDArray[np.float64]
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from graspline.episodes.failures import OUT_OF_TIME, failure_of
 from graspline.episodes.handling import HandlingTracker
+from graspline.episodes.onlookers import Instant
+from graspline.episodes.pilots import Ruling
 from graspline.episodes.referee import STEADY_S, Referee
-from graspline.episodes.run import Instant, Ruling
 from graspline.execution.drivers import TELEOP
-from graspline.execution.happenings import Ended, Entered
+from graspline.execution.happenings import Ended, EndsAs, Entered
 from graspline.execution.requests import Announce, Motion, Reply
 from graspline.motion.joint_moves import hold
 from graspline.robots.robot import Robot
@@ -60,7 +61,7 @@ class TeleopPilot:
         last = yield from self._drive(first)
         last = yield Motion("hold", hold(self._robot, last.command, STEADY_S + self._robot.dt_s))
         ruling = self._ruling(last.time_s)
-        yield Announce(Ended(TELEOP, ruling.verdict, f"end: {ruling.verdict}", ruling.evidence))
+        yield Announce(Ended(TELEOP, ruling.verdict, EndsAs(ruling.verdict), ruling.evidence))
         return ruling
 
     def watch(self, time_s: float) -> None:

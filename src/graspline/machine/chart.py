@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from graspline.execution.happenings import EndsAs, Then
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import TIMED_OUT
 from graspline.machine.table import End, Retry, Transition
 
 # How often an outcome of a state led where, all three named as events name them.
-Taken = Mapping[tuple[str, str, str], int]
+Taken = Mapping[tuple[str, str, Then], int]
 # A plain transition, those that spend a budget because something went wrong or for the next round, and both ends.
 Kind = Literal["plain", "retry", "round", "failure", "success"]
 FAILURE = "failure"
@@ -265,7 +266,7 @@ class _Reader:
         )
 
     def _count(self, state: str, outcome: str, target: str | End) -> int:
-        then = f"end: {target.outcome}" if isinstance(target, End) else target
+        then = EndsAs(target.outcome) if isinstance(target, End) else target
         return (self.taken or {}).get((state, outcome, then), 0)
 
 

@@ -36,7 +36,10 @@ def _names(machine: Machine) -> Iterator[str]:
     if machine.takes_over is not None and machine.takes_over not in machine.states:
         hint = nearest(machine.takes_over, machine.states)
         yield f"state {machine.takes_over!r}, which takes over, does not exist; {hint}"
-    for what, names in (("table", machine.table), ("limits_s", machine.limits_s)):
+    if machine.work_begins is not None and machine.work_begins not in machine.states:
+        hint = nearest(machine.work_begins, machine.states)
+        yield f"state {machine.work_begins!r}, with which work begins, does not exist; {hint}"
+    for what, names in (("table", machine.table), ("limits_s", machine.limits_s), ("vertical", machine.vertical)):
         for state in names:
             if state not in machine.states:
                 yield f"{what} names {state!r}, which is no state; {nearest(state, machine.states)}"

@@ -89,6 +89,8 @@ def _prefixed(machine: Machine, prefix: str) -> Machine:
         hands_back=machine.hands_back,
         successes=tuple(f"{prefix}_{name}" for name in machine.successes),
         takes_over=None if machine.takes_over is None else f"{prefix}_{machine.takes_over}",
+        vertical=tuple(f"{prefix}_{name}" for name in machine.vertical),
+        work_begins=None if machine.work_begins is None else f"{prefix}_{machine.work_begins}",
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from graspline.errors import WiringError
 from graspline.evidence import Evidence, at_most
 from graspline.execution.drivers import FOLLOW, TELEOP
-from graspline.execution.happenings import Ended, Entered
+from graspline.execution.happenings import Ended, EndsAs, Entered, Then
 from graspline.execution.requests import Announce, Motion, Reply, Within
 from graspline.machine.check import problems_of
 from graspline.machine.outcome import TIMED_OUT, Gives, Outcome
@@ -46,7 +46,7 @@ class HasEnded(Protocol):
     def outcome(self) -> str: ...
 
     @property
-    def then(self) -> str: ...
+    def then(self) -> Then: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,24 @@ class Machine:
     the table must then name; `gives` are the inputs of later states that a nested machine hands to the outer one when
     it succeeds, `hands_back` the inputs of its own that it hands back whatever its outcome.
     `takes_over` is the state that a run starts from where another driver has left arm and objects anywhere.
+    `vertical` are states in which the hand moves straight down or up, of which logs tell its height.
+    `work_begins` is the state that sets out for an object; before it is first entered, states only look and plan.
+
+    A table that is not complete raises an error that lists every problem.
+
+    >>> from typing import Literal
+    >>> from graspline import End, Machine, Outcome
+    >>> def check(width_m: float) -> Outcome[Literal["narrow", "wide"]]:
+    ...     return Outcome("narrow" if width_m < 0.05 else "wide")
+    >>> machine = Machine(
+    ...     name="measure",
+    ...     start="check",
+    ...     states={"check": check},
+    ...     table={"check": {"narrow": End("success"), "wide": End("too_wide")}},
+    ...     inputs={"width_m": float},
+    ... )
+    >>> machine.outcomes
+    ('success', 'too_wide')
     """
 
     name: str
@@ -71,6 +89,8 @@ class Machine:
     # Outcomes that mean the task is done; everything else is a failure with a name.
     successes: tuple[str, ...] = ("success",)
     takes_over: str | None = None
+    work_begins: str | None = None
+    vertical: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         problems = problems_of(self)
@@ -123,7 +143,7 @@ class Machine:
             found = inner
         return found
 
-    def is_retry(self, path: str, outcome: str, then: str) -> bool:
+    def is_retry(self, path: str, outcome: str, then: Then) -> bool:
         """Whether this outcome of a state, named as events name it, was a failure that `then` makes good."""
         if path in (FOLLOW, TELEOP):
             # What a policy did before this machine took over, or a person in its place.
@@ -135,6 +155,14 @@ class Machine:
     def retries_in(self, ended: Iterable[HasEnded]) -> int:
         """How often something was tried again among states that have ended, those of nested machines included."""
         return sum(self.is_retry(each.state, each.outcome, each.then) for each in ended)
+
+    def work_began_s(self, entries: Iterable[tuple[float, str]]) -> float:
+        """When work began, from (time, state) of every entry; 0 if no state was entered that work begins with."""
+        return next((t_s for t_s, path in entries if self._begins_work(path)), 0.0)
+
+    def _begins_work(self, path: str) -> bool:
+        nested, _, name = path.rpartition(".")
+        return self.nested(nested).work_begins == name
 
     def signature(self, state: str) -> Signature:
         """What a state takes and gives; for a nested machine its own inputs and outcomes."""
@@ -172,8 +200,8 @@ class Machine:
             yield Announce(Entered(path))
             outcome, evidence, about, last = yield from self._play(state, robot, last, memory, path)
             target = self._follow(self.table[state][outcome], left)
-            shown = f"end: {target.outcome}" if isinstance(target, End) else target
-            yield Announce(Ended(path, outcome, shown, evidence, about))
+            then = EndsAs(target.outcome) if isinstance(target, End) else target
+            yield Announce(Ended(path, outcome, then, evidence, about))
             if isinstance(target, End):
                 if target.after is not None:
                     evidence += yield from self._parting(target, robot, last, memory, prefix)
@@ -188,12 +216,12 @@ class Machine:
         path = prefix + end.after
         yield Announce(Entered(path))
         outcome, evidence, about, _ = yield from self._play(end.after, robot, last, memory, path)
-        yield Announce(Ended(path, outcome, f"end: {end.outcome}", evidence, about))
+        yield Announce(Ended(path, outcome, EndsAs(end.outcome), evidence, about))
         return evidence
 
     def _play(
         self, state: str, robot: Robot, last: Reply, memory: dict[str, object], path: str
-    ) -> Generator[Any, Any, tuple[str, Evidence, str, Reply]]:
+    ) -> Generator[Any, Any, tuple[str, Evidence, object, Reply]]:
         signature = self.signature(state)
         always = {"last": last, "robot": robot}
         inputs = {name: always[name] if name in always else memory[name] for name in signature.inputs}

@@ -16,12 +16,24 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[O]):
-    """A named past fact with the measurements that prove it."""
+    """What a state returns: a named past fact with the measurements that prove it.
+
+    The literal in the return type of a state names every outcome that it can have.
+
+    >>> from typing import Literal
+    >>> from graspline import Outcome, at_least
+    >>> def check(raised_m: float) -> Outcome[Literal["lifted", "dropped"]]:
+    ...     raised = at_least("raised", raised_m, 0.05, "m")
+    ...     return Outcome("lifted" if raised.passed else "dropped", (raised,))
+    >>> check(0.06).name
+    'lifted'
+    """
 
     name: O
     evidence: Evidence = ()
-    # The object it is about, for those who hold claims against truth.
-    about: str = ""
+    # The name of the object that it is about, or a value of the task's own, for the checks of claims against truth.
+    # Records keep its text.
+    about: object = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +43,7 @@ class Gives(Generic[O, D]):
     name: O
     data: D
     evidence: Evidence = ()
-    about: str = ""
+    about: object = ""
 
 
 # A state that asks for things and ends with one of these outcomes: `Stage[Literal["lifted", "dropped"]]`.

@@ -10,7 +10,12 @@ ALWAYS = ("last", "robot")
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The machine ends with this outcome, after playing one more state if `after` names it, however that state ends."""
+    """The machine ends with this outcome, after playing one more state if `after` names it, however that state ends.
+
+    >>> from graspline import End
+    >>> End("unreachable", after="return_home")
+    End(outcome='unreachable', after='return_home')
+    """
 
     outcome: str
     after: str | None = None
@@ -18,7 +23,12 @@ class End:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Go back to `to` while the budget lasts, each time one less; then go to `otherwise`."""
+    """Go back to the state `to` while the budget lasts, each time one less; then go to `otherwise`.
+
+    >>> from graspline import End, Retry
+    >>> Retry(to="look", budget="grasps", otherwise=End("dropped")).otherwise.outcome
+    'dropped'
+    """
 
     to: str
     budget: str

@@ -7,10 +7,11 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.live.commands import CheckReachable, Done, Preview, Refused, Result
-from graspline.live.snapshot import Plain, Snapshot
+from graspline.live.commands import CheckReachable, Preview
+from graspline.live.snapshot import Snapshot
 from graspline.panel.helm import Helm
 from graspline.panel.world import World
+from graspline.tasks.console import Done, Plain, Refused, Result
 
 Array = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ class Board:
                     self._preview = key, now.command_rad
             if isinstance(command, Preview):
                 stages = result.data["stages"] if isinstance(result, Done) else ()
-                self._world.preview({each["name"]: each["joints_rad"] for each in stages})
+                self._world.preview([each["joints_rad"] for each in stages])
 
         helm.give(command).then(answered)
 
@@ -66,7 +67,7 @@ class Board:
             if over:
                 self._preview = None
         if over:
-            self._world.preview({})
+            self._world.preview([])
 
 
 def _place_m(snapshot: Snapshot) -> Array:

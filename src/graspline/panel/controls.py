@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 import viser
 
-from graspline.live.commands import Command, Down, Home, Refused, Result, Ticket, Zero
+from graspline.live.commands import Command, Down, Home, Ticket, Zero
 from graspline.panel.helm import Helm
 from graspline.robots.robot import Robot
+from graspline.tasks.console import Refused, Result
 
 Kind = Literal["primary", "normal", "danger"]
 _COLOURS: Mapping[str, str] = MappingProxyType(

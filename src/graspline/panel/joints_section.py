@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from graspline.live.commands import Jog, MoveJaw, MoveTool, Refused, Result
+from graspline.kinematics.reach import REACHES
+from graspline.live.commands import Jog, MoveJaw, MoveTool
 from graspline.live.pace import now_s
-from graspline.live.reach import REACHES
 from graspline.live.snapshot import Snapshot
 from graspline.panel import words
 from graspline.panel.controls import Button, Controls, Text, by_person, poses_of
 from graspline.panel.shapes import shapes_of
 from graspline.scenes.scene import Scene
+from graspline.tasks.console import Refused, Result
 
 # Sliders that a person has in hand are not moved by us until this long after the last change.
 _IN_HAND_S = 0.6

@@ -38,8 +38,9 @@ class Page:
         self._control.on_click(lambda event: self._take_or_release())
         self._reset = controls.button("Reset the scene", lambda: controls.give(ResetScene()), "danger", visible=False)
         self._question = Question(controls)
-        # A task without a desk has neither objects to choose nor variables.
-        self._pick = PickSection(controls, board) if snapshot.variables else None
+        # A task without a console has neither objects to choose nor variables.
+        model = session.variables_model
+        self._pick = None if model is None else PickSection(controls, board, model)
         self._verbs = controls.row(*self._verbs_of(), size="large")
         self._progress = ProgressSection(controls, machine)
         # Sections, folded, in the order in which they are needed.

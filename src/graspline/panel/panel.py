@@ -17,23 +17,26 @@ from graspline.panel.board import Board
 from graspline.panel.helm import Helm
 from graspline.panel.page import Page
 from graspline.panel.world import World
-from graspline.robots.hsr import HSR
-from graspline.robots.so101 import SO101
-from graspline.robots.ur5e import UR5E
+from graspline.robots.robot import Robot
 
 _LOG = logging.getLogger(__name__)
 UPDATES_HZ = 30.0
 # Words and numbers change once in this number of updates.
 _WORDS_EVERY = 3
-# Where a page looks at each robot from, and at what: the robot and all it reaches fill the picture.
-LOOKS = {
-    SO101.name: ((0.66, -0.47, 0.40), (0.12, -0.01, 0.07)),
-    UR5E.name: ((1.9, -1.5, 1.35), (0.25, 0.0, 0.15)),
-    HSR.name: ((2.5, -2.6, 2.0), (0.40, 0.42, 0.55)),
-}
+# Where a page looks from at a robot that does not say it, and at what: shares of its reach.
+_FROM, _AT = (1.4, -1.0, 0.85), (0.25, 0.0, 0.15)
 # A longer lens than viser's: less floor, and upright things stay upright.
 FOV_RAD = math.radians(45.0)
 _WIDTH_PX = 400.0
+
+
+def viewpoint(robot: Robot) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+    """Where a page looks from, and at what, in W."""
+    if robot.seen_from_m is not None:
+        return robot.seen_from_m, robot.seen_at_m
+    reach_m = float(robot.levers_m[0])
+    (x, y, z), (at_x, at_y, at_z) = _FROM, _AT
+    return (x * reach_m, y * reach_m, z * reach_m), (at_x * reach_m, at_y * reach_m, at_z * reach_m)
 
 
 class Panel:
@@ -51,8 +54,8 @@ class Panel:
         server.gui.set_panel_label("graspline")
         server.gui.main_panel.dock_right()
         server.gui.main_panel.set_width(_WIDTH_PX)
-        camera, looks = server.initial_camera, LOOKS.get(bench.session().scene.robot.name, LOOKS[SO101.name])
-        camera.position, camera.look_at = looks
+        camera = server.initial_camera
+        camera.position, camera.look_at = viewpoint(bench.session().scene.robot)
         camera.fov = FOV_RAD
         self._adopt(bench.session())
         server.on_client_connect(self._connected)

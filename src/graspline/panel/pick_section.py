@@ -1,4 +1,4 @@
-"""What `grab` adds to the page: the object, whether it can be picked, and how."""
+"""What the console of a task adds to the page: the object, whether it can be picked, and how."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, Literal, get_args, get_origin
 import annotated_types
 import numpy as np
 
-from graspline.grasping.grab import GrabVariables
 from graspline.live.commands import (
     CheckReachable,
     CloseRange,
@@ -18,18 +17,19 @@ from graspline.live.commands import (
     Pick,
     Preview,
     Refresh,
-    Refused,
     ResetScene,
     Select,
     SetVariables,
     Ticket,
 )
-from graspline.live.snapshot import Plain, Snapshot
+from graspline.live.snapshot import Snapshot
 from graspline.panel import words
 from graspline.panel.board import Board
 from graspline.panel.controls import Button, Choice, Controls, Synced, Text
 from graspline.panel.refusals import LABELS, way_out
+from graspline.parameters import Parameters
 from graspline.robots.robot import Robot
+from graspline.tasks.console import Plain, Refused
 
 _BACK, _CLICKED = "Back where it was", "At the point below"
 _NONE = "Choose an object"
@@ -39,8 +39,8 @@ _MM = 1000.0
 class PickSection:
     """One client's choice of an object; the page puts its verbs between this and what `fold` adds."""
 
-    def __init__(self, controls: Controls, board: Board) -> None:
-        self._controls, self._board = controls, board
+    def __init__(self, controls: Controls, board: Board, variables_model: type[Parameters]) -> None:
+        self._controls, self._board, self._model = controls, board, variables_model
         self._object = Choice(controls, "Object", _NONE, self._select)
         self._reach = Text(controls.gui)
         self._way_out = controls.button("", self._take_way_out, visible=False)
@@ -65,7 +65,7 @@ class PickSection:
                 gui.add_vector2("x, y (mm)", (200.0, 0.0), step=1.0, hint="Click on the table to set it")
             )
             Text(gui, words.caption("Lengths in mm"))
-            self._variables = {name: self._variable(name) for name in GrabVariables.model_fields}
+            self._variables = {name: self._variable(name) for name in self._model.model_fields}
         with gui.add_folder("Gripper", expand_by_default=False):
             self._gripper(robot)
 
@@ -146,7 +146,7 @@ class PickSection:
 
     def _variable(self, name: str) -> Synced:
         """A control for one variable, with the meaning and the range that its field has."""
-        gui, field = self._controls.gui, GrabVariables.model_fields[name]
+        gui, field = self._controls.gui, self._model.model_fields[name]
         label, hint, default = LABELS.get(name, name), field.description, field.default
         if isinstance(default, bool):
             made: Any = gui.add_checkbox(label, default, hint=hint)

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from types import MappingProxyType
 from typing import Any
 
 from graspline.live.commands import Answer
 from graspline.live.snapshot import Snapshot
 from graspline.panel.controls import Button, Controls, Text
 
-# Answers in a person's words; others are shown as they are, without underscores.
-_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "single_grasp": "One object",
-        "clear_table": "Clear the table",
-        "placement": "Put it on the shelf",
-        "handover": "Hand it to me",
-    }
-)
 
-
-def answer_words(option: str) -> str:
-    return _WORDS.get(option, option.replace("_", " ").capitalize())
+def answer_words(option: str, words: Mapping[str, str]) -> str:
+    """An answer as the task words it; without words it is shown as it is, without underscores."""
+    return words.get(option) or option.replace("_", " ").capitalize()
 
 
 class Question:
@@ -40,17 +30,21 @@ class Question:
     def show(self, snapshot: Snapshot) -> None:
         if snapshot.question != self._asked:
             self._asked, self._whole_s = snapshot.question, snapshot.answer_within_s
-            self._offer(snapshot.options, snapshot.default)
+            self._offer(snapshot)
         self._card.show(self._words(snapshot) if snapshot.question else "")
 
-    def _offer(self, options: tuple[str, ...], default: str) -> None:
+    def _offer(self, snapshot: Snapshot) -> None:
         for button in self._buttons:
             self._controls.drop(button)
         with self._folder:
             self._buttons = self._controls.row(
                 *(
-                    Button(answer_words(each), self._answer(each), "primary" if each == default else "normal")
-                    for each in options
+                    Button(
+                        answer_words(each, snapshot.option_words),
+                        self._answer(each),
+                        "primary" if each == snapshot.default else "normal",
+                    )
+                    for each in snapshot.options
                 ),
                 size="large",
             )
@@ -64,7 +58,7 @@ class Question:
         share = 100 * left / max(self._whole_s, 1.0)
         return (
             f"<div class='gl-question' data-question><h2>{escape(snapshot.question)}</h2>"
-            f"<p>Waiting for your answer. <b>{escape(answer_words(snapshot.default))}</b> in "
+            f"<p>Waiting for your answer. <b>{escape(answer_words(snapshot.default, snapshot.option_words))}</b> in "
             f"<b data-countdown>{left} s</b>.</p>"
             f"<div class='gl-bar'><i style='width:{min(share, 100):.0f}%'></i></div></div>"
         )

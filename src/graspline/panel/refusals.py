@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from graspline.evidence import Measurement
-from graspline.live.commands import Refused
-from graspline.live.snapshot import Plain
 from graspline.panel.quantities import plain_name, quantity
+from graspline.tasks.console import Plain, Refused
 
 # Variables of a grasp as the page calls them.
 LABELS: Mapping[str, str] = MappingProxyType(
@@ -26,12 +25,12 @@ LABELS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def sentence(refused: Refused, variables: Mapping[str, Plain]) -> str:
+def sentence(refused: Refused) -> str:
     """What is wrong, with one number where there is one."""
-    check, stage = str(refused.data.get("check", "")), str(refused.data.get("stage", ""))
+    check, when = str(refused.data.get("check", "")), str(refused.data.get("when", ""))
     if not check or not refused.evidence:
-        return _capital(refused.reason)
-    return f"{_what(check, refused.evidence[0])}{_when(stage, variables)}."
+        return capital(refused.reason)
+    return f"{_what(check, refused.evidence[0])}{f' {when}' if when else ''}."
 
 
 def way_out(refused: Refused) -> tuple[str, Mapping[str, Plain]] | None:
@@ -65,12 +64,6 @@ def _setting(name: str, value: Plain) -> str:
     return f"{label} to {quantity(float(value), 'm')}"
 
 
-def _when(stage: str, variables: Mapping[str, Plain]) -> str:
-    if stage == "approach":
-        return f" for a {quantity(float(variables.get('approach_height_m', 0.0)), 'm')} approach"
-    return {"lift": " when it is lifted", "place": " where it is put down"}.get(stage, "")
-
-
 def _what(check: str, measured: Measurement) -> str:
     over = quantity(abs(measured.value - measured.limit), measured.unit)
     match check, measured.name:
@@ -102,8 +95,10 @@ def _what(check: str, measured: Measurement) -> str:
         case "shape", _:
             return f"It leans by {quantity(measured.value, measured.unit)} and can only be picked upright"
         case _:
-            return f"{_capital(plain_name(measured.name))} is {over} past its limit"
+            return f"{capital(plain_name(measured.name))} is {over} past its limit"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def capital(text: str) -> str:
+    """Text with a capital letter at its beginning, unless it begins with a name such as `orange_1`."""
+    first = text.partition(" ")[0].rstrip(",:;.")
+    return text if not first.isalpha() else text[:1].upper() + text[1:]

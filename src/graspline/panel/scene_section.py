@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graspline.episodes.faults import FAULTS, missing_in_scene
+from graspline.faults.catalogue import find_fault
 from graspline.live.bench import Bench
 from graspline.live.commands import ReplayEpisode, ResetScene, StrikeFault
 from graspline.live.snapshot import Snapshot
@@ -25,7 +25,7 @@ class SceneSection:
             controls.row(Button("Reset", self._reset), Button("Next seed", self._next_seed))
         with gui.add_folder("Inject a fault", expand_by_default=False):
             scene = bench.session().scene
-            names = [name for name in bench.faults if not missing_in_scene(FAULTS[name], scene)]
+            names = [name for name in bench.faults if not find_fault(name).missing_in(scene)]
             for first in range(0, len(names), 3):
                 row = names[first : first + 3]
                 controls.row(*(Button(name, lambda name=name: controls.give(StrikeFault(name))) for name in row))

@@ -8,12 +8,11 @@ from html import escape
 import numpy as np
 
 from graspline.evidence import Evidence
-from graspline.live.commands import Done, Result
-from graspline.live.snapshot import ObjectListed, Pose, Snapshot
+from graspline.live.snapshot import Pose, Snapshot
 from graspline.panel.quantities import limit, plain_name, quantity
-from graspline.panel.refusals import nearest, sentence
-from graspline.robots.so101 import SO101
+from graspline.panel.refusals import capital, nearest, sentence
 from graspline.spatial.rotations import matrix_from_quaternion
+from graspline.tasks.console import Done, ObjectListed, Result
 
 # What each mode is called, and its colour.
 _MODES = {
@@ -73,7 +72,7 @@ def _message(snapshot: Snapshot, reach: Result | None) -> str:
     # The line above has task and seed.
     if (said and snapshot.message.endswith(said)) or snapshot.message == f"{snapshot.task} with seed {snapshot.seed}":
         return ""
-    return snapshot.message[:1].upper() + snapshot.message[1:]
+    return capital(snapshot.message)
 
 
 def lease(holder: str, mine: str) -> str:
@@ -113,7 +112,7 @@ def reach(result: Result | None, snapshot: Snapshot) -> str:
     return block(
         "<div data-reach='no'>",
         chip("Cannot be picked", "#c92a2a"),
-        f"<b>{escape(sentence(result, snapshot.variables))}</b>",
+        f"<b>{escape(sentence(result))}</b>",
         f"<details><summary>Details</summary>{details}</details>" if details else "",
         "</div>",
     )
@@ -179,8 +178,7 @@ def pose(name: str, found: Pose, about: str = "") -> str:
 
 
 def readouts(snapshot: Snapshot) -> str:
-    tip = "fixed jaw's tip" if snapshot.robot == SO101.name else "between the closed fingertips"
-    convention = "between the jaws" if snapshot.variables.get("tcp") == "between" else tip
+    convention = "between the jaws" if snapshot.variables.get("tcp") == "between" else snapshot.tool_at
     fixed, moving = snapshot.pad_forces_n
     return block(
         pose("TCP", snapshot.tcp, f"({convention})"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mujoco
@@ -25,7 +25,8 @@ _SIGHT_M = 1.0
 # The floor is drawn this far below everything else.
 _FLOOR_M = 0.002
 _CELL_M, _GRID_RGB, _FADE_M = 0.1, (205, 212, 219), 3.0
-_GHOSTS: Mapping[str, tuple[int, int, int]] = {"approach": (80, 150, 255), "grasp": (60, 210, 120)}
+# Of the stages of a preview, the last one last.
+_GHOSTS: tuple[tuple[int, int, int], ...] = ((80, 150, 255), (60, 210, 120))
 _GHOST_OPACITY = 0.35
 _SKY, _SUN, _SUN_AT = 1.7, 2.0, (0.6, -0.5, 1.6)
 _HALO_M = 0.003
@@ -74,7 +75,7 @@ class World:
         for shape in shapes:
             if shape.body not in self._things:
                 self._add(shape)
-        self._ghosts = {name: self._ghost(name, shapes) for name in _GHOSTS}
+        self._ghosts = [self._ghost(number, shapes) for number in range(len(_GHOSTS))]
 
     # Every thirtieth of a second
 
@@ -151,30 +152,32 @@ class World:
 
     # Ghosts
 
-    def _ghost(self, name: str, shapes: Sequence[Shape]) -> dict[str, viser.FrameHandle]:
+    def _ghost(self, number: int, shapes: Sequence[Shape]) -> dict[str, viser.FrameHandle]:
         """A translucent arm, not shown yet: a frame for each of its bodies, and one for them all."""
         add, frames = self._server.scene.add_frame, {}
-        frames[""] = add(f"/ghosts/{name}", show_axes=False, visible=False)
+        frames[""] = add(f"/ghosts/{number}", show_axes=False, visible=False)
         for shape in shapes:
             if shape.body in self._things or shape.body == "world":
                 continue
             if shape.body not in frames:
-                frames[shape.body] = add(f"/ghosts/{name}/{shape.body}", show_axes=False)
-            self._node(f"/ghosts/{name}/{shape.body}/{shape.name}", shape, _GHOSTS[name], _GHOST_OPACITY)
+                frames[shape.body] = add(f"/ghosts/{number}/{shape.body}", show_axes=False)
+            self._node(f"/ghosts/{number}/{shape.body}/{shape.name}", shape, _GHOSTS[number], _GHOST_OPACITY)
         return frames
 
-    def preview(self, stages: Mapping[str, Sequence[float]]) -> None:
-        """Show a ghost at the joints (nu,) of each stage, and no other."""
+    def preview(self, stages: Sequence[Sequence[float]]) -> None:
+        """Show a ghost at the joints (nu,) of each stage, and no other; of more than there are ghosts, the last."""
         data = mujoco.MjData(self._scene.model)
-        for name, frames in self._ghosts.items():
-            if name in stages:
-                for joint, angle in zip(self._scene.robot.joints, stages[name], strict=True):
+        hidden = max(len(self._ghosts) - len(stages), 0)
+        shown = (*(None for _ in range(hidden)), *stages[-len(self._ghosts) :])
+        for frames, joints_rad in zip(self._ghosts, shown, strict=True):
+            if joints_rad is not None:
+                for joint, angle in zip(self._scene.robot.joints, joints_rad, strict=True):
                     data.qpos[self._scene.joint_address(joint)] = angle
                 mujoco.mj_kinematics(self._scene.model, data)
                 for body, frame in frames.items():
                     if body:
                         frame.position, frame.wxyz = data.body(body).xpos.copy(), data.body(body).xquat.copy()
-            frames[""].visible = name in stages
+            frames[""].visible = joints_rad is not None
 
 
 def _on_table(origin: Sequence[float], direction: Sequence[float]) -> tuple[float, float]:

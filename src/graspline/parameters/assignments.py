@@ -1,4 +1,4 @@
-"""One parameter set from the command line: `--set motion.speed_m_s=0.2`."""
+"""One parameter set from the command line: `--set jaw.standoff_m=0.04`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from graspline.errors import InputError
 from graspline.parameters.documents import Reader
 from graspline.parameters.notation import Value, printable, shortened
 
-_EXPECTED = "expected KEY.KEY=VALUE, for example motion.speed_m_s=0.2"
+_EXAMPLE = "jaw.standoff_m=0.04"
 
 
 def option(assignment: str) -> str:
@@ -14,13 +14,16 @@ def option(assignment: str) -> str:
     return f"--set {printable(shortened(assignment))}"
 
 
-def parse_assignment(assignment: str) -> tuple[tuple[str, ...], Value]:
-    """The key path and the value of `a.b=c`; the value is a YAML word, quoted text or a list such as [1]."""
+def parse_assignment(assignment: str, example: str = "") -> tuple[tuple[str, ...], Value]:
+    """The key path and the value of `a.b=c`; the value is a YAML word, quoted text or a list such as [1].
+
+    The message for anything else shows `example`, an assignment that is possible.
+    """
     where = option(assignment)
     keys, equals, text = assignment.partition("=")
     path = tuple(key.strip() for key in keys.split("."))
     if not equals or not all(key.isidentifier() for key in path):
-        raise InputError(f"{where}: {_EXPECTED}")
+        raise InputError(f"{where}: expected KEY.KEY=VALUE, for example {example or _EXAMPLE}")
     if not text.strip():
         raise InputError(f'{where}: nothing after the =; write null for no value, "" for empty text')
     return path, _value(text, where)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from graspline.errors import InputError
 from graspline.parameters.allowed import allowed_in
@@ -30,7 +30,7 @@ def build(model: type[P], document: Document | None = None, assignments: Sequenc
     problems: list[str] = []
     for assignment in assignments:
         try:
-            path, value = parse_assignment(assignment)
+            path, value = parse_assignment(assignment, _example(model))
             _check_path(model, path, value, option(assignment))
         except InputError as error:
             problems += error.problems
@@ -44,6 +44,20 @@ def build(model: type[P], document: Document | None = None, assignments: Sequenc
     if problems:
         raise InputError(problems)
     return parameters
+
+
+def _example(model: type[BaseModel]) -> str:
+    """An assignment of the first parameter that is a number; empty if there is none."""
+    return next((f"{dotted(path)}={value:g}" for path, value in _numbers(model)), "")
+
+
+def _numbers(model: type[BaseModel]) -> Iterator[tuple[tuple[str, ...], float]]:
+    for name, field in model.model_fields.items():
+        default = field.get_default(call_default_factory=True, validated_data={})
+        if isinstance(default, BaseModel):
+            yield from (((name, *path), value) for path, value in _numbers(type(default)))
+        elif isinstance(default, int | float) and not isinstance(default, bool):
+            yield (name,), default
 
 
 def _check_path(model: type[Parameters], path: tuple[str, ...], value: Value, where: str) -> None:

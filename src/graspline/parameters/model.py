@@ -16,6 +16,16 @@ class Parameters(BaseModel):
     A number is a finite number: text, true and nan are refused, a whole number is taken as a float. A section
     given in part keeps the rest of its field's default: `approach: Move = Move(speed_m_s=0.05)` stays slow
     where a file sets only its height.
+
+    >>> from pydantic import Field
+    >>> from graspline import Parameters, Range
+    >>> class Cubes(Parameters):
+    ...     edge_m: Range = Field(default=Range(0.02, 0.03), ge=0.01, le=0.05, description="edge of each cube")
+    >>> class Mine(Parameters):
+    ...     cubes: Cubes = Cubes()
+    ...     count: int = Field(default=2, ge=1, le=5, description="number of cubes")
+    >>> Mine.model_validate({"cubes": {"edge_m": [0.025, 0.03]}}).cubes.edge_m
+    Range(low=0.025, high=0.03)
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True)

@@ -13,6 +13,10 @@ class Range(NamedTuple):
 
     Compared with a number, a range answers for all of itself, so its field has bounds as a number's has:
     `edge_m: Range = Field(default=Range(0.02, 0.03), ge=0.005, le=0.1)`.
+
+    >>> from graspline import Range
+    >>> Range(0.02, 0.03) <= 0.1, Range(0.02, 0.03) >= 0.025
+    (True, False)
     """
 
     low: float

@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from graspline.parameters import Parameters
+from graspline.perception.estimators import one_of_estimators
 from graspline.spatial.rotations import (
     matrix_from_quaternion,
     matrix_from_vector,
@@ -24,20 +25,24 @@ class PositionNoise(Parameters):
     """What is added to the positions that an estimator sees, which would otherwise be exact."""
 
     position_sigma_m: float = Field(
-        default=0.0, ge=0, le=0.02, description="noise added to each coordinate of a sighting, 1σ"
+        default=0.0, ge=0, le=0.02, description="noise on each coordinate of a detection, 1σ"
     )
 
 
 class Noise(PositionNoise):
     """The same, and what is added to headings."""
 
-    yaw_sigma_rad: float = Field(default=0.0, ge=0, le=0.5, description="noise added to the heading of a sighting, 1σ")
+    yaw_sigma_rad: float = Field(default=0.0, ge=0, le=0.5, description="noise on the heading of a detection, 1σ")
 
 
 class Perception(Noise):
     """How a task sees its objects."""
 
-    source: Literal["truth"] = Field(default="truth", description="estimator: truth reads the simulator's poses")
+    source: str = Field(
+        default="truth", description="pose estimator: truth reads the simulator; or an installed one, or MODULE:NAME"
+    )
+
+    _source_is_known = field_validator("source")(one_of_estimators("truth"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,6 +65,27 @@ class Estimate:
     @property
     def radius_m(self) -> float:
         return float(self.half_extents_m[0])
+
+    @property
+    def up_axis(self) -> int:
+        """Which of its axes points up or down; a ball's last."""
+        return 2 if self.shape == "ball" else int(np.argmax(np.abs(self.rotation[2])))
+
+    @property
+    def uprightness(self) -> float:
+        """How much of that axis points up or down; a ball is always upright."""
+        return 1.0 if self.shape == "ball" else float(np.abs(self.rotation[2]).max())
+
+    @property
+    def half_height_m(self) -> float:
+        """Half of how high it stands."""
+        return float(self.half_extents_m[self.up_axis])
+
+    @property
+    def spread_m(self) -> float:
+        """How far it reaches around its upright axis."""
+        sides = [float(half) for axis, half in enumerate(self.half_extents_m) if axis != self.up_axis]
+        return float(np.hypot(sides[0], sides[1])) if self.shape == "box" else max(sides)
 
     def distance_m(self, points_m: Array) -> Array | None:
         """How far points (N, 3) are from its surface, 0 inside; None for a plate, which things are put into."""

@@ -98,7 +98,7 @@ def no_tracks(direction: tuple[float, float], speed_m_s: float = 0.05, speed_sig
     """Before the first picture: what the belt is said to do, and how wrong that may be."""
     length = float(np.hypot(*direction))
     if not length > 0:
-        raise InputError(f"a belt's direction must point somewhere, got {direction}")
+        raise InputError(f"a belt's direction must not be zero, got {direction}")
     unit = direction[0] / length, direction[1] / length
     return Tracks(direction=unit, belt=BeltSpeed(speed_m_s=speed_m_s, sigma_m_s=speed_sigma_m_s))
 
@@ -112,7 +112,7 @@ def follow(tracks: Tracks, seen: Sequence[BlockSeen], time_s: float, in_view: In
     """What is believed after one more picture; `in_view` tells whether a block at (x, y) would be seen as a whole."""
     passed = time_s - tracks.time_s
     if not passed > 0:
-        raise InputError(f"pictures must be in order: one of {time_s} s after one of {tracks.time_s} s")
+        raise InputError(f"images must be in order of time: one at {time_s} s came after one at {tracks.time_s} s")
     sure = [each for each in seen if each.whole and each.sigma_m <= _MOST_SIGMA_M]
     vague = [each for each in seen if not (each.whole and each.sigma_m <= _MOST_SIGMA_M)]
     matched = match(tracks.alive, sure, tracks.direction, tracks.belt, time_s, in_view)

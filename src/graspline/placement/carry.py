@@ -44,21 +44,25 @@ class CarryParameters(Parameters):
     """How a held fruit travels to its spot and is let go there."""
 
     clear_height_m: float = Field(
-        default=0.085, ge=0.02, le=0.15, description="how high the underside of a carried fruit is above the table"
+        default=0.085, ge=0.02, le=0.15, description="height of the underside of a carried fruit above the table"
     )
     clearance_m: float = Field(
-        default=0.008, ge=0, le=0.05, description="how far a carried fruit keeps from everything it passes"
+        default=0.008, ge=0, le=0.05, description="clearance of a carried fruit from everything it passes"
     )
     strategy: Literal["auto", "direct", "retreat"] = Field(
-        default="auto", description="clearance strategy: straight across, or drawing back by 2/7 first; auto tries both"
+        default="auto",
+        description="path of a carried fruit: straight across, or back by `retreat_share` first; auto tries both",
     )
     least_radius_m: float = Field(
-        default=0.165, ge=0.1, le=0.25, description="how near to the pan axis the hand draws back at the most"
+        default=0.165, ge=0.1, le=0.25, description="smallest distance from the pan axis when the hand draws back"
     )
     retreat_share: float = Field(
-        default=2 / 7, ge=0, le=0.9, description="share of the way to the robot's origin that the hand draws back"
+        default=2 / 7,
+        ge=0,
+        le=0.9,
+        description="fraction of the distance to the robot's origin by which the hand draws back",
     )
-    max_tilt_rad: float = Field(default=0.75, ge=0.1, le=1.0, description="how far the hand leans at the most")
+    max_tilt_rad: float = Field(default=0.75, ge=0.1, le=1.0, description="largest tilt of the hand")
     transport_speed_m_s: float = Field(default=0.25, ge=0.02, le=0.6, description="peak speed of a carried fruit")
     lower_speed_m_s: float = Field(default=0.12, ge=0.01, le=0.4, description="peak speed on the way down to the spot")
     release_height_m: float = Field(
@@ -67,10 +71,12 @@ class CarryParameters(Parameters):
     release_clearance_m: float = Field(
         default=0.006, ge=0.002, le=0.02, description="how far the moving jaw opens away from the fruit"
     )
-    back_off_m: float = Field(default=0.004, ge=0, le=0.01, description="how far the fixed jaw then leaves its side")
-    open_speed_rad_s: float = Field(default=1.5, ge=0.1, le=3, description="jaw speed while letting go")
+    back_off_m: float = Field(
+        default=0.004, ge=0, le=0.01, description="how far the fixed jaw then moves away from the fruit"
+    )
+    open_speed_rad_s: float = Field(default=1.5, ge=0.1, le=3, description="jaw speed during the release")
     back_off_speed_m_s: float = Field(
-        default=0.05, ge=0.005, le=0.2, description="peak speed at which the fixed jaw leaves the fruit's side"
+        default=0.05, ge=0.005, le=0.2, description="peak speed at which the fixed jaw moves away from the fruit"
     )
     rise_speed_m_s: float = Field(default=0.2, ge=0.01, le=0.5, description="peak speed of the withdrawing hand")
     rise_m: float = Field(default=0.02, ge=0.01, le=0.1, description="how far above the fruit the open hand withdraws")

@@ -20,7 +20,7 @@ HAIR_M = 1e-7
 
 
 class SpotParameters(Parameters):
-    """Where on a plate a fruit may be put."""
+    """Where on the plate fruit is put."""
 
     strategy: Literal["packing", "center_to_edge"] = Field(
         default="packing",
@@ -40,7 +40,7 @@ class SpotParameters(Parameters):
         le=0.02,
         description="how far from its spot a fruit may come to rest without taking room from those still to come",
     )
-    tries: int = Field(default=100, ge=1, le=1000, description="spots tried at most")
+    tries: int = Field(default=100, ge=1, le=1000, description="largest number of spots tried")
     max_x_m: float | None = Field(
         default=None, gt=0, le=2, description="farthest spot from the robot along x; without it, planning decides"
     )

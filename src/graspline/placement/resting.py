@@ -24,7 +24,7 @@ class RestParameters(Parameters):
         default=0.012, gt=0, le=0.05, description="how far its centre may be from its radius above the plate's floor"
     )
     speed_m_s: float = Field(default=0.02, gt=0, le=0.5, description="how fast it may still move")
-    still_s: float = Field(default=0.3, ge=0, le=5, description="how long it must have been that slow")
+    still_s: float = Field(default=0.3, ge=0, le=5, description="how long it must have been this slow")
     displaced_m: float = Field(default=0.01, gt=0, le=0.05, description="how far placing it may move another fruit")
     plate_shift_m: float = Field(default=0.01, gt=0, le=0.05, description="how far placing it may move the plate")
 

@@ -1,4 +1,4 @@
-"""Putting a held thing down on the table, upright: across, down, open and away, checked before it is played."""
+"""Putting a held thing down, upright, on the table or on another thing: across, down, open and away, all checked."""
 
 from __future__ import annotations
 
@@ -30,21 +30,24 @@ _TURNS_RAD = np.radians([0, 15, -15, 30, -30, 50, -50, 75, -75, 100, -100, 130, 
 
 
 class SetDownParameters(Parameters):
-    """How a held thing is put down."""
+    """How a held object is put down."""
 
-    speed_m_s: float = Field(default=0.2, ge=0.02, le=0.5, description="peak speed of the carried thing")
+    speed_m_s: float = Field(default=0.2, ge=0.02, le=0.5, description="peak speed of the carried object")
     lower_speed_m_s: float = Field(default=0.08, ge=0.01, le=0.3, description="peak speed on the way down")
-    gap_m: float = Field(default=0.001, ge=0, le=0.01, description="gap under the thing when the jaws open")
-    clearance_m: float = Field(default=0.006, ge=0, le=0.05, description="how far a carried thing keeps from others")
+    gap_m: float = Field(default=0.001, ge=0, le=0.01, description="gap under the object when the jaws open")
+    clearance_m: float = Field(default=0.006, ge=0, le=0.05, description="clearance of a carried object from others")
     back_off_m: float = Field(
-        default=0.002, ge=0, le=0.01, description="how far the fixed jaw leaves the thing's side before the hand rises"
+        default=0.002,
+        ge=0,
+        le=0.01,
+        description="how far the fixed jaw moves away from the object before the hand rises",
     )
-    open_speed_rad_s: float = Field(default=1.0, ge=0.1, le=3, description="jaw speed while letting go")
+    open_speed_rad_s: float = Field(default=1.0, ge=0.1, le=3, description="jaw speed during the release")
     rise_m: float = Field(
         default=0.05,
         ge=0.02,
         le=0.15,
-        description="how far the open hand rises; more where it takes that to clear the thing",
+        description="how far the open hand rises; more if the object is taller",
     )
 
 
@@ -61,6 +64,18 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """Where something is put: the point its middle comes to be over, and how high the surface under it is there."""
+
+    x_m: float
+    y_m: float
+    # 0 is the table; otherwise the top of an object, or the floor of a plate.
+    z_m: float = 0.0
+    # The object that the surface belongs to; empty for the table.
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetDownQuery:
     """What a way to put something down depends on."""
 
@@ -68,7 +83,7 @@ class SetDownQuery:
     world: CollisionWorld
     carried: Carried
     start: Command
-    spot_m: tuple[float, float]
+    support: Support
     others: tuple[Estimate, ...]
     reach: ReachParameters
     settings: SetDownParameters
@@ -103,7 +118,8 @@ def _with_turn(query: SetDownQuery, turn: float) -> SetDown | GraspRejected:
     points, rotations = forward(joints[None], tool)
     here, heading = points[0], float(np.arctan2(rotations[0, 1, 2], rotations[0, 0, 2]))
     a = np.array([*_polar(here), here[2], float(joints[1:4].sum()), heading - _polar(here)[0]])
-    low = np.array([*query.spot_m, carried.half_height_m + settings.gap_m])
+    support = query.support
+    low = np.array([support.x_m, support.y_m, support.z_m + (carried.half_height_m + settings.gap_m)])
     azimuth, radius = _polar(low)
     b = np.array([azimuth, radius, here[2], STRAIGHT_DOWN_RAD, a[4] + turn])
     across = _arc(query, a, b)
@@ -125,8 +141,10 @@ def _with_turn(query: SetDownQuery, turn: float) -> SetDown | GraspRejected:
     if isinstance(away, GraspRejected):
         return away
     away.positions[0] = opening.end
-    for path, loaded in ((across, True), (lower, True), (opening, False), (away, False)):
-        broken = _blocked(query, path, tool, loaded)
+    # Only on its way down it comes close to what it is put on.
+    beside = tuple(each for each in query.others if each.name != support.name)
+    for path, apart_from in ((across, query.others), (lower, beside), (opening, ()), (away, ())):
+        broken = _blocked(query, path, tool, apart_from)
         if broken is not None:
             return broken
     return SetDown(transport=across, lower=lower, opening=opening, withdraw=away)
@@ -184,13 +202,14 @@ def _away(query: SetDownQuery, low: Array, yaw: float) -> Path | GraspRejected:
     return found
 
 
-def _blocked(query: SetDownQuery, path: Path, tool: Array, loaded: bool) -> GraspRejected | None:
+def _blocked(query: SetDownQuery, path: Path, tool: Array, apart_from: tuple[Estimate, ...]) -> GraspRejected | None:
+    """What is wrong with a path on which the thing in the hand has to stay clear of some others."""
     name = query.carried.name
     over = check_path(path, query.robot)
     if over is not None:
         return GraspRejected(label=name, stage="place", check="limits", evidence=over.evidence)
     samples = query.world.samples(path.positions)
-    bumped = _held_clearance(query, samples, tool) if loaded else ()
+    bumped = _held_clearance(query, samples, tool, apart_from) if apart_from else ()
     if bumped:
         return GraspRejected(label=name, stage="place", check="collision", evidence=bumped)
     query.world.place(query.others)
@@ -198,12 +217,12 @@ def _blocked(query: SetDownQuery, path: Path, tool: Array, loaded: bool) -> Gras
     return None if hit is None else GraspRejected(label=name, stage="place", check="collision", evidence=hit.evidence)
 
 
-def _held_clearance(query: SetDownQuery, samples: Array, tool: Array) -> Evidence:
+def _held_clearance(query: SetDownQuery, samples: Array, tool: Array, others: tuple[Estimate, ...]) -> Evidence:
     """What a thing in the hand, taken as an upright cylinder around it, comes too close to."""
     carried = query.carried
     centre, _ = forward(samples, tool)
     found = []
-    for other in query.others:
+    for other in others:
         lifted = centre.copy()
         # Of two things that stand, only the part of the way counts on which they are at the same height.
         top = float(other.position_m[2] + other.half_extents_m[2])
@@ -220,19 +239,20 @@ def resting_evidence(
     position_m: Array,
     up: float,
     speed_m_s: float,
-    spot_m: tuple[float, float],
+    support: Support,
     half_height_m: float,
     limits: tuple[float, float, float, float],
 ) -> Evidence:
-    """How far from its spot a thing is, how high above the table, how far it leans, how fast it is; with the limits.
+    """How far from its spot a thing is, how far off its support, how far it leans, how fast it is; with the limits.
 
     `up` is the height component of its upright axis.
     """
     off_m, height_m, lean_rad, speed_limit_m_s = limits
-    apart = float(np.hypot(position_m[0] - spot_m[0], position_m[1] - spot_m[1]))
+    apart = float(np.hypot(position_m[0] - support.x_m, position_m[1] - support.y_m))
+    off_surface_m = abs(float(position_m[2]) - half_height_m - support.z_m)
     return (
         at_most("off_spot", apart, off_m, "m"),
-        at_most("off_table", abs(float(position_m[2]) - half_height_m), height_m, "m"),
+        at_most("off_support" if support.name else "off_table", off_surface_m, height_m, "m"),
         at_most("lean", float(np.arccos(np.clip(abs(up), -1, 1))), lean_rad, "rad"),
         at_most("speed", speed_m_s, speed_limit_m_s, "m/s"),
     )

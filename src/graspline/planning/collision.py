@@ -40,7 +40,10 @@ class Collision:
 
 
 class CollisionWorld:
-    """Checks robot configurations against furniture and believed objects, which it keeps `clearance_m` away from."""
+    """Checks robot configurations against furniture and believed objects, which it keeps `clearance_m` away from.
+
+    Parts that the robot names in `keeps_m` stay that much farther away; with a clearance of 0 only contacts count.
+    """
 
     def __init__(self, scene: Scene, clearance_m: float = CLEARANCE_M, *, stand_ins: bool = False) -> None:
         """With `stand_ins`, a believed thing that the scene does not have takes the body of one that is not believed
@@ -69,6 +72,9 @@ class CollisionWorld:
             for name, shape in self._shapes.items()
         }
         model.geom_margin[~self._is_robot] = clearance_m
+        if clearance_m:
+            for name, further_m in scene.robot.keeps_m.items():
+                model.geom_margin[model.geom(name).id] = further_m
         # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
         model.geom_contype[~self._is_robot] = 0
         model.geom_conaffinity[~self._is_robot] = 1
@@ -169,9 +175,14 @@ class CollisionWorld:
                 sample=sample,
                 robot_part=part,
                 touched=touched,
-                evidence=(at_least(f"{part}_to_{touched}", distance, self._clearance_m, "m"),),
+                evidence=(at_least(f"{part}_to_{touched}", distance, self._kept_m(first, second), "m"),),
             )
         return None
+
+    def _kept_m(self, first: int, second: int) -> float:
+        """How far two geoms have to be apart: margins add up."""
+        further_m = (self._model.geom_margin * self._is_robot)[[first, second]].sum()
+        return self._clearance_m + float(further_m)
 
 
 def _addresses(scene: Scene) -> NDArray[np.intp] | slice:

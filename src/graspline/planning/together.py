@@ -25,6 +25,7 @@ class Question(Protocol):
 
 
 Planning = Generator[Question, Any, T]
+"""What a planner or sampler returns that is written as a generator, see `together`: `Planning[Draw]`."""
 
 
 class Together(Generic[P, T]):
@@ -48,7 +49,19 @@ class Together(Generic[P, T]):
 
 
 def together(steps: Callable[P, Planning[T]]) -> Together[P, T]:
-    """Make a planner of a function that yields questions."""
+    """Make a planner or sampler of a generator function that runs other planners by `yield from planner.steps(…)`.
+
+    It is called like a plain function. When several episodes need it at the same time, it runs for all of them side by
+    side with the same results, which is faster.
+
+    >>> from graspline import stages
+    >>> @stages.together
+    ... def both(first: int, second: int) -> stages.Planning[int]:
+    ...     yield from ()
+    ...     return first + second
+    >>> both(1, 2), both.many([(1, 2), (3, 4)])
+    (3, [3, 7])
+    """
     return Together(steps)
 
 

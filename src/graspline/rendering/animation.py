@@ -38,7 +38,7 @@ class AnimationWriter:
     def close(self) -> None:
         """Encode the file and give it its name."""
         if not self._frames:
-            raise InputError(f"{self.path} would be a video without frames")
+            raise InputError(f"{self.path}: the video would have no frames")
         part = self.path.with_name(self.path.name + ".part")
         kind = FORMATS[self.path.suffix]
         frames = _with_one_palette(self._frames) if kind == "GIF" else self._frames

@@ -65,7 +65,7 @@ def open_renderer(
     """
     problem = None if kind == "rays" else gl_problem()
     if kind == "gl" and problem:
-        raise EnvironmentProblem(f"no OpenGL: {problem}; pictures drawn with rays need none of this")
+        raise EnvironmentProblem(f"no OpenGL: {problem}; ray-traced images do not need it")
     if kind == "auto" and problem:
         _LOG.info("drawing with rays, no OpenGL: %s", problem)
     if kind == "rays" or problem:

@@ -109,8 +109,8 @@ class Studio:
         free = shutil.disk_usage(_SHARED_MEMORY).free
         if free < self._seat_bytes:
             raise EnvironmentProblem(
-                f"{_SHARED_MEMORY} has {free} bytes left and a process that asks for pictures needs "
-                f"{self._seat_bytes}; use fewer workers, or give the container more (--shm-size)"
+                f"{_SHARED_MEMORY} has {free} bytes left and a process that requests images needs "
+                f"{self._seat_bytes}; use fewer workers, or give the container more shared memory (--shm-size)"
             )
         memory = SharedMemory(create=True, size=self._seat_bytes)
         self._memories.append(memory)
@@ -184,7 +184,7 @@ class Painter:
             except (EOFError, OSError) as error:
                 raise EnvironmentProblem(_GONE) from error
         if done.problem:
-            raise EnvironmentProblem(f"the process that draws pictures could not: {done.problem}")
+            raise EnvironmentProblem(f"the rendering process failed: {done.problem}")
         yield from _pictures_of(order, self._memory)
 
 

@@ -54,7 +54,7 @@ def frame_points(
     `aspect` is width by height. `margin` is the share of the picture that stays free along each edge.
     """
     if not len(points_m) or not np.isfinite(points_m).all():
-        raise InputError("a camera can be placed for finite points only, and for at least one")
+        raise InputError("a camera needs at least one point to frame, and all points must be finite")
     looking = Viewpoint(
         target_m=(0.0, 0.0, 0.0),
         distance_m=0.0,

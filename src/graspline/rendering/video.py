@@ -67,7 +67,7 @@ class VideoWriter:
             return
         if not self._frames:
             self.abort()
-            raise InputError(f"{self.path} would be a video without frames")
+            raise InputError(f"{self.path}: the video would have no frames")
         try:
             with _written(self.path):
                 self._file.mux(self._stream.encode())

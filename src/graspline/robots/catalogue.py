@@ -1,12 +1,18 @@
-"""Every robot by name."""
+"""Every robot by name, ours and those of other distributions; see `graspline.registry`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from graspline.robots.robot import Robot
-from graspline.robots.so101 import SO101
-from graspline.robots.ur5e import UR5E
+from graspline.registry import Registry
 
-ROBOTS: Mapping[str, Robot] = MappingProxyType({robot.name: robot for robot in (SO101, UR5E)})
+if TYPE_CHECKING:
+    from graspline.robots.robot import Robot
+
+ROBOTS: Registry[Robot] = Registry("graspline.robots", "robot", "graspline.robots.robot:Robot")
+"""Every installed robot by name; those of other distributions are entry points of the group `graspline.robots`.
+
+>>> from graspline import ROBOTS
+>>> ROBOTS["so101"].joints[0]
+'shoulder_pan'
+"""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
@@ -101,6 +101,20 @@ class Robot:
     down: Array | None = None
     # Joints that slide, in metres; all others turn.
     slides: tuple[str, ...] = ()
+    # Where the tool's frame is, in words.
+    tool_at: str = "between the closed fingertips"
+    # What LeRobot calls it; empty where that has no name for it.
+    lerobot_name: str = ""
+    # Where a page looks at it from, and at what, in W: the robot and all it reaches fill the picture. Without them a
+    # page looks from as far away as its reach asks for.
+    seen_from_m: tuple[float, float, float] | None = None
+    seen_at_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    # Joints that move a base on wheels along x, along y and about z, in its odometry frame; none where it is fixed.
+    base_joints: tuple[str, ...] = ()
+    # Joints without a servo that move that frame in the world, in the same order, as wheels slip.
+    slip_joints: tuple[str, ...] = ()
+    # Geoms that plans keep farther from everything than the rest of the robot, and how much farther.
+    keeps_m: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def sliding(self) -> NDArray[np.bool_]:

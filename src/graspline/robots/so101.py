@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.robots.robot import JawLaw, JointLimits, Robot, Servo
-from graspline.robots.so101_look import CAMERA_MM, CAMERA_TILT_RAD, COLOURS, add_look
+from graspline.robots.so101_look import CAMERA_MM, CAMERA_TILT_RAD, COLOURS, HOUSING_MM, add_look
 from graspline.robots.wiring import add_readings, add_servos
 from graspline.spatial.rotations import from_rpy, multiply, rotate, rotation_x, transpose
 
@@ -160,6 +160,11 @@ PAD_SOLREF = (0.005, 1.0)
 PAD_SOLIMP = (0.95, 0.99, 0.001, 0.5, 2.0)
 
 
+# The geom of the wrist camera's housing, and how much farther than the rest of the hand plans keep it from everything:
+# what is in front of a lens is to be seen, and a mount is never quite where it is drawn.
+CAMERA_HOUSING = "camera_housing"
+CAMERA_KEEPS_M = 0.004
+
 # x from, x to, half width of what stands on the table.
 BASE_FOOTPRINT_M = (-0.055, 0.070, 0.050)
 TIP_M = FIXED_FINGER[0].far * 1e-3
@@ -299,6 +304,7 @@ def _add_collision(bodies: dict[str, mujoco.MjsBody]) -> None:
     _box(bodies["lower_arm"], "lower_arm_link", (15, -25, -16), (120, 25, 20))
     _box(bodies["wrist"], "wrist_block", (-18, -21, -22), (42, 21, 22))
     _box(bodies["gripper"], "palm", (-8, -24, -28), (44, 24, 28))
+    _add_housing(bodies["gripper"])
     pads = {"condim": 6, "priority": 1, "friction": PAD_FRICTION, "solref": PAD_SOLREF, "solimp": PAD_SOLIMP}
     # A body of its own, so that what the palm touches does not count as a touch of the pad.
     fixed = bodies["gripper"].add_body(name="fixed_pad")
@@ -318,6 +324,17 @@ def _add_collision(bodies: dict[str, mujoco.MjsBody]) -> None:
             (step.far, step.half_width, step.outer),
             **pads,
         )
+
+
+def _add_housing(gripper: mujoco.MjsBody) -> None:
+    """The wrist camera's body. It weighs nothing: the published mass of the gripper is kept as it is."""
+    depth, width = HOUSING_MM
+    housing = _box(gripper, CAMERA_HOUSING, (-depth, -width / 2, -width / 2), (0, width / 2, width / 2))
+    half, tilt = depth / 2, CAMERA_TILT_RAD
+    # Turned about z, so that its x is the direction of view; its front is in the lens plane.
+    housing.quat = (np.cos(tilt / 2), 0, 0, -np.sin(tilt / 2))
+    x, y, z = CAMERA_MM
+    housing.pos = np.array([x - half * np.cos(tilt), y + half * np.sin(tilt), z]) * 1e-3
 
 
 PAD_GEOMS = tuple(f"fixed_pad_{i}" for i in range(len(FIXED_FINGER))) + tuple(
@@ -359,13 +376,20 @@ SO101 = Robot(
     servo=SERVO,
     home=HOME,
     down=DOWN,
-    # The arm stretched out; about its own axis the hand, and the jaw.
-    levers_m=np.array([0.47, 0.44, 0.33, 0.2, 0.06, 0.11]),
+    # The arm stretched out; about its own axis the hand with its camera, and the jaw.
+    levers_m=np.array([0.47, 0.44, 0.33, 0.2, 0.075, 0.11]),
     jaw_law=_jaw_law(),
     control_hz=60,
     substeps=8,
     cameras=("wrist",),
     pads=PAD_GEOMS,
+    keeps_m={CAMERA_HOUSING: CAMERA_KEEPS_M},
     paints=tuple(COLOURS),
     add_to=add_so101,
+    tool_at="fixed jaw's tip",
+    # Current lerobot calls it so. It does not add to a dataset of a robot of another name; its releases before 0.4.3,
+    # and those who follow them, say so101_follower.
+    lerobot_name="so_follower",
+    seen_from_m=(0.66, -0.47, 0.40),
+    seen_at_m=(0.12, -0.01, 0.07),
 )

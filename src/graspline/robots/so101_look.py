@@ -28,6 +28,9 @@ COLOURS = {
 # the middle of an open jaw; turned by this much from the approach axis towards the fingertips.
 CAMERA_MM = (45.0, 55.0, 14.0)
 CAMERA_TILT_RAD = 0.66
+# Its housing behind the lens plane, square to the view: depth, and the width of the 32 mm UVC module that the public
+# mounts hold.
+HOUSING_MM = (12.0, 32.0)
 
 # The STS3215's case along its tail, along its shaft and across, and the shaft's distance from its middle.
 _CASE_MM = (45.2, 35.0, 24.7)
@@ -152,7 +155,7 @@ def _gripper(finger: Sequence[FingerStep]) -> dict[str, list[Array]]:
             prism(Y, palm, -16, 16),
             mirrored(Y, prism(Y, cheek, 17.6, 21)),
             loft(np.array(bracket, float)),
-            _behind_lens((7.4, 10.4), 12, 14),
+            _behind_lens((7.4, HOUSING_MM[0]), HOUSING_MM[1] / 2, HOUSING_MM[1] / 2),
             *_finger(finger),
         ],
         "servo": [

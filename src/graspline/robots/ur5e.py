@@ -226,6 +226,8 @@ def ur5e(velocity_rad_s: float = 3.0, acceleration_rad_s2: float = 15.0, jerk_ra
         pads=PADS,
         paints=tuple(COLOURS),
         add_to=add_ur5e,
+        seen_from_m=(1.9, -1.5, 1.35),
+        seen_at_m=(0.25, 0.0, 0.15),
     )
 
 

@@ -28,29 +28,32 @@ Array = NDArray[np.float64]
 
 
 class Lighting(Aspect):
-    """Where light comes from, and how bright it is."""
+    """Direction and brightness of the lights."""
 
     turn_rad: Range = Field(
-        default=Range(0.0, 0.3), ge=0, le=0.35, description="how far the direction of each light is turned, any way"
+        default=Range(0.0, 0.3),
+        ge=0,
+        le=0.35,
+        description="largest angle by which the direction of each light is turned",
     )
-    brightness: Range = Field(default=Range(0.8, 1.1), ge=0.5, le=1.15, description="factor on each light")
-    ambient: Range = Field(
-        default=Range(0.8, 1.1), ge=0.5, le=1.15, description="factor on the light that comes from everywhere"
+    brightness: Range = Field(
+        default=Range(0.8, 1.1), ge=0.5, le=1.15, description="factor on the brightness of each light"
     )
+    ambient: Range = Field(default=Range(0.8, 1.1), ge=0.5, le=1.15, description="factor on the ambient light")
 
 
 class CameraPlacement(Aspect):
     """Where cameras are, which way they look and how much they see. A picture says where it was really taken from."""
 
     standing_m: float = Field(
-        default=0.015, ge=0, le=0.1, description="how far a camera that stands may be off along each axis"
+        default=0.015, ge=0, le=0.1, description="largest offset of a fixed camera along each axis"
     )
     mounted_m: float = Field(
-        default=0.003, ge=0, le=0.01, description="how far a camera on the robot may be off along each axis"
+        default=0.003, ge=0, le=0.01, description="largest offset of a camera on the robot along each axis"
     )
-    turn_rad: float = Field(default=0.01, ge=0, le=0.1, description="how far each may be turned about each axis")
+    turn_rad: float = Field(default=0.01, ge=0, le=0.1, description="largest rotation of a camera about each axis")
     fovy_factor: Range = Field(
-        default=Range(1.0, 1.1), ge=0.8, le=1.25, description="factor on the angle seen from bottom to top"
+        default=Range(1.0, 1.1), ge=0.8, le=1.25, description="factor on the vertical field of view"
     )
 
 
@@ -60,14 +63,14 @@ class Colours(Aspect):
     Bounded such that the camera estimator, which tells things apart by hue and saturation, still knows an orange.
     """
 
-    hue_rad: Range = Field(
-        default=Range(-0.12, 0.12), ge=-0.2, le=0.2, description="by how much a colour moves round the colour circle"
+    hue_rad: Range = Field(default=Range(-0.12, 0.12), ge=-0.2, le=0.2, description="hue shift of each colour")
+    brightness: Range = Field(
+        default=Range(0.85, 1.05), ge=0.6, le=1.05, description="factor on the brightness of each colour"
     )
-    brightness: Range = Field(default=Range(0.85, 1.05), ge=0.6, le=1.05, description="factor on a colour")
 
 
 class Textures(Aspect):
-    """Patterns on surfaces that can wear one, plain among them. They darken a colour and leave its hue."""
+    """Patterns on surfaces, or none. They darken a colour and keep its hue."""
 
     scale: Range = Field(default=Range(0.7, 1.5), ge=0.2, le=5, description="factor on the size of a pattern")
 

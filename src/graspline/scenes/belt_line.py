@@ -22,7 +22,7 @@ from graspline.scenes.scene import (
     add_truth_sensors,
     new_spec,
 )
-from graspline.scenes.variation import Edit, Variation, box_of
+from graspline.scenes.variation import Edit, Variation, box_of, weight_of
 
 # The belts' tops are level with the robot's foot. The input belt runs along -y, the outputs along -x.
 BELT = "belt_in"
@@ -77,11 +77,6 @@ def parked_m(number: int) -> tuple[float, float, float]:
 
 def mass_kg(size_m: Size) -> float:
     return BLOCK_KG_M3 * size_m[0] * size_m[1] * size_m[2]
-
-
-def weight_of(block: str, *, weightless: bool) -> Edit:
-    """Whether gravity pulls at a block; one that waits far away would fall for ever."""
-    return Edit(field="body_gravcomp", element=block, values=(1.0 if weightless else 0.0,))
 
 
 def speed_of(belt: str, speed_m_s: float) -> Edit:

@@ -11,7 +11,7 @@ import numpy as np
 
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
 from graspline.scenes.distractors import parked_m
-from graspline.scenes.furniture import SURFACE_SOLREF, add_front_camera, add_light, add_table
+from graspline.scenes.furniture import SURFACE_SOLREF
 from graspline.scenes.scene import (
     VISUAL_CONTYPE,
     Array,
@@ -20,8 +20,8 @@ from graspline.scenes.scene import (
     Scene,
     SceneObject,
     add_truth_sensors,
-    new_spec,
 )
+from graspline.scenes.table import so101_at_table
 from graspline.scenes.variation import Edit, Variation, ball_of, box_of, cylinder_of, friction_of
 
 # Toy blocks are built from studs of this pitch, and this high.
@@ -88,11 +88,7 @@ def kind_of(name: str) -> Kind:
 @functools.cache
 def block_table() -> Scene:
     """The compiled scene; lanes say which of the pool lie on the table, how large and where."""
-    spec = new_spec()
-    add_table(spec)
-    add_light(spec)
-    add_front_camera(spec)
-    SO101.add_to(spec)
+    spec = so101_at_table()
     for kind in KINDS:
         _add(spec, kind)
     _add_mark(spec)

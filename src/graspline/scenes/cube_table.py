@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
-import mujoco
 import numpy as np
 
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
 from graspline.scenes.distractors import add_distractors, parked_m
-from graspline.scenes.furniture import SURFACE_SOLREF, add_front_camera, add_light, add_table
-from graspline.scenes.scene import Array, Lying, Scene, SceneObject, add_truth_sensors, new_spec
+from graspline.scenes.scene import Array, Lying, Scene, SceneObject, add_truth_sensors
+from graspline.scenes.table import Box, add_box, so101_at_table
 from graspline.scenes.variation import Variation, box_of, friction_of
 
 CUBE = "cube"
@@ -25,23 +24,8 @@ def cube_table(distractors: int = 0) -> Scene:
 
 @functools.cache
 def _compiled(distractors: int) -> Scene:
-    spec = new_spec()
-    add_table(spec)
-    add_light(spec)
-    add_front_camera(spec)
-    SO101.add_to(spec)
-    body = spec.worldbody.add_body(name=CUBE, pos=(0.25, 0, _HALF_EDGE_M))
-    body.add_freejoint(name=CUBE)
-    body.add_geom(
-        name=CUBE,
-        type=mujoco.mjtGeom.mjGEOM_BOX,
-        size=(_HALF_EDGE_M,) * 3,
-        mass=0.03,
-        rgba=(0.82, 0.20, 0.16, 1),
-        friction=(0.8, 0.005, 0.0002),
-        condim=4,
-        solref=SURFACE_SOLREF,
-    )
+    spec = so101_at_table()
+    add_box(spec, Box(name=CUBE, rgb=(0.82, 0.20, 0.16), half_extents_m=(_HALF_EDGE_M, _HALF_EDGE_M, _HALF_EDGE_M)))
     cube = SceneObject(name=CUBE, half_extents_m=(_HALF_EDGE_M, _HALF_EDGE_M, _HALF_EDGE_M))
     objects = (cube, *add_distractors(spec, distractors))
     add_truth_sensors(spec, tuple(each.name for each in objects))

@@ -15,13 +15,15 @@ from graspline.scenes.variation import Edit, Variation
 
 
 class Friction(Aspect):
-    """How rough surfaces are: each object, place and piece of furniture, and the pads of the hand."""
+    """Friction of objects, places, furniture and the pads of the hand."""
 
-    factor: Range = Field(default=Range(0.75, 1.35), ge=0.3, le=3, description="factor on friction of every kind")
+    factor: Range = Field(
+        default=Range(0.75, 1.35), ge=0.3, le=3, description="factor on sliding, torsional and rolling friction"
+    )
 
 
 class Masses(Aspect):
-    """How heavy objects are, their size unchanged."""
+    """Mass of objects; their size does not change."""
 
     factor: Range = Field(default=Range(0.75, 1.4), ge=0.2, le=5, description="factor on the mass of each object")
 
@@ -34,7 +36,7 @@ class Gains(Aspect):
 
 
 class Latency(Aspect):
-    """How late controls reach the servos, the same all through an episode."""
+    """Delay between a control and the servos, constant during an episode."""
 
     delay_s: Range = Field(default=Range(0.0, 0.02), ge=0, le=0.25, description="delay, rounded to whole control ticks")
 

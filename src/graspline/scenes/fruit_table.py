@@ -10,8 +10,9 @@ import numpy as np
 
 from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
 from graspline.scenes.distractors import add_distractors, parked_m
-from graspline.scenes.furniture import SURFACE_SOLREF, add_front_camera, add_light, add_table
-from graspline.scenes.scene import Array, Lying, Scene, SceneObject, ScenePlace, add_truth_sensors, new_spec
+from graspline.scenes.furniture import SURFACE_SOLREF
+from graspline.scenes.scene import Array, Lying, Scene, SceneObject, ScenePlace, add_truth_sensors
+from graspline.scenes.table import so101_at_table
 from graspline.scenes.textures import add_patterns
 from graspline.scenes.variation import Variation, ball_of, box_of, friction_of
 
@@ -41,11 +42,7 @@ def fruit_table(
     Without a plate radius there is no plate. Oranges are spheres unless they may be off round. Strangers are oranges
     that are no targets, parked out of sight.
     """
-    spec = new_spec()
-    add_table(spec)
-    add_light(spec)
-    add_front_camera(spec)
-    SO101.add_to(spec)
+    spec = so101_at_table()
     names = [orange_name(index) for index in range(oranges)]
     names += [f"stranger_{index + 1}" for index in range(strangers)]
     for name in names:

@@ -33,7 +33,10 @@ def add_items(spec: mujoco.MjSpec) -> tuple[SceneObject, ...]:
         body.add_freejoint(name=item.name)
         for part in item.parts:
             _add_part(body, item, part)
-    return tuple(SceneObject(name=each.name, half_extents_m=each.half_extents_m, shape=each.shape) for each in ITEMS)
+    return tuple(
+        SceneObject(name=each.name, half_extents_m=each.half_extents_m, shape=each.shape, parked_m=parked_m(each.name))
+        for each in ITEMS
+    )
 
 
 def _add_part(body: mujoco.MjsBody, item: Item, part: Part) -> None:
@@ -65,11 +68,6 @@ def parked_m(name: str) -> Vector:
 def is_parked(position_m: Sequence[float]) -> bool:
     """Whether what is there waits, and is not part of the room."""
     return bool(position_m[2] < _PARKED_M[2] / 2)
-
-
-def weight_of(name: str, *, weightless: bool) -> Edit:
-    """Whether gravity pulls at an item; one that waits would fall for ever."""
-    return Edit(field="body_gravcomp", element=name, values=(1.0 if weightless else 0.0,))
 
 
 def made_as(item: Item) -> tuple[Edit, ...]:

@@ -35,10 +35,10 @@ from graspline.scenes.variation import Variation
 
 
 class Distractors(Aspect):
-    """Blocks on the table that are no targets; a task draws them with its scene."""
+    """Blocks on the table that are not targets, sampled with the scene."""
 
-    fewest: int = Field(default=0, ge=0, le=4, description="how many there are at least")
-    most: int = Field(default=2, ge=0, le=4, description="how many there are at most")
+    fewest: int = Field(default=0, ge=0, le=4, description="smallest number of blocks")
+    most: int = Field(default=2, ge=0, le=4, description="largest number of blocks")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -82,7 +82,7 @@ class Randomization(Parameters):
 
 
 class TexturedRandomization(Randomization):
-    """The same for tasks whose scenes have surfaces that can wear a pattern."""
+    """What varies from episode to episode, textures included; all off by default."""
 
     textures: Textures = Textures()
 

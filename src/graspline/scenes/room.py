@@ -13,16 +13,17 @@ from graspline.robots.robot import Robot
 from graspline.scenes.fittings import FITTINGS, Fitting
 from graspline.scenes.furniture import SURFACE_SOLREF, add_camera, add_light
 from graspline.scenes.household import ITEMS, Item
-from graspline.scenes.household_bodies import add_items, made_as, parked_m, weight_of
+from graspline.scenes.household_bodies import add_items, made_as, parked_m
 from graspline.scenes.person import PERSON, add_person
 from graspline.scenes.scene import VISUAL_CONTYPE, Array, Scene, add_truth_sensors, new_spec
 from graspline.scenes.textures import add_patterns
-from graspline.scenes.variation import Variation
+from graspline.scenes.variation import Variation, weight_of
 
 Vector = tuple[float, float, float]
 
 # The walls' inner faces: one behind the robot, one behind the shelf.
 WALL_X_M, WALL_Y_M = -1.6, 2.1
+_WORK_AREA_M = ((-1.6, -2.0, -0.1), (2.0, WALL_Y_M, 2.0))
 _FLOOR_M = 3.4
 _WALL_HIGH_M = 2.6
 _FLOOR_RGBA = (0.76, 0.68, 0.58, 1)
@@ -72,6 +73,8 @@ def room(robot: Robot) -> Scene:
         bays=tuple(bay for fitting in FITTINGS for bay in fitting.bays),
         furniture=tuple(fitting.name for fitting in FITTINGS),
         people=(PERSON,),
+        usual_views="front:640x480,head:320x240,hand:320x240",
+        work_area_m=_WORK_AREA_M,
     )
 
 

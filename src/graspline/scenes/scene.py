@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.choices import DEFAULT_VIEWS
 from graspline.robots.robot import VISUAL_CONTYPE as VISUAL_CONTYPE
 from graspline.robots.robot import Robot
 
@@ -17,6 +18,9 @@ Array = NDArray[np.float64]
 PHYSICS_HZ = 480
 # A cylinder stands: its half extents are its radius twice and half its height.
 ObjectShape = Literal["box", "ball", "cylinder"]
+Vector = tuple[float, float, float]
+# A table around an arm: what is farther from the robot along any axis was put away, or waits.
+_AROUND_M = ((-1.5, -1.5, -1.5), (1.5, 1.5, 1.5))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,8 @@ class SceneObject:
     # Half extents as compiled; a lane's variation may differ.
     half_extents_m: tuple[float, float, float]
     shape: ObjectShape = "box"
+    # Where it waits out of sight, without weight, while it is not in use; None where the scene has no such place.
+    parked_m: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,7 @@ class ScenePlace:
     radius_m: float
     # Height of the surface things rest on above the body's frame.
     floor_m: float
+    shape: Literal["plate"] = "plate"
 
     @property
     def half_extents_m(self) -> tuple[float, float, float]:
@@ -73,7 +80,16 @@ class Lying:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scene:
-    """A compiled world. `model` is shared and never edited; lanes differ by a `Variation`."""
+    """A compiled world: a robot, objects, places and cameras.
+
+    `model` is shared by all episodes and never edited; the variation of an episode says in which numbers it differs.
+
+    >>> from graspline import find_task
+    >>> task = find_task("lift-cube")
+    >>> scene = task.scene(task.parameters())
+    >>> scene.robot.name, scene.object_names[0]
+    ('so101', 'cube')
+    """
 
     name: str
     robot: Robot
@@ -85,6 +101,10 @@ class Scene:
     furniture: tuple[str, ...] = ()
     # Bodies with a free joint of the same name that are seen and never touched.
     people: tuple[str, ...] = ()
+    # Cameras and image sizes that the default of an option stands for here.
+    usual_views: str = DEFAULT_VIEWS
+    # The lowest and the highest corner, in W, of the box in which the robot works; objects outside of it are not used.
+    work_area_m: tuple[Vector, Vector] = _AROUND_M
     # Asking the model for a name takes longer than using what it answers.
     _addresses: dict[str, int] = field(default_factory=dict, init=False, repr=False)
 
@@ -95,6 +115,11 @@ class Scene:
     @property
     def place_names(self) -> tuple[str, ...]:
         return tuple(each.name for each in self.places)
+
+    @property
+    def shapes(self) -> dict[str, ObjectShape | Literal["plate"]]:
+        """Of every object and place, by its name."""
+        return {each.name: each.shape for each in (*self.objects, *self.places)}
 
     def half_extents_m(self, name: str) -> tuple[float, float, float]:
         """Size of an object or place as compiled."""
@@ -127,6 +152,14 @@ class Scene:
     def _geoms_of(self, body: str) -> tuple[str, ...]:
         mine = np.flatnonzero(self.model.geom_bodyid == self.model.body(body).id)
         return tuple(self.model.geom(index).name for index in mine)
+
+    def object(self, name: str) -> SceneObject:
+        return next(each for each in self.objects if each.name == name)
+
+    def in_work_area(self, position_m: Array) -> bool:
+        """Whether a point (3,) of W is where the robot works."""
+        low, high = np.array(self.work_area_m)
+        return bool(((position_m >= low) & (position_m <= high)).all())
 
     def joint_address(self, name: str) -> int:
         if name not in self._addresses:

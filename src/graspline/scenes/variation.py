@@ -220,6 +220,11 @@ def friction_of(geoms: tuple[str, ...], friction: tuple[float, float, float]) ->
     return tuple(Edit(field="geom_friction", element=geom, values=friction) for geom in geoms)
 
 
+def weight_of(body: str, *, weightless: bool) -> Edit:
+    """Whether gravity pulls at a body; one that waits out of sight would fall for ever."""
+    return Edit(field="body_gravcomp", element=body, values=(1.0 if weightless else 0.0,))
+
+
 def held_at(equality: str, position: float) -> Edit:
     """Let an equality of one joint alone hold it at a position, m or rad from where the model has it."""
     return Edit(field="eq_data", element=equality, values=(position, *(0.0,) * (mujoco.mjNEQDATA - 1)))

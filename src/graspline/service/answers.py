@@ -9,8 +9,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from graspline.evidence import Evidence, failures
-from graspline.live.commands import Done, Result
-from graspline.live.snapshot import Mode, plain
+from graspline.live.snapshot import Mode
+from graspline.tasks.console import Done, Result, plain
 
 
 class Measured(BaseModel):

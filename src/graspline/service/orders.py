@@ -11,9 +11,10 @@ from fastapi import Header, Query
 from fastapi.responses import JSONResponse
 
 from graspline.live.bench import Bench
-from graspline.live.commands import Command, Refused, Result, Ticket
+from graspline.live.commands import Command, Ticket
 from graspline.live.lease import EXPIRY_S
 from graspline.service.answers import answer, under_way
+from graspline.tasks.console import Refused, Result
 
 # Who calls without saying who they are; all of them are one operator.
 NO_OPERATOR = "http"

@@ -12,11 +12,12 @@ from pydantic import BaseModel
 
 from graspline.errors import nearest
 from graspline.live import commands
-from graspline.live.commands import Command, Refused, Result, Ticket
-from graspline.live.operator import NO_DESK
+from graspline.live.commands import Command, Ticket
+from graspline.live.operator import NO_CONSOLE
 from graspline.service import bodies
 from graspline.service.answers import COMMANDED, GUARDED, Answer, Lent, Listed, Problem, State, answer, problems
 from graspline.service.orders import NO_OPERATOR, Operator, Orders, Wait, held, read_value
+from graspline.tasks.console import Done, PostObject, Refused, Result
 
 # Commands without parameters, by path.
 PLAIN: dict[str, tuple[type[Command], str]] = {
@@ -135,7 +136,7 @@ def task_routes(orders: Orders) -> APIRouter:
     async def record(body: bodies.RecordBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0) -> JSONResponse:
         def act() -> Ticket | Result:
             if body.on and not bench.recording:
-                return Refused(reason="this server was started without a place to record to")
+                return Refused(reason="this server does not record; start it with --record DIR")
             return orders.submit(commands.Record(body.on, bench.recording or "nowhere"))
 
         return await orders.let(operator, act, wait_s)
@@ -153,7 +154,7 @@ def task_routes(orders: Orders) -> APIRouter:
         if body.name not in known:
             return JSONResponse(answer(Refused(reason=f"no episode {body.name!r}; see /episodes")))
         ticket = orders.submit(known[body.name]())
-        result = ticket.result() if ticket.done else commands.Done(text=f"replaying {body.name}")
+        result = ticket.result() if ticket.done else Done(text=f"replaying {body.name}")
         return JSONResponse(answer(result))
 
     return router
@@ -178,7 +179,7 @@ def object_routes(orders: Orders) -> APIRouter:
     async def post_object(
         body: bodies.ObjectBody, operator: Operator = NO_OPERATOR, wait_s: Wait = 5.0
     ) -> JSONResponse:
-        return await orders.give(commands.PostObject(**body.model_dump()), operator, wait_s)
+        return await orders.give(PostObject(**body.model_dump()), operator, wait_s)
 
     @router.delete(
         "/objects", response_model=Answer, responses=COMMANDED, summary="Forget one object that was posted, or all"
@@ -207,7 +208,7 @@ def object_routes(orders: Orders) -> APIRouter:
     async def variable(name: Annotated[str, Path(pattern="^[a-z_]{1,64}$")]) -> JSONResponse:
         known = bench.session().snapshot.as_dict()["variables"]
         if name not in known:
-            message = f"no variable {name!r}; {nearest(name, known)}" if known else NO_DESK
+            message = f"no variable {name!r}; {nearest(name, known)}" if known else NO_CONSOLE
             return JSONResponse(Problem(message=message).model_dump(), HTTPStatus.NOT_FOUND)
         return read_value(name, known[name])
 

@@ -15,11 +15,12 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from graspline.live import commands
-from graspline.live.commands import Command, Refused
-from graspline.live.snapshot import Pose, plain
+from graspline.live.commands import Command
+from graspline.live.snapshot import Pose
 from graspline.service import bodies
 from graspline.service.answers import COMMANDED, GUARDED, Answer
 from graspline.service.orders import NO_OPERATOR, Operator, Orders, Wait, read_value
+from graspline.tasks.console import Done, Refused, plain
 
 PREFIX = "/so_arm101_control_gui"
 Value = float | str
@@ -168,9 +169,9 @@ def _add_parameter(
     router: APIRouter, orders: Orders, settings: Settings, name: str, body_type: type[BaseModel]
 ) -> None:
     async def put(body: Any, operator: Operator = NO_OPERATOR) -> JSONResponse:
-        def set_it() -> commands.Done:
+        def set_it() -> Done:
             settings.set(name, body.value)
-            return commands.Done(text=f"{name} is {body.value}", data={"name": name, "value": body.value})
+            return Done(text=f"{name} is {body.value}", data={"name": name, "value": body.value})
 
         return await orders.let(operator, set_it)
 

@@ -13,7 +13,8 @@ from fastapi import WebSocket
 from starlette.websockets import WebSocketDisconnect
 
 from graspline.live.bench import Bench
-from graspline.live.snapshot import HistoryEntry, Snapshot, plain
+from graspline.live.snapshot import HistoryEntry, Snapshot
+from graspline.tasks.console import plain
 
 STATES_HZ = 30.0
 # A client that takes longer to take one message is gone.

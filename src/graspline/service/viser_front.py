@@ -106,7 +106,7 @@ def front_of(server: viser.ViserServer, directory: Path) -> ViserFront:
     """The front of a server that was made inside `private_listener`."""
     if not socket_path(directory).is_socket():
         server.stop()
-        raise EnvironmentProblem(f"viser {viser.__version__} opened its listener in a way we cannot guard")
+        raise EnvironmentProblem(f"viser {viser.__version__} opened its port in a way that cannot be protected")
     # A client that sends one of these makes viser open a tunnel from the internet to this scene.
     for request in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
         server._websock_server.unregister_handler(request)

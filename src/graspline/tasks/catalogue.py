@@ -1,88 +1,72 @@
-"""Every task by name. A task is imported when it is looked up, not before: listing the names imports none."""
+"""Every task by name, ours and those of other distributions; see `graspline.registry`."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, MutableMapping
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from graspline.errors import InputError, nearest
+from graspline.errors import GrasplineError
+from graspline.registry import Origin, Registry
 
 if TYPE_CHECKING:
     from graspline.tasks.task import Task
 
+# Lower-case words joined by hyphens.
+TASK_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+TASKS: Registry[Task[Any]] = Registry("graspline.tasks", "task", "graspline.tasks.task:Task")
+"""Every installed task by name; a task is imported when it is looked up.
+
+Tasks of other distributions are entry points of the group `graspline.tasks`.
+
+>>> from graspline import TASKS
+>>> "lift-cube" in TASKS
+True
+>>> TASKS["lift-cube"].robot
+'so101'
+"""
+
 
 class Listed(NamedTuple):
-    """Where a task is defined, `module:NAME` in this folder; and, as they are there, its robot and its summary."""
+    """A task as lists show it."""
 
-    place: str
-    robot: str
+    name: str
     summary: str
+    # The name of its robot; empty if only importing the task would tell.
+    robot: str = ""
 
 
-LISTED: dict[str, Listed] = {
-    "lift-cube": Listed(
-        "lift_cube:LIFT_CUBE",
-        "so101",
-        "SO-101 picks up a cube of 20 to 40 mm from above, lifts it 60 mm and holds it still",
-    ),
-    "oranges": Listed(
-        "oranges.task:ORANGES",
-        "so101",
-        "SO-101 puts oranges of 50 to 70 mm on a plate, each in a free spot of its own",
-    ),
-    "grab": Listed(
-        "grab.task:GRAB",
-        "so101",
-        "SO-101 picks the block, can or fruit you choose straight from above and puts it down again",
-    ),
-    "sort": Listed(
-        "sort.task:SORT",
-        "ur5e",
-        "UR5e catches blocks on a moving belt, guided by a camera, and sorts them onto one belt per colour",
-    ),
-    "tidy": Listed(
-        "tidy.task:TIDY",
-        "hsr",
-        "mobile manipulator finds objects on a table, picks them up, and puts them on a shelf or into a hand",
-    ),
-}
+def find_task(named: str) -> Task[Any]:
+    """The task of this name, or at this place `module:NAME`.
+
+    Raises `InputError` if there is none, with the nearest name.
+
+    >>> from graspline import find_task
+    >>> find_task("graspline.tasks.lift_cube:LIFT_CUBE") is find_task("lift-cube")
+    True
+    >>> find_task("lift-cub")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    InputError: unknown task 'lift-cub'; did you mean 'lift-cube'? known: …
+    """
+    return TASKS.find(named)
 
 
-class Catalogue(MutableMapping[str, "Task[Any]"]):
-    """Tasks by name, each imported when it is looked up. A task that is set comes before a listed one."""
-
-    def __init__(self, listed: dict[str, Listed]) -> None:
-        self._listed = listed
-        self._loaded: dict[str, Task[Any]] = {}
-
-    def __getitem__(self, name: str) -> Task[Any]:
-        if name not in self._loaded:
-            module, _, attribute = self._listed[name].place.partition(":")
-            self._loaded[name] = getattr(importlib.import_module(f"graspline.tasks.{module}"), attribute)
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, task: Task[Any]) -> None:
-        self._loaded[name] = task
-
-    def __delitem__(self, name: str) -> None:
-        del self._loaded[name]
-
-    # Without this, asking for a name would import its task.
-    def __contains__(self, name: object) -> bool:
-        return name in self._listed or name in self._loaded
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self._listed, **self._loaded})
-
-    def __len__(self) -> int:
-        return len({**self._listed, **self._loaded})
+def origin_of(task: Task[Any]) -> Origin:
+    """Where other processes, and readers of a dataset, find a task again."""
+    makers = (task.parameters, task.machine, task.scene, task.sample, task.inputs, task.goal)
+    modules = dict.fromkeys(str(getattr(each, "__module__", "")) for each in makers)
+    return TASKS.origin_of(task.name, task, tuple(modules))
 
 
-TASKS = Catalogue(LISTED)
+def listed() -> list[Listed]:
+    """Every installed task; one that has to be imported for its summary and cannot be says why instead."""
+    return [_listed(name) for name in TASKS]
 
 
-def find_task(name: str) -> Task[Any]:
-    if name not in TASKS:
-        raise InputError(f"unknown task {name!r}; {nearest(name, TASKS)}")
-    return TASKS[name]
+def _listed(name: str) -> Listed:
+    try:
+        known = TASKS.literals(name)
+        if "summary" in known or "sentence" in known:
+            return Listed(name, known.get("summary") or known["sentence"], known.get("robot", ""))
+        return Listed(name, TASKS[name].summary)
+    except GrasplineError as error:
+        return Listed(name, f"cannot be used: {error}")

@@ -13,15 +13,13 @@ from pydantic import Field
 
 from graspline.errors import InputError
 from graspline.evidence import Evidence, at_least, at_most, passes
-from graspline.execution.requests import Motion, Reply, Request, solved
+from graspline.execution.requests import Motion, Reply, Request
 from graspline.grasping.candidates import GraspRejected, JawParameters
-from graspline.grasping.straight import BoxReach, ReachParameters
+from graspline.grasping.straight import BoxReach
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import PAN_X_M, solve
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
-from graspline.machine.table import End, Retry, Transition
-from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import at_rest
 from graspline.parameters import Parameters, Range
@@ -29,7 +27,6 @@ from graspline.perception.estimates import Estimate, Perception
 from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.planning.together import Planning, together
-from graspline.planning.ways import free_way
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
@@ -40,11 +37,10 @@ from graspline.spatial.rotations import rotate
 from graspline.tasks.claims import in_hand
 from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
-from graspline.tasks.stages.carry import HoldParameters, StillHold, hold_still, lift
-from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
-from graspline.tasks.stages.sight import UNSEEN, Eye, TruthEye, look, resting
-from graspline.tasks.stages.take_over import let_go, stop
-from graspline.tasks.task import Claim, Draw, Instruction, Probe, Snapshot, Task, Witness
+from graspline.tasks.stages.parameters import ArmSettings, CloseParameters, RetryParameters, StillHold
+from graspline.tasks.stages.ready import HELD_CLAIMS, PICK
+from graspline.tasks.stages.sight import UNSEEN, Eye, eye_of
+from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapshot, Task, Witness
 
 Array = NDArray[np.float64]
 
@@ -67,20 +63,15 @@ SETTLING_RAD = 1e-3
 # How far blocks stay from the cube, and from where the arm passes: the task does not look out for them.
 _BLOCK_APART_M = 0.03
 _BLOCK_ROOM_M = 0.01
-# How often the hand is freed again where something is caught in it on the way home.
-_FREEINGS = 3
 # Between two sightings of the final check.
 SIGHTING_S = 0.05
 
 
 # What outcomes say about the cube being in the hand.
-HELD_CLAIMS = {
-    ("close", "closed"): Claim(name="held", asserted=True),
-    ("lift", "lifted"): Claim(name="held", asserted=True),
+CLAIMS = {
+    **HELD_CLAIMS,
     ("hold", "held"): Claim(name="held", asserted=True),
     ("verify", "verified"): Claim(name="held", asserted=True),
-    ("close", "missed"): Claim(name="held", asserted=False),
-    ("lift", "dropped"): Claim(name="held", asserted=False),
     ("hold", "dropped"): Claim(name="held", asserted=False),
 }
 
@@ -95,7 +86,7 @@ class CubeParameters(Parameters):
         default=Range(0.0, 0.45),
         ge=0,
         le=0.6,
-        description="distance from the pan axis; what the arm cannot grasp is left out",
+        description="distance from the pan axis; poses the arm cannot grasp are resampled",
     )
     azimuth_rad: Range = Field(default=Range(-1.92, 1.92), ge=-3.2, le=3.2, description="direction from the pan axis")
 
@@ -103,21 +94,17 @@ class CubeParameters(Parameters):
 class GoalParameters(Parameters):
     """When the task is done."""
 
-    raised_m: float = Field(default=0.05, gt=0, le=0.2, description="how far the cube must be above where it lay")
+    raised_m: float = Field(default=0.05, gt=0, le=0.2, description="how far the cube must be above its start height")
     off_pads_m: float = Field(
         default=0.02, gt=0, le=0.05, description="how far its centre may be from the middle of the pads"
     )
     speed_m_s: float = Field(default=0.02, gt=0, le=1, description="how fast it may still move")
     sightings: int = Field(
-        default=4, ge=2, le=60, description="sightings, 0.05 s apart, of the final check; one more follows a tick later"
+        default=4,
+        ge=2,
+        le=60,
+        description="number of detections in the final check, 0.05 s apart; one more follows a tick later",
     )
-
-
-class RetryParameters(Parameters):
-    """How often the task tries again."""
-
-    grasps: int = Field(default=2, ge=0, le=10, description="grasps after the first")
-    looks: int = Field(default=4, ge=0, le=20, description="further looks when no grasp can be planned")
 
 
 class LiftCube(Parameters):
@@ -192,38 +179,6 @@ def pads_middle_m(robot: Robot, reply: Reply) -> Array:
     return reply.readings.tool_position_m + rotate(reply.readings.tool_rotation, middle_m)
 
 
-def take_over(
-    last: Reply,
-    robot: Robot,
-    eye: Eye,
-    world: CollisionWorld,
-    target: str,
-    jaw: JawParameters,
-    reach: ReachParameters,
-    close: CloseParameters,
-) -> Stage[Literal["ready", "stranded"]]:
-    """Free the hand from whatever another driver was doing; go home where no grasp can be planned from there."""
-    reply, evidence = last, Evidence()
-    for _ in range(_FREEINGS):
-        reply = yield from stop(reply, robot)
-        reply = yield from let_go(reply, robot, world, close, eye.survey)
-        seen = yield from eye.see(target)
-        if seen is not None:
-            found = yield from solved(plan_grasp, robot, world, resting(seen), reply.command, jaw, reach, ())
-            if not isinstance(found, GraspRejected):
-                return Outcome("ready")
-        survey = yield from eye.survey()
-        path = free_way(robot, world, reply.command, robot.home, tuple(resting(each) for each in survey))
-        if path is None:
-            evidence = (at_least("checked_ways_home", 0, 1),)
-            break
-        reply = yield Motion("return_home", path, guards=(TrackingError(error_rad=close.blocked_rad),))
-        if reply.by == "completed":
-            return Outcome("ready")
-        evidence = reply.evidence
-    return Outcome("stranded", evidence)
-
-
 def remaining(parameters: LiftCube, inputs: dict[str, Any]) -> Generator[Request, Reply, Mapping[str, Array]]:
     """Where the cube is seen, by the machine's eye."""
     seen = yield from cast(Eye, inputs["eye"]).see(CUBE)
@@ -231,74 +186,29 @@ def remaining(parameters: LiftCube, inputs: dict[str, Any]) -> Generator[Request
 
 
 def build_machine(parameters: LiftCube) -> Machine:
-    """States and table; every failure has a name, every retry a budget."""
-
-    def again(otherwise: str) -> Retry:
-        return Retry(to="back_off", budget="grasps", otherwise=End(otherwise))
-
-    lost = {"dropped": again("dropped"), "slipped": again("slipped")}
-    table: dict[str, dict[str, Transition]] = {
-        "look": {"seen": "plan", "lost": End("target_not_found")},
-        "plan": {"planned": "approach", "rejected": Retry(to="look", budget="looks", otherwise=End("unreachable"))},
-        "approach": {
-            "reached": "descend",
-            "blocked": again("blocked"),
-            "moved": Retry(to="look", budget="grasps", otherwise=End("target_moved")),
-        },
-        "descend": {"straddled": "seat", "blocked": again("blocked"), "moved": again("target_moved")},
-        "seat": {"seated": "close"},
-        "close": {"closed": "lift", "missed": again("missed")},
-        "lift": {"lifted": "hold", **lost, "blocked": again("blocked")},
-        "hold": {"held": "verify", **lost},
-        "verify": {"verified": End("success"), "refuted": again("not_verified")},
-        "back_off": {"ready": "look"},
-        "take_over": {"ready": "look", "stranded": End("stranded")},
-    }
-    return Machine(
-        name="lift-cube",
-        start="look",
-        states={
-            "look": look,
-            "plan": plan,
-            "approach": approach,
-            "descend": descend,
-            "seat": seat,
-            "close": close,
-            "lift": lift,
-            "hold": hold_still,
-            "verify": verify,
-            "back_off": back_off,
-            "take_over": take_over,
-        },
-        table={state: {**row, "timed_out": End("timed_out")} for state, row in table.items()},
-        inputs={
-            "eye": Eye,
-            "world": CollisionWorld,
-            "target": str,
-            "tried": tuple[str, ...],
-            "jaw": JawParameters,
-            "reach": ReachParameters,
-            "close": CloseParameters,
-            "keep": HoldParameters,
-            "goal": GoalParameters,
-        },
+    """The ready table for picking something up, with this task's own goal."""
+    return PICK.machine(
+        "lift-cube",
+        states={"verify": verify},
+        inputs={"goal": GoalParameters},
         budgets={"grasps": parameters.retries.grasps, "looks": parameters.retries.looks},
-        limits_s=dict.fromkeys(table, parameters.state_limit_s),
-        takes_over="take_over",
+        limit_s=parameters.state_limit_s,
     )
 
 
 def given(parameters: LiftCube, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {
-        "eye": TruthEye(perception=parameters.perception, random=random),
+        "eye": eye_of(parameters.perception, random),
         "world": collision_world(),
         "target": CUBE,
         "tried": (),
-        "jaw": parameters.jaw,
-        "reach": parameters.reach.whole(),
-        "close": parameters.close,
-        "keep": parameters.hold.whole(),
+        "arm": ArmSettings(
+            jaw=parameters.jaw,
+            reach=parameters.reach.whole(),
+            close=parameters.close,
+            hold=parameters.hold.whole(),
+        ),
         "goal": parameters.goal,
     }
 
@@ -346,8 +256,8 @@ def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float
     low, high = max(parameters.cube.radius_m.low, nearest), min(parameters.cube.radius_m.high, farthest)
     if low > high:
         raise InputError(
-            f"cube.radius_m: [{parameters.cube.radius_m.low}, {parameters.cube.radius_m.high}] lies outside what the "
-            f"arm reaches, {nearest:.3f} to {farthest:.3f} m"
+            f"cube.radius_m: [{parameters.cube.radius_m.low}, {parameters.cube.radius_m.high}] is outside the "
+            f"arm's reach, {nearest:.3f} to {farthest:.3f} m"
         )
     for _ in range(MAX_DRAWS):
         radius = np.sqrt(random.uniform(low * low, high * high))
@@ -357,7 +267,7 @@ def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float
         x, y = PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth)
         if not _in_base(x, y, edge):
             return x, y, yaw, edge
-    raise InputError("cube.radius_m and cube.azimuth_rad leave only places inside the robot's base")
+    raise InputError("cube.radius_m and cube.azimuth_rad allow only positions inside the robot's base")
 
 
 def _in_base(x: float, y: float, edge: float) -> bool:
@@ -440,25 +350,23 @@ def _scene(parameters: LiftCube) -> Scene:
     return cube_table(parameters.randomize.distractors.pool)
 
 
-LIFT_IT = Instruction(sentence="Lift the cube and hold it still.", objects=(CUBE,))
-
 LIFT_CUBE = Task(
     name="lift-cube",
+    robot="so101",
+    sentence="Lift the cube and hold it still.",
     summary="SO-101 picks up a cube of 20 to 40 mm from above, lifts it 60 mm and holds it still",
-    instruction=lambda parameters, draw, outcomes: LIFT_IT,
     parameters=LiftCube,
     scene=_scene,
     sample=sample,
-    probe=probe,
+    region=probe,
     machine=build_machine,
-    given=given,
-    judge=judge,
-    time_limit_s=lambda parameters: 20.0,
-    claims=HELD_CLAIMS,
-    check_claim=check_claim,
+    inputs=given,
+    goal=judge,
+    policy=PolicyRules(time_limit_s=lambda parameters: 20.0),
+    claims=Claims(outcomes=CLAIMS, check=check_claim),
     uses_truth=lambda parameters: parameters.perception.source == "truth",
     target=CUBE,
     disturbable=True,
-    remaining=remaining,
+    takeover=remaining,
     randomization=lambda parameters: parameters.randomize,
 )

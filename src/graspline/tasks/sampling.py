@@ -49,7 +49,7 @@ class Tally:
         if self._spent // TELL_EVERY > told:
             most, count = self._reasons.most_common(1)[0]
             _LOG.warning(
-                "sampling scene: %d of %d tries refused, most by %s (%d)", self._spent, self._tries, most, count
+                "sampling the scene: %d of %d samples rejected, most by %s (%d)", self._spent, self._tries, most, count
             )
 
     def _message(self) -> str:
@@ -57,6 +57,6 @@ class Tally:
         why = ", ".join(f"{check} {count}" for check, count in reasons)
         first = reasons[0][0]
         advice = self._parameters.get(first)
-        return f"no {self._what} was found in {self._tries} tries; refused by {why}" + (
+        return f"no {self._what} was found in {self._tries} samples; rejected by {why}" + (
             f"; {first} depends on {advice}" if advice else ""
         )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graspline.engine.actors import Account, Actor
 from graspline.evidence import Evidence, Measurement
 from graspline.execution.requests import Reply, Request
+from graspline.faults.hints import FaultHints
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters
 from graspline.rendering.picture import Picture, Pixels
@@ -19,6 +20,7 @@ from graspline.scenes.randomization import Randomization
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.card import task_card, task_line
+from graspline.tasks.console import Console
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=Parameters)
@@ -26,10 +28,20 @@ P = TypeVar("P", bound=Parameters)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draw:
-    """One random scene: a start state, what differs in it, and how many draws were refused before it."""
+    """One random scene, as the `sample` of a task returns it.
 
+    >>> from graspline import Scenario, find_task
+    >>> task = find_task("lift-cube")
+    >>> draw = Scenario(task=task, parameters=task.parameters(), seed=7).draw()
+    >>> round(draw.variation.described["edge_m"], 4)
+    0.0308
+    """
+
+    # Every position of the model at the start, its `qpos`.
     start: Array
+    # The numbers of the model in which this scene differs from others.
     variation: Variation
+    # How many scenes the sampler rejected before this one.
     refused: int
 
 
@@ -73,7 +85,13 @@ class Thing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One instant by truth: what the goal, the audit and the JSON of a run are made from. No state ever sees one."""
+    """One instant by ground truth, which a goal and the check of a claim are given. No state ever sees one.
+
+    >>> from graspline import Evidence, Snapshot, at_least
+    >>> def raised(truth: Snapshot) -> Evidence:
+    ...     cube = truth.objects["cube"]
+    ...     return (at_least("raised", cube.position_m[2] - cube.start_position_m[2], 0.05, "m"),)
+    """
 
     objects: Mapping[str, Thing]
     places: Mapping[str, Thing]
@@ -111,7 +129,12 @@ class Annotator(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What a state says about one object by ending with an outcome: that something is so, or that it is not."""
+    """What a state says about one object by ending with an outcome: that something is so, or that it is not.
+
+    >>> from graspline import Claim
+    >>> Claim(name="held", asserted=False)
+    Claim(name='held', asserted=False)
+    """
 
     # Such as "held" or "placed".
     name: str
@@ -120,7 +143,12 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instruction:
-    """What a person would tell the robot to do in one scene, for the policies that are trained on it."""
+    """What a person would tell the robot to do in one scene: the sentence that a dataset keeps and a policy is given.
+
+    >>> from graspline import Instruction
+    >>> Instruction(sentence="Lift the cube.", objects=("cube",)).sentence
+    'Lift the cube.'
+    """
 
     sentence: str
     # The objects that it asks for, as far as the scene decides which these are.
@@ -137,64 +165,143 @@ class Milestone(Generic[P]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Claims(Generic[P]):
+    """What outcomes of states say about objects, and how ground truth decides whether it is so; for `graspline audit`.
+
+    >>> from graspline import Claim, Claims, stages
+    >>> claims = Claims(
+    ...     outcomes={("lift", "lifted"): Claim(name="held", asserted=True)},
+    ...     check=lambda parameters, claim, about, truth: stages.in_hand(truth, about),
+    ... )
+    >>> claims.outcomes["lift", "lifted"].name
+    'held'
+    """
+
+    # By the state's path and its outcome.
+    outcomes: Mapping[tuple[str, str], Claim] = field(default_factory=dict)
+    # It is given the claim's name and what the outcome is about: an object's name, or the value that the state named.
+    check: Callable[[P, str, Any, Snapshot], Evidence] = lambda parameters, claim, about, truth: ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyRules(Generic[P]):
+    """How a policy that does the task is judged.
+
+    >>> from graspline import PolicyRules
+    >>> PolicyRules(time_limit_s=lambda parameters: 20.0).milestone is None
+    True
+    """
+
+    # How long it may take unless told otherwise, in simulated time: about three times what the machine takes.
+    time_limit_s: Callable[[P], float] = lambda parameters: 60.0
+    # What it must have done before its goal counts; None where the end alone says that it was done.
+    milestone: Milestone[P] | None = None
+    # Why a policy could not be judged with these parameters, one line for each problem.
+    problems: Callable[[P], list[str]] = lambda parameters: []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejections(Generic[P]):
+    """Orders that a task turns down before anything moves."""
+
+    # The verdicts of such episodes.
+    verdicts: frozenset[str] = frozenset()
+    # What to set otherwise, from the measurement that decided; empty where nothing is known.
+    advise: Callable[[P, Measurement], str] = lambda parameters, why: ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Generic[P]):
-    """One task. `given` makes the machine's inputs; nothing in it may know the truth."""
+    """One task: eight things that every task has, and what it can do besides.
+
+    Everything below `goal` is optional. Only `goal` and the check of `claims` are given the truth.
+
+    >>> from graspline import Box, Draw, Evidence, Snapshot, Task, stages, table_with
+    >>> table = table_with(Box(name="cube", rgb=(0.8, 0.2, 0.2)))
+    >>> there = stages.Support(x_m=0.2, y_m=0.1, z_m=0.0)
+    >>> def goal(parameters: stages.CubeParameters, draw: Draw, truth: Snapshot) -> Evidence:
+    ...     return stages.rests_by_truth(truth, "cube", there, table.robot, parameters.goal)
+    >>> Task(
+    ...     name="put-there",
+    ...     sentence="Put the cube on the mark.",
+    ...     parameters=stages.CubeParameters,
+    ...     scene=lambda parameters: table,
+    ...     sample=stages.cube_sampler(lambda parameters: table, "cube", there),
+    ...     machine=lambda parameters: stages.pick_and_place("put-there", parameters),
+    ...     inputs=lambda parameters, draw, random: stages.pick_and_place_inputs(
+    ...         parameters, table, "cube", there, random
+    ...     ),
+    ...     goal=goal,
+    ...     uses_truth=lambda parameters: True,
+    ... )
+    <Task put-there: Put the cube on the mark.>
+    """
 
     name: str
-    summary: str
-    # From parameters and scene; and, of an episode that was played, the last outcome of each state by its path, which
-    # is where a person's answers are found.
-    instruction: Callable[[P, Draw, Mapping[str, str]], Instruction]
+    # What a person would tell the robot to do.
+    sentence: str
     parameters: type[P]
+    # A function with a cache: the same parameters give the same scene.
     scene: Callable[[P], Scene]
     sample: Callable[[P, np.random.Generator], Draw]
     machine: Callable[[P], Machine]
-    given: Callable[[P, Draw, np.random.Generator], Mapping[str, Any]]
-    # Judge the end of an episode by truth, with the same goal the machine verifies with estimates.
-    judge: Callable[[P, Draw, Snapshot], Evidence]
-    # What outcomes claim, by (state, outcome), and each claim about one object judged by truth at that instant.
-    claims: Mapping[tuple[str, str], Claim]
-    check_claim: Callable[[P, str, str, Snapshot], Evidence]
-    uses_truth: Callable[[P], bool]
-    # How long a policy may take unless told otherwise, in simulated time: about three times what the machine takes.
-    time_limit_s: Callable[[P], float] = lambda parameters: 60.0
-    # What a policy must have done before its goal counts; None where the end alone says that it was done.
-    milestone: Milestone[P] | None = None
-    # Why a policy could not be judged with these parameters, one line for each problem.
-    policy_problems: Callable[[P], list[str]] = lambda parameters: []
-    # Verdicts of episodes whose order was turned down before anything moved.
-    declines: frozenset[str] = frozenset()
-    # The object every episode is about; empty where that differs.
+    # What the machine is given, by name; the randomness is that of perception.
+    inputs: Callable[[P, Draw, np.random.Generator], Mapping[str, Any]]
+    # Judge the end of an episode by truth, with the same limits as the machine verifies with estimates.
+    goal: Callable[[P, Draw, Snapshot], Evidence]
+
+    # For lists of tasks: what it does, by default its sentence; and the name of its robot.
+    summary: str = ""
+    robot: str = ""
+    # Where the sentence differs from scene to scene: from parameters and scene; and, of an episode that was played, the
+    # last outcome of each state by its path, which is where a person's answers are found.
+    instruction: Callable[[P, Draw, Mapping[str, str]], Instruction] | None = None
+    # The object every episode is about; or the machine's input that names it, where that differs.
     target: str = ""
+    target_input: str = ""
+    # Whether its estimator is the simulator's truth, with noise.
+    uses_truth: Callable[[P], bool] = lambda parameters: False
     # What cannot work about parameters that are each valid by themselves, one line for each problem.
     problems: Callable[[P], list[str]] = lambda parameters: []
     # What varies from episode to episode besides what `sample` draws.
     randomization: Callable[[P], Randomization] = lambda parameters: Randomization()
-    # Shows what the task makes of one camera's pictures, for films; made anew for each.
-    annotator: Callable[[P], Annotator] | None = None
-    # What acts in an episode's world by itself; its randomness is its own.
-    actor: Callable[[P, Draw, np.random.Generator], Actor | None] = lambda parameters, draw, random: None
-    # The bay an object belongs in, by their names; empty where things belong in no bay.
-    bay_of: Callable[[P, str], str] = lambda parameters, name: ""
-    # What a machine that ended with success hands on, by name, from its memory: plain values for the JSON of a run.
-    outputs: Callable[[P, Mapping[str, object]], Mapping[str, Any]] = lambda parameters, memory: {}
-    # The same parameters with everything in the scene that faults may need.
-    equipped: Callable[[P], P] = lambda parameters: parameters
-    # What to set otherwise where an order was turned down for this measurement; empty where nothing is known.
-    advise: Callable[[P, Measurement], str] = lambda parameters, why: ""
     # Settings, as `--set` reads them, of an order with as little to do as a trial needs.
     brief: tuple[str, ...] = ()
+    # Whether its motions through free space say so, so that the arm may be pushed off their paths.
+    disturbable: bool = False
+    # What a machine that ended with success hands on, by name, from its memory: plain values for the JSON of a run.
+    outputs: Callable[[P, Mapping[str, object]], Mapping[str, Any]] = lambda parameters, memory: {}
+
+    claims: Claims[P] = field(default_factory=lambda: Claims())
+    # What faults strike in its scene, and how hard.
+    fault_hints: FaultHints[P] = field(default_factory=lambda: FaultHints())
+    policy: PolicyRules[P] = field(default_factory=lambda: PolicyRules())
+    rejections: Rejections[P] = field(default_factory=lambda: Rejections())
+    # What acts in an episode's world by itself; its randomness is its own.
+    actor: Callable[[P, Draw, np.random.Generator], Actor | None] = lambda parameters, draw, random: None
+    # Shows what the task makes of one camera's pictures, for films; made anew for each.
+    annotator: Callable[[P], Annotator] | None = None
+    # Try one random place that the arm reaches, for `graspline region`.
+    region: Callable[[P, np.random.Generator], Probe] | None = None
     # Where its eye, one of the machine's inputs, sees the objects that are still to be worked on, (3,) by name: for the
     # watch over a policy that the machine may take over from. What looks decide for the whole episode it notes among
     # the inputs. None for a task whose machine cannot take over.
-    remaining: Callable[[P, dict[str, Any]], Generator[Request, Reply, Mapping[str, Array]]] | None = None
-    # Try one random place that the arm reaches, for maps of the certified region; None for a task without one.
-    probe: Callable[[P, np.random.Generator], Probe] | None = None
-    # Settings, as `--set` reads them, of a belt at a speed in m/s with some objects per metre, for `rates`; None for
-    # a task without a belt.
-    belt_at: Callable[[float, float], tuple[str, ...]] | None = None
-    # Whether its motions through free space say so, so that the arm may be pushed off their paths.
-    disturbable: bool = False
+    takeover: Callable[[P, dict[str, Any]], Generator[Request, Reply, Mapping[str, Array]]] | None = None
+    # Settings, as `--set` reads them, in which objects arrive at a speed in m/s with this many per metre, for `rates`.
+    feed: Callable[[float, float], tuple[str, ...]] | None = None
+    # What a person can do with its objects in a live session, one by one; None for a task that can only be run.
+    console: Callable[[P, np.random.Generator], Console] | None = None
+    # Whether a scene is a good one to begin a live session with; None where every scene is.
+    shows_well: Callable[[P, Draw], bool] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "summary", self.summary or self.sentence)
+
+    def instruct(self, parameters: P, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
+        """What the robot is told in this scene; `outcomes` are those of an episode that was played."""
+        if self.instruction is not None:
+            return self.instruction(parameters, draw, outcomes)
+        return Instruction(sentence=self.sentence, objects=(self.target,) if self.target else ())
 
     def __repr__(self) -> str:
         return task_line(self)

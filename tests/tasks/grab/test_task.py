@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes
 from graspline.grasping.grab import GrabPlan, GrabRejected, GrabVariables, attempt
 from graspline.parameters import build, dump, load
+from graspline.placement.set_down import Support
 from graspline.scenes.block_table import KINDS, block_table, kind_of
 from graspline.tasks.grab.layout import as_numbers, ordered, probe, query_for, refusal, sample
 from graspline.tasks.grab.parameters import Grab
@@ -92,7 +94,7 @@ def test_a_place_far_away_is_refused_as_too_far_and_one_that_works_is_named() ->
     query = query_for(
         parameters, lying_at("red_2x2", 0.22, 0.0, np.array([0.016, 0.016, 0.012]), "box"), GrabVariables()
     )
-    found = plan_pick(query, (5.0, 0.0), parameters.put)
+    found = plan_pick(query, Support(x_m=5.0, y_m=0.0), parameters.put)
     assert isinstance(found, GrabRejected)
     assert (found.stage, found.check) == ("place", "workspace")
     (far,) = found.evidence
@@ -101,13 +103,13 @@ def test_a_place_far_away_is_refused_as_too_far_and_one_that_works_is_named() ->
     assert far.limit == pytest.approx(0.306, abs=1e-3)
     named = re.search(r"x (\S+) y (\S+) m", found.advice)
     assert named is not None
-    assert isinstance(plan_pick(query, (float(named[1]), float(named[2])), parameters.put), PickPlan)
+    assert isinstance(plan_pick(query, Support(x_m=float(named[1]), y_m=float(named[2])), parameters.put), PickPlan)
 
 
 def test_noisy_poses_are_refused_with_the_clearance_that_they_take() -> None:
     (episode,) = episodes(range(7001, 7002), perception__position_sigma_m=0.003)
     assert episode.verdict == "rejected"
-    advice = GRAB.advise(grab(perception__position_sigma_m=0.003), episode.evidence[0])
+    advice = GRAB.rejections.advise(grab(perception__position_sigma_m=0.003), episode.evidence[0])
     assert "raise grasp.tcp_clearance_m to at least 0.0045" in advice
     settings = {"order__variables": "given", "grasp__tcp_clearance_m": 0.0045}
     (again,) = episodes(range(7001, 7002), perception__position_sigma_m=0.003, **settings)

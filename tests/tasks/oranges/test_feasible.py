@@ -20,15 +20,18 @@ def test_the_usual_configuration_is_feasible() -> None:
     "setting, words",
     [
         (["targets.choose=9"], "targets.choose: there is no orange with key 9"),
-        (["oranges.radius_m=[0.5, 0.6]"], "oranges.radius_m: [0.5, 0.6] m lies outside what the arm reaches"),
-        (["oranges.radius_m=[0.0, 0.02]"], "oranges.radius_m: [0, 0.02] m lies outside what the arm reaches"),
-        (["oranges.azimuth_rad=[2.5, 3.0]"], "oranges.azimuth_rad: [2.5, 3] rad lies outside what the arm turns to"),
-        (["oranges.azimuth_rad=[-3.0, -2.5]"], "oranges.azimuth_rad: [-3, -2.5] rad lies outside"),
-        (["plate.radius_m=[0.5, 0.6]"], "plate.radius_m: [0.5, 0.6] m lies outside what the arm reaches"),
-        (["plate.azimuth_rad=[2.5, 3.0]"], "plate.azimuth_rad: [2.5, 3] rad lies outside what the arm turns to"),
+        (["oranges.radius_m=[0.5, 0.6]"], "oranges.radius_m: [0.5, 0.6] m is outside the arm's reach"),
+        (["oranges.radius_m=[0.0, 0.02]"], "oranges.radius_m: [0, 0.02] m is outside the arm's reach"),
+        (
+            ["oranges.azimuth_rad=[2.5, 3.0]"],
+            "oranges.azimuth_rad: [2.5, 3] rad is outside the arm's range of headings",
+        ),
+        (["oranges.azimuth_rad=[-3.0, -2.5]"], "oranges.azimuth_rad: [-3, -2.5] rad is outside"),
+        (["plate.radius_m=[0.5, 0.6]"], "plate.radius_m: [0.5, 0.6] m is outside the arm's reach"),
+        (["plate.azimuth_rad=[2.5, 3.0]"], "plate.azimuth_rad: [2.5, 3] rad is outside the arm's range of headings"),
         (
             ["plate.present=false", "plate.virtual_x_m=0.8"],
-            "plate.virtual_x_m, plate.virtual_y_m: (0.8, -0.05) lies outside what the arm reaches",
+            "plate.virtual_x_m, plate.virtual_y_m: (0.8, -0.05) is outside the arm's reach",
         ),
         (["plate.present=false", "plate.virtual_x_m=-0.3"], "plate.virtual_x_m, plate.virtual_y_m: (-0.3, -0.05)"),
         (

@@ -177,14 +177,14 @@ def test_scenes_that_cannot_be_served_are_given_up_with_the_reasons(monkeypatch:
     monkeypatch.setattr("graspline.tasks.oranges.layout.MAX_TRIES", 30)
     behind = parameters("oranges.azimuth_rad=[2.6, 3.0]", "oranges.count=1")
     with pytest.raises(
-        InputError, match=r"no scene was found in 30 tries; refused by reach 30; reach depends on oranges.radius_m"
+        InputError, match=r"no scene was found in 30 samples; rejected by reach 30; reach depends on oranges.radius_m"
     ):
         drawn(behind, 0)
 
 
 def test_a_region_that_the_arm_does_not_reach_at_all_is_refused() -> None:
     far = parameters("oranges.radius_m=[0.44, 0.45]", "oranges.count=1")
-    with pytest.raises(InputError, match=r"oranges.radius_m lies outside what the arm reaches"):
+    with pytest.raises(InputError, match=r"oranges.radius_m is outside the arm's reach"):
         drawn(far, 0)
 
 

@@ -24,8 +24,8 @@ from graspline.scenes.belt_line import (
     line_variation,
     parked_m,
     speed_of,
-    weight_of,
 )
+from graspline.scenes.variation import weight_of
 from graspline.tasks.sort.feeder import GONE_M, SENT_M, Feeder, Made, gap_m, place_across
 from graspline.tasks.sort.parameters import BeltParameters
 

@@ -205,7 +205,7 @@ class TestRecheck:
 
     def test_a_block_where_the_belt_has_carried_it_is_sorted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         outcome = self.outcome(monkeypatch, [self.block()], pending=(let_go(),))
-        assert (outcome.name, outcome.about) == ("sorted", "red 1 at 0.160 -0.240")
+        assert (outcome.name, str(outcome.about)) == ("sorted", "red 1 at 0.160 -0.240")
         assert outcome.data.line.tally.sorted == ("red",)
 
     @pytest.mark.parametrize("found", [[], ["green"], ["elsewhere"]])

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from graspline.engine.actors import Account
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
 from graspline.parameters import build
+from graspline.tasks.sort.line import SeenInBin, SeenInBins
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.task import SORT, check_claim, judge, probe
 from graspline.tasks.task import Snapshot, Thing
@@ -131,26 +133,32 @@ class TestJudge:
         assert passes(judge(Sort(), None, truth))  # pyright: ignore[reportArgumentType]
 
 
+def seen(*blocks: tuple[str, int, float, float]) -> SeenInBins:
+    return SeenInBins(
+        blocks=tuple(SeenInBin(colour=colour, number=number, x_m=x, y_m=y) for colour, number, x, y in blocks)
+    )
+
+
 class TestClaims:
     def test_a_block_that_is_not_there_contradicts_the_claim(self) -> None:
         truth = snapshot(("red", "bin_red"), ("red", "on_belt"))
-        assert passes(check_claim(Sort(), "sorted", "red 1 at 0.000 0.200", truth))
-        assert not passes(check_claim(Sort(), "sorted", "red 2 at 0.000 0.200", truth))
+        assert passes(check_claim(Sort(), "sorted", seen(("red", 1, 0.0, 0.2)), truth))
+        assert not passes(check_claim(Sort(), "sorted", seen(("red", 2, 0.0, 0.2)), truth))
 
     def test_another_block_of_the_colour_elsewhere_in_the_bin_does_not_make_it_true(self) -> None:
         truth = snapshot(("red", "bin_red"), ("red", "bin_red"))
-        assert not passes(check_claim(Sort(), "sorted", "red 1 at 0.035 0.265", truth))
+        assert not passes(check_claim(Sort(), "sorted", seen(("red", 1, 0.035, 0.265)), truth))
 
     def test_a_block_that_has_been_sent_again_is_not_in_the_bin_any_more(self) -> None:
         truth = snapshot(("red", "bin_red"), ("red", "on_belt"))
         first, second = truth.accounts
         again = replace(truth, accounts=(first, replace(second, name=first.name)))
-        assert not passes(check_claim(Sort(), "sorted", "red 1 at 0.000 0.200", again))
+        assert not passes(check_claim(Sort(), "sorted", seen(("red", 1, 0.0, 0.2)), again))
 
     def test_several_blocks_seen_at_once_are_all_held_against_truth(self) -> None:
         truth = snapshot(("red", "bin_red"), ("blue", "bin_blue"))
-        assert passes(check_claim(Sort(), "sorted", "red 1 at 0.000 0.200, blue 1 at 0.100 0.200", truth))
-        assert not passes(check_claim(Sort(), "sorted", "red 1 at 0.000 0.200, blue 2 at 0.100 0.200", truth))
+        assert passes(check_claim(Sort(), "sorted", seen(("red", 1, 0.0, 0.2), ("blue", 1, 0.1, 0.2)), truth))
+        assert not passes(check_claim(Sort(), "sorted", seen(("red", 1, 0.0, 0.2), ("blue", 2, 0.1, 0.2)), truth))
 
 
 def test_most_of_the_belt_beside_the_arm_is_in_reach() -> None:

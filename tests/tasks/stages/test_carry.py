@@ -8,7 +8,6 @@ import pytest
 from graspline.evidence import at_most
 from graspline.execution.requests import Motion, Solve
 from graspline.grasping.candidates import GraspRejected
-from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_lift
 from graspline.machine.outcome import Outcome
 from graspline.motion.guards import HoldLost, LeftBehind, Slipped, TrackingError
@@ -16,13 +15,15 @@ from graspline.motion.path import at_rest
 from graspline.perception.estimates import Perception
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
-from graspline.tasks.stages.carry import HoldParameters, hold_guards, hold_still, lift
-from graspline.tasks.stages.grasp import CloseParameters, Hold
+from graspline.tasks.stages.carry import hold_guards, hold_still, lift
+from graspline.tasks.stages.grasp import Hold
+from graspline.tasks.stages.parameters import ArmSettings, CloseParameters, HoldParameters
 from graspline.tasks.stages.sight import TruthEye
 
 from ..replies import completed, cut, play, reply
 
-CLOSE, KEEP, REACH = CloseParameters(), HoldParameters(), ReachParameters()
+CLOSE, KEEP = CloseParameters(), HoldParameters()
+ARM = ArmSettings(close=CLOSE, hold=KEEP)
 WAYS_TO_FAIL = [(HoldLost, "dropped"), (Slipped, "slipped"), (LeftBehind, "slipped"), (TrackingError, "blocked")]
 
 
@@ -43,7 +44,7 @@ def hold(sigma_m: float = 0.0) -> Hold:
 class TestLift:
     def stage(self, grasp_plan: GraspPlan):
         last = reply(command=at_rest(grasp_plan.seat.end))
-        return lift(last, SO101, eye(), CUBE, grasp_plan, hold(), CLOSE, KEEP, REACH)
+        return lift(last, SO101, eye(), CUBE, grasp_plan, hold(), ARM)
 
     def test_it_plans_from_where_the_hand_is_and_plays_that(self, grasp_plan: GraspPlan) -> None:
         stage = self.stage(grasp_plan)
@@ -86,7 +87,7 @@ class TestLift:
 class TestHoldStill:
     def stage(self, grasp_plan: GraspPlan, keep: HoldParameters = KEEP):
         last = reply(command=at_rest(grasp_plan.lift.end))
-        return hold_still(last, SO101, eye(), CUBE, hold(), CLOSE, keep)
+        return hold_still(last, SO101, eye(), CUBE, hold(), ArmSettings(hold=keep))
 
     def test_it_stands_still_for_as_long_as_asked(self, grasp_plan: GraspPlan) -> None:
         (motion,), outcome = play(self.stage(grasp_plan, HoldParameters(still_s=2.5)), completed(3, 3))
@@ -132,7 +133,7 @@ def test_what_is_seen_badly_may_move_by_as_much_as_it_is_seen_badly() -> None:
 def test_a_noisy_eye_watches_noisily(grasp_plan: GraspPlan) -> None:
     last = reply(command=at_rest(grasp_plan.lift.end))
     noisy = eye(Perception(position_sigma_m=0.003))
-    motion = next(hold_still(last, SO101, noisy, CUBE, hold(0.003), CLOSE, KEEP))
+    motion = next(hold_still(last, SO101, noisy, CUBE, hold(0.003), ARM))
     assert isinstance(motion, Motion)
     assert motion.watch is not None
     assert motion.watch.blur is not None

@@ -20,12 +20,14 @@ from graspline.perception.estimates import Estimate, Perception
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, LOWER, SO101
 from graspline.scenes.cube_table import CUBE
-from graspline.tasks.stages.grasp import CloseParameters, approach, back_off, close, descend, plan, seat
+from graspline.tasks.stages.grasp import approach, back_off, close, descend, plan, seat
+from graspline.tasks.stages.parameters import ArmSettings, CloseParameters
 from graspline.tasks.stages.sight import TruthEye
 
 from ..replies import assert_continuous, completed, cut, play, play_through, readings, reply, saw
 
 CLOSE, JAW, REACH = CloseParameters(), JawParameters(), ReachParameters()
+ARM = ArmSettings(close=CLOSE, jaw=JAW, reach=REACH)
 WIDTH_M = 0.03
 # The jaw angle at which the tips are as far apart as the cube is wide.
 ON_CUBE_RAD = float(SO101.jaw_law.angle_rad(WIDTH_M))
@@ -38,16 +40,16 @@ def eye() -> TruthEye:
 
 class TestPlan:
     def asking(self, world: CollisionWorld, estimate: Estimate, tried: tuple[str, ...] = ()):
-        return plan(reply(), SO101, world, estimate, JAW, REACH, tried)
+        return plan(reply(), SO101, world, estimate, (), ARM, tried)
 
     def test_it_asks_for_a_plan_from_the_command_in_force(self, world: CollisionWorld, estimate: Estimate) -> None:
         request = next(self.asking(world, estimate, ("across",)))
         assert isinstance(request, Solve)
         assert request.function is plan_grasp
-        robot, asked_world, asked_estimate, command, jaw, reach, tried = request.arguments
+        robot, asked_world, asked_estimate, command, jaw, reach, tried, others = request.arguments
         assert (robot, asked_world, asked_estimate, jaw, reach) == (SO101, world, estimate, JAW, REACH)
         np.testing.assert_array_equal(command.position, HOME)  # pyright: ignore[reportAttributeAccessIssue]
-        assert tried == ("across",)
+        assert (tried, others) == (("across",), ())
 
     def test_a_plan_is_handed_on_and_remembered_as_tried(
         self, world: CollisionWorld, estimate: Estimate, grasp_plan: GraspPlan
@@ -67,7 +69,7 @@ class TestPlan:
 
 class TestApproach:
     def going(self, world: CollisionWorld, estimate: Estimate, grasp_plan: GraspPlan):
-        return approach(SO101, world, eye(), estimate, grasp_plan, CLOSE, REACH)
+        return approach(SO101, world, eye(), estimate, (), grasp_plan, ARM)
 
     def test_the_approach_that_was_planned_is_played(
         self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Estimate
@@ -95,7 +97,7 @@ class TestApproach:
 
 class TestDescend:
     def test_the_descent_that_was_planned_is_played(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
-        (motion,), outcome = play(descend(eye(), estimate, grasp_plan, CLOSE), completed())
+        (motion,), outcome = play(descend(eye(), estimate, grasp_plan, ARM), completed())
         assert motion.path is grasp_plan.descend
         assert outcome.name == "straddled"
 
@@ -110,12 +112,14 @@ class TestDescend:
     def test_a_finger_on_something_an_arm_that_does_not_follow_or_an_object_that_is_gone_ends_it(
         self, grasp_plan: GraspPlan, estimate: Estimate, guard: type, evidence: str, name: str
     ) -> None:
-        _, outcome = play(descend(eye(), estimate, grasp_plan, CLOSE), cut(guard))
+        _, outcome = play(descend(eye(), estimate, grasp_plan, ARM), cut(guard))
         assert outcome.name == name
         assert outcome.evidence[0].name == evidence
 
     def test_the_force_that_counts_is_the_one_asked_for(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
-        motion = next(descend(eye(), estimate, grasp_plan, CloseParameters(bump_n=5.0, blocked_rad=0.1)))
+        motion = next(
+            descend(eye(), estimate, grasp_plan, ArmSettings(close=CloseParameters(bump_n=5.0, blocked_rad=0.1)))
+        )
         assert isinstance(motion, Motion)
         assert [type(guard) for guard in motion.guards] == [ForceAbove, TrackingError, ObjectMoved]
         assert [guard.parameters() for guard in motion.guards[:2]] == [(5.0,), (0.1,)]
@@ -123,14 +127,14 @@ class TestDescend:
 
 class TestSeat:
     def test_untouched_the_whole_way_is_gone_and_nothing_is_left_to_brake(self, grasp_plan: GraspPlan) -> None:
-        (motion,), outcome = play(seat(reply(), SO101, grasp_plan, CLOSE), completed())
+        (motion,), outcome = play(seat(reply(), SO101, grasp_plan, ARM), completed())
         assert motion.path is grasp_plan.seat
         assert motion.guards == (OnePadTouches(pad="fixed", force_n=CLOSE.touch_n),)
         assert outcome.name == "seated"
 
     def test_on_touch_the_hand_brakes_where_it_is(self, grasp_plan: GraspPlan) -> None:
         touch = cut(OnePadTouches)
-        (_, brake), outcome = play(seat(reply(), SO101, grasp_plan, CLOSE), touch, completed())
+        (_, brake), outcome = play(seat(reply(), SO101, grasp_plan, ARM), touch, completed())
         assert brake.name == "brake"
         command = grasp_plan.seat.command_at(grasp_plan.seat.ticks // 2)
         np.testing.assert_array_equal(brake.path.positions[0], command.position)
@@ -142,9 +146,7 @@ class TestSeat:
 
 class TestClose:
     def stage(self, grasp_plan: GraspPlan):
-        return close(
-            reply(command=at_rest(grasp_plan.seat.end)), SO101, eye(), CUBE, grasp_plan, CLOSE, ReachParameters()
-        )
+        return close(reply(command=at_rest(grasp_plan.seat.end)), SO101, eye(), CUBE, grasp_plan, ARM)
 
     def touching(self):
         """Both pads touch as the jaws come together on the cube."""
@@ -261,7 +263,7 @@ class TestBackOff:
         closed = grasp_plan.seat.end.copy()
         closed[5] = 0.0
         last = reply(command=at_rest(closed))
-        requests, outcome = play(back_off(last, SO101, grasp_plan, CLOSE), completed(), completed(), completed())
+        requests, outcome = play(back_off(last, SO101, grasp_plan, ARM), completed(), completed(), completed())
         assert [motion.name for motion in requests] == ["open", "centre", "rise"]
         assert requests[0].path.end[5] == grasp_plan.grasp.open_rad
         np.testing.assert_array_equal(requests[1].path.end, grasp_plan.descend.end)
@@ -273,7 +275,7 @@ class TestBackOff:
         raised = grasp_plan.lift.end.copy()
         raised[5] = 0.2
         last = reply(command=at_rest(raised), sensed=readings(raised, fixed_n=3, moving_n=3))
-        stage = back_off(last, SO101, grasp_plan, CLOSE)
+        stage = back_off(last, SO101, grasp_plan, ARM)
         requests, _ = play(stage, completed(3, 3), completed(), completed(), completed())
         assert [motion.name for motion in requests] == ["set_down", "open", "centre", "rise"]
         down = requests[0].path.end
@@ -285,7 +287,7 @@ class TestBackOff:
         high = grasp_plan.descend.positions[0].copy()
         high[5] = 0.1
         last = reply(command=at_rest(high))
-        requests, _ = play(back_off(last, SO101, grasp_plan, CLOSE), completed(), completed())
+        requests, _ = play(back_off(last, SO101, grasp_plan, ARM), completed(), completed())
         assert [motion.name for motion in requests] == ["open", "rise"]
         np.testing.assert_array_equal(requests[1].path.end, grasp_plan.descend.positions[0])
         assert_continuous(requests, last.command)
@@ -293,7 +295,7 @@ class TestBackOff:
     def test_at_speed_it_brakes_first(self, grasp_plan: GraspPlan) -> None:
         command = grasp_plan.descend.command_at(grasp_plan.descend.ticks // 2)
         assert command.velocity.any()
-        requests, _ = play_through(back_off(reply(command=command), SO101, grasp_plan, CLOSE))
+        requests, _ = play_through(back_off(reply(command=command), SO101, grasp_plan, ARM))
         assert requests[0].name == "brake"
         assert_continuous(requests, command)
         for motion in requests:
@@ -303,7 +305,7 @@ class TestBackOff:
         for path in (grasp_plan.approach, grasp_plan.descend, grasp_plan.seat, grasp_plan.lift):
             for tick in range(0, path.ticks + 1, 5):
                 command = path.command_at(tick)
-                requests, outcome = play_through(back_off(reply(command=command), SO101, grasp_plan, CLOSE))
+                requests, outcome = play_through(back_off(reply(command=command), SO101, grasp_plan, ARM))
                 assert outcome == Outcome("ready")
                 assert_continuous(requests, command)
                 for motion in requests:

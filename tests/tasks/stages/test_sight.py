@@ -72,3 +72,8 @@ def test_the_same_seed_sees_the_same() -> None:
     first, second = (result.data.estimate for result in results)
     assert first.position_m.tobytes() == second.position_m.tobytes()
     assert first.quaternion.tobytes() == second.quaternion.tobytes()
+
+
+def test_what_is_on_something_else_keeps_the_height_it_is_seen_at() -> None:
+    _, result = play(look(eye(), CUBE), saw(np.array([0.2, 0.1, 0.045]), half_m=0.015))
+    assert result.data.estimate.position_m[2] == 0.045

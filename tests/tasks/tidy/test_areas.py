@@ -81,7 +81,7 @@ def test_an_area_that_is_not_on_the_shelf_is_refused_with_its_line(tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("areas: {board_low: {board: board_low}}\nmine: {unknown: board_low}\n", "this is a whole board already"),
+        ("areas: {board_low: {board: board_low}}\nmine: {unknown: board_low}\n", "this is the name of a board"),
         ("areas: 3\nmine: {unknown: board_low}\n", ":1: areas: expected names of areas"),
         (
             "areas: {left: {board: board_low}}\nmine: {unknown: lift}\n",

@@ -90,7 +90,7 @@ def test_everything_a_program_takes_is_given_for_an_episode(program: str) -> Non
     assert not TIDY.problems(parameters)
     random: Any = None
     draw: Any = None
-    given = TIDY.given(parameters, draw, random)
+    given = TIDY.inputs(parameters, draw, random)
     assert set(machine_of(parameters).inputs) <= set(given)
 
 
@@ -126,7 +126,7 @@ def test_every_way_out_of_a_program_is_a_way_out_of_the_task() -> None:
 
 def test_claims_are_about_states_and_outcomes_that_exist() -> None:
     machine = tidy(SETTINGS)
-    for path, outcome in TIDY.claims:
+    for path, outcome in TIDY.claims.outcomes:
         *outer, state = path.split(".")
         inner: Any = machine
         for name in outer:

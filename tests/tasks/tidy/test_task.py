@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graspline.episodes.run import Episode, run_scenarios
+from graspline.episodes.episode import Episode
+from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
 from graspline.kinematics import hsr

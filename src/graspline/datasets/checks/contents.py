@@ -52,7 +52,7 @@ class Contents:
 def read_contents(root: Path, found: Findings) -> Contents | None:
     """Everything that the checks start from; None if there is nothing to start from."""
     if not root.is_dir():
-        raise InputError(f"{root}: no such dataset folder")
+        raise InputError(f"{root}: no such folder")
     if not (root / OURS).is_file():
         what = (
             "a LeRobot dataset, but not one of graspline" if (root / INFO).is_file() else "not a dataset of graspline"
@@ -66,7 +66,7 @@ def read_contents(root: Path, found: Findings) -> Contents | None:
         found.unreadable(str(error))
         return None
     if not any(map(is_there, (root / INFO, root / STATS, root / EPISODES))):
-        found.problem(INFO, "no episode has been committed yet; `graspline generate` with the same settings goes on")
+        found.problem(INFO, "no episode has been committed yet; `graspline generate` with the same settings continues")
         return None
     # These two first: a writer may be adding episodes meanwhile.
     info, stats = _object(root, INFO, found), _object(root, STATS, found)

@@ -109,7 +109,7 @@ def _check_scenarios(contents: Contents, found: Findings) -> None:
     settings = contents.dataset.settings.as_dict()
     for row in contents.rows:
         scenario = {"from_policy": {}, **json.loads(row["scenario"])}
-        whole = ("task", "parameters", "faults", "from_policy", "graspline", "mujoco")
+        whole = ("task", "origin", "parameters", "faults", "from_policy", "graspline", "mujoco")
         common = ("task",) if contents.merged else whole
         expected = {"seed": row["seed"], **{name: settings[name] for name in common}}
         wrong = [name for name, value in expected.items() if not _same(scenario.get(name), value)]

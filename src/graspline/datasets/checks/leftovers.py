@@ -39,7 +39,7 @@ def check_leftovers(contents: Contents, found: Findings) -> None:
     for row in contents.uncounted:
         where, episode = row_file(row_slot(row)), row["episode_index"]
         if episode > now:
-            told = f"the index counts {now} episodes, and a killed writer leaves one more at the most"
+            told = f"the index counts {now} episodes, and an interrupted writer leaves at most one more"
             found.problem(where, told, episode)
         else:
             found.note(where, f"the index does not count it: {_HARMLESS}", episode)

@@ -21,7 +21,7 @@ from graspline.datasets.files import file_at
 from graspline.datasets.films import ENCODER_INFO
 from graspline.datasets.rows import DIGEST, Row, row_file, row_slot, stats_problems, video_file, video_slot
 from graspline.datasets.stats import NAMES, PictureStats, Stats, counted_pixels
-from graspline.episodes.run import cores
+from graspline.episodes.processes import cores
 from graspline.episodes.views import View
 from graspline.errors import DatasetProblem
 

@@ -72,7 +72,7 @@ def _read(dataset: Dataset, row: Row, scene: Scene, kinds: Mapping[str, str]) ->
         raise ValueError(f"{', '.join(wrong)} is not a number")
     tool, poses = columns[f"{OURS}tool_target"], columns[f"{OURS}object_poses"][0].reshape(-1, 7)
     sizes = {name: thing["size_m"] for name, thing in facts["truth"]["objects"].items()}
-    grasp, about = _first_hold(frames, played_by(row).task.claims)
+    grasp, about = _first_hold(frames, played_by(row).task.claims.outcomes)
     return _Episode(
         actions=columns["action"],
         measured=columns["observation.state"],

@@ -10,6 +10,7 @@ from graspline.errors import one_of
 from graspline.grasping.grab import GrabQuery, GrabRejected, GrabVariables, attempt
 from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
+from graspline.placement.set_down import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.robots.so101 import SO101
@@ -78,7 +79,7 @@ def refusal(parameters: Grab, estimate: Estimate) -> str:
 def feasible(parameters: Grab, placed: list[Estimate], spot_m: tuple[float, float], variables: GrabVariables) -> bool:
     """Whether a plan carries the order out, where everything is exactly where it was drawn."""
     query = query_for(parameters, placed[0], variables, tuple(placed[1:]))
-    return isinstance(plan_pick(query, spot_m, parameters.put, attempt), PickPlan)
+    return isinstance(plan_pick(query, Support(x_m=spot_m[0], y_m=spot_m[1]), parameters.put, attempt), PickPlan)
 
 
 @together

@@ -12,12 +12,12 @@ from graspline.evidence import Evidence, at_most
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.grab import Check, GrabPlan, GrabQuery, GrabRejected
 from graspline.grasping.nearest import plan_grab
-from graspline.grasping.straight import Line, Lines, ReachParameters
+from graspline.grasping.straight import Line, Lines
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import Carried, SetDown, SetDownParameters, SetDownQuery, plan_set_down
+from graspline.placement.set_down import Carried, SetDown, SetDownParameters, SetDownQuery, Support, plan_set_down
 from graspline.robots.so101 import FIXED_TIP_M
 
 Array = NDArray[np.float64]
@@ -30,18 +30,17 @@ _LIFTS = (1.0, 0.8, 0.6, 0.45)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickPlan:
-    """A grab, the motions that follow it, and how far it is lifted."""
+    """A grab, the motions that follow it, and how the thing will be in the hand."""
 
     grab: GrabPlan
     # The same grasp as the stages that all tasks share know it.
     plan: GraspPlan
-    reach: ReachParameters
     carried: Carried
 
 
 def plan_pick(
     query: GrabQuery,
-    spot_m: tuple[float, float],
+    support: Support,
     settings: SetDownParameters,
     grabbed: Callable[[GrabQuery], GrabPlan | GrabRejected] = plan_grab,
 ) -> PickPlan | GrabRejected:
@@ -80,8 +79,8 @@ def plan_pick(
         descend=descend,
         seat=seat,
         lift=lift,
+        lift_m=lift_m,
     )
-    reach = query.reach.model_copy(update={"lift_m": lift_m})
     carried = carried_by(query.estimate, grab, float(centre[2]))
     held_rad = grab.grasp.touch_rad
     for lifted in (lift, seated_lift):
@@ -92,26 +91,24 @@ def plan_pick(
                 world=query.world,
                 carried=carried,
                 start=at_rest(top),
-                spot_m=spot_m,
+                support=support,
                 others=query.others,
-                reach=reach,
+                reach=query.reach,
                 settings=settings,
             )
         )
         if not isinstance(down, SetDown):
-            return _too_far(query, grab, spot_m, settings) or GrabRejected(
+            return _too_far(query, grab, support, settings) or GrabRejected(
                 name=name, stage="place", check=_check_of(down), evidence=down.evidence
             )
-    return PickPlan(grab=grab, plan=plan, reach=reach, carried=carried)
+    return PickPlan(grab=grab, plan=plan, carried=carried)
 
 
-def _too_far(
-    query: GrabQuery, grab: GrabPlan, spot_m: tuple[float, float], settings: SetDownParameters
-) -> GrabRejected | None:
+def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: SetDownParameters) -> GrabRejected | None:
     """A refusal that says so, with the farthest place towards there that works, if no hand gets there at all."""
     bounds = query.workspace.envelope()
     axis = np.array(bounds.axis_m)
-    way = np.array(spot_m) - axis
+    way = np.array([support.x_m, support.y_m]) - axis
     # What is held lies half its width from the tip of the fixed jaw.
     radius, limit = float(np.hypot(*way)), bounds.radius_m[1] + grab.width_m / 2
     if radius <= limit:
@@ -120,7 +117,7 @@ def _too_far(
     refused = GrabRejected(name=query.estimate.name, stage="place", check="workspace", evidence=evidence)
     for nearer_m in np.arange(limit - _PLACE_STEP_M, 0.1, -_PLACE_STEP_M):
         x, y = (float(each) for each in axis + way * (nearer_m / radius))
-        if isinstance(plan_pick(query, (x, y), settings, lambda _: grab), PickPlan):
+        if isinstance(plan_pick(query, Support(x_m=x, y_m=y), settings, lambda _: grab), PickPlan):
             return replace(refused, advice=f"the farthest place that works towards there is x {x:.3f} y {y:.3f} m")
     return replace(refused, advice="no place in that direction works")
 
@@ -137,15 +134,12 @@ def _tool_point(query: GrabQuery, grab: GrabPlan) -> Array:
 
 def carried_by(estimate: Estimate, grab: GrabPlan, tool_height_m: float) -> Carried:
     """The thing as it will sit in the closed hand, against the fixed jaw."""
-    up = int(np.argmax(np.abs(estimate.rotation[2]))) if estimate.shape != "ball" else 2
-    half_height = float(estimate.half_extents_m[up])
-    sides = [float(half) for axis, half in enumerate(estimate.half_extents_m) if axis != up]
     along = FIXED_TIP_M[0] + tool_height_m - float(estimate.position_m[2])
     return Carried(
         name=estimate.name,
         tool_m=(along, FIXED_TIP_M[1], FIXED_TIP_M[2] + grab.width_m / 2),
-        spread_m=float(np.hypot(sides[0], sides[1])) if estimate.shape == "box" else max(sides),
-        half_height_m=half_height,
+        spread_m=estimate.spread_m,
+        half_height_m=estimate.half_height_m,
         grasp=grab.grasp,
         branch=grab.branch,
     )

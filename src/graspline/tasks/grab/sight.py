@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.execution.requests import Look, Reply, Request, Watch
 from graspline.perception.estimates import Estimate
+from graspline.perception.estimators import made_by
 from graspline.perception.expected import Pose, is_hidden, see_near
 from graspline.perception.things import Thing, see_things
 from graspline.rendering.picture import Picture
@@ -157,4 +158,6 @@ def make_eye(perception: GrabPerception, random: np.random.Generator) -> Eye:
     """The estimator the scenario names."""
     if perception.source == "camera":
         return CameraEye(perception=perception)
-    return TruthEye(perception=perception, random=random, shapes={each.name: each.shape for each in KINDS})
+    if perception.source == "truth":
+        return TruthEye(perception=perception, random=random, shapes={each.name: each.shape for each in KINDS})
+    return made_by(perception.source, perception, random)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from graspline.execution.requests import Reply, Request
 from graspline.machine.outcome import Outcome, Stage
+from graspline.placement.set_down import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.grab.parameters import Grab
-from graspline.tasks.grab.states import Spot, half_height_m
-from graspline.tasks.stages.grasp import CloseParameters
+from graspline.tasks.stages.parameters import ArmSettings
 from graspline.tasks.stages.sight import Eye
 from graspline.tasks.stages.take_over import let_go, stop
 
@@ -26,26 +26,23 @@ _RAISED_M = 0.02
 _WAS_RAISED = "was_raised"
 
 
-def take_over(
-    last: Reply, robot: Robot, eye: Eye, world: CollisionWorld, close: CloseParameters
-) -> Stage[Literal["ready"]]:
+def take_over(last: Reply, robot: Robot, eye: Eye, world: CollisionWorld, arm: ArmSettings) -> Stage[Literal["ready"]]:
     """Free the hand from whatever another driver was doing."""
     reply = yield from stop(last, robot)
-    yield from let_go(reply, robot, world, close, eye.survey)
+    yield from let_go(reply, robot, world, arm.close, eye.survey)
     return Outcome("ready")
 
 
 def remaining(parameters: Grab, inputs: dict[str, Any]) -> Generator[Request, Reply, Mapping[str, Array]]:
     """Where the thing is seen, until it stands at its spot again after it was raised."""
-    target, spot = cast(str, inputs["target"]), cast(Spot, inputs["spot"])
+    target, support = cast(str, inputs["target"]), cast(Support, inputs["destination"])
     seen = {each.name: each for each in (yield from cast(Eye, inputs["eye"]).survey())}
     if target not in seen:
         return {}
     thing = seen[target]
     x, y, z = thing.position_m
-    inputs[_WAS_RAISED] = inputs.get(_WAS_RAISED, False) or z - half_height_m(thing) > _RAISED_M
-    assert spot.place_m is not None
-    off_m = float(np.hypot(x - spot.place_m[0], y - spot.place_m[1]))
-    stands = z - half_height_m(thing) <= parameters.goal.off_table_m + 6 * thing.position_sigma_m
+    inputs[_WAS_RAISED] = inputs.get(_WAS_RAISED, False) or z - thing.half_height_m > _RAISED_M
+    off_m = float(np.hypot(x - support.x_m, y - support.y_m))
+    stands = z - thing.half_height_m <= parameters.goal.off_table_m + 6 * thing.position_sigma_m
     done = inputs[_WAS_RAISED] and stands and off_m <= parameters.goal.off_spot_m
     return {} if done else {target: thing.position_m}

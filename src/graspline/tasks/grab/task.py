@@ -10,55 +10,58 @@ import numpy as np
 from graspline.errors import InputError, one_of
 from graspline.evidence import Evidence, Measurement, at_least
 from graspline.grasping.grab import GrabVariables
-from graspline.grasping.straight import ReachParameters
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.machine import Machine
-from graspline.machine.table import End, Retry, Transition
-from graspline.placement.set_down import SetDownParameters, resting_evidence
-from graspline.planning.collision import CollisionWorld
+from graspline.machine.table import End, Transition
+from graspline.placement.set_down import Support
 from graspline.robots.so101 import SO101
 from graspline.scenes.block_table import KINDS, block_table, kind_of
-from graspline.spatial.rotations import matrix_from_quaternion
 from graspline.tasks.claims import in_hand
+from graspline.tasks.console import Console
+from graspline.tasks.grab.first_scene import all_can_be_grabbed
 from graspline.tasks.grab.layout import collision_world, is_back, ordered, probe, sample
-from graspline.tasks.grab.parameters import Grab, GrabGoal
+from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.grab.sight import make_eye
-from graspline.tasks.grab.states import Spot, at_home, check, confirm, goal_limits, leave, look, move, put_down
+from graspline.tasks.grab.states import check, move
 from graspline.tasks.grab.taking_over import remaining, take_over
-from graspline.tasks.stages.carry import HoldParameters, hold_still, lift
-from graspline.tasks.stages.grasp import CloseParameters, back_off, close, seat
+from graspline.tasks.stages.parameters import ArmSettings
+from graspline.tasks.stages.place import Destination, look_around, put_down
+from graspline.tasks.stages.ready import HELD_CLAIMS, PICK_AND_PLACE, ReadyTable, again
 from graspline.tasks.stages.sight import Eye
-from graspline.tasks.task import Claim, Draw, Instruction, Milestone, Snapshot, Task
+from graspline.tasks.stages.verify import rests_by_truth
+from graspline.tasks.task import Claim, Claims, Draw, Instruction, Milestone, PolicyRules, Rejections, Snapshot, Task
 
 # A thing in the hand that is this much higher than it lay has been picked up.
 _PICKED_UP_M = 0.02
 
-HELD_CLAIMS = {
-    ("close", "closed"): Claim(name="held", asserted=True),
-    ("lift", "lifted"): Claim(name="held", asserted=True),
+CLAIMS = {
+    **HELD_CLAIMS,
     ("hold", "held"): Claim(name="held", asserted=True),
-    ("close", "missed"): Claim(name="held", asserted=False),
-    ("lift", "dropped"): Claim(name="held", asserted=False),
     ("hold", "dropped"): Claim(name="held", asserted=False),
     ("put_down", "dropped"): Claim(name="held", asserted=False),
 }
 
 
-def build_machine(parameters: Grab) -> Machine:
-    """States and table; what is rejected before anything moved has another name than what cannot be gone on with."""
-
-    def again(otherwise: str, to: str = "back_off") -> Retry:
-        return Retry(to=to, budget="grasps", otherwise=End(otherwise))
-
-    lost = {"dropped": again("dropped"), "slipped": again("slipped")}
-    table: dict[str, dict[str, Transition]] = {
+_LOST: Mapping[str, Transition] = {"dropped": again("dropped"), "slipped": again("slipped")}
+# What is rejected before anything moved has another name than what cannot be gone on with.
+TABLE = ReadyTable(
+    states={
+        **PICK_AND_PLACE.states,
+        "check": check,
+        "move": move,
+        "put_down": put_down,
+        "look_again": look_around,
+        "check_again": check,
+        "take_over": take_over,
+    },
+    table={
         "look": {"seen": "check", "lost": End("target_not_found")},
         "check": {"planned": "move", "rejected": End("rejected")},
         "move": {"arrived": "seat", "blocked": again("blocked", "leave"), "moved": again("target_moved", "leave")},
         "seat": {"seated": "close"},
         "close": {"closed": "lift", "missed": again("missed")},
-        "lift": {"lifted": "hold", **lost, "blocked": again("blocked")},
-        "hold": {"held": "put_down", **lost},
+        "lift": {"lifted": "hold", **_LOST, "blocked": again("blocked")},
+        "hold": {"held": "put_down", **_LOST},
         "put_down": {
             "put": "return_home",
             "dropped": again("dropped", "leave"),
@@ -73,81 +76,49 @@ def build_machine(parameters: Grab) -> Machine:
         "look_again": {"seen": "check_again", "lost": End("target_not_found")},
         "check_again": {"planned": "move", "rejected": End("unreachable")},
         "take_over": {"ready": "leave"},
-    }
-    return Machine(
-        name="grab",
-        start="look",
-        states={
-            "look": look,
-            "check": check,
-            "move": move,
-            "seat": seat,
-            "close": close,
-            "lift": lift,
-            "hold": hold_still,
-            "put_down": put_down,
-            "return_home": leave,
-            "confirm": confirm,
-            "back_off": back_off,
-            "leave": leave,
-            "look_again": look,
-            "check_again": check,
-            "take_over": take_over,
-        },
-        table={state: {**row, "timed_out": End("timed_out")} for state, row in table.items()},
-        inputs={
-            "eye": Eye,
-            "world": CollisionWorld,
-            "target": str,
-            "spot": Spot,
-            "variables": GrabVariables,
-            "reach": ReachParameters,
-            "workspace": WorkspaceParameters,
-            "close": CloseParameters,
-            "keep": HoldParameters,
-            "put": SetDownParameters,
-            "goal": GrabGoal,
-        },
-        budgets={"grasps": parameters.retries.grasps},
-        limits_s=dict.fromkeys(table, parameters.state_limit_s),
-        takes_over="take_over",
-    )
+    },
+    inputs={**PICK_AND_PLACE.inputs, "variables": GrabVariables, "workspace": WorkspaceParameters},
+    work_begins="move",
+    vertical=("lift",),
+)
+
+
+def build_machine(parameters: Grab) -> Machine:
+    return TABLE.machine("grab", budgets={"grasps": parameters.retries.grasps}, limit_s=parameters.state_limit_s)
 
 
 def given(parameters: Grab, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode: the order that was drawn."""
-    target, spot, variables = ordered(parameters, draw)
-    return inputs(parameters, make_eye(parameters.perception, random), target, Spot(place_m=spot), variables)
+    target, (x, y), variables = ordered(parameters, draw)
+    return inputs(parameters, make_eye(parameters.perception, random), target, Support(x_m=x, y_m=y), variables)
 
 
-def inputs(parameters: Grab, eye: Eye, target: str, spot: Spot, variables: GrabVariables) -> Mapping[str, Any]:
+def inputs(
+    parameters: Grab, eye: Eye, target: str, destination: Destination, variables: GrabVariables
+) -> Mapping[str, Any]:
     """The machine's inputs for any order."""
     return {
         "eye": eye,
         "world": collision_world(),
         "target": target,
-        "spot": spot,
+        "destination": destination,
+        "tried": (),
         "variables": variables,
-        "reach": parameters.reach.whole(),
+        "arm": ArmSettings(
+            reach=parameters.reach.whole(),
+            close=parameters.close,
+            hold=parameters.hold.whole(),
+            put=parameters.put,
+        ),
         "workspace": parameters.workspace,
-        "close": parameters.close,
-        "keep": parameters.hold.whole(),
-        "put": parameters.put,
         "goal": parameters.goal,
     }
 
 
 def judge(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: the thing rests upright at its spot, and the arm is home."""
-    target, spot, _ = ordered(parameters, draw)
-    thing = truth.objects[target]
-    rotation = matrix_from_quaternion(thing.quaternion)
-    ball = kind_of(target).shape == "ball"
-    axis = 2 if ball else int(np.argmax(np.abs(rotation[2])))
-    up = 1.0 if ball else float(rotation[2, axis])
-    limits = goal_limits(parameters.goal)
-    resting = resting_evidence(thing.position_m, up, thing.speed_m_s, spot, float(thing.half_extents_m[axis]), limits)
-    return (*resting, at_home(SO101, truth.joints_rad, parameters.goal))
+    target, (x, y), _ = ordered(parameters, draw)
+    return rests_by_truth(truth, target, Support(x_m=x, y_m=y), SO101, parameters.goal, kind_of(target).shape)
 
 
 def picked_up(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
@@ -196,26 +167,36 @@ def advise(parameters: Grab, why: Measurement) -> str:
     return f"raise grasp.tcp_clearance_m to at least {least_m:g} ({given}--set grasp.tcp_clearance_m={least_m:g})"
 
 
+def console(parameters: Grab, random: np.random.Generator) -> Console:
+    """What a live session offers: choose an object, check, preview and pick it."""
+    # The console plays this task's machine; only this function needs the reverse.
+    from graspline.tasks.grab.console import GrabConsole
+
+    return GrabConsole(parameters, random)
+
+
 GRAB = Task(
     name="grab",
-    summary="SO-101 picks the block, can or fruit you choose straight from above and puts it down again",
+    robot="so101",
+    sentence="Pick up an object and put it down where you are told.",
+    summary="SO-101 picks up the block, can or fruit you choose, from straight above, and puts it down again",
     instruction=instruction,
     parameters=Grab,
     scene=lambda parameters: block_table(),
     sample=sample,
-    probe=probe,
+    region=probe,
     machine=build_machine,
-    given=given,
-    judge=judge,
-    time_limit_s=lambda parameters: 40.0,
-    milestone=Milestone(name="picked_up", check=picked_up),
-    claims=HELD_CLAIMS,
-    check_claim=check_claim,
+    inputs=given,
+    goal=judge,
+    policy=PolicyRules(time_limit_s=lambda parameters: 40.0, milestone=Milestone(name="picked_up", check=picked_up)),
+    claims=Claims(outcomes=CLAIMS, check=check_claim),
     uses_truth=lambda parameters: parameters.perception.source == "truth",
-    declines=frozenset({"rejected"}),
+    rejections=Rejections(verdicts=frozenset({"rejected"}), advise=advise),
     problems=problems,
-    advise=advise,
     disturbable=True,
-    remaining=remaining,
+    takeover=remaining,
     randomization=lambda parameters: parameters.randomize,
+    target_input="target",
+    console=console,
+    shows_well=all_can_be_grabbed,
 )

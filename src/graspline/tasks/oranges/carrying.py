@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.execution.happenings import Noticed
-from graspline.execution.requests import Announce, Free, Motion, Reply, Request, solved
+from graspline.execution.requests import Announce, Free, Motion, Reply, Request, Watch, solved
 from graspline.grasping.candidates import GraspRejected
-from graspline.grasping.topdown import plan_lift
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
-from graspline.motion.guards import HoldLost, PlaceMoved, TrackingError
+from graspline.motion.guards import Guard, PlaceMoved
 from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Path
@@ -33,8 +32,8 @@ from graspline.tasks.oranges.job import Job, Progress, Working, where_of
 from graspline.tasks.oranges.minding import Minder, held_m, minding_plate, plate_guard
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye, Survey
-from graspline.tasks.stages.carry import following_guards, hold_guards
-from graspline.tasks.stages.free import above_end, above_start
+from graspline.tasks.stages.carry import following_guards, held_outcome, hold_guards, raised
+from graspline.tasks.stages.free import above_end
 
 Array = NDArray[np.float64]
 
@@ -58,24 +57,30 @@ def _raise(
 ) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
     """Raise the orange to carrying height, the hold checked on every tick."""
     centre = forward(last.command.position[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
-    raised = settings.carry.clear_height_m + job.gripped.radius_m - float(centre[2])
-    path = yield from solved(plan_lift, robot, job.pick, last.command, max(raised, 0.005), settings.reach.whole())
-    if isinstance(path, GraspRejected):
-        return Outcome("blocked", path.evidence, about=job.target)
-    ended = yield dataclasses.replace(_holding("lift", path, eye, settings, job), free=above_start(path))
+    missing_m = settings.carry.clear_height_m + job.gripped.radius_m - float(centre[2])
+    guards, watch = _guards(eye, settings, job)
+    reach = settings.reach.whole()
+    ended = yield from raised(last, robot, job.pick, max(missing_m, 0.005), reach, guards, watch)
+    if isinstance(ended, GraspRejected):
+        return Outcome("blocked", ended.evidence, about=job.target)
     if ended.by == "completed":
         return Gives("lifted", Working(job=job), ended.evidence, about=job.target)
-    return _outcome("lifted", ended, job)
+    return held_outcome("lifted", ended, job.target)
 
 
 def _holding(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
     """A motion that ends once the orange is no longer held."""
+    guards, watch = _guards(eye, settings, job)
+    return Motion(name, path, guards=guards, watch=watch)
+
+
+def _guards(eye: FruitEye, settings: Oranges, job: Job) -> tuple[tuple[Guard, ...], Watch]:
+    """What ends a motion with the orange in the hand, and how the orange is watched for that."""
     watch = eye.watch(job.target, job.held.in_hand_m)
     # One picture may deceive where fruit overlaps; two in a row must say so.
     sure_s = max(settings.hold.sure_s, 1.5 / watch.rate_hz)
     keep = settings.hold.model_copy(update={"sure_s": sure_s})
-    guards = (*hold_guards(job.held, settings.close, keep), *following_guards(job.held, keep))
-    return Motion(name, path, guards=guards, watch=watch)
+    return (*hold_guards(job.held, settings.close, keep), *following_guards(job.held, keep)), watch
 
 
 def _carrying(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *, free: Free) -> Motion:
@@ -94,14 +99,14 @@ def _carried(
     """Play a way to a spot. Where the plate was moved meanwhile, stop and look until it is at rest."""
     reply = yield motion
     if not isinstance(reply.by, PlaceMoved):
-        return _outcome(good, reply, job)
+        return held_outcome(good, reply, job.target)
     evidence = tuple(each for each in reply.evidence if each.name == PlaceMoved.MEASURED)
     if reply.command.moving:
         reply = yield _holding("brake", brake(robot, reply.command), eye, settings, job)
     pause_s, before_m = settings.release.check_s, None
     for _ in range(_PLATE_LOOKS):
         if reply.by != "completed" and not isinstance(reply.by, PlaceMoved):
-            return _outcome(good, reply, job)
+            return held_outcome(good, reply, job.target)
         survey = yield from eye.survey_holding(job.target, held_m(reply, robot, job), job.survey)
         now_m = None if survey.plate is None else survey.plate.position_m
         if before_m is not None and now_m is not None:
@@ -112,18 +117,6 @@ def _carried(
         before_m = now_m
         reply = yield _holding("wait", still(robot, reply.command, pause_s), eye, settings, job)
     return Outcome("plate_moved", evidence, about=job.target)
-
-
-def _outcome(good: Any, ended: Reply, job: Job) -> Outcome[Any]:
-    match ended.by:
-        case "completed":
-            return Outcome(good, ended.evidence, about=job.target)
-        case HoldLost():
-            return Outcome("dropped", ended.evidence, about=job.target)
-        case TrackingError():
-            return Outcome("blocked", ended.evidence, about=job.target)
-        case _:
-            return Outcome("slipped", ended.evidence, about=job.target)
 
 
 def retreat(
@@ -143,7 +136,7 @@ def retreat(
     if up is not None:
         last = yield _holding("raise", up, eye, settings, job)
         if last.by != "completed":
-            return _outcome("clear", last, job)
+            return held_outcome("clear", last, job.target)
     survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
     if survey.plate is None:
         return Outcome("plate_lost", PLATE_UNSEEN, about=job.target)

@@ -33,8 +33,8 @@ def _clearances(settings: Oranges) -> list[str]:
     if jaw.fixed_clearance_m + jaw.error_sigmas * sighting_sigma_m(settings) >= least_m:
         return []
     return [
-        f"jaw.fixed_clearance_m: {jaw.fixed_clearance_m:g} m is less than the {1000 * least_m:g} mm that plans keep "
-        "from everything"
+        f"jaw.fixed_clearance_m: {jaw.fixed_clearance_m:g} m is less than the {1000 * least_m:g} mm clearance "
+        "that plans keep"
     ]
 
 
@@ -47,20 +47,19 @@ def _regions(settings: Oranges) -> list[str]:
     for name, radius, azimuth in where:
         if radius.high < nearest or radius.low > farthest:
             found.append(
-                f"{name}.radius_m: {_told(radius)} m lies outside what the arm reaches, "
-                f"{nearest:.3f} to {farthest:.3f} m"
+                f"{name}.radius_m: {_told(radius)} m is outside the arm's reach, {nearest:.3f} to {farthest:.3f} m"
             )
         # Joint and heading turn opposite ways.
         if azimuth.high < -UPPER[0] or azimuth.low > -LOWER[0]:
             found.append(
-                f"{name}.azimuth_rad: {_told(azimuth)} rad lies outside what the arm turns to, ±{UPPER[0]:.2f}"
+                f"{name}.azimuth_rad: {_told(azimuth)} rad is outside the arm's range of headings, ±{UPPER[0]:.2f}"
             )
     if not settings.plate.present:
         x, y = settings.plate.virtual_x_m, settings.plate.virtual_y_m
         distance = float(np.hypot(x - PAN_X_M, y))
         if not nearest <= distance <= farthest or abs(np.arctan2(y, x - PAN_X_M)) > UPPER[0]:
             found.append(
-                f"plate.virtual_x_m, plate.virtual_y_m: ({x:g}, {y:g}) lies outside what the arm reaches, "
+                f"plate.virtual_x_m, plate.virtual_y_m: ({x:g}, {y:g}) is outside the arm's reach, "
                 f"{nearest:.3f} to {farthest:.3f} m from its pan axis"
             )
     return found

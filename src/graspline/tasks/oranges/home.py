@@ -30,9 +30,9 @@ def home_problems(settings: Oranges) -> list[str]:
     home = settings.home
     given = [each is not None for each in (home.x_m, home.y_m, home.z_m)]
     if any(given) and not all(given):
-        return ["home: x_m, y_m and z_m are given together or not at all"]
+        return ["home: give all of x_m, y_m and z_m, or none"]
     if _solved(home.x_m, home.y_m, home.z_m) is None:
-        return [f"home: the arm does not reach ({home.x_m:g}, {home.y_m:g}, {home.z_m:g})"]
+        return [f"home: the arm cannot reach ({home.x_m:g}, {home.y_m:g}, {home.z_m:g})"]
     return []
 
 

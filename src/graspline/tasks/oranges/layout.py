@@ -158,7 +158,7 @@ def _in_reach(settings: Oranges) -> Range:
     nearest, farthest = fruit_ring_m(settings.reach.max_tilt_rad)
     radius = settings.oranges.radius_m
     if radius.high < nearest or radius.low > farthest:
-        raise InputError(f"oranges.radius_m lies outside what the arm reaches, {nearest:.3f} to {farthest:.3f} m")
+        raise InputError(f"oranges.radius_m is outside the arm's reach, {nearest:.3f} to {farthest:.3f} m")
     return Range(max(radius.low, nearest), min(radius.high, farthest))
 
 
@@ -295,4 +295,4 @@ def probe(settings: Oranges, random: np.random.Generator) -> Probe:
         orange = lying_at("orange_1", x, y, half, "ball")
         if lies_free(orange, [], oranges.apart_m):
             return Probe(x_m=x, y_m=y, refusal=certify_place(settings, orange, ()))
-    raise InputError("oranges.radius_m and oranges.azimuth_rad leave only places inside the robot's base")
+    raise InputError("oranges.radius_m and oranges.azimuth_rad allow only positions inside the robot's base")

@@ -15,7 +15,7 @@ from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_shift
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
-from graspline.motion.guards import ForceAbove, Guard, ObjectMoved, OnePadTouches, TrackingError
+from graspline.motion.guards import Guard, ObjectMoved, OnePadTouches
 from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import CONTINUITY, Path
@@ -34,8 +34,8 @@ from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.free import over_object, towards
-from graspline.tasks.stages.grasp import Hold, touch_both
-from graspline.tasks.stages.sight import UNSEEN, moved_guards
+from graspline.tasks.stages.grasp import Hold, bump, reaching, touch_both
+from graspline.tasks.stages.sight import UNSEEN
 
 Array = NDArray[np.float64]
 
@@ -93,8 +93,7 @@ def approach(
     robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
 ) -> Producing[Outcome[Literal["above", "blocked"]] | Gives[Literal["moved"], Noted]]:
     """Travel to above the orange, as long as it lies where it was seen."""
-    free = _free(robot, world, job.pick.approach, settings, job)
-    ended = yield _towards("approach", job.pick.approach, eye, settings, job, free=free)
+    ended = yield _over("approach", job.pick.approach, robot, eye, world, settings, job)
     if isinstance(ended.by, ObjectMoved):
         return _moved(ended, job, progress)
     return Outcome("above" if ended.by == "completed" else "blocked", ended.evidence)
@@ -104,29 +103,27 @@ def posture_adjust(
     robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
 ) -> Producing[Outcome[Literal["aligned", "blocked"]] | Gives[Literal["moved"], Noted]]:
     """Turn the jaws to where they fit between the fruit and its neighbours, and open them."""
-    posture = job.pick.posture
-    assert posture is not None
-    free = _free(robot, world, posture, settings, job)
-    ended = yield _towards("posture_adjust", posture, eye, settings, job, free=free)
+    assert job.pick.posture is not None
+    ended = yield _over("posture_adjust", job.pick.posture, robot, eye, world, settings, job)
     if isinstance(ended.by, ObjectMoved):
         return _moved(ended, job, progress)
     return Outcome("aligned" if ended.by == "completed" else "blocked", ended.evidence)
 
 
-def _free(robot: Robot, world: CollisionWorld, path: Path, settings: Oranges, job: Job) -> Free:
-    """What a motion to above the fruit leads through."""
-    return towards(robot, world, path, job.where.target, job.where.around, settings.reach.travel_speed)
-
-
-def _towards(
-    name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *guards: Guard, free: Free | None = None
+def _over(
+    name: str, path: Path, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job
 ) -> Motion:
-    """A motion to a fruit that ends once the fruit is no longer where it was seen."""
-    target = job.where.target
+    """A motion to above the fruit."""
+    free = towards(robot, world, path, job.where.target, job.where.around, settings.reach.travel_speed)
+    return _reaching(name, path, eye, settings, job, free=free)
+
+
+def _reaching(
+    name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *contact: Guard, free: Free | None = None
+) -> Motion:
+    target, strayed_m = job.where.target, settings.posture.off_fruit_m
     watch = eye.watch_lying(target)
-    moved = moved_guards(target, settings.posture.off_fruit_m, watch)
-    tracking = TrackingError(error_rad=settings.close.blocked_rad)
-    return Motion(name, path, guards=(*guards, tracking, *moved), watch=watch, free=free)
+    return reaching(name, path, target, watch, settings.close, *contact, strayed_m=strayed_m, free=free)
 
 
 def _moved(ended: Reply, job: Job, progress: Progress) -> Gives[Literal["moved"], Noted]:
@@ -160,9 +157,8 @@ def _come_down(
     Gives[Literal["green"], Working] | Gives[Literal["moved"], Noted] | Outcome[Literal["not_green", "blocked"]]
 ]:
     """Down; further in small steps while the posture is not green, but never to the table."""
-    bump = ForceAbove(force_n=settings.close.bump_n, for_s=0.02)
     free = over_object(job.pick.descend, job.where.target)
-    ended = yield _towards("descend", job.pick.descend, eye, settings, job, bump, free=free)
+    ended = yield _reaching("descend", job.pick.descend, eye, settings, job, bump(settings.close), free=free)
     while True:
         if isinstance(ended.by, ObjectMoved):
             return _moved(ended, job, progress)
@@ -177,7 +173,7 @@ def _come_down(
         path = yield from solved(plan_shift, robot, job.pick, ended.command, 0.0, settings.reach.whole(), down_m)
         if isinstance(path, GraspRejected):
             return Outcome("not_green", evidence, about=job.target)
-        ended = yield _towards("descend", path, eye, settings, job, bump)
+        ended = yield _reaching("descend", path, eye, settings, job, bump(settings.close))
 
 
 def green(reply: Reply, robot: Robot, settings: Oranges, job: Job) -> Evidence:

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most, passes
-from graspline.execution.requests import Free, Motion, Reply, Request, solved
-from graspline.grasping.topdown import reversed_path
+from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import TrackingError
-from graspline.motion.joint_moves import brake, jaw_move, joint_move
+from graspline.motion.joint_moves import brake, jaw_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path
 from graspline.perception.estimates import Estimate
@@ -30,6 +29,8 @@ from graspline.tasks.oranges.home import home_joints
 from graspline.tasks.oranges.job import Job, Noted, Progress
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import FruitEye, Survey, lying, plate_shape
+from graspline.tasks.stages.grasp import open_and_rise
+from graspline.tasks.stages.place import homewards
 
 Array = NDArray[np.float64]
 
@@ -47,16 +48,7 @@ def back_off(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Li
     reply = last
     if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
-    low, high = job.pick.descend.end, job.pick.descend.positions[0]
-    speed = settings.close.speed_rad_s
-    reply = yield Motion("open", jaw_move(robot, reply.command, job.pick.grasp.open_rad, speed_rad_s=speed))
-    here = reply.command.position
-    if np.abs(here - low).max() < np.abs(here - high).max():
-        # From between the fruit's sides only the way it came leads out.
-        yield Motion("centre", joint_move(robot, reply.command, low, speed=0.2))
-        yield Motion("rise", reversed_path(job.pick.descend))
-    else:
-        yield Motion("rise", joint_move(robot, reply.command, high, speed=0.3))
+    yield from open_and_rise(reply, robot, job.pick, settings.close)
     return Outcome("ready")
 
 
@@ -117,14 +109,7 @@ def return_home(
     def home_from(start: Command) -> Path | None:
         return way_to(robot, world, start, home_joints(robot, settings), survey, settings)
 
-    path = home_from(reply.command)
-    if path is None:
-        return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
-    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
-    ended = yield Motion("return_home", path, guards=guards, free=Free(again=home_from))
-    if ended.by != "completed":
-        return Outcome("stranded", ended.evidence)
-    return Outcome("home")
+    return (yield from homewards(reply, home_from, settings.close))
 
 
 def way_to(

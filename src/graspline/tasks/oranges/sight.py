@@ -13,6 +13,7 @@ from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.perception.estimates import Estimate, noisy
+from graspline.perception.estimators import made_by
 from graspline.perception.fruit import Ball, Block, see_ball_near, see_plate, see_table, shows_through
 from graspline.placement.plate import Plate
 from graspline.rendering.picture import Picture
@@ -368,7 +369,9 @@ def make_eye(settings: Oranges, random: np.random.Generator) -> FruitEye:
     """The estimator the scenario names."""
     if settings.perception.source == "camera":
         return CameraEye(settings=settings)
-    return TruthEye(settings=settings, random=random)
+    if settings.perception.source == "truth":
+        return TruthEye(settings=settings, random=random)
+    return made_by(settings.perception.source, settings, random)
 
 
 def virtual_plate(plate: PlateParameters, time_s: float) -> Estimate:

@@ -31,7 +31,7 @@ def target_problems(settings: Oranges) -> list[str]:
         return [f"targets.choose: {text!r} asks for {number} of {count} oranges"]
     parts = [part.strip() for part in text.split(",")]
     if not any(parts):
-        return ["targets.choose: nothing is asked for; expected all, nearest:N, keys or names"]
+        return ["targets.choose: empty; expected all, nearest:N, keys or names"]
     problems = []
     for part in parts:
         if part.isdigit():

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graspline.evidence import Evidence, at_most, passes
+from graspline.faults.hints import FaultHints
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
 from graspline.placement.carry import Grip
@@ -35,7 +36,7 @@ from graspline.tasks.oranges.recovery import (
 from graspline.tasks.oranges.sight import FruitEye, make_eye, plate_shape, virtual_plate
 from graspline.tasks.oranges.taking_over import remaining, take_over
 from graspline.tasks.oranges.targets import instruction, named_targets, targets_in
-from graspline.tasks.task import Claim, Draw, Snapshot, Task
+from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Snapshot, Task
 
 # Fruit that fills any plate of the usual size.
 STRANGERS = 6
@@ -158,6 +159,8 @@ def build_machine(settings: Oranges) -> Machine:
     return Machine(
         name="oranges",
         start="idle",
+        work_begins="approach",
+        vertical=("descend", "lift"),
         states=states,
         table={state: {**row, "timed_out": _out_of_time(state)} for state, row in table.items()},
         inputs={
@@ -252,22 +255,23 @@ CLAIMS = {
 
 ORANGES = Task(
     name="oranges",
+    robot="so101",
+    sentence="Put all oranges on the plate.",
     summary="SO-101 puts oranges of 50 to 70 mm on a plate, each in a free spot of its own",
     instruction=instruction,
     parameters=Oranges,
     scene=scene_of,
     sample=sample,
-    probe=probe,
+    region=probe,
     machine=build_machine,
-    given=given,
-    judge=judge,
-    time_limit_s=lambda parameters: 40.0 * parameters.oranges.count,
-    claims=CLAIMS,
-    check_claim=check_claim,
+    inputs=given,
+    goal=judge,
+    policy=PolicyRules(time_limit_s=lambda parameters: 40.0 * parameters.oranges.count),
+    claims=Claims(outcomes=CLAIMS, check=check_claim),
     uses_truth=lambda settings: settings.perception.source == "truth",
     problems=problems,
     disturbable=True,
     randomization=lambda settings: settings.randomize,
-    equipped=equipped,
-    remaining=remaining,
+    fault_hints=FaultHints(equipped=equipped),
+    takeover=remaining,
 )

@@ -13,7 +13,7 @@ from graspline.execution.requests import Motion, Reply, Request
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.belt_blocks import BlockSeen
 from graspline.robots.robot import Robot
-from graspline.tasks.sort.line import Line, Pending
+from graspline.tasks.sort.line import Line, Pending, SeenInBin, SeenInBins
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.sight import BeltEye
 from graspline.tasks.sort.states import BLOCKED, LAST_S, Spotted, Watched, look, piece_ticks
@@ -38,17 +38,17 @@ def check(
         if reply.by != "completed":
             return Gives("blocked", Spotted(line=line, going=going), reply.evidence)
         line = yield from look(eye, line, reply)
-        line, evidence, about = yield from _confirmed(line, settings, reply)
-        if about:
-            return Gives("sorted", Spotted(line=line, going=going), evidence, about=about)
+        line, evidence, seen = yield from _confirmed(line, settings, reply)
+        if seen:
+            return Gives("sorted", Spotted(line=line, going=going), evidence, about=SeenInBins(blocks=seen))
     return Gives("unseen", Spotted(line=line, going=going))
 
 
 def recheck(last: Reply, settings: Sort, line: Line) -> Producing[Gives[Literal["sorted", "unseen"], Watched]]:
     """With the arm out of the way, look once more for blocks that were not seen in their bins."""
-    line, evidence, about = yield from _confirmed(line, settings, last)
-    if about:
-        return Gives("sorted", Watched(line=line), evidence, about=about)
+    line, evidence, seen = yield from _confirmed(line, settings, last)
+    if seen:
+        return Gives("sorted", Watched(line=line), evidence, about=SeenInBins(blocks=seen))
     missed = (*line.tally.missed, *("not_confirmed" for _ in line.pending))
     return Gives("unseen", Watched(line=replace(line, tally=replace(line.tally, missed=missed), pending=())))
 
@@ -61,12 +61,14 @@ def account(line: Line, settings: Sort) -> Outcome[Literal["done", "short", "idl
     return Outcome("done" if passes(evidence) else "short", evidence)
 
 
-def _confirmed(line: Line, settings: Sort, reply: Reply) -> Generator[Request, Reply, tuple[Line, Evidence, str]]:
+def _confirmed(
+    line: Line, settings: Sort, reply: Reply
+) -> Generator[Request, Reply, tuple[Line, Evidence, tuple[SeenInBin, ...]]]:
     """What is known after a look at the bins, and which blocks it showed for the first time."""
-    tool, evidence, about = reply.readings.tool_position_m, (), []
+    tool, evidence, shown = reply.readings.tool_position_m, (), list[SeenInBin]()
     left = [each for each in line.pending if float(np.linalg.norm(tool - each.point_m)) >= _LEFT_M]
     if not left:
-        return line, (), ""
+        return line, (), ()
     picture = yield from BINS.picture()
     for name in {each.bin: None for each in left}:
         # A block that was seen there before may be the one that is seen now.
@@ -76,8 +78,8 @@ def _confirmed(line: Line, settings: Sort, reply: Reply) -> Generator[Request, R
                 line = line.confirming(found)
                 evidence += (at_most("off_where_it_must_be", off_m, _IN_BIN_M, "m"),)
                 number = line.tally.number_of(found.colour)
-                about.append(f"{found.colour} {number} at {seen.x_m:.3f} {seen.y_m:.3f}")
-    return line, evidence, ", ".join(about)
+                shown.append(SeenInBin(colour=found.colour, number=number, x_m=seen.x_m, y_m=seen.y_m))
+    return line, evidence, tuple(shown)
 
 
 def _paired(

@@ -24,9 +24,9 @@ from graspline.scenes.belt_line import (
     OUTPUT_END_M,
     Size,
     parked_m,
-    weight_of,
 )
 from graspline.scenes.scene import Scene
+from graspline.scenes.variation import weight_of
 from graspline.tasks.sort.parameters import BeltParameters
 
 Array = NDArray[np.float64]

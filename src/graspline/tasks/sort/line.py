@@ -85,6 +85,30 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeenInBin:
+    """A block that was seen in the bin of its colour for the first time, and where."""
+
+    colour: str
+    # How many of its colour have been seen there, this one included.
+    number: int
+    x_m: float
+    y_m: float
+
+    def __str__(self) -> str:
+        return f"{self.colour} {self.number} at {self.x_m:.3f} {self.y_m:.3f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenInBins:
+    """The blocks of one look at the bins that were seen there for the first time: what `sorted` is about."""
+
+    blocks: tuple[SeenInBin, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(str(each) for each in self.blocks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """Beliefs and tally."""
 

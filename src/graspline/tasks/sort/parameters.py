@@ -32,18 +32,18 @@ Bin = Literal["bin_red", "bin_green", "bin_blue", "bin_reject"]
 
 
 class BeltParameters(Parameters):
-    """What is sent, how close, and how fast belts run."""
+    """Blocks on the belt, their spacing, and the speed of the belts."""
 
-    blocks: int = Field(default=40, ge=1, le=2000, description="blocks that are sent in an episode")
-    density_per_m: float = Field(default=2.5, ge=0.2, le=14, description="blocks per metre of belt, on the mean")
+    blocks: int = Field(default=40, ge=1, le=2000, description="number of blocks in an episode")
+    density_per_m: float = Field(default=2.5, ge=0.2, le=14, description="mean number of blocks per metre of belt")
     speed_m_s: float = Field(default=0.05, ge=0.01, le=0.4, description="speed of the input belt")
     output_speed_m_s: float = Field(default=0.05, ge=0.03, le=0.4, description="speed of the output belts")
     spacing: Literal["even", "random"] = Field(
-        default="even", description="gaps evenly spaced up to `jitter`, or `least_gap_m` and an exponential part"
+        default="even", description="even gaps with `jitter`, or random gaps: `least_gap_m` plus an exponential part"
     )
-    jitter: float = Field(default=0.1, ge=0, le=0.5, description="share by which an even gap may differ either way")
-    least_gap_m: float = Field(default=0.08, ge=0.07, le=0.5, description="least random gap, from middle to middle")
-    lateral_m: float = Field(default=0.09, ge=0, le=0.11, description="how far blocks lie off the belt's middle line")
+    jitter: float = Field(default=0.1, ge=0, le=0.5, description="largest relative deviation of an even gap")
+    least_gap_m: float = Field(default=0.08, ge=0.07, le=0.5, description="smallest random gap, from centre to centre")
+    lateral_m: float = Field(default=0.09, ge=0, le=0.11, description="offset of blocks from the belt's centre line")
 
     @property
     def longest_gap_m(self) -> float:
@@ -57,7 +57,7 @@ class BeltParameters(Parameters):
 class BlockParameters(Parameters):
     """What blocks look like."""
 
-    material: Material = Field(default="lit", description="shaded by the light, or glowing in their colour")
+    material: Material = Field(default="lit", description="shaded by the light, or emitting their colour")
     unknown_share: float = Field(default=0.0, ge=0, le=1, description="share of blocks in colours without a rule")
 
 
@@ -68,7 +68,7 @@ class RuleParameters(Parameters):
     green: Bin = Field(default="bin_green", description="where green blocks go")
     blue: Bin = Field(default="bin_blue", description="where blue blocks go")
     unknown: Literal["ignore", "reject"] = Field(
-        default="ignore", description="blocks of any other colour ride on, or go to bin_reject"
+        default="ignore", description="blocks of any other colour stay on the belt, or go to bin_reject"
     )
 
     def bin_for(self, colour: str) -> str | None:
@@ -79,10 +79,10 @@ class RuleParameters(Parameters):
 
 
 class SightParameters(Parameters):
-    """How often the belt is looked at, and by which camera."""
+    """Which camera watches the belt, and how often."""
 
     camera: Literal["wrist", "overhead"] = Field(default="wrist", description="camera on the hand, or above the belt")
-    rate_hz: float = Field(default=10.0, ge=2, le=30, description="pictures a second while waiting and on the way")
+    rate_hz: float = Field(default=10.0, ge=2, le=30, description="images per second while waiting and moving")
 
 
 class MotionParameters(Parameters):
@@ -91,39 +91,51 @@ class MotionParameters(Parameters):
     velocity_rad_s: float = Field(default=3.0, gt=0.2, le=3.1416, description="velocity limit of every joint")
     acceleration_rad_s2: float = Field(default=15.0, ge=2, le=60, description="acceleration limit of every joint")
     jerk_rad_s3: float = Field(default=600.0, ge=50, le=5000, description="jerk limit of every joint")
-    scaling: Scaling = Field(default="ruckig", description="jerk-limited, or the cubic of the seed, which is slower")
-    hop_m: float = Field(default=0.055, ge=0.045, le=0.2, description="how high the hand hops over the belts")
+    scaling: Scaling = Field(
+        default="ruckig", description="time scaling of moves: jerk-limited, or cubic, which is slower"
+    )
+    hop_m: float = Field(
+        default=0.055, ge=0.045, le=0.2, description="height of the hand above the belts between pick and place"
+    )
 
 
 class GripParameters(Parameters):
-    """How blocks are taken, and when they count as taken."""
+    """How blocks are grasped, and when they count as held."""
 
-    slack_m: float = Field(default=0.010, ge=0.003, le=0.02, description="room between block and either pad before")
-    tip_m: float = Field(default=0.014, ge=0.002, le=0.016, description="how far fingertips stay above the belt")
-    squeeze_rad: float = Field(default=0.06, ge=0.01, le=0.3, description="how far the jaw is told to close beyond")
-    touch_n: float = Field(default=3.0, gt=0, le=50, description="force on both pads that counts as touching")
-    touch_s: float = Field(default=0.05, ge=0.0, le=0.5, description="for how long")
-    lost_n: float = Field(default=1.0, gt=0, le=50, description="force on a pad below which a block is lost")
-    width_m: float = Field(default=0.004, gt=0, le=0.02, description="by how much the gap may differ from its width")
-    release_m: float = Field(default=0.006, ge=0.002, le=0.03, description="how high above the belt it is let go")
+    slack_m: float = Field(
+        default=0.010, ge=0.003, le=0.02, description="gap between the block and each pad before closing"
+    )
+    tip_m: float = Field(default=0.014, ge=0.002, le=0.016, description="height of the fingertips above the belt")
+    squeeze_rad: float = Field(
+        default=0.06, ge=0.01, le=0.3, description="how far past the contact the jaw is commanded"
+    )
+    touch_n: float = Field(default=3.0, gt=0, le=50, description="force on both pads that counts as contact")
+    touch_s: float = Field(default=0.05, ge=0.0, le=0.5, description="how long that force must last")
+    lost_n: float = Field(default=1.0, gt=0, le=50, description="pad force below which a block counts as lost")
+    width_m: float = Field(
+        default=0.004, gt=0, le=0.02, description="how far the jaw gap may differ from the block's width"
+    )
+    release_m: float = Field(
+        default=0.006, ge=0.002, le=0.03, description="height above the belt at which a block is released"
+    )
 
 
 class OrderParameters(Parameters):
     """Which block is next."""
 
     rule: Literal["planned", "furthest"] = Field(
-        default="planned", description="so that most are caught, or always the one furthest down the belt"
+        default="planned", description="planned to catch the most blocks, or always the one furthest down the belt"
     )
-    ahead: int = Field(default=4, ge=1, le=6, description="blocks that a plan looks ahead")
+    ahead: int = Field(default=4, ge=1, le=6, description="number of blocks that a plan looks ahead")
 
 
 class RetryParameters(Parameters):
     """How much may go wrong in an episode before the task gives up."""
 
-    grips: int = Field(default=20, ge=0, le=1000, description="grips that find nothing, or do not let go")
-    losses: int = Field(default=20, ge=0, le=1000, description="blocks that are lost on the way")
-    chases: int = Field(default=40, ge=0, le=1000, description="blocks that are not where the hand was going")
-    ways: int = Field(default=10, ge=0, le=1000, description="times that something is in the arm's way")
+    grips: int = Field(default=20, ge=0, le=1000, description="failed grips: nothing held, or not released")
+    losses: int = Field(default=20, ge=0, le=1000, description="blocks lost on the way to their bin")
+    chases: int = Field(default=40, ge=0, le=1000, description="blocks that were not where they were predicted")
+    ways: int = Field(default=10, ge=0, le=1000, description="paths blocked by an obstacle")
 
 
 class Sort(Parameters):
@@ -137,5 +149,7 @@ class Sort(Parameters):
     grip: GripParameters = GripParameters()
     order: OrderParameters = OrderParameters()
     retries: RetryParameters = RetryParameters()
-    success_share: float = Field(default=0.95, gt=0, le=1, description="share of blocks to be sorted for success")
+    success_share: float = Field(
+        default=0.95, gt=0, le=1, description="fraction of blocks that must be sorted for success"
+    )
     randomize: Randomization = Randomization()

@@ -21,14 +21,15 @@ from graspline.tasks.claims import in_hand
 from graspline.tasks.sort.annotation import Annotator
 from graspline.tasks.sort.checking import account, check, recheck
 from graspline.tasks.sort.choice import Catch, plan_catch
+from graspline.tasks.sort.faults import FAULT_HINTS
 from graspline.tasks.sort.feeder import place_across
 from graspline.tasks.sort.handling import carry, drop, grip
 from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
-from graspline.tasks.sort.line import Line
+from graspline.tasks.sort.line import Line, SeenInBins
 from graspline.tasks.sort.parameters import ACCEPTED, SIZES, Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
 from graspline.tasks.sort.states import choose, retreat, travel, watch
-from graspline.tasks.task import Claim, Draw, Instruction, Probe, Snapshot, Task
+from graspline.tasks.task import Claim, Claims, Draw, Instruction, PolicyRules, Probe, Snapshot, Task
 
 # Blocks this far up and down the belt are asked about when the region is drawn.
 _BESIDE_M = 0.6
@@ -74,6 +75,7 @@ def build_machine(parameters: Sort) -> Machine:
     return Machine(
         name="sort",
         start="watch",
+        work_begins="travel",
         states={
             "watch": watch,
             "travel": travel,
@@ -135,23 +137,22 @@ def _known(colour: str) -> str:
     return colour if colour in ACCEPTED else "unknown"
 
 
-def check_claim(parameters: Sort, claim: str, about: str, truth: Snapshot) -> Evidence:
+def check_claim(parameters: Sort, claim: str, about: str | SeenInBins, truth: Snapshot) -> Evidence:
     """A block is in the hand; or a number of a colour are in their bin, one of them just where it was seen."""
-    if claim == "held":
+    if isinstance(about, str):
         apart = {name: float(np.linalg.norm(each.position_m - truth.tool_m)) for name, each in truth.objects.items()}
         nearest = min(apart, key=apart.__getitem__)
         return in_hand(truth, nearest)
     found: Evidence = ()
-    for each in about.split(", "):
-        colour, number, _, x, y = each.split()
-        bin_name = parameters.rules.bin_for(colour)
-        there = [sent for sent in truth.accounts if _known(sent.colour) == colour and sent.where == bin_name]
+    for seen in about.blocks:
+        bin_name = parameters.rules.bin_for(seen.colour)
+        there = [sent for sent in truth.accounts if _known(sent.colour) == seen.colour and sent.where == bin_name]
         # Objects are sent again: the last account of each tells what it is now.
         now = {sent.name: sent for sent in truth.accounts}
         places = [truth.objects[sent.name].position_m[:2] for sent in there if now[sent.name] is sent]
-        off_m = min((float(np.linalg.norm(place - (float(x), float(y)))) for place in places), default=np.inf)
+        off_m = min((float(np.linalg.norm(place - (seen.x_m, seen.y_m))) for place in places), default=np.inf)
         found += (
-            at_least(f"{colour}_in_{bin_name}", len(there), int(number)),
+            at_least(f"{seen.colour}_in_{bin_name}", len(there), seen.number),
             at_most("off_where_seen", off_m, _SEEN_M, "m"),
         )
     return found
@@ -188,23 +189,24 @@ def _belt(bin_name: str | None) -> str:
 
 SORT = Task(
     name="sort",
+    robot="ur5e",
+    sentence="Sort the blocks by colour.",
     summary="UR5e catches blocks on a moving belt, guided by a camera, and sorts them onto one belt per colour",
     instruction=instruction,
     parameters=Sort,
     scene=scene_of,
     sample=sample,
-    probe=probe,
+    region=probe,
     machine=build_machine,
-    given=given,
-    judge=judge,
-    time_limit_s=time_limit_s,
-    claims=CLAIMS,
-    check_claim=check_claim,
-    uses_truth=lambda parameters: False,
+    inputs=given,
+    goal=judge,
+    policy=PolicyRules(time_limit_s=time_limit_s),
+    claims=Claims(outcomes=CLAIMS, check=check_claim),
     randomization=lambda parameters: parameters.randomize,
     actor=feeder,
     annotator=Annotator,
-    belt_at=lambda speed_m_s, per_m: (f"belt.speed_m_s={speed_m_s}", f"belt.density_per_m={per_m}"),
+    fault_hints=FAULT_HINTS,
+    feed=lambda speed_m_s, per_m: (f"belt.speed_m_s={speed_m_s}", f"belt.density_per_m={per_m}"),
     # Six blocks, close to each other; an episode that loses one of them and sorts the others has recovered.
     brief=("belt.blocks=6", "belt.density_per_m=4", "success_share=0.8"),
 )

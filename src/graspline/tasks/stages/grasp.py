@@ -8,22 +8,22 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from graspline.evidence import Evidence, at_least, at_most, passes
-from graspline.execution.requests import Motion, Reply, Request, solved
-from graspline.grasping.candidates import GraspRejected, JawParameters
+from graspline.execution.requests import Free, Motion, Reply, Request, Watch, solved
+from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift, reversed_path
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
-from graspline.motion.guards import BothPadsTouch, ForceAbove, ObjectMoved, OnePadTouches, TrackingError
+from graspline.motion.guards import BothPadsTouch, ForceAbove, Guard, ObjectMoved, OnePadTouches, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
-from graspline.parameters import Parameters
+from graspline.motion.path import Path
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.stages.free import over_object, towards
+from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
 from graspline.tasks.stages.sight import Eye, moved_guards
 
 Array = NDArray[np.float64]
@@ -33,30 +33,6 @@ _FOLLOW_M = 0.006
 _FOLLOW_TIMES = 4
 # What lies this far from where it was seen is no longer between the open jaws when they come.
 STRAYED_M = 0.02
-
-
-class TouchParameters(Parameters):
-    """How the jaws close, and what is felt then."""
-
-    speed_rad_s: float = Field(default=1.2, ge=0.05, le=3, description="jaw speed while closing")
-    touch_n: float = Field(default=0.3, gt=0, le=5, description="force at which a pad counts as touching")
-    squeeze_rad: float = Field(
-        default=0.06, ge=0, le=0.3, description="how far past the measured touch the jaw is commanded"
-    )
-    settle_s: float = Field(default=0.15, ge=0, le=2, description="time for the hold to settle before lifting")
-    lost_n: float = Field(default=0.15, gt=0, le=5, description="pad force below which nothing is held")
-    bump_n: float = Field(
-        default=12.0, gt=0, le=100, description="pad force on the way down that means a finger stands on something"
-    )
-    blocked_rad: float = Field(default=0.08, gt=0, le=0.5, description="tracking error that means the arm is blocked")
-
-
-class CloseParameters(TouchParameters):
-    """How the jaws close and when a hold counts as one."""
-
-    width_tolerance_m: float = Field(
-        default=0.012, gt=0, le=0.05, description="how far the jaw gap of a hold may differ from the object's width"
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,15 +64,35 @@ def plan(
     robot: Robot,
     world: CollisionWorld,
     estimate: Estimate,
-    jaw: JawParameters,
-    reach: ReachParameters,
+    others: tuple[Estimate, ...],
+    arm: ArmSettings,
     tried: tuple[str, ...],
 ) -> Producing[Gives[Literal["planned"], Planned] | Outcome[Literal["rejected"]]]:
     """Find a grasp that passes every check, another one than those tried before."""
-    found = yield from solved(plan_grasp, robot, world, estimate, last.command, jaw, reach, tried)
+    found = yield from solved(plan_grasp, robot, world, estimate, last.command, arm.jaw, arm.reach, tried, others)
     if isinstance(found, GraspRejected):
         return Outcome("rejected", found.evidence)
     return Gives("planned", Planned(plan=found, tried=(*tried, found.grasp.label)))
+
+
+def reaching(
+    name: str,
+    path: Path,
+    estimate: Estimate,
+    watch: Watch | None,
+    close: TouchParameters,
+    *contact: Guard,
+    strayed_m: float = STRAYED_M,
+    free: Free | None = None,
+) -> Motion:
+    """A motion to an object that ends where the arm is blocked, or once the object is not where it was seen."""
+    guards = (*contact, TrackingError(error_rad=close.blocked_rad), *moved_guards(estimate, strayed_m, watch))
+    return Motion(name, path, guards=guards, watch=watch, free=free)
+
+
+def bump(close: TouchParameters) -> ForceAbove:
+    """Ends a motion on the way down once a finger stands on something."""
+    return ForceAbove(force_n=close.bump_n, for_s=0.02)
 
 
 def approach(
@@ -104,15 +100,13 @@ def approach(
     world: CollisionWorld,
     eye: Eye,
     estimate: Estimate,
+    others: tuple[Estimate, ...],
     plan: GraspPlan,
-    close: CloseParameters,
-    reach: ReachParameters,
+    arm: ArmSettings,
 ) -> Stage[Literal["reached", "blocked", "moved"]]:
     """Travel to above the object while the jaws open; stop if it is no longer there."""
-    watch = eye.watch_lying(estimate)
-    guards = (TrackingError(error_rad=close.blocked_rad), *moved_guards(estimate, STRAYED_M, watch))
-    free = towards(robot, world, plan.approach, estimate, (), reach.travel_speed)
-    ended = yield Motion("approach", plan.approach, guards=guards, watch=watch, free=free)
+    free = towards(robot, world, plan.approach, estimate, others, arm.reach.travel_speed)
+    ended = yield reaching("approach", plan.approach, estimate, eye.watch_lying(estimate), arm.close, free=free)
     if isinstance(ended.by, ObjectMoved):
         if ended.command.moving:
             yield Motion("brake", brake(robot, ended.command))
@@ -123,14 +117,11 @@ def approach(
 
 
 def descend(
-    eye: Eye, estimate: Estimate, plan: GraspPlan, close: CloseParameters
+    eye: Eye, estimate: Estimate, plan: GraspPlan, arm: ArmSettings
 ) -> Stage[Literal["straddled", "blocked", "moved"]]:
     """Come down with the object between the open jaws, as long as it is there."""
-    watch = eye.watch_lying(estimate)
-    contact = (ForceAbove(force_n=close.bump_n, for_s=0.02), TrackingError(error_rad=close.blocked_rad))
-    guards = (*contact, *moved_guards(estimate, STRAYED_M, watch))
-    free = over_object(plan.descend, estimate)
-    ended = yield Motion("descend", plan.descend, guards=guards, watch=watch, free=free)
+    watch, free = eye.watch_lying(estimate), over_object(plan.descend, estimate)
+    ended = yield reaching("descend", plan.descend, estimate, watch, arm.close, bump(arm.close), free=free)
     if isinstance(ended.by, ObjectMoved):
         return Outcome("moved", ended.evidence, about=estimate.name)
     if ended.by != "completed":
@@ -138,9 +129,9 @@ def descend(
     return Outcome("straddled")
 
 
-def seat(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters) -> Stage[Literal["seated"]]:
+def seat(last: Reply, robot: Robot, plan: GraspPlan, arm: ArmSettings) -> Stage[Literal["seated"]]:
     """Bring the fixed jaw up to the object, so that closing does not wedge it between moving jaw and table."""
-    ended = yield Motion("seat", plan.seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
+    ended = yield Motion("seat", plan.seat, guards=(OnePadTouches(pad="fixed", force_n=arm.close.touch_n),))
     if ended.command.moving:
         yield Motion("brake", brake(robot, ended.command))
     return Outcome("seated", ended.evidence)
@@ -176,16 +167,11 @@ def touch_both(
 
 
 def close(
-    last: Reply,
-    robot: Robot,
-    eye: Eye,
-    target: str,
-    plan: GraspPlan,
-    close: CloseParameters,
-    reach: ReachParameters,
+    last: Reply, robot: Robot, eye: Eye, target: str, plan: GraspPlan, arm: ArmSettings
 ) -> Producing[Gives[Literal["closed"], Held] | Outcome[Literal["missed"]]]:
     """Close gradually until both pads touch, then squeeze a little more and check that something is held."""
-    touched = yield from touch_both(last, robot, plan, close, reach, float(robot.limits.lower[robot.jaw]))
+    close = arm.close
+    touched = yield from touch_both(last, robot, plan, close, arm.reach, float(robot.limits.lower[robot.jaw]))
     if not isinstance(touched, Reply):
         return Outcome("missed", touched, about=target)
     ended = yield Motion("settle", still(robot, touched.command, close.settle_s))
@@ -215,16 +201,24 @@ def _hold(least_jaw_rad: float, reply: Reply, seen: Estimate) -> Hold:
     )
 
 
-def back_off(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters) -> Stage[Literal["ready"]]:
+def back_off(last: Reply, robot: Robot, plan: GraspPlan, arm: ArmSettings) -> Stage[Literal["ready"]]:
     """Leave a failed grasp: set down what is still in the hand, open, and rise the way the hand came."""
     reply = last
     if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
-    low, high = plan.descend.end, plan.descend.positions[0]
-    if min(reply.readings.pad_forces_n()) >= close.lost_n:
+    if min(reply.readings.pad_forces_n()) >= arm.close.lost_n:
         down = np.append(plan.seat.end[robot.arm], reply.command.position[robot.jaw])
         reply = yield Motion("set_down", joint_move(robot, reply.command, down, speed=0.2))
-    path = jaw_move(robot, reply.command, plan.grasp.open_rad, speed_rad_s=close.speed_rad_s)
+    yield from open_and_rise(reply, robot, plan, arm.close)
+    return Outcome("ready")
+
+
+def open_and_rise(
+    last: Reply, robot: Robot, plan: GraspPlan, close: TouchParameters
+) -> Generator[Request, Reply, None]:
+    """From rest: open the hand, and rise the way it came down to the object."""
+    low, high = plan.descend.end, plan.descend.positions[0]
+    path = jaw_move(robot, last.command, plan.grasp.open_rad, speed_rad_s=close.speed_rad_s)
     reply = yield Motion("open", path)
     if np.abs(reply.command.position - low).max() < np.abs(reply.command.position - high).max():
         # From between the object's sides only the way it came leads out.
@@ -232,4 +226,3 @@ def back_off(last: Reply, robot: Robot, plan: GraspPlan, close: CloseParameters)
         yield Motion("rise", reversed_path(plan.descend))
     else:
         yield Motion("rise", joint_move(robot, reply.command, high, speed=0.3))
-    return Outcome("ready")

@@ -13,7 +13,8 @@ from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ObjectMoved
-from graspline.perception.estimates import Estimate, Noise, PositionNoise, noisy
+from graspline.perception.estimates import Estimate, Noise, Perception, PositionNoise, noisy
+from graspline.perception.estimators import made_by
 from graspline.scenes.scene import ObjectShape
 
 Array = NDArray[np.float64]
@@ -24,6 +25,8 @@ SIGHT_M = 1.0
 LYING_HZ = 10.0
 # A sighting of what is not where it lay, wherever it may be now.
 NOT_THERE_M = np.full(3, np.inf)
+# What is seen with so much room under it is not on the table: far more than the error of any sighting.
+_ON_SOMETHING_M = 0.015
 # What is measured where something is looked for and not seen.
 UNSEEN = (at_least("sightings", 0, 1),)
 
@@ -50,6 +53,13 @@ class Eye(Protocol):
     def watch_lying(self, estimate: Estimate) -> Watch | None:
         """How guards see whether an object still lies where it was seen; None if nothing sees it."""
         ...
+
+
+def eye_of(perception: Perception, random: np.random.Generator) -> Eye:
+    """The estimator that these parameters name."""
+    if perception.source == "truth":
+        return TruthEye(perception=perception, random=random)
+    return made_by(perception.source, perception, random)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +139,8 @@ def moved_guards(estimate: Estimate, limit_m: float, watch: Watch | None) -> tup
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighted:
     estimate: Estimate
+    # What else was seen, to be kept clear of.
+    others: tuple[Estimate, ...] = ()
 
 
 def look(eye: Eye, target: str) -> Producing[Gives[Literal["seen"], Sighted] | Outcome[Literal["lost"]]]:
@@ -140,8 +152,9 @@ def look(eye: Eye, target: str) -> Producing[Gives[Literal["seen"], Sighted] | O
 
 
 def resting(estimate: Estimate) -> Estimate:
-    """The same with the height that something of its size has on the table."""
-    up = int(np.argmax(np.abs(estimate.rotation[2])))
+    """The same with the height that something of its size has on the table, unless it is on something else."""
+    if float(estimate.position_m[2]) - estimate.half_height_m > _ON_SOMETHING_M:
+        return estimate
     position = estimate.position_m.copy()
-    position[2] = estimate.half_extents_m[up]
+    position[2] = estimate.half_height_m
     return replace(estimate, position_m=position)

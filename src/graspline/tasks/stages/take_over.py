@@ -1,14 +1,19 @@
-"""Taking over from another driver: from whatever arm and objects are doing to an empty hand clear of everything."""
+"""Freeing the hand: from whatever arm and objects are doing to an empty hand clear of everything."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.evidence import Evidence, at_least
 from graspline.execution.requests import Motion, Reply, Request, solved
+from graspline.grasping.candidates import GraspRejected
+from graspline.grasping.topdown import plan_grasp
+from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.guards import ForceAbove, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
@@ -16,10 +21,11 @@ from graspline.motion.path import Command, Path, keeps_range
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.in_plane import straight_in_plane
-from graspline.planning.ways import way_out
+from graspline.planning.ways import free_way, way_out
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotate
-from graspline.tasks.stages.grasp import TouchParameters
+from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
+from graspline.tasks.stages.sight import Eye, resting
 
 Array = NDArray[np.float64]
 # Sees everything on the table.
@@ -41,6 +47,33 @@ _LONGEST_M = 0.16
 _STEEP = 0.5
 # Things are at rest once no sighting is farther than this from the one before, this much later; or after so many.
 _STILL_M, _BETWEEN_S, _LOOKS = 0.0005, 0.1, 25
+# How often the hand is freed again where something is caught in it on the way home.
+_FREEINGS = 3
+
+
+def take_over(
+    last: Reply, robot: Robot, eye: Eye, world: CollisionWorld, target: str, arm: ArmSettings
+) -> Stage[Literal["ready", "stranded"]]:
+    """Free the hand from whatever it was doing; go home where no grasp can be planned from there."""
+    reply, evidence = last, Evidence()
+    for _ in range(_FREEINGS):
+        reply = yield from stop(reply, robot)
+        reply = yield from let_go(reply, robot, world, arm.close, eye.survey)
+        seen = yield from eye.see(target)
+        if seen is not None:
+            found = yield from solved(plan_grasp, robot, world, resting(seen), reply.command, arm.jaw, arm.reach, ())
+            if not isinstance(found, GraspRejected):
+                return Outcome("ready")
+        survey = yield from eye.survey()
+        path = free_way(robot, world, reply.command, robot.home, tuple(resting(each) for each in survey))
+        if path is None:
+            evidence = (at_least("checked_ways_home", 0, 1),)
+            break
+        reply = yield Motion("return_home", path, guards=(TrackingError(error_rad=arm.close.blocked_rad),))
+        if reply.by == "completed":
+            return Outcome("ready")
+        evidence = reply.evidence
+    return Outcome("stranded", evidence)
 
 
 def stop(last: Reply, robot: Robot) -> Generator[Request, Reply, Reply]:

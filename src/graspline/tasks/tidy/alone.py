@@ -18,9 +18,9 @@ from graspline.robots.hsr import SLIPS
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import Item, item_of
-from graspline.scenes.household_bodies import made_as, weight_of
+from graspline.scenes.household_bodies import made_as
 from graspline.scenes.scene import Scene
-from graspline.scenes.variation import Variation
+from graspline.scenes.variation import Variation, weight_of
 from graspline.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix, rotation_z
 from graspline.tasks.task import Draw
 from graspline.tasks.tidy.house import House, before
@@ -139,7 +139,7 @@ def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
     gaze = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
     postures = carrying(grip, robot.home, before(TABLE, TABLE_AWAY_M), gaze)
     if not len(postures):
-        raise InputError("alone.placement_surface_to_wrist: nothing can be carried like that")
+        raise InputError("alone.placement_surface_to_wrist: no object can be carried in this pose")
     joints = postures[0]
     joints[robot.jaw] = float(robot.jaw_law.angle_rad(item.grasps[0].width_m)) - _SQUEEZE_RAD
     start = draw.start.copy()

@@ -68,7 +68,7 @@ def areas_of(file: str, active: str) -> dict[str, Area]:
     one_of(active, [name for name in found.values if name != AREAS], "placing.area")
     areas = found.values[active]
     if not isinstance(areas, dict) or UNKNOWN not in areas:
-        raise InputError(f"{found.name}: {active} needs a line for `{UNKNOWN}`, for objects without one of their own")
+        raise InputError(f"{found.name}: {active} needs a line for `{UNKNOWN}`, for objects that have no line")
     for name, area in areas.items():
         where = f"{found.name}:{found.lines[active, name]}: {active}"
         one_of(name, [*(item.name for item in KNOWN), UNKNOWN], f"{where}: object")
@@ -93,7 +93,7 @@ def _defined(found: Document) -> dict[str, Area]:
     for name, keys in defined.items():
         where = f"{found.name}:{found.lines[AREAS, name]}: {AREAS}.{name}"
         if name in BOARDS:
-            raise InputError(f"{where}: this is a whole board already; give the area a name of its own")
+            raise InputError(f"{where}: this is the name of a board; give the area another name")
         if not isinstance(keys, dict):
             raise InputError(f"{where}: expected the keys {', '.join(Rectangle.model_fields)}")
         areas[name] = Area(name=name, level=_level(_rectangle(found, name, keys), where))
@@ -118,7 +118,7 @@ def _level(asked: Rectangle, where: str) -> Level:
     for key, side in (("depth_m", asked.depth_m), ("across_m", asked.across_m)):
         if side.high - side.low < _LEAST_M - 1e-9:
             raise InputError(
-                f"{where}.{key}: from {side.low:g} to {side.high:g} m there is no room for anything; "
+                f"{where}.{key}: from {side.low:g} to {side.high:g} m there is no room for an object; "
                 f"expected at least {_LEAST_M:g} m"
             )
     board = SHELF.level(asked.board)

@@ -195,6 +195,7 @@ def execute_grasp(settings: Tidy) -> Machine:
     return Machine(
         name="execute_grasp",
         start="sort_poses",
+        work_begins="approach",
         states={
             "sort_poses": sort_poses,
             "plan_grasp": plan_grasp,

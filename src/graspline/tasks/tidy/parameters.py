@@ -13,110 +13,132 @@ from graspline.scenes.randomization import TexturedRandomization
 class TableParameters(Parameters):
     """What stands on table and shelf, and how far the furniture is off its configured place."""
 
-    count: Range = Field(default=Range(1, 5), ge=0, le=5, description="how many objects stand on the table")
+    count: Range = Field(default=Range(1, 5), ge=0, le=5, description="number of objects on the table")
     objects: tuple[str, ...] = Field(
-        default=(), description="names of known objects that stand on the table, before any that are drawn"
+        default=(), description="known objects that are always on the table; the rest are sampled"
     )
-    unknown_share: float = Field(default=0.3, ge=0, le=1, description="share of objects that are not known beforehand")
-    gap_m: float = Field(default=0.02, ge=0.0, le=0.2, description="least gap between two objects")
+    unknown_share: float = Field(
+        default=0.3, ge=0, le=1, description="fraction of objects that are not known in advance"
+    )
+    gap_m: float = Field(default=0.02, ge=0.0, le=0.2, description="smallest gap between two objects")
     reach_m: float = Field(
-        default=0.45, ge=0.1, le=0.55, description="how far from the table's front edge their middles are at most"
+        default=0.45, ge=0.1, le=0.55, description="largest distance of their centres from the table's front edge"
     )
-    edge_m: float = Field(default=0.05, ge=0.0, le=0.15, description="how far they stay away from the table's edges")
-    shelved: Range = Field(default=Range(0, 3), ge=0, le=3, description="how many other objects stand on the shelf")
+    edge_m: float = Field(default=0.05, ge=0.0, le=0.15, description="distance they keep from the table's edges")
+    shelved: Range = Field(default=Range(0, 3), ge=0, le=3, description="number of other objects on the shelf")
     shift_m: float = Field(
-        default=0.004, ge=0, le=0.02, description="how far table and shelf may be off, along each axis of the floor"
+        default=0.004, ge=0, le=0.02, description="largest offset of table and shelf along each axis of the floor"
     )
-    sink_m: float = Field(default=0.002, ge=0, le=0.01, description="how far they may stand too high or too low")
-    turn_rad: float = Field(default=0.012, ge=0, le=0.05, description="how far they may be turned")
+    sink_m: float = Field(default=0.002, ge=0, le=0.01, description="largest vertical offset of table and shelf")
+    turn_rad: float = Field(default=0.012, ge=0, le=0.05, description="largest rotation of table and shelf")
 
 
 class SightParameters(Parameters):
     """How well the head sees."""
 
     shift_m: float = Field(
-        default=0.0, ge=0, le=0.02, description="how far the head's camera sits off its place, any way"
+        default=0.0, ge=0, le=0.02, description="offset of the head camera from its nominal position"
     )
-    turn_rad: float = Field(default=0.0, ge=0, le=0.05, description="how far it is turned off, about any axis")
+    turn_rad: float = Field(
+        default=0.0, ge=0, le=0.05, description="rotation of the head camera from its nominal orientation"
+    )
 
 
 class BaseParameters(Parameters):
     """How well the robot knows where it is."""
 
-    shift_m: float = Field(default=0.01, ge=0, le=0.05, description="how far off it may start, along x and y")
-    turn_rad: float = Field(default=0.01, ge=0, le=0.1, description="how far it may be turned off at the start")
-    slip: float = Field(default=0.01, ge=0, le=0.1, description="share of ways and turns that wheels may slip by")
+    shift_m: float = Field(
+        default=0.01, ge=0, le=0.05, description="largest position error at the start, along x and y"
+    )
+    turn_rad: float = Field(default=0.01, ge=0, le=0.1, description="largest heading error at the start")
+    slip: float = Field(
+        default=0.01, ge=0, le=0.1, description="wheel slip, as a fraction of the distance driven or turned"
+    )
 
 
 class GraspParameters(Parameters):
-    """How things are taken, and when they count as taken."""
+    """How objects are grasped, and when they count as held."""
 
-    back_m: float = Field(default=0.12, ge=0.05, le=0.3, description="how far from a grasp the hand comes straight")
-    wider_m: float = Field(default=0.04, ge=0.01, le=0.06, description="how much wider the hand opens than the thing")
-    lift_m: float = Field(default=0.08, ge=0.03, le=0.2, description="how far a thing is lifted before it is weighed")
-    touch_n: float = Field(default=2.0, gt=0, le=30, description="force on both pads that counts as touching")
-    lost_n: float = Field(default=0.5, gt=0, le=10, description="force on a pad below which nothing is held")
-    squeeze_rad: float = Field(default=0.08, ge=0, le=0.4, description="how far past the touch the jaw is told to go")
-    width_m: float = Field(default=0.015, gt=0, le=0.05, description="how far the gap may be off the thing's width")
-    weight_kg: float = Field(default=0.04, gt=0, le=1, description="what a hold weighs at least")
+    back_m: float = Field(default=0.12, ge=0.05, le=0.3, description="length of the straight approach to a grasp")
+    wider_m: float = Field(default=0.04, ge=0.01, le=0.06, description="how much wider than the object the hand opens")
+    lift_m: float = Field(default=0.08, ge=0.03, le=0.2, description="how far an object is lifted before it is weighed")
+    touch_n: float = Field(default=2.0, gt=0, le=30, description="force on both pads that counts as contact")
+    lost_n: float = Field(default=0.5, gt=0, le=10, description="pad force below which nothing is held")
+    squeeze_rad: float = Field(default=0.08, ge=0, le=0.4, description="how far past the contact the jaw is commanded")
+    width_m: float = Field(
+        default=0.015, gt=0, le=0.05, description="how far the jaw gap may differ from the object's width"
+    )
+    weight_kg: float = Field(
+        default=0.04, gt=0, le=1, description="smallest measured weight that counts as holding an object"
+    )
 
 
 class PlacingParameters(Parameters):
-    """Where things go, and when they count as placed."""
+    """Where objects go, and when they count as placed."""
 
-    areas_file: str = Field(default="", description="YAML file of placement areas; empty: the one that is built in")
+    areas_file: str = Field(default="", description="YAML file of placement areas; empty means the built-in one")
     area: str = Field(default="shelf", description="which set of areas of the file is active")
-    above_m: float = Field(default=0.03, ge=0.01, le=0.1, description="how high above its place a thing is brought in")
-    margin_m: float = Field(default=0.02, ge=0.005, le=0.1, description="room around a thing on a board")
-    off_m: float = Field(default=0.05, gt=0, le=0.1, description="how far off its place a thing may be seen then")
-    beside_m: float = Field(default=0.01, gt=0, le=0.05, description="how far things beside it may move")
+    above_m: float = Field(
+        default=0.03, ge=0.01, le=0.1, description="height above its place from which an object is lowered"
+    )
+    margin_m: float = Field(default=0.02, ge=0.005, le=0.1, description="free space around an object on a shelf board")
+    off_m: float = Field(
+        default=0.05, gt=0, le=0.1, description="how far from its place an object may then be detected"
+    )
+    beside_m: float = Field(default=0.01, gt=0, le=0.05, description="how far neighbouring objects may move")
 
 
 class HandoverParameters(Parameters):
-    """How things are given to a person."""
+    """How objects are handed to a person."""
 
-    force_thresh: float = Field(default=-1.0, le=50, description="pull that counts, N; negative: the default of 3.5 N")
-    wait_s: float = Field(default=15.0, gt=0, le=600, description="how long a thing is offered")
+    force_thresh: float = Field(
+        default=-1.0, le=50, description="pull that triggers the release, N; negative means the default of 3.5 N"
+    )
+    wait_s: float = Field(default=15.0, gt=0, le=600, description="how long an object is offered")
 
 
 class PersonParameters(Parameters):
-    """Who takes things, and how."""
+    """The person who takes objects."""
 
-    present: bool = Field(default=True, description="whether there is anybody")
-    pull_n: Range = Field(default=Range(5.0, 20.0), ge=0, le=60, description="how hard things are pulled")
-    after_s: Range = Field(default=Range(0.8, 2.5), ge=0, le=60, description="how long after they are offered")
+    present: bool = Field(default=True, description="whether a person is there to take objects")
+    pull_n: Range = Field(default=Range(5.0, 20.0), ge=0, le=60, description="force with which the person pulls")
+    after_s: Range = Field(default=Range(0.8, 2.5), ge=0, le=60, description="time between the offer and the pull")
 
 
 class RuleParameters(Parameters):
-    """Where things go when the table is cleared."""
+    """Where objects go when the table is cleared."""
 
-    shelf: tuple[str, ...] = Field(default=(), description="names of things that go to the shelf; `unknown` for others")
+    shelf: tuple[str, ...] = Field(
+        default=(), description="names of objects that go to the shelf; `unknown` stands for all others"
+    )
 
 
 class RetryParameters(Parameters):
     """How much may go wrong before the task gives up."""
 
-    looks: int = Field(default=3, ge=0, le=100, description="times that the table is not seen")
-    sides: int = Field(default=2, ge=0, le=100, description="times that the robot looks from another side")
-    rounds: int = Field(default=12, ge=0, le=1000, description="objects that are gone for while a table is cleared")
-    grasps: int = Field(default=4, ge=0, le=100, description="grasps that come to nothing, for each object")
-    areas: int = Field(default=4, ge=0, le=100, description="places on a board that come to nothing, for each object")
-    ways: int = Field(default=4, ge=0, le=100, description="ways that are blocked")
+    looks: int = Field(default=3, ge=0, le=100, description="failed attempts to see the table")
+    sides: int = Field(default=2, ge=0, le=100, description="moves to another side of the table for a better view")
+    rounds: int = Field(default=12, ge=0, le=1000, description="objects attempted while clearing a table")
+    grasps: int = Field(default=4, ge=0, le=100, description="failed grasps per object")
+    areas: int = Field(default=4, ge=0, le=100, description="failed placements per object")
+    ways: int = Field(default=4, ge=0, le=100, description="blocked paths")
 
 
 class AloneParameters(Parameters):
-    """What a part is given when it runs alone, in place of what the parts before it would hand on."""
+    """Inputs of a part that runs alone, in place of the results of the parts before it."""
 
-    object: str = Field(default="soup_can", description="its name; for placement and handover also what is held")
+    object: str = Field(
+        default="soup_can", description="name of the object; for placement and handover, the object that is held"
+    )
     grasp_poses: tuple[float, ...] = Field(
         default=(),
-        description="of execute_grasp: x, y, z, quaternion (w first) and width of each, eight numbers a pose",
+        description="for execute_grasp: x, y, z, quaternion (w first) and width, eight numbers per pose",
     )
     grasp_object_bb: tuple[float, ...] = Field(
-        default=(), description="of execute_grasp: x, y, z of its middle, heading, and half its sides"
+        default=(), description="for execute_grasp: x, y, z of the object's centre, heading, and half its sides"
     )
     placement_surface_to_wrist: tuple[float, ...] = Field(
-        default=(), description="of placement: x, y, z and quaternion; empty: as in the object's first known grasp"
+        default=(), description="for placement: x, y, z and quaternion; empty uses the object's first known grasp"
     )
 
 
@@ -127,10 +149,12 @@ Program = Literal["single_grasp", "clear_table", "robot_setup", "find_grasp", "e
 class Tidy(Parameters):
     """Everything that decides a `tidy` episode besides its seed."""
 
-    program: Program = Field(default="single_grasp", description="what is done; the last five are parts of the others")
-    object_to_grasp: str = Field(default="", description="name of the object to take; empty: the closest")
+    program: Program = Field(
+        default="single_grasp", description="what the robot does; the last five run one part of the others alone"
+    )
+    object_to_grasp: str = Field(default="", description="name of the object to pick; empty means the closest")
     then: Literal["placement", "handover"] = Field(
-        default="placement", description="what becomes of a single object unless a person says otherwise"
+        default="placement", description="what to do with a single object, unless a person chooses otherwise"
     )
     table: TableParameters = TableParameters()
     sight: SightParameters = SightParameters()

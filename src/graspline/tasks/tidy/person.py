@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import Account, Manner, World
 from graspline.engine.events import Change, Event, Place, Push
-from graspline.scenes.household_bodies import weight_of
 from graspline.scenes.person import PERSON, PERSON_PARKED_M
+from graspline.scenes.variation import weight_of
 
 Array = NDArray[np.float64]
 

@@ -87,15 +87,15 @@ class Delivered:
 
 def ask_program(settings: Tidy) -> Stage[Literal["single_grasp", "clear_table"]]:
     """One object, or all of them?"""
-    answer = yield from asked("What shall I do?", ("single_grasp", "clear_table"), settings.program)
+    options = {"single_grasp": "One object", "clear_table": "Clear the table"}
+    answer = yield from asked("What shall I do?", options, settings.program)
     return Outcome("clear_table" if answer == "clear_table" else "single_grasp")
 
 
 def ask_then(settings: Tidy, grasp_object_name: str) -> Stage[Literal["placement", "handover"]]:
     """Onto the shelf, or into a hand?"""
-    answer = yield from asked(
-        f"What shall I do with the {grasp_object_name}?", ("placement", "handover"), settings.then
-    )
+    options = {"placement": "Put it on the shelf", "handover": "Hand it to me"}
+    answer = yield from asked(f"What shall I do with the {grasp_object_name}?", options, settings.then)
     return Outcome("handover" if answer == "handover" else "placement", about=grasp_object_name)
 
 

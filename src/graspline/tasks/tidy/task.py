@@ -26,11 +26,12 @@ from graspline.scenes.room import room
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Edit, Variation
 from graspline.spatial.rotations import matrix_from_quaternion, matrix_from_vector, quaternion_from_matrix
-from graspline.tasks.task import Claim, Draw, Probe, Snapshot, Task, Thing
+from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapshot, Task, Thing
 from graspline.tasks.tidy.alone import given_alone, handed_on, problems_alone, start_holding
 from graspline.tasks.tidy.annotation import Annotator
 from graspline.tasks.tidy.areas import areas_of
-from graspline.tasks.tidy.goal import board_of, is_held, judge, level_of, stands_on
+from graspline.tasks.tidy.fault_hints import FAULT_HINTS
+from graspline.tasks.tidy.goal import is_held, judge, level_of, stands_on
 from graspline.tasks.tidy.grasp_plans import first_reach
 from graspline.tasks.tidy.handing import DEFAULT_THRESH_N, LEAST_THRESH_N
 from graspline.tasks.tidy.house import House
@@ -160,7 +161,7 @@ def problems(parameters: Tidy) -> list[str]:
     thresh = parameters.handover.force_thresh
     if 0 <= thresh < LEAST_THRESH_N:
         wrong.append(
-            f"handover.force_thresh: at {thresh:g} N things would be let go by themselves; expected at least "
+            f"handover.force_thresh: at {thresh:g} N objects would be released without a pull; expected at least "
             f"{LEAST_THRESH_N:g} N, or a negative number for the default of {DEFAULT_THRESH_N:g} N"
         )
     return wrong + problems_alone(parameters)
@@ -176,7 +177,7 @@ def policy_problems(parameters: Tidy) -> list[str]:
     if parameters.program not in ("robot_setup", "find_grasp"):
         return []
     able = ", ".join(each for each in PROGRAMS if each not in ("robot_setup", "find_grasp"))
-    return [f"program: {parameters.program} leaves nothing behind that a policy could be judged by; use {able}"]
+    return [f"program: {parameters.program} changes nothing that a policy could be judged by; use {able}"]
 
 
 def _claims() -> dict[tuple[str, str], Claim]:
@@ -247,25 +248,24 @@ def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
 
 TIDY = Task(
     name="tidy",
-    summary="mobile manipulator finds objects on a table, picks them up, and puts them on a shelf or into a hand",
+    robot="hsr",
+    sentence="Clear the table.",
+    summary="mobile manipulator finds objects on a table, picks them up, and puts them on a shelf or hands them over",
     instruction=instruction,
     parameters=Tidy,
     scene=scene_of,
     sample=draw_room,
-    probe=probe,
+    region=probe,
     machine=machine_of,
-    given=given,
-    judge=judge,
-    time_limit_s=time_limit_s,
-    policy_problems=policy_problems,
-    claims=_claims(),
-    check_claim=check_claim,
-    uses_truth=lambda parameters: False,
+    inputs=given,
+    goal=judge,
+    policy=PolicyRules(time_limit_s=time_limit_s, problems=policy_problems),
+    claims=Claims(outcomes=_claims(), check=check_claim),
     problems=problems,
     randomization=lambda parameters: parameters.randomize,
     actor=living,
     annotator=Annotator,
     brief=("table.count=[2,2]", "table.shelved=[1,1]"),
-    bay_of=board_of,
+    fault_hints=FAULT_HINTS,
     outputs=handed_on,
 )

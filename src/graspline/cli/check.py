@@ -1,0 +1,90 @@
+"""`graspline check`: whether a task meets the rules every task must meet."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from graspline.cli.campaign import Bars
+from graspline.cli.interrupts import stopping
+from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
+from graspline.cli.outputs import wrapped
+from graspline.cli.questions import UnaskedQuestions
+from graspline.conformance.kit import NAMES, check_task
+from graspline.conformance.report import Checked
+from graspline.engine.protocol import Engine
+from graspline.episodes.episode import Episode
+from graspline.wording import counted
+
+
+def check(
+    task: TaskName,
+    episodes: Annotated[int, typer.Option(min=1, max=100_000, metavar="N", help="Episodes without a fault.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the others count up.")] = 0,
+    config: Config = None,
+    settings: Settings = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
+) -> None:
+    """Check that a task meets the rules every task must meet.
+
+    Every outcome in its table leads somewhere, every state gets the inputs it needs, the sampler is bounded and
+    repeatable, worker processes can import the task, its goal and claims agree with ground truth, episodes are
+    bit-identical in 1, 7 and 32 lanes, and every fault ends in a named outcome, never in a false success. Exits with 1
+    if a check fails.
+
+    \b
+    Examples:
+      graspline check lift-cube --episodes 20
+      graspline check my_lab.stack:STACK
+    """
+    found, parameters = task_and_parameters(task, config, settings, wired=False)
+    unasked = UnaskedQuestions()
+    with stopping() as stop, ExitStack() as shown:
+        watch = _Shown(Bars(shown, as_json, unasked), stop, quiet=as_json)
+        result = check_task(found, parameters, episodes=episodes, seed=seed, watch=watch)
+    if as_json:
+        print(json.dumps(result.as_dict(), allow_nan=False))
+    elif stop():
+        print("interrupted: only the checks above are done", file=sys.stderr)
+    elif result.conforms:
+        print(f"{found.name} conforms")
+    else:
+        count = sum(len(each.problems) for each in result.checks)
+        print(f"{found.name} does not conform: {counted(count, 'problem')}")
+    unasked.tell()
+    raise typer.Exit(130 if stop() else 0 if result.conforms else 1)
+
+
+class _Shown:
+    """Prints each check as it is done, with a bar while episodes are played."""
+
+    def __init__(self, bars: Bars, stop: Callable[[], bool], *, quiet: bool) -> None:
+        self._bars, self._stop, self._quiet = bars, stop, quiet
+
+    def stop(self) -> bool:
+        return self._stop()
+
+    def begin(self, what: str, episodes: int) -> None:
+        self._bars.begin(what, episodes)
+
+    def tick(self, engine: Engine) -> None:
+        self._bars.tick(engine)
+
+    def played(self, episode: Episode) -> None:
+        self._bars.played(episode)
+
+    def checked(self, each: Checked) -> None:
+        if self._quiet:
+            return
+        self._bars.end()
+        mark = "✓" if each.kept else "✗" if each.done else "–"
+        for line in wrapped(f"{mark} {each.name:<{max(map(len, NAMES))}}  {each.note}"):
+            print(line, flush=True)
+        for problem in each.problems:
+            for line in wrapped(f"    {problem}"):
+                print(line, flush=True)

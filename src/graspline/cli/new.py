@@ -1,0 +1,94 @@
+"""`graspline new`: write a distribution of your own to start from."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Annotated
+
+import typer
+
+from graspline.cli.outputs import make_folder, tell_saved
+from graspline.errors import EnvironmentProblem, InputError
+from graspline.parameters.notation import printable
+from graspline.tasks.catalogue import TASK_NAME, TASKS
+
+_LONGEST_NAME = 60
+# Where each file of graspline/templates/task goes.
+_TASK_FILES = {
+    "pyproject.toml.template": "pyproject.toml",
+    "README.md.template": "README.md",
+    "init.py.template": "src/$module/__init__.py",
+    "task.py.template": "src/$module/task.py",
+    "test_task.py.template": "tests/test_$word.py",
+}
+
+
+def new_task(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Name of the task: lower-case words joined by hyphens, such as stack-two."),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder to write, which must not exist yet; NAME unless given."),
+    ] = None,
+) -> None:
+    """Write a distribution with a task to start from.
+
+    The task works: an SO-101 takes a cube and puts it at a random spot of the table. Change it into yours. Once the
+    distribution is installed, every command takes the task by its name.
+
+    \b
+    Examples:
+      graspline new task stack-two
+      graspline new task stack-two --out ~/tasks/stack-two
+    """
+    _check_task_name(name)
+    folder = Path(name) if out is None else out
+    if os.path.lexists(folder):
+        where = f"--out {printable(str(folder))}" if out is not None else f"NAME {name}"
+        raise InputError(f"{where}: {printable(str(folder))} exists already; nothing was written, choose another --out")
+    word = name.replace("-", "_")
+    words = {"name": name, "word": word, "module": f"graspline_{word}", "distribution": f"graspline-{name}"}
+    _write_whole(folder, {Template(to).substitute(words): _filled(source, words) for source, to in _TASK_FILES.items()})
+    tell_saved(folder)
+    print("Next:")
+    for line in (f"pip install -e {shlex.quote(str(folder))}", f"graspline check {name}", f"graspline run {name}"):
+        print(f"  {line}")
+
+
+def _check_task_name(name: str) -> None:
+    named = f"NAME {printable(name[:_LONGEST_NAME])}"
+    if not TASK_NAME.fullmatch(name):
+        raise InputError(f"{named}: expected lower-case words joined by hyphens, such as stack-two")
+    if len(name) > _LONGEST_NAME:
+        raise InputError(f"{named}…: {len(name)} characters are too many (allowed up to {_LONGEST_NAME})")
+    if name in TASKS:
+        owner = " and ".join(TASKS.distributions(name))
+        raise InputError(f"{named}: an installed task has this name{f', of {owner}' if owner else ''}; choose another")
+
+
+def _filled(source: str, words: dict[str, str]) -> str:
+    text = files("graspline").joinpath("templates", "task", source).read_text(encoding="utf-8")
+    return Template(text).substitute(words)
+
+
+def _write_whole(folder: Path, texts: dict[str, str]) -> None:
+    """Write every file beside the folder's name, and give it that name once all are there."""
+    make_folder("--out", folder.parent)
+    half = folder.with_name(f".{folder.name}.part")
+    try:
+        for name, text in texts.items():
+            path = half / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        half.rename(folder)
+    except OSError as error:
+        raise EnvironmentProblem(f"--out {printable(str(folder))}: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(half, ignore_errors=True)

@@ -1,0 +1,118 @@
+"""Taking an object from above and putting it down somewhere else, planned as a whole before anything moves.
+
+The sampler that certifies scenes and the state that executes call the same function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters
+from graspline.grasping.straight import ReachParameters
+from graspline.grasping.topdown import GraspPlan, plan_grasp
+from graspline.motion.path import Command, at_rest
+from graspline.perception.estimates import Estimate
+from graspline.placement.set_down import Carried, SetDownParameters, SetDownQuery, Support, plan_set_down
+from graspline.planning.collision import CollisionWorld
+from graspline.planning.together import Planning, together
+from graspline.robots.robot import Robot
+from graspline.robots.so101 import FIXED_FACE_M
+
+# Grasps for which the rest of the way is planned too.
+_GRASPS = 4
+# How much higher than it has to be over its support an object is lifted.
+_HIGHER_M = 0.004
+# It is lifted by no less than this, and fingertips come down from no less than this over it.
+_LEAST_LIFT_M, _LEAST_STANDOFF_M = 0.01, 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferQuery:
+    """What taking an object and putting it down depends on. Grasps that were `tried` before come last."""
+
+    robot: Robot
+    world: CollisionWorld
+    estimate: Estimate
+    start: Command
+    support: Support
+    others: tuple[Estimate, ...]
+    jaw: JawParameters
+    reach: ReachParameters
+    put: SetDownParameters
+    tried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """A grasp from straight above after which the object can be put down, and how it will be in the hand."""
+
+    plan: GraspPlan
+    carried: Carried
+
+
+@together
+def plan_transfer(query: TransferQuery) -> Planning[Transfer | GraspRejected]:
+    """The best grasp that passes every check, the way to the support and away from it included; or why none does.
+
+    Where the arm cannot come down from as high as usual, or lift as high, it goes as low as it may.
+    """
+    found = yield from _planned(query, query.jaw, _lifting(query, query.reach.lift_m))
+    if isinstance(found, GraspRejected):
+        low = query.jaw.model_copy(update={"standoff_m": min(query.jaw.standoff_m, _LEAST_STANDOFF_M)})
+        again = yield from _planned(query, low, _lifting(query, 0.0))
+        found = found if isinstance(again, GraspRejected) else again
+    return found
+
+
+def _planned(query: TransferQuery, jaw: JawParameters, reach: ReachParameters) -> Planning[Transfer | GraspRejected]:
+    robot, tried = query.robot, query.tried
+    refusal: GraspRejected | None = None
+    for _ in range(_GRASPS):
+        plan = yield from plan_grasp.steps(
+            robot, query.world, query.estimate, query.start, jaw, reach, tried, query.others
+        )
+        if isinstance(plan, GraspRejected):
+            return refusal or plan
+        if refusal is not None and plan.grasp.label in tried:
+            break
+        carried = carried_by(query.estimate, plan.grasp, plan.branch)
+        down = plan_set_down(
+            SetDownQuery(
+                robot=robot,
+                world=query.world,
+                carried=carried,
+                start=at_rest(np.append(plan.lift.end[robot.arm], plan.grasp.touch_rad)),
+                support=query.support,
+                others=query.others,
+                reach=reach,
+                settings=query.put,
+            )
+        )
+        if not isinstance(down, GraspRejected):
+            return Transfer(plan=plan, carried=carried)
+        refusal = refusal or down
+        tried = (*tried, plan.grasp.label)
+    assert refusal is not None
+    return refusal
+
+
+def _lifting(query: TransferQuery, high_m: float) -> ReachParameters:
+    """Straight down, as things are put down; lifted so high over the table, but at least over what it is put on."""
+    bottom_m = max(float(query.estimate.position_m[2]) - query.estimate.half_height_m, 0.0)
+    over_m = query.support.z_m + query.put.clearance_m + _HIGHER_M
+    lift_m = max(max(high_m, over_m) - bottom_m, _LEAST_LIFT_M)
+    return query.reach.model_copy(update={"lift_m": lift_m, "max_tilt_rad": 0.0})
+
+
+def carried_by(estimate: Estimate, grasp: Grasp, branch: int) -> Carried:
+    """The object as it will be in the closed hand, against the fixed jaw."""
+    return Carried(
+        name=estimate.name,
+        tool_m=(grasp.tool_m[0], 0.0, FIXED_FACE_M + grasp.width_m / 2),
+        spread_m=estimate.spread_m,
+        half_height_m=estimate.half_height_m,
+        grasp=grasp,
+        branch=branch,
+    )

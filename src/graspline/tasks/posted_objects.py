@@ -1,0 +1,195 @@
+"""Objects detected by an outside program: posted with their time, believed while they are fresh, then forgotten."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from graspline.errors import nearest
+from graspline.execution.requests import Motion, Reply, Request
+from graspline.motion.joint_moves import hold
+from graspline.perception.estimates import Estimate
+from graspline.robots.robot import Robot
+from graspline.tasks.console import Done, PostObject, Refused, Result
+
+# An object is used until its pose is so old, and listed until it is forgotten; simulated seconds.
+USED_S, FORGOTTEN_S = 30.0, 300.0
+# The base stands at the world's origin, turned as it is.
+FRAMES = ("world", "base")
+SHAPES: tuple[Literal["box", "cylinder", "ball"], ...] = ("box", "cylinder", "ball")
+SMALLEST_M, LARGEST_M = 0.003, 0.5
+# How far a quaternion's length may be from 1, sides of something round from each other, and a clock from ours.
+_UNIT, _ROUND_M, _CLOCK_S = 1e-3, 1e-4, 0.05
+# How long a new pose is waited for where one is needed to say that something is so.
+_WAIT_S = 2.0
+
+
+class Posted:
+    """What was posted since the scene was reset. From the first post on nothing else is believed."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._objects: dict[str, Estimate] = {}
+        self.now_s = 0.0
+        self.in_use = False
+
+    @property
+    def objects(self) -> tuple[Estimate, ...]:
+        """All that are not forgotten, fresh or not."""
+        return tuple(self._objects.values())
+
+    @property
+    def fresh(self) -> tuple[Estimate, ...]:
+        return tuple(each for each in self._objects.values() if self.is_fresh(each))
+
+    def is_fresh(self, estimate: Estimate) -> bool:
+        return self.age_s(estimate) <= USED_S
+
+    def age_s(self, estimate: Estimate) -> float:
+        return self.now_s - estimate.time_s
+
+    def stale(self, name: str) -> Refused | None:
+        """A refusal for an object whose pose is too old to be used."""
+        found = self._objects.get(name)
+        if found is None or self.is_fresh(found):
+            return None
+        reason = f"the pose of {name} is {self.age_s(found):.1f} s old, the limit is {USED_S:g} s; post it again"
+        return Refused(reason=reason)
+
+    @property
+    def left_out(self) -> str:
+        """What is listed and not used, in words; empty if there is nothing."""
+        old = [each.name for each in self.objects if not self.is_fresh(each)]
+        return f"; not used, older than {USED_S:g} s: {', '.join(old)}" if old else ""
+
+    def newest(self, name: str) -> Estimate | None:
+        return next((each for each in self.fresh if each.name == name), None)
+
+    def age(self, now_s: float) -> None:
+        """Time has passed."""
+        self.now_s = now_s
+        old = [name for name, each in self._objects.items() if self.age_s(each) > FORGOTTEN_S]
+        for name in old:
+            del self._objects[name]
+
+    def clear(self) -> None:
+        self._objects.clear()
+        self.in_use = False
+
+    def post(self, posted: PostObject) -> Result:
+        problems = self._problems(posted)
+        if problems:
+            return Refused(reason="; ".join(problems), mistaken=True)
+        time_s = self.now_s if posted.time_s is None else posted.time_s
+        turned = np.array(posted.quaternion)
+        self._objects[posted.name] = Estimate(
+            name=posted.name,
+            position_m=np.array(posted.position_m),
+            quaternion=turned / np.linalg.norm(turned),
+            half_extents_m=np.array(posted.size_m) / 2,
+            position_sigma_m=posted.position_sigma_m,
+            yaw_sigma_rad=0.0,
+            time_s=time_s,
+            shape=next(each for each in SHAPES if each == posted.shape),
+        )
+        self.in_use = True
+        data = {"object": posted.name, "time_s": time_s, "used_until_s": time_s + USED_S}
+        return Done(text=f"{posted.name} is believed as posted, until {time_s + USED_S:.1f} s", data=data)
+
+    def withdraw(self, name: str | None) -> Result:
+        if name is None:
+            self.clear()
+            return Done(text="nothing is posted; the session sees by itself again")
+        if name not in self._objects:
+            return Refused(reason=f"{name!r} is not posted; {nearest(name, self._objects)}")
+        del self._objects[name]
+        return Done(text=f"{name} is forgotten")
+
+    def _problems(self, posted: PostObject) -> list[str]:
+        """Everything that is wrong with a post."""
+        numbers = {"position_m": posted.position_m, "quaternion": posted.quaternion, "size_m": posted.size_m}
+        numbers |= {"position_sigma_m": (posted.position_sigma_m,), "time_s": (posted.time_s or 0.0,)}
+        found = [f"{key}: not finite" for key, each in numbers.items() if not all(map(math.isfinite, each))]
+        if found:
+            return found
+        length = float(np.linalg.norm(posted.quaternion))
+        if abs(length - 1.0) > _UNIT:
+            found.append(f"quaternion: its length is {length:.4g}, not 1")
+        if not all(SMALLEST_M <= each <= LARGEST_M for each in posted.size_m):
+            found.append(f"size_m: each side is {SMALLEST_M} to {LARGEST_M} m")
+        if not 0.0 <= posted.position_sigma_m <= 0.02:
+            found.append("position_sigma_m: 0 to 0.02 m")
+        if posted.frame not in FRAMES:
+            found.append(f"frame: {posted.frame!r} is unknown; {nearest(posted.frame, FRAMES)}")
+        found += self._shape_problems(posted) + self._time_problems(posted)
+        if posted.name not in self._objects and len(self._objects) >= self._most:
+            found.append(f"name: {self._most} objects are posted already; delete one first")
+        return found
+
+    @staticmethod
+    def _shape_problems(posted: PostObject) -> list[str]:
+        if posted.shape not in SHAPES:
+            return [f"shape: {posted.shape!r} is unknown; {nearest(posted.shape, SHAPES)}"]
+        sides = posted.size_m[: {"box": 1, "cylinder": 2, "ball": 3}[posted.shape]]
+        if max(sides) - min(sides) > _ROUND_M:
+            return [f"size_m: a {posted.shape} has its {len(sides)} first sides alike"]
+        return []
+
+    def _time_problems(self, posted: PostObject) -> list[str]:
+        time_s, last = posted.time_s, self._objects.get(posted.name)
+        if time_s is None:
+            return []
+        if time_s > self.now_s + _CLOCK_S:
+            return [f"time_s: {time_s:.3f} s is in the future, it is {self.now_s:.3f} s now"]
+        if self.now_s - time_s > USED_S:
+            return [f"time_s: {self.now_s - time_s:.1f} s old, the limit is {USED_S:g} s"]
+        if last is not None and time_s <= last.time_s:
+            return [f"time_s: {time_s:.3f} s is not after {last.time_s:.3f} s, when {posted.name} was posted last"]
+        return []
+
+
+@dataclass(slots=True, kw_only=True)
+class PostedEye:
+    """An estimator that knows nothing but what was posted.
+
+    What lies on the table is believed from fresh posts. That something is so now, after the hand has been there, takes
+    posts that are newer than the last look at the table, each newer than the one before; they are waited for.
+    """
+
+    posted: Posted
+    robot: Robot
+    # The newest reply that the machine got: from where the arm holds while a post is waited for.
+    last: Reply
+    _since_s: float = -1.0
+
+    def survey(self) -> Generator[Request, Reply, tuple[Estimate, ...]]:
+        self._since_s = self.posted.now_s
+        return self.posted.fresh
+        yield
+
+    def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+        for _ in range(round(_WAIT_S * self.robot.control_hz)):
+            found = self.posted.newest(name)
+            if found is not None and found.time_s > self._since_s:
+                self._since_s = found.time_s
+                return found
+            yield Motion("wait for a post", hold(self.robot, self.last.command, self.robot.dt_s))
+        return None
+
+    def see_gripped(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+        """Where it was believed: whether the jaws hold anything is for the jaws to say."""
+        found = self.posted.newest(name)
+        return None if found is None else replace(found, time_s=self.posted.now_s)
+        yield
+
+    def watch(self, name: str) -> None:
+        """Nothing follows it in the hand."""
+        return None
+
+    def watch_lying(self, estimate: Estimate) -> None:
+        """Nothing sees whether it still lies there."""
+        return None

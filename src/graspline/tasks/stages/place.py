@@ -1,0 +1,286 @@
+"""From a hold to an object that stands where it was to be put: plan, carry, lower, release, and the way home."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from graspline.evidence import at_least
+from graspline.execution.happenings import Targeted
+from graspline.execution.requests import Announce, Free, Motion, Reply, Request, solved
+from graspline.grasping.candidates import GraspRejected
+from graspline.grasping.topdown import GraspPlan
+from graspline.kinematics.so101 import forward
+from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.motion.guards import HoldLost, TrackingError
+from graspline.motion.joint_moves import brake, jaw_move, joint_move
+from graspline.motion.path import Command, Path
+from graspline.perception.estimates import Estimate
+from graspline.placement.set_down import Carried, SetDown, SetDownQuery, Support, plan_set_down
+from graspline.placement.transfer import TransferQuery, plan_transfer
+from graspline.planning.collision import CollisionWorld
+from graspline.planning.ways import free_way
+from graspline.robots.robot import Robot
+from graspline.tasks.stages.carry import apart_guard, held_outcome, hold_guards
+from graspline.tasks.stages.free import above_end
+from graspline.tasks.stages.grasp import Hold
+from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
+from graspline.tasks.stages.sight import UNSEEN, Eye, resting
+
+# So much higher than planned a thing may come to stand.
+_EARLY_M = 0.008
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnObject:
+    """On top of another object, in its middle, wherever it is seen."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhereItLay:
+    """Back to where it was first seen."""
+
+
+Destination = Support | OnObject | WhereItLay
+"""Where an object is put: a point of the table or of a plate's floor, on another object, or back where it was."""
+
+
+def support_at(destination: Destination, estimate: Estimate, others: tuple[Estimate, ...]) -> Support | None:
+    """The point and height that a destination means, as things are believed to be; None if its object is not seen."""
+    match destination:
+        case Support():
+            return destination
+        case WhereItLay():
+            bottom_m = float(estimate.position_m[2]) - estimate.half_height_m
+            return Support(x_m=float(estimate.position_m[0]), y_m=float(estimate.position_m[1]), z_m=bottom_m)
+        case OnObject(name=name):
+            found = next((each for each in others if each.name == name), None)
+            if found is None:
+                return None
+            x, y, z = (float(each) for each in found.position_m)
+            return Support(x_m=x, y_m=y, z_m=z + found.half_height_m, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What one look tells: the target, everything else, and where the target is to be put."""
+
+    estimate: Estimate
+    others: tuple[Estimate, ...]
+    support: Support
+    destination: Destination
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferPlanned:
+    plan: GraspPlan
+    carried: Carried
+    tried: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    way: SetDown
+
+
+def look_around(
+    eye: Eye, target: str, destination: Destination
+) -> Producing[Gives[Literal["seen"], Around] | Outcome[Literal["lost"]]]:
+    """See everything on the table, the target and what it is put on among it."""
+    yield Announce(Targeted(target))
+    survey = yield from eye.survey()
+    found = [each for each in survey if each.name == target]
+    if not found:
+        return Outcome("lost", UNSEEN, about=target)
+    estimate, others = resting(found[0]), tuple(each for each in survey if each.name != target)
+    support = support_at(destination, estimate, tuple(resting(each) for each in others))
+    if support is None:
+        return Outcome("lost", UNSEEN, about=target)
+    if isinstance(destination, WhereItLay):
+        destination = support
+    return Gives(
+        "seen", Around(estimate=estimate, others=others, support=support, destination=destination), about=target
+    )
+
+
+def plan_to_place(
+    last: Reply,
+    robot: Robot,
+    world: CollisionWorld,
+    estimate: Estimate,
+    others: tuple[Estimate, ...],
+    support: Support,
+    arm: ArmSettings,
+    tried: tuple[str, ...],
+) -> Producing[Gives[Literal["planned"], TransferPlanned] | Outcome[Literal["rejected"]]]:
+    """Plan the grasp and the way to where the object is put, before anything moves."""
+    query = TransferQuery(
+        robot=robot,
+        world=world,
+        estimate=estimate,
+        start=last.command,
+        support=support,
+        others=others,
+        jaw=arm.jaw,
+        reach=arm.reach,
+        put=arm.put,
+        tried=tried,
+    )
+    found = yield from solved(plan_transfer, query)
+    if isinstance(found, GraspRejected):
+        return Outcome("rejected", found.evidence, about=estimate.name)
+    tried = (*tried, found.plan.grasp.label)
+    planned = TransferPlanned(plan=found.plan, carried=found.carried, tried=tried)
+    return Gives("planned", planned, about=estimate.name)
+
+
+def carry(
+    last: Reply,
+    robot: Robot,
+    eye: Eye,
+    world: CollisionWorld,
+    carried: Carried,
+    others: tuple[Estimate, ...],
+    support: Support,
+    hold: Hold,
+    arm: ArmSettings,
+) -> Producing[Gives[Literal["carried"], Way] | Outcome[Literal["dropped", "slipped", "blocked", "no_way"]]]:
+    """Plan the way down from how the hand really is, and bring the object over its support."""
+    way = yield from _planned(last, robot, world, carried, others, support, arm)
+    if isinstance(way, GraspRejected):
+        return Outcome("no_way", way.evidence, about=carried.name)
+    ended = yield _transport(way, eye, carried, hold, arm)
+    if ended.by == "completed":
+        return Gives("carried", Way(way=way), ended.evidence, about=carried.name)
+    return held_outcome("carried", ended, carried.name)
+
+
+def lower(
+    robot: Robot, carried: Carried, way: SetDown, hold: Hold, arm: ArmSettings
+) -> Stage[Literal["lowered", "dropped", "blocked"]]:
+    """Let the object down until it stands."""
+    ended = yield from _lowered(robot, way, hold, arm)
+    return held_outcome("lowered", ended, carried.name)
+
+
+def release(
+    last: Reply, robot: Robot, carried: Carried, way: SetDown, arm: ArmSettings
+) -> Stage[Literal["released", "blocked"]]:
+    """Open the jaws, leave the object's side and rise over it."""
+    ended = yield from _let_go(last, robot, way, arm)
+    return Outcome("released" if ended.by == "completed" else "blocked", ended.evidence, about=carried.name)
+
+
+def put_down(
+    last: Reply,
+    robot: Robot,
+    eye: Eye,
+    world: CollisionWorld,
+    carried: Carried,
+    others: tuple[Estimate, ...],
+    support: Support,
+    hold: Hold,
+    arm: ArmSettings,
+) -> Stage[Literal["put", "dropped", "slipped", "blocked", "no_way"]]:
+    """Carry, lower and release in one state."""
+    way = yield from _planned(last, robot, world, carried, others, support, arm)
+    if isinstance(way, GraspRejected):
+        return Outcome("no_way", way.evidence, about=carried.name)
+    ended = yield _transport(way, eye, carried, hold, arm)
+    if ended.by == "completed":
+        ended = yield from _lowered(robot, way, hold, arm)
+    if ended.by != "completed":
+        return held_outcome("put", ended, carried.name)
+    ended = yield from _let_go(ended, robot, way, arm)
+    return Outcome("put" if ended.by == "completed" else "blocked", ended.evidence, about=carried.name)
+
+
+def _planned(
+    last: Reply,
+    robot: Robot,
+    world: CollisionWorld,
+    carried: Carried,
+    others: tuple[Estimate, ...],
+    support: Support,
+    arm: ArmSettings,
+) -> Generator[Request, Reply, SetDown | GraspRejected]:
+    query = SetDownQuery(
+        robot=robot,
+        world=world,
+        carried=carried,
+        start=last.command,
+        support=support,
+        others=others,
+        reach=arm.reach,
+        settings=arm.put,
+    )
+    return (yield from solved(plan_set_down, query))
+
+
+def _transport(way: SetDown, eye: Eye, carried: Carried, hold: Hold, arm: ArmSettings) -> Motion:
+    guards = (*hold_guards(hold, arm.close, arm.hold), apart_guard(hold, arm.hold))
+    return Motion("transport", way.transport, guards=guards, watch=eye.watch(carried.name), free=Free())
+
+
+def _lowered(robot: Robot, way: SetDown, hold: Hold, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
+    # What is under it may take hold of it a little early, and move it in the hand.
+    guards = tuple(
+        each for each in hold_guards(hold, arm.close, arm.hold) if isinstance(each, HoldLost | TrackingError)
+    )
+    ended = yield Motion("lower", way.lower, guards=guards, free=above_end(way.lower))
+    if isinstance(ended.by, HoldLost | TrackingError) and _just_above(ended, robot, way):
+        ended = yield Motion("brake", brake(robot, ended.command))
+    return ended
+
+
+def _just_above(reply: Reply, robot: Robot, way: SetDown) -> bool:
+    """Whether what is in the hand stands already, a little earlier than was planned."""
+    now, end = (
+        forward(each[None, robot.arm], np.zeros(3))[0][0, 2] for each in (reply.command.position, way.lower.end)
+    )
+    return bool(now - end <= _EARLY_M)
+
+
+def _let_go(last: Reply, robot: Robot, way: SetDown, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
+    opened = float(way.opening.end[robot.jaw])
+    ended = yield Motion("release", jaw_move(robot, last.command, opened, speed_rad_s=arm.put.open_speed_rad_s))
+    below = way.withdraw.positions[0]
+    if not np.array_equal(ended.command.position, below):
+        yield Motion("centre", joint_move(robot, ended.command, below, speed=0.1))
+    return (yield Motion("withdraw", way.withdraw, guards=(TrackingError(error_rad=arm.close.blocked_rad),)))
+
+
+def go_home(
+    last: Reply, robot: Robot, eye: Eye, world: CollisionWorld, arm: ArmSettings
+) -> Stage[Literal["home", "stranded"]]:
+    """Open the jaws if anything is between them still, and go home by a checked way."""
+    reply, close = last, arm.close
+    if reply.command.moving:
+        reply = yield Motion("brake", brake(robot, reply.command))
+    if max(reply.readings.pad_forces_n()) >= close.lost_n:
+        wide = float(robot.jaw_law.angle_rad(float(robot.jaw_law.gap_m(reply.command.position[robot.jaw])) + 0.02))
+        reply = yield Motion("open", jaw_move(robot, reply.command, wide, speed_rad_s=close.speed_rad_s))
+    survey = yield from eye.survey()
+    around = tuple(resting(each) for each in survey)
+
+    def home_from(start: Command) -> Path | None:
+        return free_way(robot, world, start, robot.home, around)
+
+    return (yield from homewards(reply, home_from, close))
+
+
+def homewards(
+    last: Reply, way: Callable[[Command], Path | None], close: TouchParameters
+) -> Stage[Literal["home", "stranded"]]:
+    """Go home by a way that is planned from where the arm is; without one it stays there and says so."""
+    path = way(last.command)
+    if path is None:
+        return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
+    guards = (TrackingError(error_rad=close.blocked_rad),)
+    ended = yield Motion("return_home", path, guards=guards, free=Free(again=way))
+    return Outcome("home") if ended.by == "completed" else Outcome("stranded", ended.evidence)

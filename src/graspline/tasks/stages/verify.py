@@ -1,0 +1,126 @@
+"""Whether an object rests where it was to be put: by several looks of the estimator, or by truth."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, Measurement, at_most, passes
+from graspline.execution.requests import Motion, Reply, Request
+from graspline.machine.outcome import Outcome, Stage
+from graspline.motion.joint_moves import hold as still
+from graspline.perception.estimates import Estimate
+from graspline.perception.speeds import fitted_speed, speed_now
+from graspline.placement.set_down import Support, resting_evidence
+from graspline.robots.robot import Robot
+from graspline.scenes.scene import ObjectShape
+from graspline.tasks.stages.parameters import RestGoal
+from graspline.tasks.stages.place import Destination, OnObject, support_at
+from graspline.tasks.stages.sight import UNSEEN, Eye
+from graspline.tasks.task import Snapshot
+
+Array = NDArray[np.float64]
+
+# Between two sightings of the final check.
+SIGHTING_S = 0.05
+
+
+def confirm(
+    last: Reply,
+    robot: Robot,
+    eye: Eye,
+    target: str,
+    estimate: Estimate,
+    destination: Destination,
+    support: Support,
+    goal: RestGoal,
+) -> Stage[Literal["confirmed", "refuted"]]:
+    """Look again, several times, and hold what is seen against the goal; what it was put on is looked at, too."""
+    names = (target, destination.name) if isinstance(destination, OnObject) else (target,)
+    reply, windows = last, {name: list[Estimate]() for name in names}
+    for sighting in range(goal.sightings + 1):
+        # It ends with two sightings a tick apart: what happens after the last cannot be vouched for.
+        if sighting:
+            pause_s = SIGHTING_S if sighting < goal.sightings else robot.dt_s
+            reply = yield Motion("confirm", still(robot, reply.command, pause_s))
+        if not (yield from _seen(eye, windows)):
+            return Outcome("refuted", UNSEEN, about=target)
+    if isinstance(destination, OnObject):
+        support = support_at(destination, estimate, (_averaged(windows[destination.name]),)) or support
+    window, sigma = windows[target], windows[target][-1].position_sigma_m
+    times, points = np.array([each.time_s for each in window]), np.stack([each.position_m for each in window])
+    speed, speed_error = fitted_speed(times, points, sigma)
+    # What it was put on is seen with an error of its own.
+    error_m = 2 * sigma * np.sqrt(len(names) / len(window))
+    seen = replace(window[-1], position_m=points.mean(axis=0))
+    evidence = (
+        *_at_rest(seen, speed, support, estimate.half_height_m, goal, error_m, 3 * speed_error),
+        at_home(robot, reply.readings.joints, goal),
+        speed_now(times, points, goal.speed_m_s, sigma),
+    )
+    return Outcome("confirmed" if passes(evidence) else "refuted", evidence, about=target)
+
+
+def _seen(eye: Eye, windows: dict[str, list[Estimate]]) -> Generator[Request, Reply, bool]:
+    """Add one sighting to each window; False if anything is not seen."""
+    for name, window in windows.items():
+        seen = yield from eye.see(name)
+        if seen is None:
+            return False
+        window.append(seen)
+    return True
+
+
+def _averaged(window: list[Estimate]) -> Estimate:
+    return replace(window[-1], position_m=np.mean([each.position_m for each in window], axis=0))
+
+
+def _at_rest(
+    seen: Estimate,
+    speed_m_s: float,
+    support: Support,
+    half_height_m: float,
+    goal: RestGoal,
+    error_m: float = 0.0,
+    speed_error_m_s: float = 0.0,
+) -> Evidence:
+    """The goal, written once. Its limits are tightened by the error of a place; a speed is judged as it is seen."""
+    limits = (goal.off_spot_m - error_m, goal.off_table_m + error_m, goal.lean_rad, goal.speed_m_s + speed_error_m_s)
+    return resting_evidence(seen.position_m, seen.uprightness, speed_m_s, support, half_height_m, limits)
+
+
+def at_home(robot: Robot, joints_rad: Array, goal: RestGoal) -> Measurement:
+    """How far the arm is from home, at its farthest joint."""
+    off = np.abs(joints_rad[robot.arm] - robot.home[robot.arm]).max()
+    return at_most("off_home", float(off), goal.off_home_rad, "rad")
+
+
+def rests_by_truth(
+    truth: Snapshot, target: str, destination: Destination, robot: Robot, goal: RestGoal, shape: ObjectShape = "box"
+) -> Evidence:
+    """The same goal by truth, for a task's `judge`: the object rests where it was to be put, and the arm is home."""
+    thing = believed(truth, target, shape)
+    others = tuple(believed(truth, name) for name in truth.objects if name != target)
+    support = support_at(destination, thing, others)
+    assert support is not None
+    resting = _at_rest(thing, truth.objects[target].speed_m_s, support, thing.half_height_m, goal)
+    return (*resting, at_home(robot, truth.joints_rad, goal))
+
+
+def believed(truth: Snapshot, name: str, shape: ObjectShape = "box") -> Estimate:
+    """An object of a snapshot as an exact estimate, so that truth and sightings are judged alike."""
+    thing = truth.objects[name]
+    return Estimate(
+        name=name,
+        position_m=thing.position_m,
+        quaternion=thing.quaternion,
+        half_extents_m=thing.half_extents_m,
+        position_sigma_m=0.0,
+        yaw_sigma_rad=0.0,
+        time_s=truth.time_s,
+        shape=shape,
+    )
