@@ -115,7 +115,11 @@ class Visitor:
         self._pause()
 
     def check(self, label: str, on: bool) -> None:
-        self._field(label).set_checked(on, force=True)
+        """Clicked as an element: a click at a place misses what an unfolding section is still moving."""
+        field = self._field(label)
+        if field.is_checked() != on:
+            field.dispatch_event("click")
+            self.until(lambda: field.is_checked() == on, label)
         self._pause()
 
     def _pause(self) -> None:
