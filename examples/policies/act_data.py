@@ -7,28 +7,35 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import torch
+from pyarrow.dataset import dataset
 
 IMAGES, STATE, ACTION = "observation.images.", "observation.state", "action"
 # As lerobot-train has it by default, whatever the pictures.
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 
 
+# Where `policy_pictures.py` puts images that are already decoded: an array for each camera, and their frames.
+RENDERED = "pictures"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Frames:
     """All frames of all datasets, one after the other; N frames, J joints."""
 
-    # By camera, (N, height, width, 3) uint8.
+    # By camera, (M, height, width, 3) uint8: the images that are kept.
     pictures: dict[str, torch.Tensor]
+    # (N,): which of them shows a frame, -1 for none.
+    shown: torch.Tensor
     # (N, J) float32, in the units of the dataset.
     states: torch.Tensor
     actions: torch.Tensor
     # (N,): the last frame of the episode that each belongs to.
     last: torch.Tensor
-    # Frames to learn from, and how often each is sampled compared with the others; frames held out.
+    # Frames with images to learn from, and how often each is sampled compared with the others; frames held out.
     train: torch.Tensor
     odds: torch.Tensor
     held_out: torch.Tensor
@@ -39,42 +46,51 @@ class Frames:
 
 
 def load(
-    sources: list[str], *, held_out: float, only: str, store: torch.device, threads: int, rng: np.random.Generator
+    sources: list[str],
+    *,
+    held_out: float,
+    only: str,
+    store: torch.device,
+    threads: int,
+    rng: np.random.Generator,
+    every: int = 1,
 ) -> Frames:
-    """Datasets given as DIR or DIR:WEIGHT; without weights each counts by its frames."""
+    """Datasets given as DIR or DIR:WEIGHT; without weights each counts by its frames.
+
+    Of each episode only every so manyth image is kept, beginning with a random one; all actions are.
+    """
     named = [_weighted(each) for each in sources]
     infos = [json.loads((folder / "meta" / "info.json").read_text()) for folder, _ in named]
-    _check_alike([folder for folder, _ in named], infos)
-    cameras = [key.removeprefix(IMAGES) for key in infos[0]["features"] if key.startswith(IMAGES)]
-    total = sum(info["total_frames"] for info in infos)
-    pictures = {}
-    for camera in cameras:
-        height, width, _ = infos[0]["features"][IMAGES + camera]["shape"]
-        pictures[camera] = torch.empty((total, height, width, 3), dtype=torch.uint8, device=store)
-    states, actions, last, odds, held = [], [], [], [], []
-    first = 0
+    sizes = [_cameras(folder, info) for (folder, _), info in zip(named, infos, strict=True)]
+    _check_alike([folder for folder, _ in named], infos, sizes)
+    parts, weights = [], []
     for (folder, weight), info in zip(named, infos, strict=True):
-        table, episodes = _table(folder), _episodes(folder)
-        states.append(_column(table, STATE))
-        actions.append(_column(table, ACTION))
-        ends = np.array([each["dataset_to_index"] for each in episodes])
-        lengths = np.array([each["length"] for each in episodes])
-        last.append(first + np.repeat(ends - 1, lengths))
-        aside = set(rng.permutation(len(episodes))[: _number_aside(len(episodes), held_out)].tolist())
-        held.append(np.repeat([number in aside for number in range(len(episodes))], lengths))
-        wanted = ~held[-1] & (table[only].to_numpy().astype(bool) if only in table.column_names else True)
-        share = np.full(len(table), len(table) / total if weight is None else weight) / max(wanted.sum(), 1)
-        odds.append(np.where(wanted, share, 0.0))
-        _decode(folder, info, episodes, pictures, first, threads)
-        first += len(table)
+        parts.append(_part(folder, info, rng, held_out, only, every))
+        weights.append(len(parts[-1].states) if weight is None else weight)
+    count = sum(len(part.kept) for part in parts)
+    pictures = {
+        camera: torch.empty((count, *size, 3), dtype=torch.uint8, device=store) for camera, size in sizes[0].items()
+    }
+    last, shown, odds, held, first, begin = [], [], [], [], 0, 0
+    for part, weight in zip(parts, weights, strict=True):
+        _fill(part, {camera: array[begin : begin + len(part.kept)] for camera, array in pictures.items()}, threads)
+        last.append(first + part.last)
+        number = np.full(len(part.states), -1)
+        number[part.kept] = begin + np.arange(len(part.kept))
+        shown.append(number)
+        taught = part.wanted & ~part.held & (number >= 0)
+        odds.append(np.where(taught, weight / max(taught.sum(), 1), 0.0))
+        held.append(part.held & (number >= 0))
+        first, begin = first + len(part.states), begin + len(part.kept)
     every_odds = np.concatenate(odds)
     train = np.flatnonzero(every_odds)
     if not len(train):
         raise SystemExit("no frame is left to learn from")
     return Frames(
         pictures=pictures,
-        states=torch.from_numpy(np.concatenate(states)),
-        actions=torch.from_numpy(np.concatenate(actions)),
+        shown=torch.from_numpy(np.concatenate(shown)),
+        states=torch.from_numpy(np.concatenate([part.states for part in parts])),
+        actions=torch.from_numpy(np.concatenate([part.actions for part in parts])),
         last=torch.from_numpy(np.concatenate(last)),
         train=torch.from_numpy(train),
         odds=torch.from_numpy(every_odds[train]),
@@ -82,6 +98,63 @@ def load(
         stats=_stats([folder for folder, _ in named]),
         about=_about(named[0][0], infos[0]),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """One dataset, images excepted; n frames."""
+
+    folder: Path
+    info: dict[str, Any]
+    episodes: list[dict[str, Any]]
+    # (n, J) float32.
+    states: np.ndarray
+    actions: np.ndarray
+    # (n,): the last frame of each one's episode; whether it is held out; whether it is to be learned from.
+    last: np.ndarray
+    held: np.ndarray
+    wanted: np.ndarray
+    # Frames whose images are kept, in order.
+    kept: np.ndarray
+
+
+def _part(
+    folder: Path, info: dict[str, Any], rng: np.random.Generator, held_out: float, only: str, every: int
+) -> _Part:
+    table, rows = _table(folder, only), episodes(folder)
+    begins = np.array([each["dataset_from_index"] for each in rows])
+    lengths = np.array([each["length"] for each in rows])
+    aside = np.zeros(len(rows), bool)
+    aside[rng.permutation(len(rows))[: _number_aside(len(rows), held_out)]] = True
+    if _rendered(folder):
+        kept = np.load(folder / RENDERED / "frames.npy")
+    else:
+        phase = rng.integers(0, every, len(rows))
+        kept = np.flatnonzero((np.arange(len(table)) - np.repeat(begins + phase, lengths)) % every == 0)
+    return _Part(
+        folder=folder,
+        info=info,
+        episodes=rows,
+        states=_column(table, STATE),
+        actions=_column(table, ACTION),
+        last=np.repeat(begins + lengths - 1, lengths),
+        held=np.repeat(aside, lengths),
+        wanted=table[only].to_numpy().astype(bool) if only in table.column_names else np.ones(len(table), bool),
+        kept=kept,
+    )
+
+
+def _rendered(folder: Path) -> bool:
+    return (folder / RENDERED / "frames.npy").is_file()
+
+
+def _cameras(folder: Path, info: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """(height, width) of each camera's images."""
+    if _rendered(folder):
+        arrays = sorted(each for each in (folder / RENDERED).glob("*.npy") if each.name != "frames.npy")
+        return {each.stem: np.load(each, mmap_mode="r").shape[1:3] for each in arrays}
+    features = info["features"]
+    return {key.removeprefix(IMAGES): tuple(features[key]["shape"][:2]) for key in features if key.startswith(IMAGES)}
 
 
 def _weighted(text: str) -> tuple[Path, float | None]:
@@ -95,31 +168,31 @@ def _weighted(text: str) -> tuple[Path, float | None]:
     return found
 
 
-def _check_alike(folders: list[Path], infos: list[dict]) -> None:
-    def shape(info: dict) -> dict:
-        kept = {key: each for key, each in info["features"].items() if key.startswith(IMAGES) or key in (STATE, ACTION)}
-        return {"fps": info["fps"]} | {key: (tuple(each["shape"]), str(each["names"])) for key, each in kept.items()}
+def _check_alike(folders: list[Path], infos: list[dict[str, Any]], sizes: list[dict[str, tuple[int, int]]]) -> None:
+    def shape(info: dict[str, Any], cameras: dict[str, tuple[int, int]]) -> dict[str, Any]:
+        joints = {key: str(info["features"][key]["names"]) for key in (STATE, ACTION)}
+        return {"fps": info["fps"], "cameras": cameras, **joints}
 
-    for folder, info in zip(folders[1:], infos[1:], strict=True):
-        if shape(info) != shape(infos[0]):
-            raise SystemExit(f"{folder} cannot be mixed with {folders[0]}:\n{shape(info)}\n{shape(infos[0])}")
-
-
-def _table(folder: Path):
-    import pyarrow as pa
-
-    return pa.concat_tables(
-        [pq.read_table(each) for each in sorted((folder / "data").glob("*/*.parquet"))], promote_options="default"
-    )
+    if not sizes[0]:
+        raise SystemExit(f"{folders[0]} has no images")
+    for folder, info, cameras in zip(folders[1:], infos[1:], sizes[1:], strict=True):
+        if shape(info, cameras) != shape(infos[0], sizes[0]):
+            here, there = shape(info, cameras), shape(infos[0], sizes[0])
+            raise SystemExit(f"{folder} cannot be mixed with {folders[0]}:\n{here}\n{there}")
 
 
-def _episodes(folder: Path) -> list[dict]:
-    rows: list[dict] = []
-    for each in sorted((folder / "meta" / "episodes").glob("*/*.parquet")):
-        table = pq.read_table(each)
-        plain = [name for name in table.column_names if name.startswith(("videos/", "dataset_")) or name == "length"]
-        rows += table.select(plain).to_pylist()
-    return rows
+def _table(folder: Path, only: str) -> Any:
+    found = dataset(sorted((folder / "data").rglob("*.parquet")), format="parquet")
+    names = [name for name in (STATE, ACTION, "index", only) if name in found.schema.names]
+    return found.to_table(columns=names).sort_by("index")
+
+
+def episodes(folder: Path) -> list[dict[str, Any]]:
+    """Where each episode's frames and videos are, in order."""
+    found = dataset(sorted((folder / "meta" / "episodes").rglob("*.parquet")), format="parquet")
+    plain = ("episode_index", "episode_id", "length")
+    names = [name for name in found.schema.names if name.startswith(("videos/", "dataset_")) or name in plain]
+    return found.to_table(columns=names).sort_by("episode_index").to_pylist()
 
 
 def _column(table, name: str) -> np.ndarray:
@@ -131,31 +204,37 @@ def _number_aside(count: int, share: float) -> int:
     return 0 if share <= 0 or count < 2 else max(1, round(count * share))
 
 
-def _decode(
-    folder: Path, info: dict, episodes: list[dict], pictures: dict[str, torch.Tensor], first: int, threads: int
-) -> None:
-    """Fill in all frames of one dataset; decoders work outside of Python's lock, so threads are enough."""
-    jobs: dict[tuple[str, int, int], list[tuple[int, int, int]]] = {}
-    for each in episodes:
+def _fill(part: _Part, pictures: dict[str, torch.Tensor], threads: int) -> None:
+    """The images of a dataset's kept frames, rendered already or decoded; decoders work outside of Python's lock."""
+    if _rendered(part.folder):
+        for camera, filled in pictures.items():
+            found = np.load(part.folder / RENDERED / f"{camera}.npy", mmap_mode="r")
+            for begin in range(0, len(found), 4096):
+                filled[begin : begin + 4096] = torch.from_numpy(found[begin : begin + 4096].copy())
+        return
+    info, jobs = part.info, dict[tuple[str, int, int], list[tuple[int, int, int]]]()
+    for each in part.episodes:
         for camera in pictures:
             key = f"videos/{IMAGES}{camera}"
             start = round(each[f"{key}/from_timestamp"] * info["fps"])
-            part = (start, first + each["dataset_from_index"], each["length"])
-            jobs.setdefault((camera, each[f"{key}/chunk_index"], each[f"{key}/file_index"]), []).append(part)
+            job = jobs.setdefault((camera, each[f"{key}/chunk_index"], each[f"{key}/file_index"]), [])
+            job.append((start, each["dataset_from_index"], each["length"]))
 
     def one(job: tuple[tuple[str, int, int], list[tuple[int, int, int]]]) -> None:
-        (camera, chunk, number), parts = job
-        path = folder / info["video_path"].format(video_key=IMAGES + camera, chunk_index=chunk, file_index=number)
+        (camera, chunk, number), inside = job
+        path = part.folder / info["video_path"].format(video_key=IMAGES + camera, chunk_index=chunk, file_index=number)
         decoded = decode(path)
-        for start, at, length in parts:
+        for start, at, length in inside:
             if len(decoded) < start + length:
                 raise SystemExit(f"{path}: {len(decoded)} frames, and {start + length} are needed")
-            pictures[camera][at : at + length] = torch.from_numpy(decoded[start : start + length])
+            begin, end = np.searchsorted(part.kept, (at, at + length))
+            wanted = decoded[start + part.kept[begin:end] - at]
+            pictures[camera][begin:end] = torch.from_numpy(wanted)
 
     with ThreadPoolExecutor(max(threads, 1)) as pool:
         for number, _ in enumerate(pool.map(one, jobs.items())):
             if number % 500 == 499:
-                print(f"{folder}: {number + 1} of {len(jobs)} films decoded", file=sys.stderr, flush=True)
+                print(f"{part.folder}: {number + 1} of {len(jobs)} films decoded", file=sys.stderr, flush=True)
 
 
 def decode(path: Path) -> np.ndarray:
@@ -171,7 +250,8 @@ def decode(path: Path) -> np.ndarray:
 def _decode_by_opencv(path: Path) -> np.ndarray:
     import cv2
 
-    film, frames = cv2.VideoCapture(str(path)), []
+    # One thread each: the caller decodes many videos at once.
+    film, frames = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG, [cv2.CAP_PROP_N_THREADS, 1]), []
     while True:
         there, frame = film.read()
         if not there:
@@ -197,7 +277,7 @@ def _stats(folders: list[Path]) -> dict[str, dict[str, list[float]]]:
     return stats
 
 
-def _about(folder: Path, info: dict) -> dict[str, object]:
+def _about(folder: Path, info: dict[str, Any]) -> dict[str, object]:
     about = {
         "repo_id": f"local/{folder.resolve().name}",
         "root": str(folder.resolve()),

@@ -12,7 +12,6 @@ stopped; Ctrl-C saves first. Checkpoints are lerobot's own, in OUT/checkpoints.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import math
 import os
@@ -47,9 +46,17 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--dim", type=int, default=256, metavar="N", help="width of the transformer; lerobot's default is 512")
     add("--feedforward", type=int, default=1024, metavar="N")
     add("--layers", type=int, default=4, metavar="N", help="layers of the encoders")
-    add("--kl", type=float, default=10.0, help="weight of the variational term")
+    add("--kl", type=float, default=10.0, metavar="W", help="weight of the variational term; 0 trains without it")
     add("--backbone", type=Path, metavar="FILE", help="weights of a ResNet-18 as torchvision publishes them")
-    add("--shift", type=int, default=4, metavar="PX", help="pictures are shifted at random by up to so many pixels")
+    add(
+        "--shift",
+        type=int,
+        default=0,
+        metavar="PX",
+        help="shift images at random by up to so many pixels. It hides where things are from a camera that stands "
+        "still: leave it at 0 unless demonstrations are few",
+    )
+    add("--every", type=int, default=1, metavar="N", help="keep only every Nth image, so that more episodes fit")
     add("--held-out", type=float, default=0.05, metavar="SHARE", help="episodes that are only measured on")
     add("--only", default="", metavar="COLUMN", help="learn only from frames where this column, if there, is true")
     add("--save-every", type=int, default=5000, metavar="STEPS")
@@ -69,6 +76,9 @@ class Batches:
 
     def __init__(self, frames: Frames, given: argparse.Namespace) -> None:
         self._frames, self._device, self._chunk, self._shift = frames, given.device, given.chunk, given.shift
+        self._states, self._actions, self._last, self._shown = (
+            each.to(given.device) for each in (frames.states, frames.actions, frames.last, frames.shown)
+        )
         self._stats = {
             key: tuple(torch.tensor(frames.stats[key][name], device=given.device) for name in ("mean", "std"))
             for key in (STATE, ACTION)
@@ -87,21 +97,24 @@ class Batches:
         return self.batch(self._frames.train[rows], shifts)
 
     def batch(self, rows: torch.Tensor, shifts: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
-        frames = self._frames
-        last = frames.last[rows][:, None]
-        ahead = rows[:, None] + torch.arange(self._chunk)
-        states, actions = frames.states[rows], frames.actions[torch.minimum(ahead, last)]
-        batch = {STATE: self._normal(STATE, states), ACTION: self._normal(ACTION, actions)}
-        batch["action_is_pad"] = (ahead > last).to(self._device)
-        for number, (camera, kept) in enumerate(frames.pictures.items()):
+        rows = rows.to(self._device)
+        last, shown = self._last[rows][:, None], self._shown[rows]
+        ahead = rows[:, None] + torch.arange(self._chunk, device=self._device)
+        batch = {
+            STATE: self._normal(STATE, self._states[rows]),
+            ACTION: self._normal(ACTION, self._actions[torch.minimum(ahead, last)]),
+            "action_is_pad": ahead > last,
+        }
+        for number, (camera, kept) in enumerate(self._frames.pictures.items()):
             shift = torch.zeros(len(rows), 2, dtype=torch.long) if shifts is None else shifts[:, number]
-            seen = _shifted(kept, rows, shift).to(self._device, non_blocking=True)
+            seen = _shifted(kept, shown, shift).to(self._device, non_blocking=True)
+            # Channels stay last in memory, where convolutions are fastest.
             batch[IMAGES + camera] = (seen.permute(0, 3, 1, 2).float() / 255 - self._light[0]) / self._light[1]
         return batch
 
     def _normal(self, key: str, values: torch.Tensor) -> torch.Tensor:
         mean, std = self._stats[key]
-        return (values.to(self._device) - mean) / (std + 1e-8)
+        return (values - mean) / (std + 1e-8)
 
 
 def _shifted(kept: torch.Tensor, rows: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
@@ -135,17 +148,11 @@ def held_out_l1(policy: Any, batches: Batches, rows: torch.Tensor, given: argpar
     for part in rows[:: max(1, len(rows) // _MEASURED)].split(max(given.batch, 64)):
         batch = batches.batch(part)
         wanted, real = batch.pop(ACTION), ~batch["action_is_pad"][..., None]
-        with _mixed(given):
-            predicted = policy.predict_action_chunk(batch)
-        errors += float(((predicted.float() - wanted).abs() * real).sum())
+        predicted = policy.predict_action_chunk(batch)
+        errors += float(((predicted - wanted).abs() * real).sum())
         count += int(real.sum()) * wanted.shape[-1]
     policy.train()
     return errors / max(count, 1)
-
-
-def _mixed(given: argparse.Namespace) -> Any:
-    on_gpu = given.device.startswith("cuda")
-    return torch.autocast("cuda", torch.bfloat16) if on_gpu else contextlib.nullcontext()
 
 
 def configured(frames: Frames, given: argparse.Namespace) -> ActConfig:
@@ -162,6 +169,7 @@ def configured(frames: Frames, given: argparse.Namespace) -> ActConfig:
         n_encoder_layers=given.layers,
         n_vae_encoder_layers=given.layers,
         kl_weight=given.kl,
+        use_vae=given.kl > 0,
     )
 
 
@@ -175,15 +183,26 @@ def train(given: argparse.Namespace) -> int:
         only=given.only,
         store=torch.device(given.frames_on or given.device),
         threads=given.threads,
+        every=given.every,
         rng=np.random.default_rng(given.seed),
     )
     size = sum(kept.numel() for kept in frames.pictures.values()) / 1e9
-    say(given, frames=len(frames.states), train=len(frames.train), held_out=len(frames.held_out), picture_gb=size)
+    pictures = sum(len(kept) for kept in frames.pictures.values())
+    say(
+        given,
+        frames=len(frames.states),
+        images=pictures,
+        train=len(frames.train),
+        held_out=len(frames.held_out),
+        picture_gb=size,
+    )
     say(given, decoded_s=time.monotonic() - began)
     policy = make_policy(configured(frames, given), given.backbone)
     state = load_last(given.out, policy)
     policy.to(given.device).train()
-    optimizer = torch.optim.AdamW(policy.parameters(), lr=given.lr, weight_decay=1e-4)
+    policy.model.backbone.to(memory_format=torch.channels_last)
+    fused = given.device.startswith("cuda")
+    optimizer = torch.optim.AdamW(policy.parameters(), lr=given.lr, weight_decay=1e-4, fused=fused)
     generator = torch.Generator().manual_seed(given.seed)
     step, spent_s = 0, 0.0
     if state is not None:
@@ -211,8 +230,7 @@ def train(given: argparse.Namespace) -> int:
         rate = learning_rate(step, progress(step, spent_s, given), given)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        with _mixed(given):
-            loss, parts = policy(batches.sample(given.batch, generator))
+        loss, parts = policy(batches.sample(given.batch, generator))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(policy.parameters(), 10.0)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -34,7 +34,7 @@ from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.run_progress import RunProgress
 from graspline.cli.working import working
-from graspline.engine.choose import open_engine
+from graspline.engine.choose import open_engine, what_a_gpu_lacks
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.envs.certify import certified_by_frames
@@ -49,7 +49,7 @@ from graspline.episodes.film import SUFFIXES
 from graspline.episodes.film_frames import film_view
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.errors import InputError
+from graspline.errors import EnvironmentProblem, InputError
 from graspline.evaluations.settings import settings_of
 from graspline.execution.drivers import FOLLOW
 from graspline.faults.catalogue import fault_names
@@ -70,6 +70,7 @@ class _Player:
     scene: Scene
     interface: Interface
     engine: EngineKind
+    renderer: EngineKind
     lanes: int
     max_seconds: float
     smooth: bool
@@ -96,7 +97,7 @@ class _Player:
                 after_tick=after_tick,
                 pilot=pilot,
                 make_engine=functools.partial(open_engine, self.engine),
-                open_source=source_for(self.engine, self.scene, self.interface, smooth=self.smooth, say=_say),
+                open_source=source_for(self.renderer, self.scene, self.interface, smooth=self.smooth, say=_say),
             )
 
         episodes = play_lost_again(scenarios, policies, run, stop)
@@ -136,6 +137,13 @@ def evaluate(
         ),
     ] = 0,
     engine: EngineName = "cpu",
+    renderer: Annotated[
+        Literal["auto", "cpu", "gpu"],
+        typer.Option(
+            help="What renders images. gpu: one GPU for all lanes, also for --engine cpu, whose episodes then stay "
+            "bit-identical for the same actions. auto: what --engine uses."
+        ),
+    ] = "auto",
     certify: Annotated[
         bool,
         typer.Option("--certify", help="Replay every episode on the CPU, from its actions, and judge it there."),
@@ -268,6 +276,9 @@ def evaluate(
         )
         _judgeable(found, parameters)
         kind = engine_of(engine)
+        renders = kind if renderer == "auto" else renderer
+        if renders == "gpu" and kind != "gpu" and (missing := what_a_gpu_lacks()):
+            raise EnvironmentProblem(f"--renderer gpu: {missing}")
         with working("compiling the scene"):
             parameters = struck(found, parameters, faults)
             limit_s = found.policy.time_limit_s(parameters) if max_seconds is None else max_seconds
@@ -290,6 +301,7 @@ def evaluate(
                 "units": units,
                 "max_seconds": limit_s,
                 "engine": kind,
+                "renderer": renders,
                 "certify": certify,
                 "policy_python": None if policy_python is None else str(policy_python),
                 "policy_set": sorted(policy_set or ()),
@@ -302,6 +314,7 @@ def evaluate(
             scene=scene,
             interface=interface,
             engine=kind,
+            renderer=renders,
             lanes=lanes,
             max_seconds=limit_s,
             smooth=smooth,
