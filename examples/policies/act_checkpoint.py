@@ -107,7 +107,7 @@ def stock_act() -> Any:
     return importlib.import_module("lerobot.policies.act.modeling_act").ACTPolicy
 
 
-def make_policy(config: ActConfig, backbone: Path | None) -> Any:
+def make_policy(config: ActConfig, backbone: Path | None, *, compiled: bool = False) -> Any:
     """A fresh policy; `backbone` is a file of ResNet weights as torchvision publishes them.
 
     Stock ACT freezes the statistics of batch normalization, which suits a backbone that was trained before. One that
@@ -125,17 +125,18 @@ def make_policy(config: ActConfig, backbone: Path | None) -> Any:
         if len(sizes) > 1:
             raise SystemExit(f"without --backbone all cameras must have one size; here are {sorted(sizes)}")
         _let_learn(policy.model.backbone)
-    _see_together(policy.model)
+    _see_together(policy.model, compiled=compiled)
     return policy
 
 
-def _see_together(model: torch.nn.Module) -> None:
+def _see_together(model: torch.nn.Module, *, compiled: bool) -> None:
     """In training, all cameras' images of one size pass the backbone as one batch, on a GPU in bfloat16.
 
     What follows is computed more precisely: bfloat16 would round joint angles to about half a degree.
     """
     backbone: Any = model.backbone
     alone = backbone.forward
+    together = torch.compile(alone) if compiled else alone
     features: dict[int, torch.Tensor] = {}
 
     def before(_: torch.nn.Module, given: tuple[dict[str, Any]]) -> None:
@@ -145,7 +146,7 @@ def _see_together(model: torch.nn.Module) -> None:
             for size in {each.shape for each in images}:
                 alike = [each for each in images if each.shape == size]
                 with torch.autocast("cuda", torch.bfloat16, enabled=alike[0].is_cuda):
-                    found = alone(torch.cat(alike))["feature_map"].float().chunk(len(alike))
+                    found = together(torch.cat(alike))["feature_map"].float().chunk(len(alike))
                 features.update(zip(map(id, alike), found, strict=True))
 
     def forward(image: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -59,6 +59,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--every", type=int, default=1, metavar="N", help="keep only every Nth image, so that more episodes fit")
     add("--held-out", type=float, default=0.05, metavar="SHARE", help="episodes that are only measured on")
     add("--only", default="", metavar="COLUMN", help="learn only from frames where this column, if there, is true")
+    add("--compile", action="store_true", help="compile the backbone: a slow start, then faster steps")
     add("--save-every", type=int, default=5000, metavar="STEPS")
     add("--log-every", type=int, default=200, metavar="STEPS")
     add("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -175,6 +176,7 @@ def configured(frames: Frames, given: argparse.Namespace) -> ActConfig:
 
 def train(given: argparse.Namespace) -> int:
     torch.manual_seed(given.seed)
+    torch.backends.cudnn.benchmark = True
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     began = time.monotonic()
     frames = load(
@@ -197,7 +199,7 @@ def train(given: argparse.Namespace) -> int:
         picture_gb=size,
     )
     say(given, decoded_s=time.monotonic() - began)
-    policy = make_policy(configured(frames, given), given.backbone)
+    policy = make_policy(configured(frames, given), given.backbone, compiled=given.compile)
     state = load_last(given.out, policy)
     policy.to(given.device).train()
     policy.model.backbone.to(memory_format=torch.channels_last)
