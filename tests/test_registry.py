@@ -94,7 +94,7 @@ def test_an_entry_point_without_its_object_lists_what_its_module_has(install: In
     install("odd-words", "HELLO = 'hello'", helo="odd_words:HELO", number="odd_words:__builtins__")
     with pytest.raises(InputError, match=r"HELO is missing; in odd_words, did you mean 'HELLO'"):
         words.find("helo")
-    with pytest.raises(InputError, match="is no str but a dict"):
+    with pytest.raises(InputError, match="is no str, its type is dict"):
         words.find("number")
 
 
@@ -133,6 +133,23 @@ def test_what_is_not_installed_any_more_says_what_to_install(words: Registry[str
         words.again(gone)
     with pytest.raises(EnvironmentProblem, match="add the folder to PYTHONPATH"):
         words.again(Origin("hello", "gone_words:HELLO"))
+
+
+def test_a_name_that_others_have_too_is_found_again_in_its_own_distribution(
+    install: Install, words: Registry[str]
+) -> None:
+    install("one-words", "HELLO = 'one'", hello="one_words:HELLO")
+    install("two-words", "HELLO = 'two'", hello="two_words:HELLO")
+    assert words.again(Origin("hello", "one_words:HELLO", "one-words", "1.0")) == "one"
+    assert words.again(Origin("hello", "two_words:HELLO", "two-words", "1.0")) == "two"
+
+
+def test_what_can_be_used_and_what_cannot_are_told_apart(install: Install, words: Registry[str]) -> None:
+    install("good-words", "HELLO = 'hello'", hello="good_words:HELLO")
+    install("broken-words", "1 / 0", broken="broken_words:BROKEN")
+    assert words.usable() == {"hello": "hello"}
+    assert list(words.broken()) == ["broken"]
+    assert "ZeroDivisionError" in words.broken()["broken"]
 
 
 def test_a_distribution_may_move_its_modules(install: Install, words: Registry[str]) -> None:

@@ -119,6 +119,16 @@ class Registry(MutableMapping[str, T], Generic[T]):
                 found[name] = self[name]
         return found
 
+    def broken(self) -> dict[str, str]:
+        """The rest: why each name cannot be used."""
+        found = {}
+        for name in self:
+            try:
+                self[name]
+            except GrasplineError as error:
+                found[name] = str(error)
+        return found
+
     def find(self, named: str) -> T:
         """What a name or a place `module:NAME` leads to. Raises InputError that says what was not found."""
         if ":" in named:
@@ -130,12 +140,14 @@ class Registry(MutableMapping[str, T], Generic[T]):
     def again(self, origin: Origin) -> T:
         """What was found before, perhaps in another process or on another machine.
 
-        A registered name of the same distribution comes first, so that a distribution may move its modules. Raises
-        EnvironmentProblem that says what to install.
+        A registered name of the same distribution comes first, so that a distribution may move its modules; that others
+        have this name, too, does not matter. Raises EnvironmentProblem that says what to install.
         """
-        known = self._origins.get(origin.name, ())
-        if origin.name in self._set or any(each.distribution == origin.distribution for each in known):
-            return self[origin.name]
+        if origin.name in self._set:
+            return self._set[origin.name]
+        known = [each for each in self._origins.get(origin.name, ()) if each.distribution == origin.distribution]
+        if known:
+            return self.load(known[0] if len(known) == 1 else self.origin(origin.name))
         module = origin.place.partition(":")[0]
         if origin.place not in self._loaded and not (module and _exists(module)):
             raise EnvironmentProblem(_lacking(self.noun, origin))
@@ -201,7 +213,11 @@ class Registry(MutableMapping[str, T], Generic[T]):
         value: Any = getattr(module, attribute, None)
         if not isinstance(value, kind):
             there = [name for name, each in vars(module).items() if isinstance(each, kind)]
-            what = f"is no {kind.__name__} but a {type(value).__name__}" if hasattr(module, attribute) else "is missing"
+            what = (
+                f"is no {kind.__name__}, its type is {type(value).__name__}"
+                if hasattr(module, attribute)
+                else "is missing"
+            )
             others = f"; in {module.__name__}, {nearest(attribute, there)}" if there else ""
             raise InputError(f"{self.noun} {origin.name!r} ({origin}): {attribute} {what}{others}")
         name = getattr(value, "name", origin.name)

@@ -92,7 +92,7 @@ def test_check_tells_what_a_table_lacks_and_exits_with_1(install: Install) -> No
     install("half-task", NOT_TOTAL, half="half_task:HALF")
     answer = call("check", "half", "--episodes", "1")
     assert answer.code == 1
-    assert "leads nowhere" in answer.out
+    assert "      look: outcome 'seen' leads nowhere" in answer.out.splitlines()
     assert "Traceback" not in answer.out + answer.err
 
 
@@ -104,6 +104,26 @@ def test_two_tasks_of_one_name_are_both_named(install: Install, command: str) ->
     assert line.startswith("task 'same' is registered more than once: ")
     assert "one-name 1.0 has one_name:SAME" in line
     assert "other-name 1.0 has other_name:SAME" in line
+
+
+def test_a_fault_that_cannot_be_imported_is_listed_with_the_reason_and_refused_where_it_is_named(
+    install: Install,
+) -> None:
+    install("raising", "1 / 0", group="graspline.faults", quake="raising:QUAKE")
+    listed = call("faults", "lift-cube")
+    assert listed.code == 0
+    told = " ".join(listed.out.split())
+    assert "quake: cannot be used: fault 'quake' (raising:QUAKE of raising 1.0) cannot be imported: Zero" in told
+    for named in (("campaign", "lift-cube", "--faults", "quake"), ("run", "lift-cube", "--fault", "quake@lift")):
+        (line,) = refused(*named)
+        assert "raising:QUAKE of raising 1.0" in line
+
+
+@pytest.mark.slow
+def test_a_fault_that_cannot_be_imported_is_left_out_of_checks_and_campaigns(install: Install) -> None:
+    install("raising", "1 / 0", group="graspline.faults", quake="raising:QUAKE")
+    assert call("check", "lift-cube", "--episodes", "1").code == 0
+    assert call("campaign", "lift-cube", "--states", "lift", "--episodes", "1").code == 0
 
 
 def test_a_policy_whose_module_is_missing_is_one_line() -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from cli.distributions import with_module
+from graspline.datasets.doctor import examine
 from graspline.datasets.index import INFO
 from graspline.datasets.rows import Slot, data_file, log_file, row_file
 from graspline.datasets.store import DELETED, OURS, Dataset, deleted_in
 from graspline.errors import DatasetProblem, InputError
+from graspline.registry import refresh
 
 from .conftest import EPISODES, cube_settings
 from .damage import edit_json, edit_row, edit_table
@@ -155,3 +158,35 @@ def test_a_note_of_a_deleted_episode_that_says_nothing_is_named(dataset: Path, t
         deleted_in(dataset)
     with pytest.raises(DatasetProblem, match=rf"episode-000007\.json: {words}"), writing(dataset):
         pass
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Installs a distribution of one module that has tasks."""
+
+    def add(distribution: str, source: str, **entries: str) -> None:
+        monkeypatch.syspath_prepend(str(with_module(tmp_path, distribution, source, **entries)))
+        refresh()
+
+    yield add
+    monkeypatch.undo()
+    refresh()
+
+
+def test_a_task_that_cannot_be_imported_is_no_problem_of_its_datasets(
+    dataset: Path, beside: Callable[..., None]
+) -> None:
+    beside("broken-today", "1 / 0", juggle="broken_today:JUGGLE")
+    origin = {"name": "juggle", "place": "broken_today:JUGGLE", "distribution": "broken-today", "version": "1.0"}
+    edit_json(dataset, OURS, lambda plain: plain["settings"].update(task="juggle", origin=origin))
+    for read in (Dataset.open, examine):
+        with pytest.raises(InputError, match=r"^task 'juggle' \(broken_today:JUGGLE of broken-today 1\.0\) cannot be"):
+            read(dataset)
+
+
+def test_another_distribution_with_a_task_of_the_same_name_does_not_hide_the_one_of_a_dataset(
+    dataset: Path, beside: Callable[..., None]
+) -> None:
+    beside("same-name", "", **{"lift-cube": "same_name:CUBE"})
+    assert Dataset.open(dataset).settings.found_task()[0].name == "lift-cube"
+    assert examine(dataset).healthy

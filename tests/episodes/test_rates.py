@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-from graspline.episodes.episode import Episode
 from graspline.episodes.rates import Point, draw_rates
-from graspline.evidence import at_least
-
-
-def episode(wheres: list[tuple[str, str]], *, told: int, **missed: int) -> Episode:
-    evidence = [at_least("sorted", told, 0), at_least("picks_per_min", 20.0, 0)]
-    evidence += [at_least(f"missed_{cause}", count, 0) for cause, count in missed.items()]
-    truth = {"blocks": [{"colour": colour, "where": where} for colour, where in wheres]}
-    return cast(Episode, SimpleNamespace(evidence=tuple(evidence), truth=truth))
+from graspline.tasks.feed import Delivered
 
 
 def point(**more: Any) -> Point:
     return Point(speed_m_s=0.05, density_per_m=4.0, **more)
 
 
-def test_only_blocks_in_the_right_bin_count() -> None:
-    found = point()
-    found.add(episode([("red", "bin_red"), ("red", "bin_blue"), ("blue", "missed")], told=1, late=1))
-    assert (found.sent, found.right, found.wrong, found.false) == (3, 1, 1, 0)
-    assert found.missed == {"late": 1}
+def delivered(sent: int, right: int, wrong: int = 0, *, claimed: int, **missed: int) -> Delivered:
+    return Delivered(sent=sent, right=right, wrong=wrong, claimed=claimed, missed=missed, picks_per_min=20.0)
 
 
-def test_a_block_that_is_said_to_be_sorted_and_is_not_is_false() -> None:
+def test_episodes_are_added_up() -> None:
     found = point()
-    found.add(episode([("red", "missed")], told=1))
+    found.add(delivered(3, 1, 1, claimed=1, late=1))
+    found.add(delivered(2, 1, claimed=1, late=1))
+    assert (found.episodes, found.sent, found.right, found.wrong, found.false) == (2, 5, 2, 1, 0)
+    assert found.missed == {"late": 2}
+    assert found.picks_per_min == [20.0, 20.0]
+
+
+def test_what_is_said_to_be_sorted_and_is_not_is_false() -> None:
+    found = point()
+    found.add(delivered(1, 0, claimed=1))
+    # What another episode did not claim does not make up for it.
+    found.add(delivered(1, 1, claimed=0))
     assert found.false == 1
 
 
 def test_the_chart_shows_every_speed_and_nothing_that_was_not_measured() -> None:
     first, second = point(), Point(speed_m_s=0.2, density_per_m=1.0)
     for each in (first, second):
-        each.add(episode([("red", "bin_red")], told=1))
+        each.add(delivered(1, 1, claimed=1))
     drawn = draw_rates([first.as_dict(), second.as_dict()])
     assert "50 mm/s" in drawn
     assert "200 mm/s" in drawn

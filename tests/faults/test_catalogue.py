@@ -72,7 +72,7 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
 
 
 def test_a_place_without_a_fault_names_those_that_the_module_has(lab: str) -> None:
-    for attribute, wrong in (("LATE", "is no FaultKind but a int"), ("GUSTT", "is missing")):
+    for attribute, wrong in (("LATE", "is no FaultKind, its type is int"), ("GUSTT", "is missing")):
         with pytest.raises(InputError, match=f"{attribute} {wrong}; in {lab}, .*known: GUST"):
             find_fault(f"{lab}:{attribute}")
 

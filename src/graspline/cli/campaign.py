@@ -41,7 +41,7 @@ from graspline.episodes.questions import first_default
 from graspline.episodes.rehearsal import leaf_states
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError, nearest
-from graspline.faults.catalogue import fault_names, find_fault
+from graspline.faults.catalogue import fault_kinds, fault_names, find_fault
 from graspline.parameters.notation import printable
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.task import Task
@@ -100,14 +100,14 @@ def campaign(
         task,
         config,
         ordered,
-        lambda named: named_faults(faults, fault_names(), named),
+        lambda named: named_faults(faults, tuple(fault_kinds()), named),
         lambda named: _names("--states", "state", states, leaf_states(machine_as_set(named, config, ordered))),
         lambda named: check_faults(named, before, machine_as_set(named, config, ordered).paths(), "--after"),
     )
     kind = engine_of(engine)
     possible = leaf_states(found.machine(parameters))
     make_folder("--out", out)
-    struck = named_faults(faults, fault_names(), found)
+    struck = named_faults(faults, tuple(fault_kinds()), found)
     plan = Plan(
         task=found,
         parameters=equipped(found, parameters, struck),

@@ -86,5 +86,7 @@ class _Shown:
         for line in wrapped(f"{mark} {each.name:<{max(map(len, NAMES))}}  {each.note}"):
             print(line, flush=True)
         for problem in each.problems:
-            for line in wrapped(f"    {problem}"):
-                print(line, flush=True)
+            # What a machine's table lacks has a line for each state.
+            for said in problem.splitlines():
+                for line in wrapped(f"    {said}"):
+                    print(line, flush=True)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from graspline.cli.outputs import wrapped
-from graspline.faults.catalogue import fault_kinds
+from graspline.faults.catalogue import FAULTS, fault_kinds
 from graspline.tasks.catalogue import TASKS, find_task
 
 
@@ -42,6 +42,8 @@ def faults(
     for reason in dict.fromkeys(missing.values()):
         names = ", ".join(name for name, why in missing.items() if why == reason)
         _tell(f"do not apply to {task}, {reason}: {names}")
+    for name, why in FAULTS.broken().items():
+        _tell(f"{name}: cannot be used: {why}")
 
 
 def _tell(text: str) -> None:

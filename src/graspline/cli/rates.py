@@ -61,7 +61,7 @@ def rates(
 
     def parameters(speed: float, density: float) -> Parameters:
         try:
-            return task_and_parameters(task, config, [*(settings or ()), *feed(speed, density)])[1]
+            return task_and_parameters(task, config, [*(settings or ()), *feed.settings(speed, density)])[1]
         except InputError as error:
             raise InputError(f"--at {speed:g}:{density:g}: {error}".replace("--set ", "")) from None
 
@@ -72,6 +72,7 @@ def rates(
     with stopping() as stop, RunProgress("episodes", len(points) * episodes, rate=False) as shown:
         for point, episode in measure(
             found,
+            feed,
             parameters,
             points,
             episodes=episodes,

@@ -18,7 +18,7 @@ from graspline.episodes.scenario import Scenario
 from graspline.episodes.snapshots import snapshot_of
 from graspline.episodes.statistics import rate_text
 from graspline.evidence import passes
-from graspline.faults.catalogue import fault_names
+from graspline.faults.catalogue import fault_kinds
 
 # How many lanes play at once; the bits are those of an episode alone.
 LANES = (32, 7, 1)
@@ -119,7 +119,7 @@ def check_faults(subject: Subject, play: Play) -> Checked:
     task = subject.task
     seeds = range(subject.seed, subject.seed + _REHEARSED)
     calms = rehearse(task, subject.parameters, seeds, lanes=_REHEARSED)
-    cells = fault_cells(task, subject.parameters, fault_names(), list(calms.values()))
+    cells = fault_cells(task, subject.parameters, tuple(fault_kinds()), list(calms.values()))
     scenarios = [
         subject.scenario(subject.seed + index % _REHEARSED, f"{fault}@{state}")
         for index, (fault, state, _) in enumerate(cells)

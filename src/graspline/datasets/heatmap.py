@@ -180,7 +180,7 @@ def _legend(plan: _Plan, most: int, failed: bool, places: bool) -> Iterable[str]
     yield f"<path class='reach' d='M{x} {y - 3} h22'/><text x='{x + 27}' y='{y + 2}'>reach</text>"
     x += 84
     if places:
-        yield f"<circle class='place' cx='{x + 7}' cy='{y - 3}' r='7'/><text x='{x + 20}' y='{y + 2}'>plate</text>"
+        yield f"<circle class='place' cx='{x + 7}' cy='{y - 3}' r='7'/><text x='{x + 20}' y='{y + 2}'>place</text>"
         x += 74
     if failed:
         yield f"<path class='cross' d='M{x} {y - 9} l12 12 m0 -12 l-12 12'/>"

@@ -175,7 +175,7 @@ def _sent(summary: Summary) -> Iterable[str]:
     colours = sorted({colour for colour, _ in sent})
     ends = sorted({where for _, where in sent})
     yield "<h2>What became of what was sent</h2>"
-    yield f"<p><small>Of {len(sent)} blocks in kept episodes, where they were at the end or had left by.</small></p>"
+    yield f"<p><small>Of {len(sent)} objects in kept episodes, where they were at the end or had left by.</small></p>"
     rows = [
         (
             escape(colour),

@@ -34,6 +34,7 @@ from graspline.datasets.tables import frames_in, table_in
 from graspline.episodes.views import ticks_per_frame
 from graspline.errors import DatasetProblem, InputError
 from graspline.scenes.scene import Scene
+from graspline.tasks.catalogue import TASKS
 
 STATS, OURS, CARD = "meta/stats.json", "meta/graspline.json", "README.md"
 # Notes of episodes that were taken out again; their numbers and seeds are not given a second time.
@@ -138,12 +139,19 @@ class Origin:
 
 
 def origin_in(root: Path) -> Origin:
-    """`meta/graspline.json`; a problem of the dataset if it cannot be followed."""
+    """`meta/graspline.json`; a problem of the dataset if it cannot be followed.
+
+    What is wrong with its task as it is installed here is no problem of the dataset, and raised as it is.
+    """
     plain = json_in(root, OURS)
     if plain.get("format") != FORMAT:
         raise DatasetProblem(f"{root / OURS}: format {plain.get('format')!r}, this version reads {FORMAT}")
     try:
         settings = DatasetSettings.from_dict(plain["settings"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DatasetProblem(f"{root / OURS}: {type(error).__name__}: {error}") from None
+    TASKS.again(settings.origin)
+    try:
         ticks_per_frame(settings.fps, _scene_of(settings).robot.control_hz)
         return Origin(settings=settings, states=_states(plain["states"]), merged_from=_sources(plain.get(MERGED, [])))
     except InputError as error:

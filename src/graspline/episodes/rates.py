@@ -13,6 +13,7 @@ from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
 from graspline.parameters import Parameters
+from graspline.tasks.feed import Delivered, Feed
 from graspline.tasks.task import Task
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640, 400, 60, 50
@@ -29,7 +30,7 @@ class Point:
     sent: int = 0
     right: int = 0
     wrong: int = 0
-    # Blocks the task says it has sorted beyond those that are.
+    # Blocks that the task says are sorted beyond those that are.
     false: int = 0
     missed: Counter[str] = field(default_factory=Counter)
     picks_per_min: list[float] = field(default_factory=list)
@@ -38,20 +39,14 @@ class Point:
     def share(self) -> float:
         return self.right / self.sent if self.sent else 0.0
 
-    def add(self, episode: Episode) -> None:
+    def add(self, found: Delivered) -> None:
+        """Count one episode more."""
         self.episodes += 1
-        told = {each.name: each.value for each in episode.evidence}
-        blocks = episode.truth["blocks"]
-        bins = [each for each in blocks if str(each["where"]).startswith("bin_")]
-        right = sum(each["where"] == f"bin_{each['colour']}" for each in bins)
-        self.sent, self.right = self.sent + len(blocks), self.right + right
-        self.wrong += len(bins) - right
-        self.false += max(0, int(told.get("sorted", 0)) - right)
-        for name, value in told.items():
-            if name.startswith("missed_"):
-                self.missed[name.removeprefix("missed_")] += int(value)
-        if "picks_per_min" in told:
-            self.picks_per_min.append(told["picks_per_min"])
+        self.sent, self.right, self.wrong = self.sent + found.sent, self.right + found.right, self.wrong + found.wrong
+        self.false += max(0, found.claimed - found.right)
+        self.missed.update(found.missed)
+        if found.picks_per_min is not None:
+            self.picks_per_min.append(found.picks_per_min)
 
     def as_dict(self) -> dict[str, Any]:
         low, high = wilson(self.right, self.sent)
@@ -74,6 +69,7 @@ class Point:
 
 def measure(
     task: Task[Any],
+    feed: Feed,
     parameters: Callable[[float, float], Parameters],
     points: Sequence[tuple[float, float]],
     *,
@@ -91,7 +87,7 @@ def measure(
         for episode in run_scenarios(scenarios, lanes=lanes, stop=stop, after_tick=after_tick):
             # What became of blocks that were still on the belt is unknown.
             if episode.verdict != INTERRUPTED:
-                point.add(episode)
+                point.add(feed.count(episode.truth, episode.evidence))
                 yield point, episode
         if stop():
             return

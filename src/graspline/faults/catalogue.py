@@ -26,12 +26,12 @@ def fault_names() -> tuple[str, ...]:
 
 def own_fault_names() -> tuple[str, ...]:
     """Names of the faults that come with graspline itself, whatever else is installed."""
-    return tuple(name for name in FAULTS if FAULTS.origin(name).distribution == _OURS)
+    return tuple(name for name in FAULTS if _OURS in FAULTS.distributions(name))
 
 
 def fault_kinds() -> dict[str, FaultKind]:
-    """All faults that are installed, by name."""
-    return dict(FAULTS.items())
+    """All faults that are installed and can be imported, by name."""
+    return FAULTS.usable()
 
 
 def find_fault(named: str) -> FaultKind:

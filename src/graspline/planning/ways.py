@@ -42,13 +42,18 @@ def free_way(
     *,
     speed: float = 0.5,
 ) -> Path | None:
-    """A checked way to an arm pose, the jaws as they are: straight, or by drawing the arm in or raising it first."""
+    """A checked way to an arm pose, the jaws as they are: straight, or in parts.
+
+    Parts draw the arm in or raise it first, or turn the wrist last.
+    """
     goal = np.append(target[robot.arm], start.position[robot.jaw])
-    drawn, raised = goal.copy(), start.position.copy()
+    drawn, raised, unturned = goal.copy(), start.position.copy(), goal.copy()
     drawn[0] = start.position[0]
+    # Close to the base the camera on the wrist may turn only once the arm is stretched.
+    unturned[-2] = start.position[-2]
     # Lifting the shoulder takes the hand up and in, whatever it is above of.
     raised[1] = max(float(raised[1]) - 0.35, float(robot.limits.lower[1]) + 0.05)
-    for stops in ((goal,), (drawn, goal), (raised, goal), (raised, drawn, goal)):
+    for stops in ((goal,), (drawn, goal), (raised, goal), (raised, drawn, goal), (unturned, goal)):
         path = joint_move(robot, start, stops[0], speed=speed)
         for stop in stops[1:]:
             path = join(path, joint_move(robot, at_rest(path.end), stop, speed=speed))

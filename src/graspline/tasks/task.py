@@ -21,6 +21,7 @@ from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.card import task_card, task_line
 from graspline.tasks.console import Console
+from graspline.tasks.feed import Feed
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=Parameters)
@@ -287,8 +288,8 @@ class Task(Generic[P]):
     # watch over a policy that the machine may take over from. What looks decide for the whole episode it notes among
     # the inputs. None for a task whose machine cannot take over.
     takeover: Callable[[P, dict[str, Any]], Generator[Request, Reply, Mapping[str, Array]]] | None = None
-    # Settings, as `--set` reads them, in which objects arrive at a speed in m/s with this many per metre, for `rates`.
-    feed: Callable[[float, float], tuple[str, ...]] | None = None
+    # How many objects arrive and what becomes of them, for `graspline rates`.
+    feed: Feed | None = None
     # What a person can do with its objects in a live session, one by one; None for a task that can only be run.
     console: Callable[[P, np.random.Generator], Console] | None = None
     # Whether a scene is a good one to begin a live session with; None where every scene is.

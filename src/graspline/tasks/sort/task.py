@@ -18,9 +18,11 @@ from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import belt_line
 from graspline.tasks.claims import in_hand
+from graspline.tasks.feed import Feed
 from graspline.tasks.sort.annotation import Annotator
 from graspline.tasks.sort.checking import account, check, recheck
 from graspline.tasks.sort.choice import Catch, plan_catch
+from graspline.tasks.sort.delivery import delivered
 from graspline.tasks.sort.faults import FAULT_HINTS
 from graspline.tasks.sort.feeder import place_across
 from graspline.tasks.sort.handling import carry, drop, grip
@@ -206,7 +208,10 @@ SORT = Task(
     actor=feeder,
     annotator=Annotator,
     fault_hints=FAULT_HINTS,
-    feed=lambda speed_m_s, per_m: (f"belt.speed_m_s={speed_m_s}", f"belt.density_per_m={per_m}"),
+    feed=Feed(
+        settings=lambda speed_m_s, per_m: (f"belt.speed_m_s={speed_m_s}", f"belt.density_per_m={per_m}"),
+        count=delivered,
+    ),
     # Six blocks, close to each other; an episode that loses one of them and sorts the others has recovered.
     brief=("belt.blocks=6", "belt.density_per_m=4", "success_share=0.8"),
 )
