@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from act_data import ACTION, IMAGENET, IMAGES, STATE
+from act_data import IMAGENET
+from act_files import ACTION, IMAGES, STATE
 from safetensors.torch import load_file, save_file
 from torchvision.ops.misc import FrozenBatchNorm2d
 

@@ -11,15 +11,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from pyarrow.dataset import dataset
+from act_files import ACTION, IMAGES, RENDERED, STATE, episodes_of, frames_of
 
-IMAGES, STATE, ACTION = "observation.images.", "observation.state", "action"
 # As lerobot-train has it by default, whatever the pictures.
 IMAGENET = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
-
-
-# Where `policy_pictures.py` puts images that are already decoded: an array for each camera, and their frames.
-RENDERED = "pictures"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +116,7 @@ class _Part:
 def _part(
     folder: Path, info: dict[str, Any], rng: np.random.Generator, held_out: float, only: str, every: int
 ) -> _Part:
-    table, rows = _table(folder, only), episodes(folder)
+    table, rows = frames_of(folder, only), episodes_of(folder)
     begins = np.array([each["dataset_from_index"] for each in rows])
     lengths = np.array([each["length"] for each in rows])
     aside = np.zeros(len(rows), bool)
@@ -181,20 +176,6 @@ def _check_alike(folders: list[Path], infos: list[dict[str, Any]], sizes: list[d
             raise SystemExit(f"{folder} cannot be mixed with {folders[0]}:\n{here}\n{there}")
 
 
-def _table(folder: Path, only: str) -> Any:
-    found = dataset(sorted((folder / "data").rglob("*.parquet")), format="parquet")
-    names = [name for name in (STATE, ACTION, "index", only) if name in found.schema.names]
-    return found.to_table(columns=names).sort_by("index")
-
-
-def episodes(folder: Path) -> list[dict[str, Any]]:
-    """Where each episode's frames and videos are, in order."""
-    found = dataset(sorted((folder / "meta" / "episodes").rglob("*.parquet")), format="parquet")
-    plain = ("episode_index", "episode_id", "length")
-    names = [name for name in found.schema.names if name.startswith(("videos/", "dataset_")) or name in plain]
-    return found.to_table(columns=names).sort_by("episode_index").to_pylist()
-
-
 def _column(table, name: str) -> np.ndarray:
     flat = table[name].combine_chunks().flatten().to_numpy(zero_copy_only=False)
     return flat.reshape(len(table), -1).astype(np.float32)
@@ -209,8 +190,12 @@ def _fill(part: _Part, pictures: dict[str, torch.Tensor], threads: int) -> None:
     if _rendered(part.folder):
         for camera, filled in pictures.items():
             found = np.load(part.folder / RENDERED / f"{camera}.npy", mmap_mode="r")
-            for begin in range(0, len(found), 4096):
+
+            def copy(begin: int, filled: torch.Tensor = filled, found: np.ndarray = found) -> None:
                 filled[begin : begin + 4096] = torch.from_numpy(found[begin : begin + 4096].copy())
+
+            with ThreadPoolExecutor(max(threads, 1)) as pool:
+                list(pool.map(copy, range(0, len(found), 4096)))
         return
     info, jobs = part.info, dict[tuple[str, int, int], list[tuple[int, int, int]]]()
     for each in part.episodes:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from act_checkpoint import ActConfig, Feature, stock_act
-from act_data import ACTION, IMAGES, STATE
+from act_files import ACTION, IMAGES, STATE
 from safetensors.torch import load_file
 
 # Images that pass the network at once.

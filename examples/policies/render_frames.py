@@ -15,12 +15,12 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow.dataset
-from act_data import RENDERED, episodes
+from act_files import RENDERED, episodes_of
 from numpy.typing import NDArray
 
 from graspline.datasets.store import Dataset, origin_in
@@ -45,7 +45,7 @@ def main() -> None:
     began = time.perf_counter()
     info = json.loads((given.dataset / "meta" / "info.json").read_text())
     # Its episodes are not checked: `graspline doctor` does that.
-    dataset = Dataset(given.dataset, info, origin_in(given.dataset).settings, tuple(episodes(given.dataset)))
+    dataset = Dataset(given.dataset, info, origin_in(given.dataset).settings, tuple(episodes_of(given.dataset)))
     scene, out = dataset.scene, given.dataset / RENDERED
     out.mkdir(exist_ok=True)
     # It is what says that images are there, so it comes last.
@@ -110,12 +110,21 @@ def rendered(
             for row, (coordinates, variation) in enumerate(zip(qpos, variations, strict=True)):
                 yield row, renderer.draw(coordinates, variation, view.camera).rgb[None]
         return
+    from graspline.rendering.looks import Looks
     from graspline.rendering.warp import WarpRenderer
 
     renderer = WarpRenderer(scene, view.width, view.height, min(BATCH, len(qpos)))
-    for first in range(0, len(qpos), BATCH):
-        part = slice(first, first + BATCH)
-        yield first, renderer.draw_many(qpos[part], variations[part], view.camera)
+    rows, which = Looks(scene).rows(variations)
+    # While the GPU renders one batch, the one before it is copied.
+    begun: tuple[int, Callable[[], NDArray[np.uint8]]] | None = None
+    for first in range(0, len(qpos), renderer.worlds):
+        part = slice(first, first + renderer.worlds)
+        pending = renderer.begin_looks(qpos[part], rows[which[part]], view.camera)
+        if begun is not None:
+            yield begun[0], begun[1]()
+        begun = first, pending
+    if begun is not None:
+        yield begun[0], begun[1]()
 
 
 if __name__ == "__main__":

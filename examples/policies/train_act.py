@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 import torch
 from act_checkpoint import ActConfig, Feature, load_last, make_policy, save
-from act_data import ACTION, IMAGENET, IMAGES, STATE, Frames, load
+from act_data import IMAGENET, Frames, load
+from act_files import ACTION, IMAGES, STATE
 
 # Held-out frames that are measured on.
 _MEASURED = 512
@@ -46,6 +47,13 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--dim", type=int, default=256, metavar="N", help="width of the transformer; lerobot's default is 512")
     add("--feedforward", type=int, default=1024, metavar="N")
     add("--layers", type=int, default=4, metavar="N", help="layers of the encoders")
+    add(
+        "--dropout",
+        type=float,
+        default=0.0,
+        help="0 unless demonstrations are few: what is dropped in training makes all actions too large in use "
+        "(benchmarks/policies.md)",
+    )
     add("--kl", type=float, default=10.0, metavar="W", help="weight of the variational term; 0 trains without it")
     add("--backbone", type=Path, metavar="FILE", help="weights of a ResNet-18 as torchvision publishes them")
     add(
@@ -169,6 +177,7 @@ def configured(frames: Frames, given: argparse.Namespace) -> ActConfig:
         dim_feedforward=given.feedforward,
         n_encoder_layers=given.layers,
         n_vae_encoder_layers=given.layers,
+        dropout=given.dropout,
         kl_weight=given.kl,
         use_vae=given.kl > 0,
     )

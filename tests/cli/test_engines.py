@@ -12,6 +12,7 @@ import pytest
 
 import graspline.cli.audit
 import graspline.cli.campaign
+import graspline.cli.evaluate
 import graspline.cli.generate
 import graspline.cli.run
 import graspline.engine.choose
@@ -24,7 +25,7 @@ from graspline.errors import EnvironmentProblem
 
 from .doors import call, refused
 
-LACKING = "no NVIDIA driver; install one until `nvidia-smi` lists a GPU, or use --engine cpu"
+LACKING = "no NVIDIA driver; install one until `nvidia-smi` lists a GPU, or use the CPU"
 # What each command needs besides its engine.
 COMMANDS = {
     "run": ("run", "lift-cube"),
@@ -61,6 +62,29 @@ def test_a_gpu_that_is_not_there_ends_a_command_with_what_is_missing(name: str, 
     assert (answer.code, answer.out) == (3, "")
     assert answer.err == f"graspline: --engine gpu: {LACKING}\n"
     assert list(here.iterdir()) == []
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_images_from_a_gpu_that_is_not_there_are_refused_with_what_is_missing(here: Path) -> None:
+    answer = call("eval", "lift-cube", "--policy", "hold-still", "--renderer", "gpu")
+    assert (answer.code, answer.out) == (3, "")
+    assert answer.err == f"graspline: --renderer gpu: {LACKING}\n"
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.usefixtures("a_gpu")
+def test_images_come_from_the_gpu_while_the_cpu_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def source_for(kind: str, *_: object, **__: object) -> None:
+        asked.append(kind)
+
+    monkeypatch.setattr(graspline.cli.evaluate, "source_for", source_for)
+    few = ("--cameras", "front:32x24", "--episodes", "1", "--max-seconds", "0.2", "--json")
+    answer = call("eval", "lift-cube", "--policy", "hold-still", "--renderer", "gpu", *few)
+    assert answer.code == 0, answer.err
+    assert asked == ["gpu"]
+    assert answer.lines[0]["engine"] == "cpu"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

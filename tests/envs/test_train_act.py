@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cli.doors import call
+from graspline import load
 
 PYTHON = os.environ.get("GRASPLINE_LEROBOT_PYTHON", "")
 FOLDER = Path(__file__).parents[2] / "examples" / "policies"
@@ -43,9 +46,31 @@ def test_generate_train_and_eval_work_one_after_the_other(tmp_path: Path, monkey
     assert [line["step"] for line in log if "l1" in line] == [1, 2, 3]
     assert sorted(each.name for each in Path("act/checkpoints").iterdir()) == ["000002", "000003", "last"]
     assert not Path("act/checkpoints/000002/training_state").exists()
-    answer = call(
-        *("eval", "lift-cube", "--policy", "lerobot:act", "--policy-python", PYTHON, "--policy-device", "cpu"),
-        *("--episodes", "2", "--max-seconds", "0.3", "--json"),
-    )
+    short = ("--policy-python", PYTHON, "--episodes", "2", "--max-seconds", "0.3", "--json")
+    answer = call("eval", "lift-cube", "--policy", "lerobot:act", "--policy-device", "cpu", *short)
     assert answer.code == 0, answer.err
     assert [line["verdict"] for line in answer.lines] == ["out_of_time"] * 2
+    # The same without lerobot's own loader.
+    monkeypatch.setenv("ACT_CHECKPOINT", "act")
+    monkeypatch.setenv("PYTHONPATH", str(FOLDER))
+    again = call("eval", "lift-cube", "--policy", "act_policy:Policy", *sight, *short)
+    assert again.code == 0, again.err
+    assert [line["truth"] for line in again.lines] == [line["truth"] for line in answer.lines]
+
+
+def test_images_rendered_apart_are_those_of_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    sight = ("--cameras", "front:32x24,wrist:32x24")
+    for name, cameras in (("with", sight), ("without", ("--cameras", "none"))):
+        assert call("generate", "lift-cube", "--episodes", "2", "--out", name, *cameras).code == 0
+    words = [*sight, "--every", "7", "--renderer", "rays"]
+    program = [sys.executable, str(FOLDER / "render_frames.py"), "without", *words]
+    told = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    frames, images = (np.load(f"without/pictures/{name}.npy") for name in ("frames", "front"))
+    assert set(np.diff(frames[:10])) == {7}
+    film = np.stack([image for episode in load("with")[:] for image in episode.pictures("front")])
+    # Encoding changes colours by a little, and rays a few edges.
+    assert np.median(np.abs(images.astype(int) - film[frames])) <= 2
+    log = train("without", "--out", "act", "--steps", "2")
+    assert log[0]["images"] == 2 * len(frames)

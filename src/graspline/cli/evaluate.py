@@ -34,7 +34,7 @@ from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
 from graspline.cli.run_progress import RunProgress
 from graspline.cli.working import working
-from graspline.engine.choose import open_engine, what_a_gpu_lacks
+from graspline.engine.choose import check_gpu, open_engine
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.envs.certify import certified_by_frames
@@ -49,7 +49,7 @@ from graspline.episodes.film import SUFFIXES
 from graspline.episodes.film_frames import film_view
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
-from graspline.errors import EnvironmentProblem, InputError
+from graspline.errors import InputError
 from graspline.evaluations.settings import settings_of
 from graspline.execution.drivers import FOLLOW
 from graspline.faults.catalogue import fault_names
@@ -238,6 +238,7 @@ def evaluate(
       graspline eval lift-cube --policy lerobot:out/train --policy-python ~/lerobot/bin/python --episodes 500
       graspline eval lift-cube --policy lerobot:out/train --policy-set n_action_steps=25 --policy-device cuda
       graspline eval tidy --policy my_policy:Policy --cameras head:320x240,hand:320x240
+      graspline eval lift-cube --policy my_policy:Policy --renderer gpu --lanes 500 --episodes 500
       graspline eval lift-cube --policy my_policy:Policy --engine gpu --episodes 500 --certify
     """
     faults, defaults = tuple(fault or ()), defaults_of(policy)
@@ -277,8 +278,8 @@ def evaluate(
         _judgeable(found, parameters)
         kind = engine_of(engine)
         renders = kind if renderer == "auto" else renderer
-        if renders == "gpu" and kind != "gpu" and (missing := what_a_gpu_lacks()):
-            raise EnvironmentProblem(f"--renderer gpu: {missing}")
+        if renders != kind and renders == "gpu":
+            check_gpu("--renderer gpu")
         with working("compiling the scene"):
             parameters = struck(found, parameters, faults)
             limit_s = found.policy.time_limit_s(parameters) if max_seconds is None else max_seconds

@@ -18,20 +18,26 @@ if TYPE_CHECKING:
     from graspline.engine.warp import WarpEngine
 
 GPU = "cuda:0"
-_DRIVER = "install one until `nvidia-smi` lists a GPU, or use --engine cpu"
+_DRIVER = "install one until `nvidia-smi` lists a GPU, or use the CPU"
 
 
 def chosen(choice: EngineChoice, say: Callable[[str], None]) -> EngineKind:
     """The engine that is asked for; `auto` takes a GPU where there is one, and says so if there is none."""
     if choice == "cpu":
         return "cpu"
+    if choice == "gpu":
+        check_gpu("--engine gpu")
     missing = what_a_gpu_lacks()
     if not missing:
         return "gpu"
-    if choice == "gpu":
-        raise EnvironmentProblem(f"--engine gpu: {missing}")
     say(f"--engine auto uses the CPU: {missing}")
     return "cpu"
+
+
+def check_gpu(option: str) -> None:
+    """Refuse an option that needs a GPU where there is none, with what is missing."""
+    if missing := what_a_gpu_lacks():
+        raise EnvironmentProblem(f"{option}: {missing}")
 
 
 def open_engine(kind: EngineKind, scene: Scene, count: int, threads: int = 0) -> Engine:
