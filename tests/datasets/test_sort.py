@@ -62,7 +62,7 @@ def test_episodes_of_a_fed_belt_replay_to_the_same_state_frames_and_accounts(sor
     assert [each.differences for each in reruns] == [(), ()]
     assert all(passes(each.goal) for each in reruns)
     assert dataset.info["features"]["action"]["names"] == [f"{name}.pos" for name in JOINTS]
-    sent = dataset.log(dataset.rows[0]).facts["truth"]["blocks"]
+    sent = dataset.log(dataset.rows[0]).facts["truth"]["sent"]
     assert [each["where"] for each in sent] == [f"bin_{each['colour']}" for each in sent]
 
 
@@ -79,7 +79,7 @@ def test_the_doctor_finds_nothing_and_the_report_tells_where_blocks_went(sorted_
 def test_accounts_that_are_not_those_of_the_log_are_told(sorted_twice: Path, tmp_path: Path) -> None:
     root = tmp_path / "copy"
     shutil.copytree(sorted_twice, root)
-    edit_log(root, 0, lambda arrays, facts: facts["truth"]["blocks"][0].update(where="missed"))
+    edit_log(root, 0, lambda arrays, facts: facts["truth"]["sent"][0].update(where="missed"))
     dataset = Dataset.open(root)
     different = {each.row["episode_index"]: each.differences for each in rerun(dataset, dataset.rows)}
     assert different == {0: ("the truth in the log is not what the replay ends with",), 1: ()}

@@ -30,6 +30,7 @@ PARSED_ONLY: dict[str, dict[str, str]] = {
         "~/lerobot/bin/python": _TRAINS,
         "pip download": f"{_INSTALLS}; {_TRAINS}",
         "graspline eval": _CHECKPOINT,
+        "export ACT_CHECKPOINT": _CHECKPOINT,
     },
     "docs/site.md": {"make docs": "tests/docs/test_site.py builds the site"},
     "docs/start/first-dataset.md": {"from lerobot.": _LEROBOT},

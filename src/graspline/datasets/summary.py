@@ -194,7 +194,7 @@ def _told(row: Row, recording: Recording, machine: Machine) -> Told:
         failure=None if row["success"] else rejected_of(recording),
         targets=_spots(truth["objects"], row["target_objects"]),
         places=_spots(truth["places"], truth["places"]),
-        sent=tuple((str(each["colour"]), str(each["where"])) for each in truth.get("blocks", ())),
+        sent=tuple((str(each["colour"]), str(each["where"])) for each in truth.get("sent", ())),
         randomized={name: float(value) for name, value in json.loads(row["randomized"]).items()},
         struck=any(not missed for _, _, _, missed in json.loads(row["strikes"])),
     )

@@ -114,7 +114,7 @@ def truth_of(snapshot: Snapshot) -> dict[str, Any]:
             for name, thing in snapshot.places.items()
         },
         "tool": tool,
-        **({"blocks": [_account(each) for each in snapshot.accounts]} if snapshot.accounts else {}),
+        **({"sent": [_account(each) for each in snapshot.accounts]} if snapshot.accounts else {}),
     }
 
 

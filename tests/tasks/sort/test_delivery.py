@@ -9,7 +9,7 @@ from graspline.tasks.sort.delivery import delivered
 
 
 def truth(*wheres: tuple[str, str]) -> dict[str, Any]:
-    return {"blocks": [{"colour": colour, "where": where} for colour, where in wheres]}
+    return {"sent": [{"colour": colour, "where": where} for colour, where in wheres]}
 
 
 def test_a_block_is_right_only_in_the_bin_of_its_colour() -> None:

@@ -40,7 +40,7 @@ def plain_episode() -> Episode:
 
 
 def where(episode: Episode) -> list[tuple[str, str]]:
-    return [(each["colour"], each["where"]) for each in episode.truth["blocks"]]
+    return [(each["colour"], each["where"]) for each in episode.truth["sent"]]
 
 
 def snapshot(*wheres: tuple[str, str]) -> Snapshot:

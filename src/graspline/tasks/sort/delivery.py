@@ -14,7 +14,7 @@ _BIN, _MISSED = "bin_", "missed_"
 def delivered(truth: Mapping[str, Any], evidence: Evidence) -> Delivered:
     """A block is right in the bin of its colour; what was sorted and missed, and how fast, the last state reports."""
     told = {each.name: each.value for each in evidence}
-    blocks = truth["blocks"]
+    blocks = truth["sent"]
     bins = [each for each in blocks if str(each["where"]).startswith(_BIN)]
     right = sum(each["where"] == f"{_BIN}{each['colour']}" for each in bins)
     return Delivered(
