@@ -126,18 +126,27 @@ def make_policy(config: ActConfig, backbone: Path | None, *, compiled: bool = Fa
         if len(sizes) > 1:
             raise SystemExit(f"without --backbone all cameras must have one size; here are {sorted(sizes)}")
         _let_learn(policy.model.backbone)
-    _see_together(policy.model, compiled=compiled)
+    if compiled:
+        for part in (policy.model.backbone, policy.model.encoder, policy.model.decoder):
+            _compile(part)
+    _see_together(policy.model)
     return policy
 
 
-def _see_together(model: torch.nn.Module, *, compiled: bool) -> None:
+def _compile(part: torch.nn.Module) -> None:
+    """Compiled in training, where all batches have one size; as it is otherwise."""
+    plain = part.forward
+    compiled = torch.compile(plain)
+    part.forward = lambda *given, **named: (compiled if part.training else plain)(*given, **named)
+
+
+def _see_together(model: torch.nn.Module) -> None:
     """In training, all cameras' images of one size pass the backbone as one batch, on a GPU in bfloat16.
 
     What follows is computed more precisely: bfloat16 would round joint angles to about half a degree.
     """
     backbone: Any = model.backbone
     alone = backbone.forward
-    together = torch.compile(alone) if compiled else alone
     features: dict[int, torch.Tensor] = {}
 
     def before(_: torch.nn.Module, given: tuple[dict[str, Any]]) -> None:
@@ -147,7 +156,7 @@ def _see_together(model: torch.nn.Module, *, compiled: bool) -> None:
             for size in {each.shape for each in images}:
                 alike = [each for each in images if each.shape == size]
                 with torch.autocast("cuda", torch.bfloat16, enabled=alike[0].is_cuda):
-                    found = together(torch.cat(alike))["feature_map"].float().chunk(len(alike))
+                    found = alone(torch.cat(alike))["feature_map"].float().chunk(len(alike))
                 features.update(zip(map(id, alike), found, strict=True))
 
     def forward(image: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -67,7 +67,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--every", type=int, default=1, metavar="N", help="keep only every Nth image, so that more episodes fit")
     add("--held-out", type=float, default=0.05, metavar="SHARE", help="episodes that are only measured on")
     add("--only", default="", metavar="COLUMN", help="learn only from frames where this column, if there, is true")
-    add("--compile", action="store_true", help="compile the backbone: a slow start, then faster steps")
+    add("--compile", action="store_true", help="compile the network: a slow start, then faster steps")
     add("--save-every", type=int, default=5000, metavar="STEPS")
     add("--log-every", type=int, default=200, metavar="STEPS")
     add("--device", default="cuda" if torch.cuda.is_available() else "cpu")
