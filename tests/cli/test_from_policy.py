@@ -18,6 +18,12 @@ class Stays:
         return observation["agent_pos"]
 
 
+class Looks(Stays):
+    def __call__(self, observation):
+        assert {name: image.shape for name, image in observation["pixels"].items()} == {"wrist": (24, 32, 3)}
+        return super().__call__(observation)
+
+
 def broken(observation):
     raise ValueError("no idea")
 """
@@ -48,6 +54,19 @@ def test_takeovers_become_a_dataset_that_only_the_same_policy_goes_on_with(here:
     assert "from_policy.sha256: the dataset has" in refused.err
 
 
+def test_a_policy_may_see_through_cameras_that_the_dataset_does_not_hold(here: Path) -> None:
+    source = ("--from-policy", "toys:Looks", "--keep", "takeover", "--take-over", "still_s=0.5")
+    answer = spawn(*words(*source, "--policy-cameras", "wrist:32x24"))
+    assert answer.code == 0, answer.err
+    dataset = Dataset.open(here / "set")
+    assert dataset.settings.views == ()
+    assert dataset.settings.from_policy["cameras"] == "wrist:32x24"
+    assert examine(here / "set").problems == ()
+    refused = spawn(*words(*source, "--policy-cameras", "front:32x24", episodes=2))
+    assert refused.code == 2
+    assert "from_policy.cameras" in refused.err
+
+
 def test_a_policy_that_fails_is_told_and_commits_nothing(here: Path) -> None:
     answer = spawn(*words("--from-policy", "toys:broken"))
     assert answer.code == 2
@@ -61,6 +80,9 @@ def test_a_policy_that_fails_is_told_and_commits_nothing(here: Path) -> None:
     [
         (("--from-policy", "toys:Nope"), "--from-policy toys:Nope: the module has no such name"),
         (("--from-policy", "toys"), "--from-policy toys: expected MODULE:NAME"),
+        (("--from-policy", "toys:Stays", "--policy-cameras", "wrst:32x24"), "--policy-cameras: no camera 'wrst'"),
+        (("--policy-cameras", "wrist:32x24"), "--policy-cameras: needs a policy; add --from-policy"),
+        (("--policy-renderer", "gpu"), "--policy-renderer: needs a policy; add --from-policy"),
         (("--keep", "takeover"), "--keep takeover: needs a policy; add --from-policy"),
         (("--take-over", "still_s=1"), "--take-over: needs a policy; add --from-policy"),
         (("--from-policy", "toys:Stays", "--take-over", "stil=1"), "--take-over stil=1: unknown key"),

@@ -41,6 +41,7 @@ class ToyPilot:
     """Stands still for a while; then the machine takes over, unless the seed is odd and the policy breaks."""
 
     smooth = True
+    open_source = None
 
     def __init__(self, machine: Machine, verdict: str = "") -> None:
         self._machine, self._verdict = machine, verdict

@@ -7,9 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from graspline.engine.choose import check_gpu
+from graspline.engine.protocol import EngineKind
 from graspline.envs.checkpoints import check_fits, find_checkpoint, policy_source
 from graspline.envs.identity import digest_of_policy
-from graspline.envs.interface import Interface
+from graspline.envs.interface import interface_of
 from graspline.envs.policies import PolicySource, is_checkpoint
 from graspline.envs.policy_process import PolicyProcess
 from graspline.envs.takeover import pilot_of
@@ -17,6 +19,7 @@ from graspline.envs.watching import TakeoverParameters
 from graspline.episodes.pilots import MakePilot
 from graspline.errors import InputError
 from graspline.parameters import build, dump
+from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import TASKS
 from graspline.tasks.task import Task
 
@@ -34,6 +37,9 @@ class FromPolicy:
     keep: str
     record: str
     disturb: float
+    # What the policy sees, if not the dataset's cameras, and what renders it.
+    cameras: str | None
+    renderer: EngineKind
 
     def check(self, task: Task[Any], *, alone: bool) -> None:
         """Raise all that is wrong with it; `alone` is whether only processes of this machine's CPU play."""
@@ -52,6 +58,8 @@ class FromPolicy:
             "--policy-python": self.python is not None,
             "--policy-set": bool(self.settings),
             "--policy-device": self.device is not None,
+            "--policy-cameras": self.cameras is not None,
+            "--policy-renderer": self.renderer != "cpu",
         }
         return [f"{option}: needs a policy; add --from-policy" for option, is_on in given.items() if is_on]
 
@@ -86,10 +94,17 @@ class FromPolicy:
         except InputError as error:
             raise InputError([_renamed(each) for each in error.problems]) from None
 
-    def as_settings(self, interface: Interface) -> dict[str, Any]:
+    def as_settings(self, scene: Scene, *, fps: int, cameras: str, units: str) -> dict[str, Any]:
         """As a dataset's settings hold it; the policy has been loaded once, so that it can be."""
         if self.named is None:
             return {}
+        option = "--cameras" if self.cameras is None else "--policy-cameras"
+        seen = cameras if self.cameras is None else self.cameras
+        interface = interface_of(
+            scene, fps=fps, cameras=seen, units=units, named=lambda name: option if name == "cameras" else f"--{name}"
+        )
+        if self.renderer == "gpu":
+            check_gpu("--policy-renderer gpu")
         source = self._source()
         try:
             if is_checkpoint(source.named):
@@ -102,6 +117,8 @@ class FromPolicy:
             "sha256": digest_of_policy(source.place),
             "set": dict(source.settings),
             "takeover": dict(dump(self._parameters())),
+            **({} if self.cameras is None else {"cameras": ",".join(map(str, interface.views)) or "none"}),
+            **({} if self.renderer == "cpu" else {"renderer": self.renderer}),
         }
 
     def pilot(self) -> MakePilot:

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
 import typer
 
@@ -53,7 +53,6 @@ from graspline.datasets.settings import DatasetSettings, Keep, Record, RendererK
 from graspline.datasets.store import OURS, origin_in
 from graspline.datasets.work import NOT_CERTIFIED, fly_with
 from graspline.engine.protocol import EngineKind
-from graspline.envs.interface import interface_of
 from graspline.episodes.processes import cores
 from graspline.episodes.units import CONVENTIONS, Convention
 from graspline.episodes.views import ticks_per_frame, views_of
@@ -142,6 +141,17 @@ def command(
     record: Annotated[
         str, typer.Option(metavar="WHICH", help="episode, or intervention for the frames from the takeover on.")
     ] = "episode",
+    policy_cameras: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME:WxH,…",
+            help="What the policy sees, if not the dataset's cameras: for a dataset whose images are rendered later.",
+        ),
+    ] = None,
+    policy_renderer: Annotated[
+        Literal["cpu", "gpu"],
+        typer.Option(help="What renders the images the policy sees: this machine's CPU or its GPU."),
+    ] = "cpu",
     policy_timeout: PolicyTimeout = POLICY_TIMEOUT_S,
     policy_python: PolicyPython = None,
     policy_set: PolicySet = None,
@@ -179,6 +189,8 @@ def command(
         keep=keep,
         record=record,
         disturb=disturb,
+        cameras=policy_cameras,
+        renderer=policy_renderer,
     )
     driven_by = () if from_policy is None else (FOLLOW,)
     _check_installed(task, out)
@@ -212,7 +224,7 @@ def command(
         fps=fps,
         views=views,
         keep=cast(Keep, keep),
-        from_policy=driver.as_settings(interface_of(scene, fps=fps, cameras=cameras, units=units)),
+        from_policy=driver.as_settings(scene, fps=fps, cameras=cameras, units=units),
         record=cast(Record, record),
         units=cast(Convention, units),
         faults=faults,

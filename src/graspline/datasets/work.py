@@ -25,7 +25,7 @@ from graspline.engine.cpu import CpuEngine
 from graspline.episodes.certify import ended_in
 from graspline.episodes.episode import HUNG, INTERRUPTED, POLICY_ERROR, Episode
 from graspline.episodes.log import replay_logs
-from graspline.episodes.pilots import MakePilot, Pilot, PilotOrder
+from graspline.episodes.pilots import MakePilot, PilotOrder, WorkerPilot
 from graspline.episodes.run import run_scenarios
 from graspline.episodes.views import View
 from graspline.errors import EnvironmentProblem, InputError, WiringError
@@ -98,7 +98,13 @@ def attempt(order: Attempts) -> list[Recording | Rejected]:
     scenarios = [order.settings.scenario(seed) for seed in order.seeds]
     pilot = _pilot(order.settings) if order.settings.from_policy else None
     episodes = run_scenarios(
-        scenarios, lanes=len(scenarios), threads=1, record_states=True, limit_s=LIMIT_S, pilot=pilot
+        scenarios,
+        lanes=len(scenarios),
+        threads=1,
+        record_states=True,
+        limit_s=LIMIT_S,
+        pilot=pilot,
+        open_source=None if pilot is None else pilot.open_source,
     )
     found: dict[int, Recording | Rejected] = {}
     for episode in episodes:
@@ -193,7 +199,7 @@ def _built(origin: Origin, parameters_json: str) -> tuple[Scene, Machine]:
 
 # What makes the pilot of attempts from a policy in this process, and the one that was made.
 _MAKE_PILOT: list[MakePilot] = []
-_PILOTS: dict[str, Pilot] = {}
+_PILOTS: dict[str, WorkerPilot] = {}
 
 
 def fly_with(make_pilot: MakePilot) -> None:
@@ -201,7 +207,7 @@ def fly_with(make_pilot: MakePilot) -> None:
     _MAKE_PILOT.append(make_pilot)
 
 
-def _pilot(settings: DatasetSettings) -> Pilot:
+def _pilot(settings: DatasetSettings) -> WorkerPilot:
     key = json.dumps(settings.as_dict(), sort_keys=True)
     if key not in _PILOTS:
         if not _MAKE_PILOT:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from graspline.envs.evaluation import PolicyPilot, Trial
 from graspline.envs.interface import Interface
+from graspline.envs.pictures import source_for
 from graspline.envs.policies import PolicySource
 from graspline.envs.policy_process import TIMEOUT_S, PolicyProcess, ServedPolicies
 from graspline.envs.watching import Noticed, ProgressWatch, TakeoverParameters
@@ -22,7 +23,7 @@ from graspline.episodes.onlookers import Instant
 from graspline.episodes.pilots import PilotOrder, Ruling
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.units import units_of
-from graspline.episodes.views import ticks_per_frame
+from graspline.episodes.views import parse_views, ticks_per_frame
 from graspline.errors import WiringError
 from graspline.execution.drivers import FOLLOW, follow
 from graspline.execution.happenings import Ended, EndsAs, Entered
@@ -30,6 +31,8 @@ from graspline.execution.requests import Announce, Reply
 from graspline.machine.machine import Machine, Result
 from graspline.motion.path import Command
 from graspline.parameters import load
+from graspline.rendering.sources import OpenSource, PictureSource
+from graspline.scenes.scene import Scene
 
 Array = NDArray[np.float64]
 
@@ -45,6 +48,8 @@ class TakeoverPilot:
     takeover: TakeoverParameters
     # The task's own, with the parameters that all scenarios have.
     machine: Machine
+    # What renders the policy's images; one by one without it.
+    open_source: OpenSource | None = None
     # What the machine's eye looks at is always antialiased; the policy's pictures are as its own pilot says.
     smooth: bool = True
 
@@ -112,10 +117,11 @@ def pilot_of(
     order: PilotOrder, *, python: str = sys.executable, device: str = "", timeout_s: float = TIMEOUT_S
 ) -> TakeoverPilot:
     """A pilot with a policy in a process of its own; `timeout_s` is for one answer."""
-    robot, plain = order.task.scene(order.parameters).robot, order.from_policy
+    scene, plain = order.task.scene(order.parameters), order.from_policy
+    robot = scene.robot
     interface = Interface(
         robot=robot,
-        views=order.views,
+        views=parse_views(plain["cameras"], scene.cameras) if "cameras" in plain else order.views,
         units=units_of(robot, order.units),
         ticks_per_frame=ticks_per_frame(order.fps, robot.control_hz),
     )
@@ -125,7 +131,38 @@ def pilot_of(
         policy=PolicyPilot(interface=interface, policies=policies, max_seconds=math.inf, smooth=order.smooth),
         takeover=load(TakeoverParameters, plain["takeover"]),
         machine=order.task.machine(order.parameters),
+        open_source=_kept(source_for(plain["renderer"], scene, interface, smooth=order.smooth, say=_say))
+        if "renderer" in plain
+        else None,
     )
+
+
+def _kept(open_source: OpenSource | None) -> OpenSource | None:
+    """Opens a source once, for all batches of attempts: on a GPU that takes longer than many images."""
+    if open_source is None:
+        return None
+    opened: list[PictureSource | None] = []
+
+    def open_once(scene: Scene, lanes: int) -> PictureSource | None:
+        if not opened:
+            opened.append(open_source(scene, lanes))
+        return None if opened[0] is None else _StaysOpen(opened[0])
+
+    return open_once
+
+
+class _StaysOpen:
+    """A source that whoever is done with it does not close."""
+
+    def __init__(self, source: PictureSource) -> None:
+        self.pictures = source.pictures
+
+    def close(self) -> None:
+        """The process that has it ends with it."""
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _stream(scenario: Scenario) -> np.random.Generator:

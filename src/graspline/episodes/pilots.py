@@ -14,6 +14,7 @@ from graspline.evidence import Evidence
 from graspline.execution.requests import Reply
 from graspline.machine.machine import Result
 from graspline.parameters import Parameters
+from graspline.rendering.sources import OpenSource
 from graspline.tasks.task import Task
 
 
@@ -50,6 +51,15 @@ class Pilot(Protocol):
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling | Result]: ...
 
 
+class WorkerPilot(Pilot, Protocol):
+    """A pilot that a worker keeps for many batches of attempts."""
+
+    @property
+    def open_source(self) -> OpenSource | None:
+        """What renders the images it looks at, for all lanes at once; None: each where it is looked at."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PilotOrder:
     """The task, how the policy sees and moves the robot, and which policy it is."""
@@ -60,9 +70,10 @@ class PilotOrder:
     views: tuple[View, ...]
     units: Convention
     smooth: bool
-    # As a dataset's settings hold it: `policy`, its `sha256`, and when the expert takes over.
+    # As a dataset's settings hold it: `policy`, its `sha256`, when the expert takes over (`takeover`), and, where they
+    # are not the dataset's, which `cameras` it sees through and which `renderer` renders them.
     from_policy: Mapping[str, Any]
 
 
 # Has to be something that another process finds by its name.
-MakePilot = Callable[[PilotOrder], Pilot]
+MakePilot = Callable[[PilotOrder], WorkerPilot]
