@@ -220,6 +220,12 @@ def test_an_answer_that_is_no_option_is_bad_input() -> None:
     assert "'What shall I do?' has no answer 'clear_tabel'; did you mean 'clear_table'?" in problem
 
 
+def test_an_answer_that_no_question_wanted_is_reported() -> None:
+    answer = call("run", "lift-cube", "--answer", "clear_table")
+    assert answer.code == 0
+    assert answer.err == "--answer has no effect: no question was asked\n"
+
+
 # A server
 
 
