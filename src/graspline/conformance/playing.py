@@ -96,7 +96,7 @@ def check_goal(subject: Subject, episodes: Sequence[Episode]) -> Checked:
 def check_claims(subject: Subject, episodes: Sequence[Episode]) -> Checked:
     audit = _audited(subject, episodes)
     count = sum(len(each.notes) for each in episodes)
-    note = f"{count} claims held against truth" if subject.task.claims.outcomes else "the task declares none"
+    note = f"{count} claims checked against ground truth" if subject.task.claims.outcomes else "the task declares none"
     return Checked(name="claims", note=note, problems=tuple(_mistakes(audit, whole_episodes=False)))
 
 
