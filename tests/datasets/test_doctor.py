@@ -622,7 +622,7 @@ def test_a_dataset_of_somebody_else_is_refused(dataset: Path, tmp_path: Path) ->
     (dataset / OURS).unlink()
     with pytest.raises(InputError, match="a LeRobot dataset, but not one of graspline"):
         examine(dataset)
-    with pytest.raises(InputError, match="not a dataset of graspline"):
+    with pytest.raises(InputError, match="not a graspline dataset"):
         examine(tmp_path)
     with pytest.raises(InputError, match="no such folder"):
         examine(tmp_path / "nowhere")
