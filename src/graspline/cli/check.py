@@ -33,8 +33,8 @@ def check(
 ) -> None:
     """Check that a task meets the rules every task must meet.
 
-    Every outcome in its table leads somewhere, every state gets the inputs it needs, the sampler is bounded and
-    repeatable, worker processes can import the task, its goal and claims agree with ground truth, episodes are
+    The rules: every outcome in its table leads somewhere, every state gets the inputs it needs, the sampler is bounded
+    and repeatable, worker processes can import the task, its goal and claims agree with ground truth, episodes are
     bit-identical in 1, 7 and 32 lanes, and every fault ends in a named outcome, never in a false success. Exits with 1
     if a check fails.
 

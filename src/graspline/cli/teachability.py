@@ -137,7 +137,7 @@ def _ties(scene: SceneFindings) -> Iterable[str]:
         yield f"  the nearest one is {_middle(ties.nearest_mm)}"
     if ties.least_turn_scenes is not None:
         among = share(ties.least_turn_scenes, scene.scenes)
-        yield f"  if every {scene.roll} took the shortest turn, {ties.least_turn_scenes} would have one ({among})"
+        yield f"  if every {scene.roll} took the least turn, {ties.least_turn_scenes} would have one ({among})"
     yield from _table(
         ("scenes this far apart", "pairs", "differently"),
         (
@@ -149,7 +149,7 @@ def _ties(scene: SceneFindings) -> Iterable[str]:
 
 def _turns(scene: SceneFindings) -> Iterable[str]:
     yield ""
-    yield "Path of each joint from the start to the first grasp, and the shortest possible"
+    yield "Path of each joint from the start to the first grasp, and the least possible"
     yield from _table(
         ("joint", "path", "p90", "least", "ratio", "p90"),
         (
