@@ -59,7 +59,6 @@ class Question:
         default = answer_words(snapshot.default, snapshot.option_words)
         return (
             f"<div class='gl-question' data-question><h2>{escape(snapshot.question)}</h2>"
-            f"<p>Waiting for your answer. Without one: <b>{escape(default)}</b> in "
-            f"<b data-countdown>{left} s</b>.</p>"
+            f"<p>Default in <b data-countdown>{left} s</b>: <b>{escape(default)}</b></p>"
             f"<div class='gl-bar'><i style='width:{min(share, 100):.0f}%'></i></div></div>"
         )
