@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from graspline.choices import ASK_S
+from graspline.cli.outputs import wrapped
 from graspline.execution.happenings import Answered
 from graspline.execution.requests import Ask, Preempted
 
@@ -139,10 +140,11 @@ class UnaskedQuestions:
         if self._given and not self._asked:
             say("--answer has no effect: no question was asked")
         if self._first is not None:
-            say(
+            told = (
                 f"{self._first.question} Answered with the default, {self._first.answer}. `graspline run` asks at a "
                 "terminal if it runs one episode; --answer answers in advance"
             )
+            say("\n".join(wrapped(told)))
 
 
 def say(text: str) -> None:
