@@ -32,6 +32,7 @@ bench: $(INSTALLED)
 $(INSTALLED): pyproject.toml requirements.lock
 	@echo "Creating a virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
+	@echo "Updating pip"
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	@echo "Installing graspline and what it needs, about 720 MB"
 	@$(BIN)/pip install --editable . -c requirements.lock

@@ -139,14 +139,12 @@ def grab(running: Hosted, folder: Path) -> None:
 
 def sort(running: Hosted, folder: Path) -> None:
     session = running.house.session
-    for size, name in ((DESK, "sort"), (WIDE, "sort-wide")):
+    for size, name in ((DESK, "sort"), (WIDE, "sort-wide"), (PHONE, "sort-phone")):
         with opened(running, size) as page:
             press(page, "Run")
             until(page, lambda: any(each.outcome == "gripped" for each in session.snapshot.history))
             shoot(page, folder, name)
             session.stop().result(_PATIENCE_S)
-    with opened(running, PHONE) as page:
-        shoot(page, folder, "sort-phone")
 
 
 def tidy(running: Hosted, folder: Path) -> None:

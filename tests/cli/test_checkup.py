@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def test_a_healthy_dataset_is_described(made: Path) -> None:
     assert first == f"{made}: healthy"
     assert [line.partition(":")[0] for line in lines] == ["  episodes", "  frames", "  cameras", "  size"]
     assert lines[0] == "  episodes: 2, of which 2 successful (100.0 %)"
+    assert re.fullmatch(r"  frames: \d+ at 10 fps \(\d+ s\)", lines[1])
     assert lines[2] == "  cameras: none"
 
 

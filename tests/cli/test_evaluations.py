@@ -63,6 +63,7 @@ def test_a_folder_holds_everything_an_evaluation_was() -> None:
         "units": "degrees",
         "max_seconds": 0.2,
         "engine": "cpu",
+        "renderer": "cpu",
         "certify": False,
         "policy_python": None,
         "policy_set": [],
@@ -171,7 +172,7 @@ def test_two_evaluations_are_compared() -> None:
     answer = call("compare", "out/a", "out/b", "--out", "out/compare.html")
     assert answer.code == 0, answer.err
     assert "compared on 4 common seeds; left out: 0 of A, 2 of B" in answer.out
-    assert "McNemar's exact test: p = 1; the difference may be chance" in answer.out
+    assert "McNemar's exact test: p = 1; the difference may be due to chance" in answer.out
     assert "McNemar" in Path("out/compare.html").read_text()
     (found,) = call("compare", "out/a", "out/b", "--json").lines
     assert (found["seeds"], found["neither"], found["mcnemar_p"]) == (4, 4, 1.0)

@@ -20,7 +20,7 @@ def test_with_a_task_those_that_do_not_apply_are_listed_by_reason() -> None:
     assert answer.code == 0
     assert "plate-full: Extra fruit takes every free spot on the plate." in answer.out
     words = " ".join(answer.out.split())
-    assert "do not apply to oranges, the scene has no belt: belt-jam, belt-reverse, belt-step" in words
+    assert "Not for oranges, because the scene has no belt: belt-jam, belt-reverse, belt-step" in words
     assert "belt-jam: " not in words
 
 

@@ -74,6 +74,7 @@ def dataset(made: Path, tmp_path: Path) -> Path:
     "option, said",
     [
         (["--cameras", "frnt:64x48"], "--cameras: no camera 'frnt'; did you mean 'front'? known: front, wrist"),
+        (["--cameras", "nnoe"], "--cameras: no camera 'nnoe'; did you mean 'none'? known: front, wrist"),
         (
             ["--cameras", "front:63x48"],
             "--cameras: front: expected a size such as 640x480, even and 16 to 4096 pixels; got",

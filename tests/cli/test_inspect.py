@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import re
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
+from graspline.cli.tasks import tasks
 from graspline.parameters import build, load_yaml
 from graspline.tasks.catalogue import TASKS, find_task
 
 from .doors import call, refused, spawn
 
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_the_list_of_tasks_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(shown, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", shown)
+    tasks()
+    lines = shown.getvalue().splitlines()
+    assert len(lines) > len(TASKS)
+    assert max(map(len, lines)) <= 80
+    assert " ".join(shown.getvalue().split()) == " ".join(call("tasks").out.split())
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_configuration_fits_a_narrow_terminal(task: str) -> None:
+    assert max(map(len, call("config", task).out.splitlines())) <= 80
 
 
 def test_every_task_is_listed_with_what_it_does() -> None:
@@ -55,8 +74,8 @@ def test_every_key_of_a_configuration_has_a_comment(task: str) -> None:
 
 def test_a_setting_shows_in_the_configuration() -> None:
     before, after = call("config", "lift-cube").out, call("config", "lift-cube", "--set", "reach.lift_m=0.08").out
-    assert "lift_m: 0.06 " in before
-    assert after == before.replace("lift_m: 0.06 ", "lift_m: 0.08 ")
+    assert "lift_m: 0.06\n" in before
+    assert after == before.replace("lift_m: 0.06\n", "lift_m: 0.08\n")
 
 
 def test_a_setting_wins_over_the_file_and_the_last_one_over_the_first(tmp_path: Path) -> None:
@@ -64,7 +83,7 @@ def test_a_setting_wins_over_the_file_and_the_last_one_over_the_first(tmp_path: 
     file.write_text("reach: {lift_m: 0.07, travel_speed: 0.25}\n")
     words = ("--set", "reach.lift_m=0.08", "--set", "reach.lift_m=0.09")
     printed = call("config", "lift-cube", "--config", file, *words).out
-    assert "lift_m: 0.09 " in printed
+    assert "lift_m: 0.09\n" in printed
     assert "travel_speed: 0.25\n" in printed
 
 

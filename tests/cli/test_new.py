@@ -26,7 +26,7 @@ def test_a_distribution_is_written_and_the_next_commands_are_printed(here: Path)
     answer = call("new", "task", "stack-two")
     assert (answer.code, answer.err) == (0, "saved: stack-two\n")
     assert [line.strip() for line in answer.out.splitlines()] == [
-        "Next:",
+        "next:",
         "pip install -e stack-two",
         "graspline check stack-two",
         "graspline run stack-two",
@@ -110,8 +110,8 @@ def test_the_group_shows_its_commands_and_names_what_it_does_not_know() -> None:
     shown = call("new")
     assert shown.code == 0
     assert shown.out == call("new", "--help").out
-    assert "\n  task  Write a distribution" in shown.out
-    assert refused("new", "tasks") == ["no such command 'new tasks'; did you mean 'task'? known: task"]
+    assert "\n  task  Write a package" in shown.out
+    assert refused("new", "tasks") == ["no such command 'new tasks'; did you mean 'new task'? known: new task"]
     assert refused("new", "task")[0].startswith("NAME is missing")
     assert "stack-two" in call("new", "task", "--help").out.partition("Arguments:")[2]
 

@@ -27,7 +27,7 @@ def test_everything_is_printed_in_eighty_columns(cubes: Path) -> None:
     lines = answer.out.splitlines()
     assert lines[0].startswith("cubes: 3 episodes, ")
     assert max(map(len, lines)) <= 80
-    for heading in ("Spread at the first grasp", "Path of each", "Pauses", "Idle frames", "Speed", "What is good"):
+    for heading in ("Spread at the first grasp", "Path of each", "Pauses", "Idle frames", "Speed", "Assessment"):
         assert any(line.startswith(heading) for line in lines), heading
     assert any("generate more episodes" in line for line in lines)
     assert sum(line.strip().startswith("good: ") for line in lines) == 7

@@ -119,7 +119,7 @@ def test_a_goal_that_truth_contradicts_is_a_false_positive() -> None:
 def test_a_goal_that_is_fulfilled_from_the_start_is_told() -> None:
     wrong = subject(goal=lambda parameters, draw, truth: (at_least("height", 1.0, 0.0, "m"),))
     ended = player(Unwatched())("episodes", [wrong.scenario(70)], 1)
-    assert "fulfilled before anything has moved (seeds 70)" in playing.check_goal(wrong, ended).problems[0]
+    assert "met before anything has moved (seeds 70)" in playing.check_goal(wrong, ended).problems[0]
 
 
 def test_a_claim_that_truth_contradicts_is_told() -> None:

@@ -171,7 +171,7 @@ def test_a_file_system_that_cannot_exchange_folders_is_told_before_the_work(
 
 
 def test_a_folder_that_is_no_dataset_is_not_touched(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a dataset of graspline"):
+    with pytest.raises(InputError, match="not a graspline dataset"):
         compact(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -620,9 +620,9 @@ def test_a_task_list_that_pandas_would_not_understand_is_told(dataset: Path) -> 
 
 def test_a_dataset_of_somebody_else_is_refused(dataset: Path, tmp_path: Path) -> None:
     (dataset / OURS).unlink()
-    with pytest.raises(InputError, match="a LeRobot dataset, but not one of graspline"):
+    with pytest.raises(InputError, match="a LeRobot dataset, but not made by graspline"):
         examine(dataset)
-    with pytest.raises(InputError, match="not a dataset of graspline"):
+    with pytest.raises(InputError, match="not a graspline dataset"):
         examine(tmp_path)
     with pytest.raises(InputError, match="no such folder"):
         examine(tmp_path / "nowhere")

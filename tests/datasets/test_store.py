@@ -47,7 +47,7 @@ def test_a_reader_does_not_see_what_the_index_does_not_count(dataset: Path) -> N
 def test_a_folder_without_a_dataset_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such folder"):
         Dataset.open(tmp_path / "nothing")
-    with pytest.raises(InputError, match=f"not a dataset of graspline \\({OURS} is missing\\)"):
+    with pytest.raises(InputError, match=f"not a graspline dataset \\({OURS} is missing\\)"):
         Dataset.open(tmp_path)
     with writing(tmp_path):
         pass

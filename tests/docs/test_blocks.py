@@ -20,6 +20,7 @@ import pytest
 from cli.distributions import installed
 from graspline import find_task
 from graspline.cli.commands import COMMANDS, command_of
+from graspline.cli.new import new_task
 from graspline.episodes.faults import parse_faults
 from graspline.execution.drivers import FOLLOW
 from graspline.parameters import build
@@ -54,6 +55,20 @@ def test_the_blocks_of_a_page_run_as_printed_in_an_empty_folder(page: str, tmp_p
         answers = [json.loads(line) for line in printed.splitlines() if line.startswith("{")]
         assert len(answers) >= 10
         assert [each for each in answers if not each.get("success", True)] == []
+
+
+def test_the_code_of_the_tutorial_works_below_the_imports_of_a_new_task(tmp_path: Path) -> None:
+    folder = tmp_path / "stack-two"
+    new_task("stack-two", folder)
+    (line,) = re.findall(r"write `(stack = .*?)`", (ROOT / TUTORIAL).read_text())
+    project, module = folder / "pyproject.toml", folder / "src" / "graspline_stack_two" / "task.py"
+    project.write_text(re.sub(r"(?m)^stack-two = .*", line, project.read_text()))
+    imports = module.read_text().partition("from pydantic")[0]
+    module.write_text("\n\n".join([imports, *(each.text for each in blocks_of(TUTORIAL) if each.language == "python")]))
+    words = [sys.executable, "-m", "graspline", "run", "stack", "--require-success", "1"]
+    environment = {**os.environ, **installed(folder, tmp_path / "site")}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def run_on_earlier_pages(page: str) -> set[str]:

@@ -112,6 +112,15 @@ def test_a_configuration_that_is_none_is_refused_in_one_line(tmp_path: Path, con
     with pytest.raises(InputError, match="not a checkpoint as lerobot-train writes it") as refused:
         find(folder)
     assert len(str(refused.value).splitlines()) == 1
+    assert "config.json" in str(refused.value) or content.startswith('{"input')
+
+
+@pytest.mark.parametrize("content, wrong", [("{}", "has no 'steps'"), ("{", "is not valid JSON")])
+def test_an_error_names_the_file_of_a_checkpoint_that_is_wrong(tmp_path: Path, content: str, wrong: str) -> None:
+    folder = save_checkpoint(tmp_path / "one", sizes=FRONT)
+    (folder / "policy_preprocessor.json").write_text(content)
+    with pytest.raises(InputError, match=f"policy_preprocessor.json {wrong}"):
+        find(folder)
 
 
 def test_a_folder_without_a_checkpoint_says_where_was_looked(tmp_path: Path) -> None:

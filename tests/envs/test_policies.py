@@ -71,6 +71,7 @@ def test_modules_of_packages_are_found(folder: Path) -> None:
     [
         ("mine:", "expected MODULE:NAME"),
         ("mine", "expected MODULE:NAME"),
+        ("hold-stil", "did you mean 'hold-still'\\? expected MODULE:NAME"),
         (":act", "expected MODULE:NAME"),
         ("nowhere:act", "no such module in .* or among the installed packages"),
         ("mine.py:act", "no such module in .*; leave .py out"),

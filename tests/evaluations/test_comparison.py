@@ -47,7 +47,7 @@ def test_equal_outcomes_differ_by_nothing(folders: tuple[Path, Path]) -> None:
     found = compare(*folders)
     assert (found.difference, found.p, found.only(0), found.only(1)) == (0.0, 1.0, (), ())
     assert found.interval[0] < 0 < found.interval[1]
-    assert "may be chance" in "\n".join(summary_lines(found))
+    assert "may be due to chance" in "\n".join(summary_lines(found))
     assert "None: both succeeded on the same." in comparison_page(found)
 
 

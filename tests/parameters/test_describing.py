@@ -15,7 +15,8 @@ scene:
     edge_m: 0.03                 # Side of the cube (0.005 to 0.1, metres)
     mass_kg: 0.05                # above 0 and at most 1, kilograms
     colour: red                  # What the camera sees (red, green, blue)
-    friction: [0.5, 1.5]         # Drawn anew for every episode (range [low, high], 0 to 3)
+    # Drawn anew for every episode (range [low, high], 0 to 3)
+    friction: [0.5, 1.5]
     centre_m: [0.2, 0.0, 0.015]  # Where it lies (list of 3 numbers, metres)
     weights: []                  # list of numbers, at least 0
 
@@ -24,17 +25,20 @@ scene:
     edge_m: 0.03                 # Side of the cube (0.005 to 0.1, metres)
     mass_kg: 0.5                 # above 0 and at most 1, kilograms
     colour: red                  # What the camera sees (red, green, blue)
-    friction: [0.5, 1.5]         # Drawn anew for every episode (range [low, high], 0 to 3)
+    # Drawn anew for every episode (range [low, high], 0 to 3)
+    friction: [0.5, 1.5]
     centre_m: [0.2, 0.0, 0.015]  # Where it lies (list of 3 numbers, metres)
     weights: []                  # list of numbers, at least 0
 
-  spare: null     # section of edge_m, mass_kg, colour, friction, centre_m, weights, or null
+  # section of edge_m, mass_kg, colour, friction, centre_m, weights, or null
+  spare: null
   labels: [cube]  # list of text
 
 # How the arm moves.
 motion:
-  # Top speed of the tool on straight lines; the joints may ask for less, and then the path is
-  # slowed until each of them keeps its limit (0.01 to 1, metres per second)
+  # Top speed of the tool on straight lines; the joints may ask for less, and
+  # then the path is slowed until each of them keeps its limit (0.01 to 1,
+  # metres per second)
   speed_m_s: 0.2
   slow_m_s: 0.05   # 0.01 to 1, metres per second
   timeout_s: null  # above 0, seconds, or null

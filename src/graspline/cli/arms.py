@@ -37,8 +37,8 @@ def workspace(
 ) -> None:
     """Measure the workspace of a robot arm.
 
-    In any orientation, from random joint angles; and with the tool pointing straight down, from a grid of radius,
-    height and heading, with the same inverse kinematics that plans grasps.
+    Measures where the tool can be in any orientation, from random joint angles; and where it can be while pointing
+    straight down, from a grid of radius, height and heading, with the same inverse kinematics that plans grasps.
 
     \b
     Examples:

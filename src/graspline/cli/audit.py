@@ -108,7 +108,7 @@ def _tell(result: Audit, short: tuple[str, ...]) -> None:
         print(f"  {count} {verdict} (excluded: no claim was made)")
     print("claims against ground truth, with 95 % intervals:")
     width = max(len("claim"), *(len(kind) for kind in result.tallies))
-    print(f"  {'claim':<{width}}  {'checked':>7}  {'false positives':>24}  {'false negatives':>24}")
+    print(f"  {'claim':<{width}}  {'checked':>7}  {'false accepts':>24}  {'false rejects':>24}")
     for kind, tally in result.tallies.items():
         accepts = _share(tally.false_accepts, tally.asserted)
         rejects = _share(tally.false_rejects, tally.truly)

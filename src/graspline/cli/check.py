@@ -15,6 +15,7 @@ from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
 from graspline.cli.outputs import wrapped
 from graspline.cli.questions import UnaskedQuestions
+from graspline.cli.working import working
 from graspline.conformance.kit import NAMES, check_task
 from graspline.conformance.report import Checked
 from graspline.engine.protocol import Engine
@@ -32,8 +33,8 @@ def check(
 ) -> None:
     """Check that a task meets the rules every task must meet.
 
-    Every outcome in its table leads somewhere, every state gets the inputs it needs, the sampler is bounded and
-    repeatable, worker processes can import the task, its goal and claims agree with ground truth, episodes are
+    The rules: every outcome in its table leads somewhere, every state gets the inputs it needs, the sampler is bounded
+    and repeatable, worker processes can import the task, its goal and claims agree with ground truth, episodes are
     bit-identical in 1, 7 and 32 lanes, and every fault ends in a named outcome, never in a false success. Exits with 1
     if a check fails.
 
@@ -44,8 +45,9 @@ def check(
     """
     found, parameters = task_and_parameters(task, config, settings, wired=False)
     unasked = UnaskedQuestions()
-    with stopping() as stop, ExitStack() as shown:
-        watch = _Shown(Bars(shown, as_json, unasked), stop, quiet=as_json)
+    with stopping() as stop, ExitStack() as shown, ExitStack() as waiting:
+        watch = _Shown(Bars(shown, as_json, unasked), waiting, stop, quiet=as_json)
+        watch.wait_for(NAMES[0])
         result = check_task(found, parameters, episodes=episodes, seed=seed, watch=watch)
     if as_json:
         print(json.dumps(result.as_dict(), allow_nan=False))
@@ -61,15 +63,20 @@ def check(
 
 
 class _Shown:
-    """Prints each check as it is done, with a bar while episodes are played."""
+    """Prints each check as it is done; until then, a bar while episodes are played, or the name of the check."""
 
-    def __init__(self, bars: Bars, stop: Callable[[], bool], *, quiet: bool) -> None:
-        self._bars, self._stop, self._quiet = bars, stop, quiet
+    def __init__(self, bars: Bars, waiting: ExitStack, stop: Callable[[], bool], *, quiet: bool) -> None:
+        self._bars, self._waiting, self._stop, self._quiet = bars, waiting, stop, quiet
+
+    def wait_for(self, name: str) -> None:
+        """Show on a terminal which check is being done."""
+        self._waiting.enter_context(working(f"checking {name}"))
 
     def stop(self) -> bool:
         return self._stop()
 
     def begin(self, what: str, episodes: int) -> None:
+        self._waiting.close()
         self._bars.begin(what, episodes)
 
     def tick(self, engine: Engine) -> None:
@@ -79,9 +86,14 @@ class _Shown:
         self._bars.played(episode)
 
     def checked(self, each: Checked) -> None:
-        if self._quiet:
-            return
-        self._bars.end()
+        self._waiting.close()
+        if not self._quiet:
+            self._bars.end()
+            self._print(each)
+        if each.done and each.name != NAMES[-1]:
+            self.wait_for(NAMES[NAMES.index(each.name) + 1])
+
+    def _print(self, each: Checked) -> None:
         mark = "✓" if each.kept else "✗" if each.done else "–"
         for line in wrapped(f"{mark} {each.name:<{max(map(len, NAMES))}}  {each.note}"):
             print(line, flush=True)

@@ -60,12 +60,12 @@ COMMANDS: Mapping[str, Listed] = {
     "campaign": Listed("campaign:campaign", "Inject every fault in every state; report recoveries."),
     "audit": Listed("audit:audit", "Check verdicts and claims against ground truth."),
     "check": Listed("check:check", "Check that a task meets the rules every task must meet."),
-    "new task": Listed("new:new_task", "Write a distribution with a task to start from."),
+    "new task": Listed("new:new_task", "Write a package with a working task to start from."),
     "rates": Listed("rates:rates", "Measure success against block density and belt speed."),
     "bench": Listed("bench:bench", "Benchmark this machine; report speeds relative to raw physics and rendering."),
 }
 # What a group is for, by the first word of its commands.
-GROUPS: Mapping[str, str] = {"new": "Write files to start something of your own from."}
+GROUPS: Mapping[str, str] = {"new": "Write a starting point for something of your own."}
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
@@ -94,7 +94,8 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         known = self.list_commands(ctx)
         if args[0] not in known and not args[0].startswith("-"):
-            raise InputError(f"no such command {self.begin + args[0]!r}; {nearest(args[0], known)}")
+            whole = [self.begin + each for each in known]
+            raise InputError(f"no such command {self.begin + args[0]!r}; {nearest(self.begin + args[0], whole)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from graspline.choices import DEMO_TASK
 from graspline.cli.interrupts import stopping
-from graspline.cli.outputs import make_folder, tell_saved, write_whole
+from graspline.cli.outputs import make_folder, tell_saved, wrapped, write_whole
 from graspline.cli.progress import Progress
 from graspline.episodes.episode import Episode
 from graspline.episodes.film import FilmStopped, film, still_sheet
@@ -46,7 +46,8 @@ def demo(
     task = find_task(DEMO_TASK)
     parameters = task.parameters()
     scene, chronicle = task.scene(parameters), Chronicle()
-    print(f"{task.name}, seed {seed}: {task.summary}", flush=True)
+    for line in wrapped(f"{task.name}, seed {seed}: {task.summary}"):
+        print(line, flush=True)
     with stopping() as stop:
         scenario = Scenario(task=task, parameters=parameters, seed=seed)
         (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle, _tell_ending], stop=stop)

@@ -11,7 +11,7 @@ import typer
 from graspline.cli.progress import steps
 from graspline.datasets.doctor import Diagnosis, Summary, examine
 from graspline.errors import DatasetProblem
-from graspline.wording import counted
+from graspline.wording import counted, duration
 
 
 def command(
@@ -60,7 +60,7 @@ def _told(summary: Summary) -> list[str]:
     share = 100 * summary.successes / summary.episodes
     return [
         f"  episodes: {summary.episodes}, of which {summary.successes} successful ({share:.1f} %)",
-        f"  frames: {summary.frames} at {summary.fps} fps ({summary.frames / summary.fps / 60:.1f} minutes)",
+        f"  frames: {summary.frames} at {summary.fps} fps ({duration(summary.frames / summary.fps)})",
         f"  cameras: {', '.join(summary.cameras) or 'none'}",
         f"  size: {summary.disk_bytes / 1e6:.1f} MB",
     ]

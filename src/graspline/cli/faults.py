@@ -41,7 +41,7 @@ def faults(
             _tell(f"{name}: {kind.description}" + (f" Needs {needs}." if needs else ""))
     for reason in dict.fromkeys(missing.values()):
         names = ", ".join(name for name, why in missing.items() if why == reason)
-        _tell(f"do not apply to {task}, {reason}: {names}")
+        _tell(f"Not for {task}, because {reason}: {names}")
     for name, why in FAULTS.broken().items():
         _tell(f"{name}: cannot be used: {why}")
 

@@ -109,7 +109,7 @@ def region(
             if stop():
                 raise KeyboardInterrupt
     certified = sum(probe.certified for probe in probes)
-    print(f"graspable: {rate_text(certified, samples)}, of random poses in reach")
+    print(f"graspable: {rate_text(certified, samples)} of random poses")
     for reason, count in refusals(probes):
         print(f"  rejected for {reason}: {100 * count / samples:.1f} %")
     if out is not None:

@@ -35,13 +35,13 @@ def new_task(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder to write, which must not exist yet; NAME unless given."),
+        typer.Option(metavar="DIR", help="Folder to write; it must not exist yet. Default: NAME."),
     ] = None,
 ) -> None:
-    """Write a distribution with a task to start from.
+    """Write a package with a working task to start from.
 
-    The task works: an SO-101 takes a cube and puts it at a random spot of the table. Change it into yours. Once the
-    distribution is installed, every command takes the task by its name.
+    In it, an SO-101 picks up a cube and puts it down at a random spot on the table. Turn it into your own task. Once
+    the package is installed, every command takes the task by its name.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def new_task(
     words = {"name": name, "word": word, "module": f"graspline_{word}", "distribution": f"graspline-{name}"}
     _write_whole(folder, {Template(to).substitute(words): _filled(source, words) for source, to in _TASK_FILES.items()})
     tell_saved(folder)
-    print("Next:")
+    print("next:")
     for line in (f"pip install -e {shlex.quote(str(folder))}", f"graspline check {name}", f"graspline run {name}"):
         print(f"  {line}")
 

@@ -145,6 +145,7 @@ def play(report: Report, episodes: Callable[[Callable[[], bool], RunProgress], I
                 filming_s += _film(report, report.video, episode, stop, progress)
             played.append(told_of(episode))
             unasked.note(first_default(episode.answers))
+            unasked.note_answers(given=bool(episode.scenario.answers), asked=bool(episode.answers))
             if unread() and not report.wanted_unread:
                 return _exit_code(played, interrupted=stop(), require_success=None)
         interrupted = stop() or any(each.verdict == INTERRUPTED for each in played)

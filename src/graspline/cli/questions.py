@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from graspline.choices import ASK_S
+from graspline.cli.outputs import wrapped
 from graspline.execution.happenings import Answered
 from graspline.execution.requests import Ask, Preempted
 
@@ -120,20 +121,30 @@ def keyboard() -> Keyboard | None:
 
 
 class UnaskedQuestions:
-    """Remembers the first question that got its default, so that a command says it once."""
+    """Remembers the first question that got its default, and whether any question was asked, so that a command says it
+    once.
+    """
 
     def __init__(self) -> None:
         self._first: Answered | None = None
+        # Whether an episode was given answers, and whether one asked anything.
+        self._given = self._asked = False
 
     def note(self, answered: Answered | None) -> None:
         self._first = self._first or answered
 
+    def note_answers(self, *, given: bool, asked: bool) -> None:
+        self._given, self._asked = self._given or given, self._asked or asked
+
     def tell(self) -> None:
+        if self._given and not self._asked:
+            say("--answer has no effect: no question was asked")
         if self._first is not None:
-            say(
+            told = (
                 f"{self._first.question} Answered with the default, {self._first.answer}. `graspline run` asks at a "
                 "terminal if it runs one episode; --answer answers in advance"
             )
+            say("\n".join(wrapped(told)))
 
 
 def say(text: str) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+
+from graspline.cli.outputs import wrapped
 from graspline.tasks.catalogue import listed
 
 
@@ -15,4 +18,6 @@ def tasks() -> None:
     found = listed()
     width = max((len(each.name) for each in found), default=0)
     for each in found:
-        print(f"{each.name:<{width}}  {each.summary}")
+        line = f"{each.name:<{width}}  {each.summary}"
+        # A program that reads the list gets a line for each task.
+        print(*(wrapped(line, indent=width + 2) if sys.stdout.isatty() else [line]), sep="\n")

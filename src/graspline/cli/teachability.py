@@ -93,7 +93,7 @@ def _lines(folder: Path, found: Findings) -> Iterable[str]:
         yield from _states(found.scene)
     yield from _pacing(found.pacing)
     yield ""
-    yield "What is good"
+    yield "Assessment"
     for each in advice(found):
         yield from _wrapped(f"  {each.mark:<4} {each.measure}: {each.value}")
         yield from _wrapped(f"       good: {each.good}")
@@ -102,7 +102,7 @@ def _lines(folder: Path, found: Findings) -> Iterable[str]:
 def _spread(scene: SceneFindings) -> Iterable[str]:
     yield ""
     yield f"Spread at the first grasp, of {scene.scenes} scenes and the {scene.neighbours} most similar to each"
-    yield f"  the last of these is {_middle(scene.distance_mm)}"
+    yield f"  the least similar of them is {_middle(scene.distance_mm)}"
     if scene.by == "object":
         yield "  compared only by the object that is grasped first"
     elif not scene.similar:
@@ -125,7 +125,7 @@ def _spread(scene: SceneFindings) -> Iterable[str]:
         ),
     )
     yield f"  no yaw: {scene.roll} as if the neighbour's object had the same yaw"
-    yield "  no ties: the same median over scenes whose neighbours all chose alike"
+    yield "  no ties: the same median over scenes whose neighbours all chose the same"
 
 
 def _ties(scene: SceneFindings) -> Iterable[str]:
@@ -185,11 +185,11 @@ def _states(scene: SceneFindings) -> Iterable[str]:
 
 def _pacing(pacing: Pacing) -> Iterable[str]:
     yield ""
-    yield f"Pauses: over {PAUSE_S:g} s in which no action moves at {pacing.still_per_s:g} deg/s or mm/s"
-    yield f"  {pacing.pauses_per_episode:.2f} an episode, together {pacing.paused_s_per_episode:.2f} s"
+    yield f"Pauses: over {PAUSE_S:g} s with no action faster than {pacing.still_per_s:g} deg/s or mm/s"
+    yield f"  per episode: {pacing.pauses_per_episode:.2f} pauses, {pacing.paused_s_per_episode:.2f} s in total"
     if pacing.paused_in:
         yield from _table(
-            ("state", "begin", "seconds in all"),
+            ("state", "started", "total s"),
             ((each.state, str(each.pauses), number(each.seconds)) for each in pacing.paused_in[:_MOST_STATES]),
         )
     yield ""

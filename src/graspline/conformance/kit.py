@@ -84,5 +84,5 @@ def _tried(name: str, check: Callable[[], Checked]) -> Checked:
         return Checked(name=name, note="", problems=(what_is_wrong(error),))
 
 
-def _left_out(name: str, why: str = "not checked: mend what is above first") -> Checked:
+def _left_out(name: str, why: str = "not checked: fix the problems above first") -> Checked:
     return Checked(name=name, note=why, done=False)

@@ -86,7 +86,7 @@ def check_goal(subject: Subject, episodes: Sequence[Episode]) -> Checked:
     starting = [each for each in episodes[:_SHOWN] if _done_already(subject, each)]
     if starting:
         seeds = ", ".join(str(each.scenario.seed) for each in starting)
-        problems.append(f"the goal is fulfilled before anything has moved (seeds {seeds}): it says nothing of the task")
+        problems.append(f"the goal is met before anything has moved (seeds {seeds}), so it does not test the task")
     won = sum(each.succeeded for each in episodes)
     if not won:
         problems.append("no episode succeeds")
@@ -96,7 +96,7 @@ def check_goal(subject: Subject, episodes: Sequence[Episode]) -> Checked:
 def check_claims(subject: Subject, episodes: Sequence[Episode]) -> Checked:
     audit = _audited(subject, episodes)
     count = sum(len(each.notes) for each in episodes)
-    note = f"{count} claims held against truth" if subject.task.claims.outcomes else "the task declares none"
+    note = f"{count} claims checked against ground truth" if subject.task.claims.outcomes else "the task declares none"
     return Checked(name="claims", note=note, problems=tuple(_mistakes(audit, whole_episodes=False)))
 
 
@@ -110,7 +110,7 @@ def check_bits(subject: Subject, episodes: Sequence[Episode], play: Play) -> Che
         differing = [each.scenario.seed for each in others if each.state_hash != known[each.scenario.seed]]
         if differing:
             told = ", ".join(map(str, differing[:_SHOWN]))
-            problems.append(f"other bits in {lanes} lanes than in {LANES[0]}: seeds {told}")
+            problems.append(f"episodes differ between {lanes} lanes and {LANES[0]}: seeds {told}")
     return Checked(name="bits", note=f"{len(known)}, {min(len(known), LANES[1])} and 1 lanes", problems=tuple(problems))
 
 

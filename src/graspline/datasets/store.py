@@ -63,7 +63,7 @@ class Dataset:
         if not root.is_dir():
             raise InputError(f"{root}: no such folder")
         if not (root / OURS).is_file():
-            raise InputError(f"{root}: not a dataset of graspline ({OURS} is missing)")
+            raise InputError(f"{root}: not a graspline dataset ({OURS} is missing)")
         settings = origin_in(root).settings
         if not is_there(root / INFO):
             raise DatasetProblem(f"{root}: no episode has been committed yet ({INFO} is missing)")

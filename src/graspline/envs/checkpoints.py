@@ -79,8 +79,8 @@ def find_checkpoint(named: str, where: str = "--policy") -> Checkpoint:
     except (OSError, UnicodeError) as error:
         raise InputError(f"{shown}: cannot be read: {printable(str(error))}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        text = printable(f"{type(error).__name__}: {error}")
-        raise InputError(f"{shown}: not a checkpoint as lerobot-train writes it: {text}") from None
+        lacks = f"key {error} is missing" if isinstance(error, KeyError) else printable(str(error))
+        raise InputError(f"{shown}: not a checkpoint as lerobot-train writes it: {lacks}") from None
 
 
 def defaults_of(named: str) -> Defaults:
@@ -252,8 +252,22 @@ def _json_at(root: object, name: str) -> dict[str, Any]:
     return _json(path) if root and path.is_file() else {}
 
 
+class _Contents(dict[str, Any]):
+    """What a JSON file holds; a missing key is an error that names the file."""
+
+    def __init__(self, name: str, found: dict[str, Any]) -> None:
+        super().__init__(found)
+        self._name = name
+
+    def __missing__(self, key: str) -> Any:
+        raise ValueError(f"{self._name} has no {key!r}")
+
+
 def _json(path: Path) -> dict[str, Any]:
-    found = json.loads(path.read_text())
+    try:
+        found = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path.name} is not valid JSON: {error}") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path.name} holds no object")
-    return found
+    return _Contents(path.name, found)

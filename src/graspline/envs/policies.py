@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 from graspline.envs.interface import Array, Interface, Observation
 from graspline.envs.policy_server import LEROBOT, Unusable, find_policy, is_batched
 from graspline.episodes.scenario import Scenario
-from graspline.errors import InputError, nearest
+from graspline.errors import InputError, nearest, suggestion
 from graspline.execution.requests import Preempted
 from graspline.parameters.notation import printable, shortened
 from graspline.registry import Registry
@@ -124,7 +124,8 @@ def parse_policy(named: str, where: str = "--policy") -> tuple[str, str]:
     module_name, colon, name = place.partition(":")
     if not colon or not module_name or not name:
         expected = "expected MODULE:NAME, such as my_policy:act for act in my_policy.py, or an installed policy"
-        raise InputError(f"{where} {printable(shortened(named))}: {expected}: {', '.join(POLICIES)}")
+        hint = f"{suggestion(named, POLICIES)}{expected}: {', '.join(POLICIES)}"
+        raise InputError(f"{where} {printable(shortened(named))}: {hint}")
     return module_name, name
 
 

@@ -101,8 +101,8 @@ def audit_page(audit: Audit) -> str:
         *([_INTERRUPTED] if audit.interrupted else []),
         f"<p>{counted(audit.episodes, 'episode')} from seed {audit.seed}, {audit.faulty} with an injected fault "
         f"({audit.struck} triggered).</p>",
-        "<table><tr><th>claim</th><th>made</th><th>denied</th><th>false positives (claimed, but not so)</th>"
-        "<th>false negatives (denied, but so)</th></tr>",
+        "<table><tr><th>claim</th><th>made</th><th>denied</th><th>false accepts (claimed, but not true)</th>"
+        "<th>false rejects (denied, but true)</th></tr>",
         *(_tally(tally) for tally in audit.tallies.values()),
         "</table><h2>Mistakes, the worst first</h2>",
         "<table><tr><th>mistake</th><th>claim</th><th>seed</th><th>fault</th><th>time</th><th>said</th><th>about</th>"

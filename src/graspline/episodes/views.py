@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graspline.choices import DEFAULT_VIEWS
-from graspline.errors import InputError, nearest
+from graspline.errors import InputError, suggestion
 from graspline.parameters.notation import shown
 from graspline.scenes.scene import Scene
 
 _SIZE = re.compile(r"([0-9]{1,5})x([0-9]{1,5})")
 _LEAST_PX, _MOST_PX = 16, 4096
+_NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,7 +49,8 @@ def parse_views(
     for camera, size in _entries(given):
         width, height = _size(size)
         if camera not in cameras:
-            problems.append(f"{where}: no camera {shown(camera)}; {nearest(camera, cameras)}")
+            hint = suggestion(camera, (*cameras, _NONE))
+            problems.append(f"{where}: no camera {shown(camera)}; {hint}known: {', '.join(cameras)}")
         elif any(view.camera == camera for view in views):
             problems.append(f"{where}: {camera} is named twice")
         elif any(pixels % 2 or not _LEAST_PX <= pixels <= _MOST_PX for pixels in (width, height)):
@@ -76,7 +78,7 @@ def view_of(text: str) -> View:
 def _entries(given: str | Mapping[str, object]) -> list[tuple[str, object]]:
     if not isinstance(given, str):
         return [(str(camera), size) for camera, size in given.items()]
-    if given.strip() in ("", "none"):
+    if given.strip() in ("", _NONE):
         return []
     parts = (part.strip().partition(":") for part in given.split(","))
     return [(camera, size) for camera, _, size in parts]

@@ -26,7 +26,7 @@ def summary_lines(comparison: Comparison) -> list[str]:
         *_left_out(comparison),
         f"A succeeded {rate_text(one, count)}",
         f"B succeeded {rate_text(two, count)}",
-        f"B less A: {100 * comparison.difference:+.1f} points (95 % interval {100 * low:+.1f} to {100 * high:+.1f})",
+        f"B minus A: {100 * comparison.difference:+.1f} points (95 % interval {100 * low:+.1f} to {100 * high:+.1f})",
         f"only A succeeded {len(comparison.only(0))}, only B {len(comparison.only(1))}, both "
         f"{comparison.count(True, True)}, neither {comparison.count(False, False)}",
         f"McNemar's exact test: p = {comparison.p:.3g}; {verdict(comparison)}",
@@ -38,9 +38,9 @@ def summary_lines(comparison: Comparison) -> list[str]:
 
 
 def verdict(comparison: Comparison) -> str:
-    """In a few words, whether the difference can be chance."""
+    """In a few words, whether the difference can be due to chance."""
     if comparison.p >= LEVEL:
-        return "the difference may be chance"
+        return "the difference may be due to chance"
     return "B is better" if comparison.difference > 0 else "A is better"
 
 
@@ -86,7 +86,7 @@ def _rates(comparison: Comparison) -> Iterable[str]:
     yield "<h2>Success</h2>"
     rows = [rate_row(name, hits, count) for name, hits in zip(_NAMES, comparison.rates, strict=True)]
     yield scrolled(("", "count", "rate", "95 % interval (Wilson)", ""), rows)
-    yield f"<p>B less A: <b>{100 * comparison.difference:+.1f} points</b>, 95 % interval {100 * low:+.1f} to "
+    yield f"<p>B minus A: <b>{100 * comparison.difference:+.1f} points</b>, 95 % interval {100 * low:+.1f} to "
     yield f"{100 * high:+.1f} (Newcombe, paired). McNemar's exact test on {len(comparison.only(0))} and "
     yield f"{len(comparison.only(1))} discordant pairs: p = {comparison.p:.3g}; {verdict(comparison)}.</p>"
 
@@ -126,7 +126,7 @@ def _factors(comparison: Comparison) -> Iterable[str]:
     yield f"<h2>Where they differ</h2><p>{escape(said[0].upper() + said[1:])}.</p>"
     if not is_tested(comparison.factors):
         return
-    yield "<p><small>B's rate less A's, in points, in bins of about equal size; tested like the factors of one "
+    yield "<p><small>B's rate minus A's, in points, in bins of about equal size; tested like the factors of one "
     yield "evaluation, with the difference of each pair as the outcome.</small></p>"
     rows = [(_name(each), p_text(each), _bins(each)) for each in comparison.factors]
     yield scrolled(("factor", "p", "difference"), rows)

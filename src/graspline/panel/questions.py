@@ -56,9 +56,9 @@ class Question:
         # The page counts whole seconds, so that it is sent no more often than that.
         left = round(snapshot.answer_within_s)
         share = 100 * left / max(self._whole_s, 1.0)
+        default = answer_words(snapshot.default, snapshot.option_words)
         return (
             f"<div class='gl-question' data-question><h2>{escape(snapshot.question)}</h2>"
-            f"<p>Waiting for your answer. <b>{escape(answer_words(snapshot.default, snapshot.option_words))}</b> in "
-            f"<b data-countdown>{left} s</b>.</p>"
+            f"<p>Default in <b data-countdown>{left} s</b>: <b>{escape(default)}</b></p>"
             f"<div class='gl-bar'><i style='width:{min(share, 100):.0f}%'></i></div></div>"
         )

@@ -13,7 +13,7 @@ from graspline.parameters.allowed import Allowed, allowed_in
 from graspline.parameters.model import Parameters
 from graspline.parameters.notation import write
 
-_WIDTH = 100
+_WIDTH = 80
 # Comments beside the keys start in one column per section; a longer key takes its comment on the line above.
 _LONGEST_HEAD = 36
 

@@ -43,7 +43,7 @@ class Lighting(Aspect):
 
 
 class CameraPlacement(Aspect):
-    """Where cameras are, which way they look and how much they see. A picture says where it was really taken from."""
+    """Position, direction and field of view of cameras. Those that come with an image are the true ones."""
 
     standing_m: float = Field(
         default=0.015, ge=0, le=0.1, description="largest offset of a fixed camera along each axis"

@@ -61,7 +61,7 @@ class Distractors(Aspect):
 
 
 class Randomization(Parameters):
-    """What varies from episode to episode in any task, with every value drawn recorded."""
+    """What varies from episode to episode in any task; every sampled value is recorded."""
 
     lighting: Lighting = Lighting()
     camera: CameraPlacement = CameraPlacement()

@@ -54,9 +54,7 @@ def read_contents(root: Path, found: Findings) -> Contents | None:
     if not root.is_dir():
         raise InputError(f"{root}: no such folder")
     if not (root / OURS).is_file():
-        what = (
-            "a LeRobot dataset, but not one of graspline" if (root / INFO).is_file() else "not a dataset of graspline"
-        )
+        what = "a LeRobot dataset, but not made by graspline" if (root / INFO).is_file() else "not a graspline dataset"
         raise InputError(f"{root}: {what} ({OURS} is missing)")
     # Findings name files below the folder, however it was named.
     root = root.resolve()

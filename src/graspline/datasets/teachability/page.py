@@ -106,7 +106,7 @@ def _states(scene: SceneFindings) -> Iterable[str]:
 
 def _pacing(pacing: Pacing) -> Iterable[str]:
     yield "<h2>Pauses, idle frames, speed</h2>"
-    yield f"<p>{pacing.pauses_per_episode:.2f} pauses an episode, together {pacing.paused_s_per_episode:.2f} s. Idle "
+    yield f"<p>{pacing.pauses_per_episode:.2f} pauses per episode, {pacing.paused_s_per_episode:.2f} s in total. Idle "
     yield f"frames: {100 * pacing.idle:.1f} % (first {100 * pacing.idle_first:.1f}, between "
     yield f"{100 * pacing.idle_middle:.1f}, last {100 * pacing.idle_last:.1f}). An episode has "
     yield f"{pacing.frames.median:g} frames (median; p90 {pacing.frames.p90:g}).</p>"

@@ -57,17 +57,17 @@ def advice(found: Findings) -> Iterator[Advice]:
         )
     yield Advice(
         measure="pauses",
-        value=f"{pacing.pauses_per_episode:.2f} an episode",
-        good="none: one frame does not say how long the arm has waited",
+        value=f"{pacing.pauses_per_episode:.2f} per episode",
+        good="none: a single frame does not show how long the arm has been waiting",
     )
     yield Advice(
         measure="idle frames",
         value=f"{100 * pacing.idle:.1f} %",
-        good="few: a policy that imitates them stays where it is",
+        good="few: a policy that imitates them may never move on",
     )
     yield Advice(
         measure="speed",
-        value=f"{number(max(each.p95 for each in pacing.joints))} a second for the fastest joint (p95)",
+        value=f"{number(max(each.p95 for each in pacing.joints))} per second for the fastest joint (p95)",
         good="even, and slow enough for the rate at which the policy acts",
     )
 

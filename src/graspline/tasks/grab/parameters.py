@@ -29,7 +29,7 @@ class ThingsParameters(Parameters):
 
 
 class OrderParameters(Parameters):
-    """What the arm is told to do."""
+    """What the arm has to do."""
 
     target: str = Field(default="", description="name of the object to grab; empty picks any on the table")
     place: Literal["back", "random", "either"] = Field(

@@ -28,7 +28,7 @@ _EDGE_M = 0.02
 _HAND_ROOM_M = 0.20
 
 FURNITURE = Need(
-    words="table and shelf",
+    words="a table and a shelf",
     in_scene=lambda scene: (
         "" if {each.name for each in FITTINGS} <= {*scene.furniture} else "the scene has no furniture"
     ),

@@ -11,7 +11,7 @@ from graspline.scenes.randomization import TexturedRandomization
 
 
 class TableParameters(Parameters):
-    """What stands on table and shelf, and how far the furniture is off its configured place."""
+    """Objects on the table and the shelf, and how far the furniture is from its configured pose."""
 
     count: Range = Field(default=Range(1, 5), ge=0, le=5, description="number of objects on the table")
     objects: tuple[str, ...] = Field(
