@@ -48,7 +48,7 @@ PARSED_ONLY: dict[str, dict[str, str]] = {
         "uvx graspline": _INSTALLS,
         "sudo apt-get": "installs system packages as root",
     },
-    "docs/tasks/oranges.md": {"graspline audit oranges": "thousands of episodes"},
+    "docs/tasks/oranges.md": {"graspline audit oranges": "hundreds of episodes"},
     "docs/tasks/tidy.md": {
         "graspline run tidy --set object_to_grasp=mug": f"five to ten seconds of CPU each; {_FILM}",
         "graspline campaign tidy": "dozens of episodes of several seconds of CPU",
