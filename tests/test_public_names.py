@@ -26,6 +26,7 @@ DOCUMENTED = [("graspline", name) for name in NAMES]
 DOCUMENTED += [("graspline.stages", name) for name in stages.__all__]
 DOCUMENTED += [("graspline.faults", name) for name in faults.__all__]
 _DRIVES = "drives the lanes of an episode itself, by ground truth, which no policy of a user is given"
+_RENDERS = "renders thousands of images at once from the columns of a dataset, on a GPU"
 _STATISTICS = "prints the interval of a success rate"
 # What examples use besides, and why: by file and module.
 PRIVATE_USES = {
@@ -39,6 +40,14 @@ PRIVATE_USES = {
     ("examples/policies/state_policy.py", "graspline.kinematics.so101"): "gives a network places around the pan axis",
     ("examples/policies/state_policy.py", "graspline.episodes.statistics"): _STATISTICS,
     ("examples/policies/dagger.py", "graspline.episodes.statistics"): _STATISTICS,
+    ("examples/policies/render_frames.py", "graspline.datasets.store"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.episodes.units"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.episodes.views"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.rendering.choose"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.rendering.looks"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.rendering.warp"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.scenes.scene"): _RENDERS,
+    ("examples/policies/render_frames.py", "graspline.scenes.variation"): _RENDERS,
 }
 
 

@@ -114,6 +114,10 @@ class Visitor:
         field.press("Enter")
         self._pause()
 
+    def values(self) -> list[str]:
+        """What all fields hold."""
+        return self.page.locator("input").evaluate_all("fields => fields.map(field => field.value)")
+
     def check(self, label: str, on: bool) -> None:
         """Clicked as an element: a click at a place misses what an unfolding section is still moving."""
         field = self._field(label)

@@ -46,7 +46,10 @@ def test_a_task_without_objects_to_choose_has_no_pick(visitor: Visitor) -> None:
 
 def test_the_tool_goes_where_its_target_says(visitor: Visitor) -> None:
     visitor.unfold("Joints and tool")
+    fields = visitor.values()
     visitor.press("Copy pose")
+    # The server answers clicks side by side: the second must not overtake the first.
+    visitor.until(lambda: visitor.values() != fields, "the pose")
     before = visitor.snapshot.tcp.position_m
     visitor.press("Move there")
     visitor.until(lambda: "there" in visitor.snapshot.message, "the answer")

@@ -57,7 +57,7 @@ def approaching(snapshot: Snapshot) -> bool:
 
 
 def test_an_object_is_chosen_previewed_and_grabbed_and_is_where_the_page_says(visitor: Visitor) -> None:
-    assert visitor.button("Pick").is_disabled()
+    visitor.until(lambda: visitor.button("Pick").is_disabled(), "a button that waits for an object")
     select(visitor, NEAR)
     visitor.until(lambda: "Can be picked" in visitor.shown("reach"), "the check")
     visitor.until(lambda: visitor.button("Pick").is_enabled(), "a pick")

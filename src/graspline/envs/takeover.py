@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import math
 import sys
 import zlib
@@ -35,6 +36,8 @@ from graspline.rendering.sources import OpenSource, PictureSource
 from graspline.scenes.scene import Scene
 
 Array = NDArray[np.float64]
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +134,7 @@ def pilot_of(
         policy=PolicyPilot(interface=interface, policies=policies, max_seconds=math.inf, smooth=order.smooth),
         takeover=load(TakeoverParameters, plain["takeover"]),
         machine=order.task.machine(order.parameters),
-        open_source=_kept(source_for(plain["renderer"], scene, interface, smooth=order.smooth, say=_say))
+        open_source=_kept(source_for(plain["renderer"], scene, interface, smooth=order.smooth, say=_LOG.warning))
         if "renderer" in plain
         else None,
     )
@@ -159,10 +162,6 @@ class _StaysOpen:
 
     def close(self) -> None:
         """The process that has it ends with it."""
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _stream(scenario: Scenario) -> np.random.Generator:
