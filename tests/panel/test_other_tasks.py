@@ -40,7 +40,7 @@ def visitor(running: Hosted) -> Iterator[Visitor]:
 
 def test_a_task_without_objects_to_choose_has_no_pick(visitor: Visitor) -> None:
     assert not visitor.button("Pick").is_visible()
-    assert visitor.sections[0] == "Progress"
+    visitor.until(lambda: visitor.sections[:1] == ["Progress"], "the first section")
     assert "Grasp" not in visitor.sections
 
 
@@ -80,7 +80,7 @@ def test_an_episode_is_recorded_and_played_again_to_the_same_bits(visitor: Visit
 def test_what_only_a_reset_helps_offers_one(visitor: Visitor) -> None:
     visitor.unfold("Inject a fault")
     button = visitor.button("Reset the scene")
-    assert not button.is_visible()
+    visitor.until(lambda: not button.is_visible(), "no button without need")
     with visitor.waiting_at(lambda snapshot: snapshot.state == "descend"):
         visitor.press("Run")
         visitor.until(lambda: visitor.snapshot.state == "descend", "the task")

@@ -87,7 +87,7 @@ def test_a_refusal_says_why_in_words_and_offers_the_way_out_as_a_button(visitor:
     visitor.until(lambda: "Cannot be picked" in visitor.shown("reach"), "the reason")
     assert "past its limit for a 50 mm approach." in visitor.shown("reach")
     assert "The nearest pose that works" in visitor.page.locator("[data-reach] details").text_content()
-    assert visitor.shown("message") == "", "nothing is said twice"
+    visitor.until(lambda: visitor.shown("message") == "", "nothing that is said twice")
     visitor.until(lambda: visitor.button("New scene").is_visible(), "a way out where no setting helps")
     visitor.unfold("Grasp")
     for name in ("Pick", "Move to grab"):
@@ -207,9 +207,9 @@ def test_a_task_runs_and_recovers_from_a_fault_and_the_page_tells(visitor: Visit
     assert visitor.snapshot.verdict == "success"
     outcomes = {(each.state, each.outcome) for each in visitor.snapshot.history}
     assert outcomes & {("hold", "dropped"), ("hold", "slipped")}
-    assert "confirmed" in visitor.shown("history")
-    assert visitor.page.locator("[data-diagram]").count() == 1
-    assert "grasps 1" in visitor.shown("retries")
+    visitor.until(lambda: "confirmed" in visitor.shown("history"), "the history")
+    visitor.until(lambda: visitor.page.locator("[data-diagram]").count() == 1, "one diagram")
+    visitor.until(lambda: "grasps 1" in visitor.shown("retries"), "the retry")
 
 
 def test_a_second_page_watches_and_can_stop_but_not_drive(visitor: Visitor, browser: Any, running: Hosted) -> None:
@@ -220,10 +220,10 @@ def test_a_second_page_watches_and_can_stop_but_not_drive(visitor: Visitor, brow
         holder = visitor.session.lease.holder
         other.until(lambda: f"{holder} is in control" in other.shown("lease"), "who is in control")
         for name in ("Pick", "Run", "Record"):
-            assert other.button(name).is_disabled(), name
+            other.until(lambda name=name: other.button(name).is_disabled(), name)
         for section, name in (("Grasp", "Move to grab"), ("Gripper", "Grasp open"), ("Joints and tool", "Home")):
             other.unfold(section)
-            assert other.button(name).is_disabled(), name
+            other.until(lambda name=name: other.button(name).is_disabled(), name)
         select(visitor, NEAR)
         with visitor.waiting_at(approaching):
             visitor.press("Pick")

@@ -43,7 +43,7 @@ def test_blocks_ride_through_the_scene(visitor: Visitor) -> None:
 
 def test_there_is_a_slider_for_each_joint_and_the_tool_goes_where_its_target_says(visitor: Visitor) -> None:
     visitor.unfold("Joints and tool")
-    assert visitor.page.get_by_role("slider").count() == 7
+    visitor.until(lambda: visitor.page.get_by_role("slider").count() == 7, "seven sliders")
     visitor.press("Move there")
     visitor.until(lambda: visitor.snapshot.message == "move tool: there", "the answer")
     np.testing.assert_allclose(visitor.snapshot.tcp.position_m, (0.5, 0.0, 0.3), atol=3e-3)
@@ -70,7 +70,7 @@ def test_every_camera_is_shown_beside_the_scene_and_can_be_hidden_and_enlarged(v
     visitor.until(lambda: images.first.bounding_box()["height"] > 1.5 * height, "a large picture")
     visitor.until(ends_above, "large pictures below the scene")
     visitor.press("Hide cameras")
-    assert not images.first.is_visible()
+    visitor.until(lambda: not images.first.is_visible(), "hidden pictures")
     visitor.press("Show cameras")
 
 

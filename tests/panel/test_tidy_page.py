@@ -52,10 +52,10 @@ def test_a_question_is_asked_in_words_with_a_countdown_and_answered_by_a_button(
     with visitor.waiting_at(lambda snapshot: bool(snapshot.question)):
         visitor.press("Run")
         visitor.until(lambda: visitor.page.locator("[data-question]").is_visible(), "the question")
-        assert "What shall I do?" in visitor.shown("question")
-        assert "One object" in visitor.shown("question"), "what is done if there is no answer"
-        assert visitor.shown("countdown") == "30 s"
-        assert visitor.button("One object").is_visible()
+        visitor.until(lambda: "What shall I do?" in visitor.shown("question"), "the question in words")
+        visitor.until(lambda: "One object" in visitor.shown("question"), "what is done if there is no answer")
+        visitor.until(lambda: visitor.shown("countdown") == "30 s", "the countdown")
+        visitor.until(lambda: visitor.button("One object").is_visible(), "an answer")
         answer = visitor.button("Clear the table")
         assert answer.bounding_box()["height"] >= 40
         assert not visitor.covered_by_a_camera(answer)
