@@ -1,4 +1,4 @@
-"""`graspline rates`: which share of blocks is sorted, by density and belt speed."""
+"""`graspline rates`: which share of objects is sorted, by density and speed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rates(
         typer.Option(
             "--at",
             metavar="SPEED:DENSITY,…",
-            help="Belt speed in m/s and block densities in blocks per metre, such as 0.05:2.5,4,8; repeatable.",
+            help="Speed in m/s and densities in objects per metre, such as 0.05:2.5,4,8; repeatable.",
         ),
     ] = None,
     episodes: Annotated[int, typer.Option(min=1, max=10_000, metavar="N", help="Episodes at each point.")] = 5,
@@ -39,10 +39,10 @@ def rates(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for rates.json and rates.svg.")] = Path("out/rates"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
-    """Measure success against block density and belt speed.
+    """Measure success against the density and speed of what arrives.
 
-    For tasks with a conveyor belt: the share of blocks that end up in the right bin by ground truth. Exits with 1 if a
-    block that was reported as sorted is not.
+    For tasks whose objects arrive on a conveyor: the share that ends up in the right place by ground truth. Exits with
+    1 if an object that was reported as sorted is not.
 
     \b
     Examples:
@@ -123,11 +123,11 @@ def _tell(point: Point) -> None:
     rate = f", {sum(rates) / len(rates):.1f} picks per minute" if rates else ""
     told = (
         f"{quantity(point.speed_m_s, 'm/s')}, {_density(point.density_per_m)}: sorted correctly "
-        f"{rate_text(point.right, point.sent)}, wrong bin {point.wrong}{rate}"
+        f"{rate_text(point.right, point.sent)}, wrong place {point.wrong}{rate}"
     )
     for line in wrapped(told + (f"; missed: {missed}" if missed else "")):
         print(line)
 
 
 def _density(per_m: float) -> str:
-    return f"{per_m:g} block{'' if per_m == 1 else 's'} per metre"
+    return f"{per_m:g} object{'' if per_m == 1 else 's'} per metre"

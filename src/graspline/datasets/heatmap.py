@@ -20,7 +20,7 @@ _RINGS_M = (0.1, 0.2, 0.3, 0.4)
 _SCALE = 640  # pixels per metre
 _LEFT, _TOP, _RIGHT, _BOTTOM = 58, 12, 12, 86
 _PALEST = 0.15
-# More outlines of plates than this hide each other.
+# More outlines of places than this hide each other.
 _MOST_OUTLINES = 40
 
 

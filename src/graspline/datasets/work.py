@@ -38,7 +38,7 @@ from graspline.scenes.scene import Scene
 from graspline.stopwatch import seconds
 from graspline.tasks.catalogue import TASKS
 
-# After this much simulated time an attempt is given up. A belt may bring blocks for many minutes.
+# After this much simulated time an attempt is given up. Objects may arrive for many minutes.
 LIMIT_S = 3600.0
 # Verdict of what a GPU played and the CPU does not agree with.
 NOT_CERTIFIED = "not_certified"

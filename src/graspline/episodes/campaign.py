@@ -1,7 +1,7 @@
 """Campaigns: every fault in every state, and how episodes end then.
 
 Recovered is who succeeds after all, by the task's own verdict and by truth. Where one fault may cost one thing of many
-whatever is done, as a block that is taken off a belt, the order must allow for it: `Task.brief` does, and each
+whatever is done, as an object that is taken away, the order must allow for it: `Task.brief` does, and each
 case says how near to the goal it came.
 """
 

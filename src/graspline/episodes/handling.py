@@ -161,7 +161,7 @@ def _approach(each: _Following, snapshot: Snapshot, gap: float) -> None:
 
 def _follow_push(each: _Following, snapshot: Snapshot, name: str, gap: float) -> None:
     x, y, z = snapshot.objects[name].position_m.tolist()
-    # On a belt things move by themselves.
+    # What is sent moves by itself.
     if each.before_m is not None and gap <= BESIDE_M and not snapshot.accounts:
         each.pushed_m = each.pushed_m[0] + x - each.before_m[0], each.pushed_m[1] + y - each.before_m[1]
         each.handling.pushed_m = max(each.handling.pushed_m, math.hypot(*each.pushed_m))

@@ -54,7 +54,7 @@ class EpisodeLog:
         return self.variation.seen_after(edit for change in changes for edit in change.edits)
 
     def travelled_m(self, tick: int, scene: Scene) -> dict[str, tuple[float, float, float]]:
-        """How far each surface that moves by itself, such as a belt's, has gone from the start to the end of this tick.
+        """How far each surface that moves by itself has gone from the start to the end of this tick.
 
         By the geom's name, in its own frame.
         """

@@ -1,4 +1,4 @@
-"""How many blocks a sorting line gets, by how close they come and how fast the belt runs: measured, and drawn."""
+"""Which share of arriving objects a task gets, by how close together and how fast they arrive: measured, and drawn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLOURS = ("#1f6fb4", "#2a8a4a", "#c46a1b", "#7d3c98", "#b03060")
 
 @dataclass(slots=True, kw_only=True)
 class Point:
-    """Blocks sent at one speed and density, and what became of them: in ground truth, and as the task reports it."""
+    """Objects sent at one speed and density, and what became of them: in ground truth, and as the task reports it."""
 
     speed_m_s: float
     density_per_m: float
@@ -30,7 +30,7 @@ class Point:
     sent: int = 0
     right: int = 0
     wrong: int = 0
-    # Blocks that the task says are sorted beyond those that are.
+    # Objects that the task says are sorted beyond those that are.
     false: int = 0
     missed: Counter[str] = field(default_factory=Counter)
     picks_per_min: list[float] = field(default_factory=list)
@@ -85,7 +85,7 @@ def measure(
         settings = parameters(speed, density)
         scenarios = [Scenario(task=task, parameters=settings, seed=seed + index) for index in range(episodes)]
         for episode in run_scenarios(scenarios, lanes=lanes, stop=stop, after_tick=after_tick):
-            # What became of blocks that were still on the belt is unknown.
+            # What became of objects that were still on their way is unknown.
             if episode.verdict != INTERRUPTED:
                 point.add(feed.count(episode.truth, episode.evidence))
                 yield point, episode
@@ -94,7 +94,7 @@ def measure(
 
 
 def draw_rates(points: Sequence[Mapping[str, Any]]) -> str:
-    """A chart in SVG: shares over blocks per metre, a line for each speed with 95 % intervals."""
+    """A chart in SVG: shares over objects per metre, a line for each speed with 95 % intervals."""
     most = max([each["density_per_m"] for each in points], default=1.0) * 1.05
     parts = [
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {_WIDTH} {_HEIGHT}' width='{_WIDTH}' "
@@ -134,9 +134,7 @@ def _axes(most: float) -> list[str]:
             f"<text x='{x:.1f}' y='{_HEIGHT - _BOTTOM + 20}' text-anchor='middle' fill='#445'>{density}</text>"
         )
     middle = (_LEFT + _WIDTH - 20) / 2
-    parts.append(
-        f"<text x='{middle}' y='{_HEIGHT - 10}' text-anchor='middle' fill='#223'>blocks per metre of belt</text>"
-    )
+    parts.append(f"<text x='{middle}' y='{_HEIGHT - 10}' text-anchor='middle' fill='#223'>objects per metre</text>")
     return parts
 
 

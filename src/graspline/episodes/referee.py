@@ -11,8 +11,8 @@ from graspline.tasks.task import Draw, Snapshot
 
 T = TypeVar("T")
 
-# The goal must have been met in every frame for this long: as an orange must have lain still to count as placed, and
-# longer than a cube that swings past the right place is slow.
+# The goal must have been met in every frame for this long: as an object must have lain still to count as placed, and
+# longer than one that swings past the right place is slow.
 STEADY_S = 0.3
 
 

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 _IN_HAND_M = 0.06
 # How far something in the hand keeps from everything else.
 _APART_M = 0.006
-# No plate's rim is higher above its underside.
+# No rim of a place is higher above its underside.
 _RIM_M = 0.015
 
 
@@ -94,7 +94,7 @@ def _held_clear(centres_m: Array, extents_m: tuple[float, float], others: tuple[
     for each in others:
         apart_m = each.distance_m(centres_m)
         if apart_m is None:
-            # A plate: over it, higher than its rim.
+            # Over a place, higher than its rim.
             over = np.hypot(*(centres_m - each.position_m)[:, :2].T) < each.radius_m + sideways_m
             if (low_m[over] < each.position_m[2] + _RIM_M + _APART_M).any():
                 return False

@@ -100,7 +100,7 @@ class Motion:
     path: Path
     guards: tuple[Guard, ...] = ()
     watch: Watch | None = None
-    # What has to stay where it is meanwhile, such as a plate: watched beside the object.
+    # What has to stay where it is meanwhile, such as what it is put on: watched beside the object.
     place: Watch | None = None
     # Whether velocity may jump at its ends and between its rows, as it does where targets come from outside.
     corners: bool = False
