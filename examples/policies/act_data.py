@@ -52,7 +52,7 @@ def load(
 ) -> Frames:
     """Datasets given as DIR or DIR:WEIGHT; without weights each counts by its frames.
 
-    Of each episode only every so manyth image is kept, beginning with a random one; all actions are.
+    Of each episode every `every`-th image is kept, beginning with a random one; all actions are kept.
     """
     named = [_weighted(each) for each in sources]
     infos = [json.loads((folder / "meta" / "info.json").read_text()) for folder, _ in named]

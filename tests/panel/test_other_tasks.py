@@ -89,6 +89,7 @@ def test_what_only_a_reset_helps_offers_one(visitor: Visitor) -> None:
     button.click()
     visitor.until(lambda: not visitor.snapshot.reset_required and visitor.snapshot.mode == "idle", "a fresh scene")
     button.wait_for(state="hidden")
+    assert not visitor.snapshot.reset_required
 
 
 def test_another_task_comes_with_its_own_sections(visitor: Visitor) -> None:

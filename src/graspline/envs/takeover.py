@@ -141,7 +141,7 @@ def pilot_of(
 
 
 def _kept(open_source: OpenSource | None) -> OpenSource | None:
-    """Opens a source once, for all batches of attempts: on a GPU that takes longer than many images."""
+    """Opens the source once for all batches of attempts, because opening it on a GPU takes longer than many images."""
     if open_source is None:
         return None
     opened: list[PictureSource | None] = []
@@ -155,13 +155,13 @@ def _kept(open_source: OpenSource | None) -> OpenSource | None:
 
 
 class _StaysOpen:
-    """A source that whoever is done with it does not close."""
+    """A picture source whose `close` does nothing, because the next batch uses it again."""
 
     def __init__(self, source: PictureSource) -> None:
         self.pictures = source.pictures
 
     def close(self) -> None:
-        """The process that has it ends with it."""
+        """It is released when its process ends."""
 
 
 def _stream(scenario: Scenario) -> np.random.Generator:

@@ -56,7 +56,7 @@ class WorkerPilot(Pilot, Protocol):
 
     @property
     def open_source(self) -> OpenSource | None:
-        """What renders the images it looks at, for all lanes at once; None: each where it is looked at."""
+        """Renders the images it looks at, for all lanes at once; with None each is rendered when it is looked at."""
         ...
 
 
