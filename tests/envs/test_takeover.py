@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from graspline.envs.evaluation import PolicyPilot
 from graspline.envs.interface import Observation
 from graspline.envs.policies import LocalPolicies, Policy
 from graspline.envs.reproduction import Actions, recited
-from graspline.envs.takeover import TakeoverPilot
+from graspline.envs.takeover import TakeoverPilot, _kept
 from graspline.envs.watching import TakeoverParameters
 from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
@@ -25,6 +25,7 @@ from graspline.evidence import passes
 from graspline.execution.happenings import EndsAs
 from graspline.parameters import Range
 from graspline.scenes.cube_table import cube_table
+from graspline.scenes.scene import Scene
 from graspline.tasks.lift_cube import LIFT_CUBE
 
 from .playing import PARAMETERS, SEED, interface, recorded, recorded_actions, scenario
@@ -169,3 +170,35 @@ def test_a_cube_that_was_pushed_out_of_reach_ends_as_unreachable() -> None:
     elsewhere = dataclasses.replace(LIFT_CUBE, sample=lambda parameters, random: dataclasses.replace(draw, start=start))
     (episode,) = run_scenarios([dataclasses.replace(scenario(), task=elsewhere)], pilot=pilot)
     assert (episode.verdict, episode.succeeded) == ("unreachable", False)
+
+
+class CountedSource:
+    closed = False
+
+    def pictures(self, jobs: Any) -> list[Any]:
+        return ["image"] * len(jobs)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_source_is_opened_once_and_outlives_the_batches_that_use_it() -> None:
+    opened: list[CountedSource] = []
+
+    def open_source(scene: Scene, lanes: int) -> CountedSource:
+        opened.append(CountedSource())
+        return opened[-1]
+
+    kept = _kept(open_source)
+    assert kept is not None
+    for lanes in (8, 1):
+        source = kept(cast(Scene, None), lanes)
+        assert source is not None
+        assert source.pictures([cast(Any, None)] * lanes) == ["image"] * lanes
+        source.close()
+    assert len(opened) == 1
+    assert not opened[0].closed
+
+
+def test_without_a_source_for_all_lanes_there_is_none_to_keep() -> None:
+    assert _kept(None) is None
