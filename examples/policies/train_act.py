@@ -29,6 +29,10 @@ from act_files import ACTION, IMAGES, STATE
 
 # Held-out frames that are measured on.
 _MEASURED = 512
+# Steps between two moments at which Python waits for the GPU, so that the time spent is known.
+_WAIT_EVERY = 20
+# Steps before one is recorded as a CUDA graph: compilers and tuners of kernels have finished by then.
+_WARM_UP = 5
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -67,7 +71,11 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     add("--every", type=int, default=1, metavar="N", help="keep only every Nth image, so that more episodes fit")
     add("--held-out", type=float, default=0.05, metavar="SHARE", help="episodes that are only measured on")
     add("--only", default="", metavar="COLUMN", help="learn only from frames where this column, if there, is true")
-    add("--compile", action="store_true", help="compile the network: a slow start, then faster steps")
+    add(
+        "--compile",
+        action="store_true",
+        help="compile the network and, on a GPU, replay each step as one CUDA graph: a slow start, then faster steps",
+    )
     add("--save-every", type=int, default=5000, metavar="STEPS")
     add("--log-every", type=int, default=200, metavar="STEPS")
     add("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -81,7 +89,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
 
 
 class Batches:
-    """Samples of frames as the network gets them, normalized, all on one device."""
+    """Samples of frames as the network gets them, normalized, all on one device. Sampling never waits for the device."""
 
     def __init__(self, frames: Frames, given: argparse.Namespace) -> None:
         self._frames, self._device, self._chunk, self._shift = frames, given.device, given.chunk, given.shift
@@ -94,16 +102,23 @@ class Batches:
         }
         self._light = tuple(torch.tensor(IMAGENET[name], device=given.device).reshape(3, 1, 1) for name in IMAGENET)
         cumulated = torch.cumsum(frames.odds, 0)
-        self._cumulated = cumulated / cumulated[-1]
+        self._cumulated = (cumulated / cumulated[-1]).to(given.device)
+        self._train = frames.train.to(given.device)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the images are on the device, too, so that a batch is made there alone."""
+        return all(kept.device.type == "cuda" for kept in self._frames.pictures.values())
 
     def sample(self, count: int, generator: torch.Generator) -> dict[str, torch.Tensor]:
         """A batch to learn from, with every picture shifted by itself."""
-        drawn = torch.rand(count, generator=generator, dtype=torch.float64)
+        drawn = torch.rand(count, generator=generator, dtype=torch.float64, device=self._device)
         rows = torch.searchsorted(self._cumulated, drawn).clamp(max=len(self._cumulated) - 1)
-        shifts = torch.randint(
-            -self._shift, self._shift + 1, (count, len(self._frames.pictures), 2), generator=generator
-        )
-        return self.batch(self._frames.train[rows], shifts)
+        if not self._shift:
+            return self.batch(self._train[rows])
+        size = (count, len(self._frames.pictures), 2)
+        shifts = torch.randint(-self._shift, self._shift + 1, size, generator=generator, device=self._device)
+        return self.batch(self._train[rows], shifts)
 
     def batch(self, rows: torch.Tensor, shifts: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
         rows = rows.to(self._device)
@@ -115,8 +130,8 @@ class Batches:
             "action_is_pad": ahead > last,
         }
         for number, (camera, kept) in enumerate(self._frames.pictures.items()):
-            shift = torch.zeros(len(rows), 2, dtype=torch.long) if shifts is None else shifts[:, number]
-            seen = _shifted(kept, shown, shift).to(self._device, non_blocking=True)
+            seen = kept[shown.to(kept.device)] if shifts is None else _shifted(kept, shown, shifts[:, number])
+            seen = seen.to(self._device, non_blocking=True)
             # Channels stay last in memory, where convolutions are fastest.
             batch[IMAGES + camera] = (seen.permute(0, 3, 1, 2).float() / 255 - self._light[0]) / self._light[1]
         return batch
@@ -129,8 +144,6 @@ class Batches:
 def _shifted(kept: torch.Tensor, rows: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
     """Pictures (n, height, width, 3), moved by (n, 2) pixels; what comes in at an edge repeats the edge."""
     device, (height, width) = kept.device, kept.shape[1:3]
-    if not shift.any():
-        return kept[rows.to(device)]
     shift = shift.to(device)
     down = (torch.arange(height, device=device) + shift[:, :1]).clamp(0, height - 1)
     right = (torch.arange(width, device=device) + shift[:, 1:]).clamp(0, width - 1)
@@ -162,6 +175,82 @@ def held_out_l1(policy: Any, batches: Batches, rows: torch.Tensor, given: argpar
         count += int(real.sum()) * wanted.shape[-1]
     policy.train()
     return errors / max(count, 1)
+
+
+def loss_of(policy: Any, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The loss and its L1 part, as lerobot's `ACTPolicy.forward` computes them, but left on the device.
+
+    lerobot's own copies both to the CPU at every step, and the GPU has nothing to do until Python has queued the next.
+    """
+    images = [batch[key] for key in policy.config.image_features]
+    predicted, (mean, log_variance) = policy.model({**batch, IMAGES.rstrip("."): images})
+    real = ~batch["action_is_pad"][..., None]
+    errors = (predicted - batch[ACTION]).abs() * real
+    l1 = errors.sum() / (real.sum() * errors.shape[-1]).clamp(min=1)
+    if mean is None:
+        return l1, l1
+    divergence = (-0.5 * (1 + log_variance - mean.pow(2) - log_variance.exp())).sum(-1).mean()
+    return l1 + policy.config.kl_weight * divergence, l1
+
+
+class Steps:
+    """Steps of the training. Nothing in them waits for the device, so that a GPU never waits for Python."""
+
+    def __init__(self, policy: Any, batches: Batches, given: argparse.Namespace) -> None:
+        self._policy, self._batches, self._batch = policy, batches, given.batch
+        self._device = torch.device(given.device)
+        on_gpu = self._device.type == "cuda"
+        self.generator = torch.Generator(self._device).manual_seed(given.seed)
+        self._rate = torch.tensor(given.lr, device=self._device)
+        self.optimizer = torch.optim.AdamW(
+            policy.parameters(), lr=self._rate, weight_decay=1e-4, fused=on_gpu, capturable=on_gpu
+        )
+        # Sums of L1 and loss since they were last read.
+        self._sums = torch.zeros(2, device=self._device)
+        self._graph: torch.cuda.CUDAGraph | None = None
+        # What comes before the recording must not run on the main stream.
+        self._side = torch.cuda.Stream() if given.compile and on_gpu and batches.on_device else None
+        self._before_recording = _WARM_UP
+
+    def step(self, rate: float) -> None:
+        # A checkpoint that was loaded brings a rate of its own.
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._rate
+        self._rate.fill_(rate)
+        if self._side is None:
+            self._once()
+        elif self._before_recording:
+            self._before_recording -= 1
+            self._side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(self._side):
+                self._once()
+            torch.cuda.current_stream().wait_stream(self._side)
+        else:
+            self._graph = self._graph or self._recorded()
+            self._graph.replay()
+
+    def read(self, steps: int) -> tuple[float, float]:
+        """Means of L1 and loss over so many steps, those since the last call."""
+        l1, loss = (self._sums / steps).tolist()
+        self._sums.zero_()
+        return l1, loss
+
+    def _once(self) -> None:
+        # The network makes its latent on the CPU otherwise.
+        with self._device:
+            self.optimizer.zero_grad(set_to_none=True)
+            loss, l1 = loss_of(self._policy, self._batches.sample(self._batch, self.generator))
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self._policy.parameters(), 10.0)
+            self.optimizer.step()
+            self._sums += torch.stack([l1, loss]).detach()
+
+    def _recorded(self) -> torch.cuda.CUDAGraph:
+        graph = torch.cuda.CUDAGraph()
+        graph.register_generator_state(self.generator)
+        with torch.cuda.graph(graph):
+            self._once()
+        return graph
 
 
 def configured(frames: Frames, given: argparse.Namespace) -> ActConfig:
@@ -212,48 +301,42 @@ def train(given: argparse.Namespace) -> int:
     state = load_last(given.out, policy)
     policy.to(given.device).train()
     policy.model.backbone.to(memory_format=torch.channels_last)
-    fused = given.device.startswith("cuda")
-    optimizer = torch.optim.AdamW(policy.parameters(), lr=given.lr, weight_decay=1e-4, fused=fused)
-    generator = torch.Generator().manual_seed(given.seed)
-    step, spent_s = 0, 0.0
+    batches, stopped = Batches(frames, given), Stop()
+    steps, step, spent_s = Steps(policy, batches, given), 0, 0.0
     if state is not None:
-        optimizer.load_state_dict(state["optimizer"])
-        generator.set_state(state["generator"])
+        steps.optimizer.load_state_dict(state["optimizer"])
+        steps.generator.set_state(state["generator"])
         torch.set_rng_state(state["torch"])
         step, spent_s = state["step"], state["spent_s"]
         say(given, resumed_at=step)
     say(given, parameters=sum(each.numel() for each in policy.parameters()))
-    batches, stopped, saved_at = Batches(frames, given), Stop(), step
+    saved_at = step
 
     def saved() -> None:
         nonlocal saved_at
         saved_at = step
-        kept = {"step": step, "spent_s": spent_s, "optimizer": optimizer.state_dict()}
-        kept |= {"generator": generator.get_state(), "torch": torch.get_rng_state()}
+        kept = {"step": step, "spent_s": spent_s, "optimizer": steps.optimizer.state_dict()}
+        kept |= {"generator": steps.generator.get_state(), "torch": torch.get_rng_state()}
         about = {"dataset": frames.about, "steps": step, "batch_size": given.batch, "command": sys.argv}
         folder = given.out / "checkpoints" / f"{step:06d}"
         save(folder, policy, frames.stats, about, kept)
         say(given, step=step, saved=str(folder), held_out_l1=held_out_l1(policy, batches, frames.held_out, given))
 
-    since, l1, kl = time.monotonic(), 0.0, 0.0
+    since = time.monotonic()
     logged, logged_at = step, since
     while not stopped.wanted and progress(step, spent_s, given) < 1:
         rate = learning_rate(step, progress(step, spent_s, given), given)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        loss, parts = policy(batches.sample(given.batch, generator))
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(policy.parameters(), 10.0)
-        optimizer.step()
+        steps.step(rate)
         step += 1
-        l1, kl = l1 + parts["l1_loss"], kl + parts.get("kld_loss", 0.0)
+        if step % _WAIT_EVERY == 0 and given.device.startswith("cuda"):
+            torch.cuda.synchronize()
         now = time.monotonic()
         spent_s, since = spent_s + now - since, now
         if step % given.log_every == 0:
             number = step - logged
-            say(given, step=step, l1=l1 / number, kl=kl / number, lr=rate, steps_per_s=number / (now - logged_at))
-            l1, kl, logged, logged_at = 0.0, 0.0, step, now
+            l1, loss = steps.read(number)
+            say(given, step=step, l1=l1, loss=loss, lr=rate, steps_per_s=number / (now - logged_at))
+            logged, logged_at = step, now
         if step % given.save_every == 0:
             saved()
             # Saving and measuring is not training.
@@ -265,7 +348,7 @@ def train(given: argparse.Namespace) -> int:
 
 
 class Stop:
-    """Ctrl-C or a polite kill: the step is finished, and a checkpoint written."""
+    """Ctrl-C or SIGTERM: the step is finished, and a checkpoint written."""
 
     def __init__(self) -> None:
         self.wanted = False
