@@ -11,14 +11,12 @@ the fixed jaw to the moving one.
 from __future__ import annotations
 
 import cmath
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence, Measurement, at_least, at_most
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, ArmLimits, Solutions
 from graspline.robots.so101 import ARM_JOINTS, LOWER, OFFSETS_M, ROLL_OFFSET_RAD, UPPER
 from graspline.spatial.flags import some
 from graspline.spatial.rotations import wrap
@@ -36,7 +34,6 @@ LOWER_LINK_M = float(np.hypot(OFFSETS_M["wrist"][0], OFFSETS_M["wrist"][2]))
 UPPER_ELEVATION_RAD = float(np.arctan2(OFFSETS_M["lower_arm"][2], OFFSETS_M["lower_arm"][0]))
 LOWER_ELEVATION_RAD = float(np.arctan2(OFFSETS_M["wrist"][2], OFFSETS_M["wrist"][0]))
 GRIPPER_M = OFFSETS_M["gripper"][0]
-STRAIGHT_DOWN_RAD = float(np.pi / 2)
 WRIST_ROLL = ARM_JOINTS.index("wrist_roll")
 
 _ARM_LOWER, _ARM_UPPER = LOWER[:5], UPPER[:5]
@@ -57,47 +54,9 @@ _FAR_M, _NEAR_M = UPPER_LINK_M + LOWER_LINK_M, abs(UPPER_LINK_M - LOWER_LINK_M)
 _GRIPPER = np.array([GRIPPER_M, 0.0, 0.0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Solutions:
-    """For each of N targets, all four branches, solved or refused.
-
-    Branches 0 and 1 face the target, elbow up and elbow down; 2 and 3 turn their back to it and reach over the base.
-    `excess` says by how much each limit is missed; a branch is a solution where all of them are at most 0.
-    """
-
-    joints_rad: Array  # (N, branches, 5)
-    # (N, branches, 6): how far the wrist lies outside the ring two links reach, m; then each joint beyond its range
-    excess: Array
-    # (N, branches): which branches are solutions
-    reached: Flags
-
-    def of(self, rows: slice) -> Solutions:
-        """Those of some of the targets."""
-        return Solutions(joints_rad=self.joints_rad[rows], excess=self.excess[rows], reached=self.reached[rows])
-
-    def best(self) -> tuple[Array, Flags]:
-        """Joint angles (N, 5) of the first branch that reaches, and which targets are reached (N,)."""
-        reached = self.reached
-        branch = np.argmax(reached, axis=1)
-        joints = np.take_along_axis(self.joints_rad, branch[:, None, None], axis=1)[:, 0]
-        return joints, np.any(reached, axis=1)
-
-    def explain(self, index: int, branches: slice = slice(None)) -> Evidence:
-        """Why target `index` is refused: every limit missed by its best branch among these, with the measured value."""
-        excess, joints = self.excess[index, branches], self.joints_rad[index, branches]
-        branch = int(np.argmin(np.maximum(excess, 0).sum(axis=-1)))
-        ring = excess[branch, 0]
-        if ring > 0:
-            return (at_most("wrist_beyond_reach", ring, 0.0, "m"),)
-        found: list[Measurement] = []
-        for joint, name in enumerate(ARM_JOINTS):
-            if excess[branch, joint + 1] > 0:
-                angle = joints[branch, joint]
-                over = angle > (_ARM_UPPER[joint] + _ARM_LOWER[joint]) / 2
-                relate = at_most if over else at_least
-                limit = angle - excess[branch, joint + 1] * (1 if over else -1)
-                found.append(relate(name, angle, limit, "rad"))
-        return tuple(found)
+_LIMITS = ArmLimits(
+    misses=(("wrist_beyond_reach", "m"),), joints=ARM_JOINTS, lower_rad=_ARM_LOWER, upper_rad=_ARM_UPPER
+)
 
 
 def solve(
@@ -113,8 +72,8 @@ def solve(
 
     `position_m` is (N, 3) in the base frame, pitch and yaw broadcast to (N,), `tool_m` is (3,) or (N, 3) in the gripper
     frame (approach, lateral, opening). Yaw None leaves the heading free: the jaws then open in the arm's plane.
-    Solutions keep `margin_rad`, one or (N,), from the joint limits. Without `backwards` only the two branches that face
-    the target are solved.
+    Solutions keep `margin_rad`, one or (N,), from the joint limits. Branches 0 and 1 face the target, elbow up and
+    elbow down; 2 and 3, left out without `backwards`, turn their back to it and reach over the base.
     """
     position = np.asarray(position_m, float)
     position = position if position.ndim == 2 else position[None]
@@ -162,36 +121,7 @@ def solve(
     np.subtract(np.abs(joints - _MIDDLE), _HALF - margin_rad, out=excess[1:])
     reached = np.logical_and.reduce(excess <= 0).reshape(2 * ways, count).T
     rows = found.reshape(11, 2 * ways, count).transpose(2, 1, 0)
-    return Solutions(joints_rad=rows[..., :5], excess=rows[..., 5:], reached=reached)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Targets:
-    """Targets of one arm, to be solved facing them together with those of others; see `solve`."""
-
-    position_m: Array  # (n, 3)
-    pitch_rad: Array  # (n,)
-    yaw_rad: Array | float  # (n,) or one
-    tool_m: Array  # (n, 3) or (3,)
-    margin_rad: float
-
-    @classmethod
-    def answered(cls, asked: Sequence[Targets]) -> list[Solutions]:
-        """The solutions of each."""
-        if len(asked) == 1:
-            (one,) = asked
-            return [solve(one.position_m, one.pitch_rad, one.yaw_rad, one.tool_m, one.margin_rad, backwards=False)]
-        counts = [len(each.position_m) for each in asked]
-        solved = solve(
-            np.concatenate([each.position_m for each in asked]),
-            np.concatenate([each.pitch_rad for each in asked]),
-            np.concatenate([_rows(each.yaw_rad, count) for each, count in zip(asked, counts, strict=True)]),
-            np.concatenate([np.full((count, 3), each.tool_m) for each, count in zip(asked, counts, strict=True)]),
-            np.repeat([each.margin_rad for each in asked], counts),
-            backwards=False,
-        )
-        ends = list(itertools.accumulate(counts))
-        return [solved.of(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
+    return Solutions(joints_rad=rows[..., :5], excess=rows[..., 5:], reached=reached, limits=_LIMITS)
 
 
 def _rows(values: Array | float, count: int) -> Array:
@@ -315,43 +245,23 @@ def forward(joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
     return point, rotation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stances:
-    """Joint positions of one arm, (n, ≥ 5), whose tool points are found together with those of others."""
+@dataclass(frozen=True, slots=True)
+class So101Arm:
+    """The closed form behind the protocol that all arms have."""
 
-    joints_rad: Array
-    tool_m: tuple[float, float, float]
+    limits: ArmLimits = _LIMITS
+    axis_m: tuple[float, float] = (PAN_X_M, 0.0)
+    wrist: int = WRIST_ROLL
 
-    @classmethod
-    def answered(cls, asked: Sequence[Stances]) -> list[Array]:
-        """Positions (n, 3) of each one's tool point; see `forward`."""
-        if len(asked) == 1:
-            return [forward(asked[0].joints_rad, np.array(asked[0].tool_m))[0]]
-        counts = [len(each.joints_rad) for each in asked]
-        tools = np.repeat([each.tool_m for each in asked], counts, axis=0)
-        points, _ = forward(np.concatenate([each.joints_rad for each in asked]), tools)
-        ends = list(itertools.accumulate(counts))
-        return [points[end - count : end] for end, count in zip(ends, counts, strict=True)]
+    solve = staticmethod(solve)
+    forward = staticmethod(forward)
+
+    def pitch_rad(self, joints_rad: Array) -> Array:
+        """The three joints of the arm's plane turn about one axis."""
+        return joints_rad[:, 1:4].sum(axis=1)
+
+    def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
+        return jaw_heading(position_m, across_m, float(joints_rad[WRIST_ROLL]))
 
 
-def steepest_pitch(
-    position_m: Array,
-    yaw_rad: Array | float | None,
-    tool_m: Array,
-    max_tilt_rad: float,
-    margin_rad: float = 0.0,
-) -> tuple[Array, Flags]:
-    """For each position the pitch nearest to straight down that reaches it, tilting at most `max_tilt_rad`.
-
-    Returns pitch (N,) and which positions are reached at all. Tilts are tried in whole degrees, outward first.
-    """
-    position = np.atleast_2d(np.asarray(position_m, float))
-    count = len(position)
-    degree = np.pi / 180
-    tilts = np.arange(0.0, max_tilt_rad + 1e-9, degree)
-    pitch = STRAIGHT_DOWN_RAD - tilts
-    yaw = None if yaw_rad is None else np.repeat(np.broadcast_to(np.asarray(yaw_rad, float), (count,)), len(tilts))
-    tool = np.repeat(np.broadcast_to(np.asarray(tool_m, float), (count, 3)), len(tilts), axis=0)
-    solutions = solve(np.repeat(position, len(tilts), axis=0), np.tile(pitch, count), yaw, tool, margin_rad=margin_rad)
-    reached = solutions.reached.any(axis=1).reshape(count, len(tilts))
-    return pitch[np.argmax(reached, axis=1)], np.any(reached, axis=1)
+ARM: Arm = So101Arm()

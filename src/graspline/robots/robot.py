@@ -9,6 +9,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.robots.hand import Hand
+
 Array = NDArray[np.float64]
 
 # Visible geoms need a contact bit, or rays skip those that share a body with a colliding geom. Nothing
@@ -97,6 +99,15 @@ class Robot:
     # What it is painted with; the visible geoms are named BODY_PAINT.
     paints: tuple[str, ...]
     add_to: Callable[[mujoco.MjSpec], None]
+    # What planners of grasps from above ask about its fingers; None where nothing is planned with them.
+    hand: Hand | None = None
+    # What settings that turn a jaw by an angle mean in the jaw's own unit: 1 for a jaw that swings, and for one that
+    # slides as many metres as bring its fingers together as far as a radian does.
+    jaw_unit: float = 1.0
+    # `module:NAME` of the arm's closed form, an `Arm`; empty for an arm that is solved iteratively.
+    closed_form: str = ""
+    # What stands on a table: from x, to x, half its width.
+    footprint_m: tuple[float, float, float] = (-0.1, 0.1, 0.1)
     # Joints at which the gripper points straight down, clear of what lies on a table; None where there are none.
     down: Array | None = None
     # Joints that slide, in metres; all others turn.

@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.robots.hand import Hand
 from graspline.robots.robot import JawLaw, JointLimits, Robot, Servo
 from graspline.robots.so101_look import CAMERA_MM, CAMERA_TILT_RAD, COLOURS, HOUSING_MM, add_look
 from graspline.robots.wiring import add_readings, add_servos
@@ -184,23 +185,6 @@ def moving_finger_m(jaw_rad: float | Array) -> tuple[Array, Array]:
 def tip_gap_m(jaw_rad: float | Array) -> Array:
     """Distance across, in opening direction, from the fixed finger's tip face to the moving finger's tip step."""
     return moving_finger_m(jaw_rad)[1][..., :2].min(axis=-1) - FIXED_FACE_M
-
-
-def clear_gap_m(jaw_rad: float | Array, from_m: float) -> Array:
-    """The room between the fingers for something that reaches up to `from_m` along the approach axis.
-
-    The moving finger leans in towards its pivot when open, so what counts is the narrowest place below that height.
-    Opened so far that it ends above that height it has nothing to close on: there is no room then.
-    """
-    along, across = moving_finger_m(jaw_rad)
-    nearest = np.where(along >= from_m, across, np.inf).min(axis=-1)
-    # Where a face passes `from_m` between two corners, take it there.
-    for low in range(0, along.shape[-1], 2):
-        far, near = along[..., low], along[..., low + 1]
-        share = (from_m - near) / np.where(far == near, 1.0, far - near)
-        crossing = across[..., low + 1] + share * (across[..., low] - across[..., low + 1])
-        nearest = np.where((share >= 0) & (share <= 1), np.minimum(nearest, crossing), nearest)
-    return np.where(np.isinf(nearest), 0.0, nearest - FIXED_FACE_M)
 
 
 def _jaw_law() -> JawLaw:
@@ -386,6 +370,16 @@ SO101 = Robot(
     keeps_m={CAMERA_HOUSING: CAMERA_KEEPS_M},
     paints=tuple(COLOURS),
     add_to=add_so101,
+    hand=Hand(
+        tool_m=FIXED_TIP_M,
+        tip_m=TIP_M,
+        grip_from_m=FIXED_FINGER[1].near * 1e-3,
+        positions=np.linspace(0.0, 1.5, 151),
+        moving_face_m=moving_finger_m,
+        face_m=FIXED_FACE_M,
+    ),
+    closed_form="graspline.kinematics.so101:ARM",
+    footprint_m=BASE_FOOTPRINT_M,
     tool_at="fixed jaw's tip",
     # Current lerobot calls it so. It does not add to a dataset of a robot of another name; its releases before 0.4.3,
     # and those who follow them, say so101_follower.

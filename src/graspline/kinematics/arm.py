@@ -1,0 +1,136 @@
+"""What every arm can be asked, closed form or not: forward, solve, branches, limits, and why a pose is not reached.
+
+A target is a tool point, a pitch and a yaw. Pitch π/2 points straight down and 0 straight ahead, in the vertical plane
+through the first axis; yaw is the heading, seen from above, of the opening direction, from the fixed finger to the
+moving one. An arm of five joints can reach such targets, one of six or seven can, too, and planning needs no others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.evidence import Evidence, Measurement, at_least, at_most
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+STRAIGHT_DOWN_RAD = float(np.pi / 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ArmLimits:
+    """What a solution is held against: what an arm may miss a target by, and the range of each of its joints."""
+
+    # Name and unit of each thing but joints that a branch may miss, such as ("wrist_beyond_reach", "m").
+    misses: tuple[tuple[str, str], ...]
+    joints: tuple[str, ...]
+    lower_rad: Array  # (n,)
+    upper_rad: Array
+    # The joints that slide, in metres.
+    slides: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solutions:
+    """For each of N targets, all branches of the arm, solved or refused.
+
+    `excess` says by how much each limit is missed; a branch is a solution where all of them are at most 0.
+    """
+
+    joints_rad: Array  # (N, branches, n)
+    # (N, branches, misses + n): what the arm misses, in the order of its limits; then each joint beyond its range
+    excess: Array
+    # (N, branches): which branches are solutions
+    reached: Flags
+    limits: ArmLimits
+
+    def of(self, rows: slice) -> Solutions:
+        """Those of some of the targets."""
+        return Solutions(
+            joints_rad=self.joints_rad[rows], excess=self.excess[rows], reached=self.reached[rows], limits=self.limits
+        )
+
+    def best(self) -> tuple[Array, Flags]:
+        """Joint angles (N, n) of the first branch that reaches, and which targets are reached (N,)."""
+        reached = self.reached
+        branch = np.argmax(reached, axis=1)
+        joints = np.take_along_axis(self.joints_rad, branch[:, None, None], axis=1)[:, 0]
+        return joints, np.any(reached, axis=1)
+
+    def explain(self, index: int, branches: slice = slice(None)) -> Evidence:
+        """Why target `index` is refused: every limit missed by its best branch among these, with the measured value."""
+        limits = self.limits
+        excess, joints = self.excess[index, branches], self.joints_rad[index, branches]
+        branch = int(np.argmin(np.maximum(excess, 0).sum(axis=-1)))
+        for column, (name, unit) in enumerate(limits.misses):
+            if excess[branch, column] > 0:
+                return (at_most(name, excess[branch, column], 0.0, unit),)
+        found: list[Measurement] = []
+        for joint, name in enumerate(limits.joints):
+            beyond = excess[branch, len(limits.misses) + joint]
+            if beyond > 0:
+                angle = joints[branch, joint]
+                over = angle > (limits.upper_rad[joint] + limits.lower_rad[joint]) / 2
+                relate = at_most if over else at_least
+                limit = angle - beyond * (1 if over else -1)
+                found.append(relate(name, angle, limit, "m" if name in limits.slides else "rad"))
+        return tuple(found)
+
+
+class Arm(Protocol):
+    """The kinematics of one robot's arm: every joint but the jaw.
+
+    Points are in W, where the robot's base stands at the origin. The gripper frame has x along the fingers and z from
+    the fixed finger to the moving one; `tool_m` is a point of it, (3,) or (N, 3).
+    """
+
+    @property
+    def limits(self) -> ArmLimits: ...
+
+    @property
+    def axis_m(self) -> tuple[float, float]:
+        """Where the first axis stands, which is upright: x and y."""
+        ...
+
+    @property
+    def wrist(self) -> int:
+        """The joint that turns the hand, and nothing else, about itself."""
+        ...
+
+    def solve(
+        self,
+        position_m: Array,
+        pitch_rad: Array | float,
+        yaw_rad: Array | float | None,
+        tool_m: Array,
+        margin_rad: Array | float = 0.0,
+        *,
+        backwards: bool = True,
+    ) -> Solutions:
+        """Joint angles that bring the tool point to each position with this pitch and heading of the jaws.
+
+        `position_m` is (N, 3); pitch, yaw and margin are (N,) or one for all, `tool_m` (N, 3) or (3,). Yaw None leaves
+        the heading free. Solutions keep `margin_rad` from the joint limits. Without `backwards` branches that turn
+        their back to the target are left out. Each row has the bits it gets alone, and along a steady motion of the
+        target a branch that is a solution moves steadily, too.
+        """
+        ...
+
+    def forward(self, joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
+        """Position (N, 3) of the tool point and rotation (N, 3, 3) of the gripper for joints (N, at least n)."""
+        ...
+
+    def pitch_rad(self, joints_rad: Array) -> Array:
+        """The pitch of the gripper, (N,), for joints (N, at least n)."""
+        ...
+
+    def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
+        """The yaw of jaws that point straight down at a position (3,) with the wrist turned as it is in `joints_rad`.
+
+        What is at the position lies `across_m` off the gripper's x axis, towards the moving finger.
+        """
+        ...
