@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from graspline.evidence import Evidence, at_most
-from graspline.kinematics.so101 import jaw_heading
+from graspline.kinematics.arms import arm_of
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
-from graspline.robots.so101 import FIXED_FACE_M, TIP_M, clear_gap_m, moving_finger_m
+from graspline.robots.hand import Hand
+from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
 
-_ANGLES_RAD = np.linspace(0.0, 1.5, 151)
 _MAX_OBJECT_TILT_RAD = 0.2
 # Turns of the hand from where it is, all around, the least first; a turn to the left before one to the right.
 _TURNS_RAD = np.radians(22.5 * np.array([0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6, -6, 7, -7, 8])).tolist()
@@ -105,7 +105,7 @@ class GraspRejected:
 
 
 def box_grasps(
-    estimate: Estimate, parameters: JawParameters, *, deeper: bool = False, lean_rad: float = 0.0
+    hand: Hand, estimate: Estimate, parameters: JawParameters, *, deeper: bool = False, lean_rad: float = 0.0
 ) -> list[Grasp] | GraspRejected:
     """Four headings, one per side face, then the same four `deeper`; or why the box offers none.
 
@@ -129,14 +129,14 @@ def box_grasps(
     found: list[Grasp] = []
     refused: list[GraspRejected] = []
     for deep, below in enumerate(depths):
-        room = _room(math.floor((TIP_M - below - height) / _ROOM_STEP_M))
+        room = _room(hand, math.floor((hand.tip_m - below - height) / _ROOM_STEP_M))
         for quarter in range(4):
             axis, other = sides[quarter % 2], sides[1 - quarter % 2]
             sign = 1 if quarter < 2 else -1
             yaw = float(np.arctan2(rotation[1, axis] * sign, rotation[0, axis] * sign))
             label = _NAMES[quarter] + (DEEPER if deep else "")
             face = _Face(label=label, yaw_rad=yaw, half_m=halves[axis], turned_m=halves[other] * turning)
-            grasp = _grasp(face, height, below, room, leaning, estimate, parameters)
+            grasp = _grasp(hand, face, height, below, room, leaning, estimate, parameters)
             if isinstance(grasp, Grasp):
                 found.append(grasp)
             else:
@@ -145,23 +145,24 @@ def box_grasps(
 
 
 class _Room:
-    """Room between the jaws at each of `_ANGLES_RAD`."""
+    """Room between the fingers at each position of the jaw."""
 
-    def __init__(self, gap_m: Array) -> None:
+    def __init__(self, positions: Array, gap_m: Array) -> None:
+        self._positions = positions
         # The most up to each angle grows with it, so the first that is enough can be searched for.
         self._most_m = np.maximum.accumulate(gap_m).tolist()
         self.most_m: float = self._most_m[-1]
 
     def least_rad(self, gap_m: float) -> float:
-        """The least angle at which there is this much room; the first of all where there never is."""
+        """The least position at which there is this much room; the first of all where there never is."""
         index = bisect.bisect_left(self._most_m, gap_m)
-        return float(_ANGLES_RAD[index if index < len(self._most_m) else 0])
+        return float(self._positions[index if index < len(self._most_m) else 0])
 
 
 @functools.lru_cache(maxsize=256)
-def _room(top: int) -> _Room:
+def _room(hand: Hand, top: int) -> _Room:
     """The room for something that reaches up to this many steps."""
-    return _Room(clear_gap_m(_ANGLES_RAD, top * _ROOM_STEP_M))
+    return _Room(hand.positions, hand.clear_gap_m(hand.positions, top * _ROOM_STEP_M))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +175,7 @@ class _Face:
 
 
 def _grasp(
+    hand: Hand,
     face: _Face,
     height_m: float,
     below_m: float,
@@ -192,33 +194,36 @@ def _grasp(
     return Grasp(
         label=face.label,
         yaw_rad=face.yaw_rad,
-        tool_m=(TIP_M - below_m, 0.0, FIXED_FACE_M + fixed + half),
+        tool_m=(hand.tip_m - below_m, 0.0, hand.across_m(fixed, half)),
         width_m=2 * face.half_m,
         open_rad=room.least_rad(gap),
         standoff_m=height_m + below_m + parameters.standoff_m,
-        seat_m=fixed + error_m + face.turned_m + 0.001,
+        seat_m=0.0 if hand.centred else fixed + error_m + face.turned_m + 0.001,
         touch_rad=room.least_rad(2 * face.half_m),
     )
 
 
-def ball_grasps(estimate: Estimate, parameters: JawParameters, roll_rad: float) -> list[Grasp] | GraspRejected:
+def ball_grasps(
+    robot: Robot, estimate: Estimate, parameters: JawParameters, joints_rad: Array
+) -> list[Grasp] | GraspRejected:
     """Headings all around, the jaws closing on a ball's equator or a little below; or why it offers none.
 
-    A ball looks the same from everywhere, so the first heading leaves the wrist at `roll_rad`, where it is.
+    A ball looks the same from everywhere, so the first heading leaves the wrist as it is in `joints_rad`.
     """
+    hand = robot.hand
     radius = float(estimate.half_extents_m.max())
     below = min(parameters.tip_below_centre_m, radius - parameters.ground_clearance_m)
-    along = TIP_M - below
+    along = hand.tip_m - below
     error = parameters.error_sigmas * estimate.position_sigma_m
     fixed = parameters.fixed_clearance_m + error
-    across = FIXED_FACE_M + fixed + radius
-    touch = ball_touch_rad(radius, along)
-    open_rad = ball_open_rad(radius, along, across, parameters.moving_clearance_m + error)
+    across = hand.across_m(fixed, radius)
+    touch = ball_touch_rad(hand, radius, along)
+    open_rad = ball_open_rad(hand, radius, along, across, parameters.moving_clearance_m + error)
     if open_rad is None:
-        room = float(ball_room_m(_ANGLES_RAD, along, across).max())
+        room = float(hand.ball_room_m(hand.positions, along, across).max())
         evidence = (at_most("ball_radius", radius + parameters.moving_clearance_m + error, room, "m"),)
         return GraspRejected(label="any", stage="open", check="jaw_width", evidence=evidence)
-    ahead = jaw_heading(estimate.position_m, across, roll_rad)
+    ahead = arm_of(robot).jaw_heading(estimate.position_m, across, joints_rad)
     return [
         Grasp(
             label=f"turned_{round(math.degrees(turn)):d}",
@@ -227,7 +232,7 @@ def ball_grasps(estimate: Estimate, parameters: JawParameters, roll_rad: float) 
             width_m=2 * radius,
             open_rad=open_rad,
             standoff_m=radius + below + parameters.standoff_m,
-            seat_m=fixed + error + 0.001,
+            seat_m=0.0 if hand.centred else fixed + error + 0.001,
             touch_rad=touch,
             round=True,
         )
@@ -236,49 +241,14 @@ def ball_grasps(estimate: Estimate, parameters: JawParameters, roll_rad: float) 
 
 
 @functools.lru_cache(maxsize=1024)
-def ball_touch_rad(radius_m: float, along_m: float) -> float:
-    """The jaw angle at which the moving finger touches a ball that rests against the fixed one."""
-    room = ball_room_m(_ANGLES_RAD, along_m, FIXED_FACE_M + radius_m)
-    return float(_ANGLES_RAD[int(np.argmax(room >= radius_m))])
+def ball_touch_rad(hand: Hand, radius_m: float, along_m: float) -> float:
+    """The position of the jaw at which both fingers touch a ball."""
+    room = hand.ball_room_m(hand.positions, along_m, hand.across_m(0.0, radius_m))
+    return float(hand.positions[int(np.argmax(room >= radius_m))])
 
 
 @functools.lru_cache(maxsize=1024)
-def ball_open_rad(radius_m: float, along_m: float, across_m: float, clearance_m: float) -> float | None:
-    """The least jaw angle at which the moving finger keeps this far from a ball; None if there is none."""
-    wide = ball_room_m(_ANGLES_RAD, along_m, across_m) >= radius_m + clearance_m
-    return float(_ANGLES_RAD[int(np.argmax(wide))]) if wide.any() else None
-
-
-def ball_room_m(angles_rad: Array, along_m: float, across_m: float) -> Array:
-    """Distance from a point between the jaws to the moving finger's inner face, at each of these angles."""
-    face = _every_face() if angles_rad is _ANGLES_RAD else _face_at(angles_rad)
-    to = np.array([along_m, across_m]) - face.start_m
-    share = np.clip(np.vecdot(to, face.way_m) / face.square_m2, 0, 1)
-    apart = to - share[..., None] * face.way_m
-    nearest = np.sqrt(np.vecdot(apart, apart)).min(axis=-1)
-    # Where the finger has not yet swung past the point, there is no room at all.
-    return np.where(face.past, nearest, 0.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _MovingFace:
-    """The moving finger's inner face at each of some angles: where its pieces begin, their way and its square."""
-
-    start_m: Array
-    way_m: Array
-    square_m2: Array
-    # Whether all of it is beyond the fixed jaw's face.
-    past: NDArray[np.bool_]
-
-
-def _face_at(angles_rad: Array) -> _MovingFace:
-    along, across = moving_finger_m(angles_rad)
-    corner = np.stack([along, across], axis=-1)
-    way = corner[:, 1:] - corner[:, :-1]
-    square = np.maximum(np.vecdot(way, way), 1e-12)
-    return _MovingFace(start_m=corner[:, :-1], way_m=way, square_m2=square, past=across.min(axis=-1) > FIXED_FACE_M)
-
-
-@functools.cache
-def _every_face() -> _MovingFace:
-    return _face_at(_ANGLES_RAD)
+def ball_open_rad(hand: Hand, radius_m: float, along_m: float, across_m: float, clearance_m: float) -> float | None:
+    """The least position of the jaw at which the moving finger keeps this far from a ball; None if there is none."""
+    wide = hand.ball_room_m(hand.positions, along_m, across_m) >= radius_m + clearance_m
+    return float(hand.positions[int(np.argmax(wide))]) if wide.any() else None

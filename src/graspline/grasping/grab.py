@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most, failures, passes
-from graspline.grasping.candidates import Grasp, GraspRejected, ball_room_m
+from graspline.grasping.candidates import Grasp, GraspRejected
 from graspline.grasping.straight import Line, Lines, ReachParameters
 from graspline.grasping.workspace import WorkspaceParameters
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Solutions
+from graspline.kinematics.arms import arm_of
 from graspline.kinematics.envelopes import Envelope
-from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, WRIST_ROLL, Solutions, jaw_heading, solve
 from graspline.motion.joint_moves import jaw_move, join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import FIXED_FINGER, FIXED_TIP_M, TIP_M, clear_gap_m, moving_finger_m
 from graspline.spatial.rotations import wrap
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ ROOM_M = 0.0005
 _SURE = 1.5
 # What sums of lengths may be off by: a clearance that is as large as asked for passes.
 _ROUNDING_M = 1e-9
-# Jaws that are wider open than this when they touch press a box down and out rather than hold it.
+# A finger that is turned by more than this when it touches presses a box down and out rather than holds it.
 STEEPEST_TOUCH_RAD = 0.5
 # How far over the object the fingers come to it, whatever the first stage.
 _OVER_M = 0.005
@@ -55,9 +55,6 @@ _OVER_M = 0.005
 _SLIM_M = 0.0012
 # How far an object may lean and still be taken from above.
 _MAX_LEAN_RAD = 0.2
-# The gripping part of the fixed finger, along the approach axis from the tool point: down, and up.
-_PAD_BELOW_M = TIP_M - FIXED_TIP_M[0]
-_PAD_ABOVE_M = FIXED_TIP_M[0] - FIXED_FINGER[1].near * 1e-3
 _UP = np.array([0.0, 0.0, 1.0])
 # Headings from which something round can be taken.
 _ROUND_HEADINGS = 24
@@ -192,12 +189,6 @@ class Jaws:
     close_rad: float
 
 
-def tcp_tool_m(variables: GrabVariables, gap_m: float) -> tuple[float, float, float]:
-    """The tool centre in the gripper frame, the one place that knows both conventions; `gap_m` is the jaws' now."""
-    along, lateral, face = FIXED_TIP_M
-    return along, lateral, face + (gap_m / 2 if variables.tcp == "between" else 0.0)
-
-
 def jaws_for(robot: Robot, estimate: Estimate, variables: GrabVariables) -> Jaws | GrabRejected:
     """The jaw alone: its gaps for this object, or why it has none."""
     axes = _axes(estimate)
@@ -285,6 +276,7 @@ class Case:
 
     def __init__(self, query: GrabQuery) -> None:
         self.query = query
+        self.arm, self.hand = arm_of(query.robot), query.robot.hand
         estimate, variables = query.estimate, query.variables
         axes = _axes(estimate)
         assert not isinstance(axes, Measurement)
@@ -294,15 +286,18 @@ class Case:
         height = variables.object_z_m or float(estimate.position_m[2])
         self.centre = np.array([estimate.position_m[0], estimate.position_m[1], height])
         self.offset_m = self.half_width_m + variables.tcp_clearance_m
-        if variables.tcp == "fixed_tip" and not variables.tcp_offset:
+        # A centred hand has no finger to bring beside the object.
+        if self.hand.centred or (variables.tcp == "fixed_tip" and not variables.tcp_offset):
             self.offset_m = 0.0
-        self.tool_m = (FIXED_TIP_M[0], FIXED_TIP_M[1], FIXED_TIP_M[2] + self.offset_m)
+        along, lateral, across = self.hand.tool_m
+        self.tool_m = (along, lateral, across + self.offset_m)
         self.round = estimate.shape in ("ball", "cylinder")
         # The jaws take a box alike both ways round, and something round from anywhere: first as the wrist is.
         axis, count = estimate.rotation[:, grip], _ROUND_HEADINGS if self.round else 2
-        self.roll_rad = float(query.start.position[WRIST_ROLL])
+        start = query.start.position
+        self.roll_rad = float(start[self.arm.wrist])
         seen = float(np.arctan2(axis[1], axis[0]))
-        first = jaw_heading(self.centre, self.tool_m[2], self.roll_rad) if self.round else seen
+        first = self.arm.jaw_heading(self.centre, self.tool_m[2], start) if self.round else seen
         self.headings = wrap(first + np.linspace(0.0, 2 * np.pi, count, endpoint=False))
         self.heights_m = [variables.approach_height_m, 0.0] if variables.approach_height_m else [0.0]
         self.names: list[StageName] = ["approach", "grasp"] if variables.approach_height_m else ["grasp"]
@@ -315,13 +310,13 @@ class Case:
 
     def ground(self) -> GrabRejected | None:
         """The lowest point of either finger, however far the jaw is open, stays above the ground."""
-        lowest = self.centre[2] - lowest_finger_m()
+        lowest = self.centre[2] - self.hand.lowest_m
         limit = self.query.workspace.ground_z_m + GROUND_M
         return self._rejected("grasp", "ground", at_least("fingertip_height", lowest, limit, "m"))
 
     def workspace(self) -> GrabRejected | None:
         """The fixed jaw's tip at both stages, for the heading that suits it best, within the bounds."""
-        bounds = self.query.workspace.envelope()
+        bounds = self.query.workspace.envelope(self.query.robot)
         radii = _radii_m(bounds, self.tips_m(self.centre[None], self.headings))
         radius = float(radii[np.argmin(_beyond(radii, bounds.radius_m))])
         for name, above in zip(self.names, self.heights_m, strict=True):
@@ -342,17 +337,18 @@ class Case:
         return centres[:, :2] - self.offset_m * np.stack([np.cos(headings), np.sin(headings)], axis=-1)
 
     def touch_rad(self, jaws: Jaws) -> float:
-        """The jaw angle at which both pads touch."""
-        angles = np.linspace(self.query.robot.limits.lower[-1], 1.2, 276)
+        """The position of the jaw at which both pads touch."""
+        angles = self.query.robot.jaw_law.angles_rad
         if self.query.estimate.shape == "ball":
-            room = ball_room_m(angles, self._along_centre_m(), FIXED_TIP_M[2] + self.half_width_m) - self.half_width_m
+            across = self.hand.across_m(0.0, self.half_width_m)
+            room = self.hand.ball_room_m(angles, self._along_centre_m(), across) - self.half_width_m
         else:
-            room = clear_gap_m(angles, self._along_top_m()) - jaws.width_m
-        return float(angles[int(np.argmax(room >= 0))]) if (room >= 0).any() else float(np.pi)
+            room = self.hand.clear_gap_m(angles, self._along_top_m()) - jaws.width_m
+        return float(angles[int(np.argmax(room >= 0))]) if (room >= 0).any() else float(angles[-1])
 
     def _along_centre_m(self) -> float:
         """The object's own centre along the approach axis, in the gripper frame."""
-        return FIXED_TIP_M[0] + float(self.centre[2] - self.query.estimate.position_m[2])
+        return self.hand.tool_m[0] + float(self.centre[2] - self.query.estimate.position_m[2])
 
     def _along_top_m(self) -> float:
         return self._along_centre_m() - self.half_height_m
@@ -360,7 +356,8 @@ class Case:
     def touch(self, jaws: Jaws) -> GrabRejected | None:
         """Jaws that have to be wide open to touch do not hold."""
         limit = 1.2 if self.query.estimate.shape == "ball" else STEEPEST_TOUCH_RAD
-        return self._rejected("grasp", "jaw_width", at_most("jaw_angle_at_touch", self.touch_rad(jaws), limit, "rad"))
+        tilt = self.hand.tilt_rad(self.touch_rad(jaws))
+        return self._rejected("grasp", "jaw_width", at_most("jaw_angle_at_touch", tilt, limit, "rad"))
 
     def solved(self, centres: Array, headings: Array) -> list[Solutions]:
         """All centres with all headings at each stage; rows are centre by centre."""
@@ -368,13 +365,13 @@ class Case:
         yaws, tool = np.tile(headings, len(centres)), np.array(self.tool_m)
         margin = self.query.reach.joint_margin_rad
         return [
-            solve(points + above * _UP, STRAIGHT_DOWN_RAD, yaws, tool, margin, backwards=False)
+            self.arm.solve(points + above * _UP, STRAIGHT_DOWN_RAD, yaws, tool, margin, backwards=False)
             for above in self.levels_m()
         ]
 
     def levels_m(self) -> list[float]:
         """Heights above the grasp that the hand passes: over the object first, where the first stage is not."""
-        over = self.top_m() + lowest_finger_m() + _OVER_M - float(self.centre[2])
+        over = self.top_m() + self.hand.lowest_m + _OVER_M - float(self.centre[2])
         return [over, *self.heights_m] if over > self.heights_m[0] else self.heights_m
 
     def chosen(self, solved: list[Solutions]) -> tuple[float, int] | GrabRejected:
@@ -383,7 +380,7 @@ class Case:
         if reached.any():
             # Rounding must not decide between headings that are equally good.
             turn = np.where(
-                reached, np.round(np.abs(solved[-1].joints_rad[..., WRIST_ROLL] - self.roll_rad), 9), np.inf
+                reached, np.round(np.abs(solved[-1].joints_rad[..., self.arm.wrist] - self.roll_rad), 9), np.inf
             )
             heading, branch = np.unravel_index(int(np.argmin(turn)), turn.shape)
             # Elbow up is tried first.
@@ -402,7 +399,9 @@ class Case:
         """Pads and object meet over some height; of a ball, the part around its equator counts."""
         half = self.half_height_m / 2 if self.query.estimate.shape == "ball" else self.half_height_m
         middle, tool = float(self.query.estimate.position_m[2]), float(self.centre[2])
-        shared = min(middle + half, tool + _PAD_ABOVE_M) - max(middle - half, tool - _PAD_BELOW_M)
+        # The part of the fingers that grips, from the tool point down and up.
+        below, above = self.hand.tip_m - self.hand.tool_m[0], self.hand.tool_m[0] - self.hand.grip_from_m
+        shared = min(middle + half, tool + above) - max(middle - half, tool - below)
         return self._rejected("grasp", "pad_overlap", at_least("pad_overlap", shared, OVERLAP_M, "m"))
 
     def top_m(self) -> float:
@@ -420,12 +419,14 @@ class Case:
 
     def room(self, jaws: Jaws) -> GrabRejected | None:
         """Both open jaws clear the object itself on the way down."""
-        beside = self.offset_m - self.half_width_m
+        beside, hand = self.offset_m - self.half_width_m, self.hand
         if self.query.estimate.shape == "ball":
-            centre = FIXED_TIP_M[2] + self.offset_m
-            left = float(ball_room_m(np.array([jaws.open_rad]), self._along_centre_m(), centre)[0]) - self.half_width_m
+            opened, centre = np.array([jaws.open_rad]), self.tool_m[2]
+            left = float(hand.ball_room_m(opened, self._along_centre_m(), centre)[0]) - self.half_width_m
         else:
-            left = float(clear_gap_m(jaws.open_rad, self._along_top_m())) - self.half_width_m - self.offset_m
+            gap = float(hand.clear_gap_m(jaws.open_rad, self._along_top_m()))
+            left = gap / 2 - self.half_width_m if hand.centred else gap - self.half_width_m - self.offset_m
+        beside = left if hand.centred else beside
         evidence = (
             at_least("fixed_jaw_room", beside, room_beside_m(self.query.estimate), "m"),
             at_least("moving_jaw_room", left, ROOM_M, "m"),
@@ -436,12 +437,6 @@ class Case:
 def room_beside_m(estimate: Estimate) -> float:
     """How far the fixed jaw keeps off an object on the way down, for how well the object's place is known."""
     return max(_SURE * estimate.position_sigma_m - _ROUNDING_M, 0.0)
-
-
-def lowest_finger_m() -> float:
-    """How far below the tool point the fingers reach at the most: the moving one swings a little deeper."""
-    along, _ = moving_finger_m(np.linspace(-0.17, 1.2, 138))
-    return float(max(along.max(), TIP_M)) - FIXED_TIP_M[0]
 
 
 def _radii_m(bounds: Envelope, tips: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Straight lines of the tool point with one elbow, and how far an arm goes to reach."""
+"""Straight lines of the tool point in one branch of the arm, and how far an arm goes to reach."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from pydantic import Field
 from graspline.errors import WiringError
 from graspline.evidence import Evidence
 from graspline.grasping.candidates import Grasp, GraspRejected
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, Targets, solve
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
+from graspline.kinematics.arms import arm_of
+from graspline.kinematics.questions import Targets
 from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Path
 from graspline.parameters import Parameters
@@ -107,13 +109,14 @@ class Line:
 
 
 class Lines:
-    """Straight lines of one grasp's tool point with one elbow, solved as whole paths."""
+    """Straight lines of one grasp's tool point in one branch of the arm, solved as whole paths."""
 
     def __init__(self, robot: Robot, reach: ReachParameters, grasp: Grasp, branch: int) -> None:
         self.robot, self.reach, self.grasp, self.branch = robot, reach, grasp, branch
 
     def _targets(self, position: Array, pitch: Array) -> Targets:
         return Targets(
+            arm=arm_of(self.robot),
             position_m=position,
             pitch_rad=pitch,
             yaw_rad=self.grasp.yaw_rad,
@@ -177,7 +180,7 @@ class Move:
     """Steadily from one pose of the hand to another, the jaw as it is.
 
     A pose is x, y and z of the tool point, pitch, and heading of the jaws; or, of a `polar` move, azimuth, radius and
-    height about the pan axis, pitch, and turn of the jaws from the azimuth.
+    height about the first axis, pitch, and turn of the jaws from the azimuth.
     """
 
     start: tuple[float, ...]
@@ -198,10 +201,10 @@ class Missed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moves:
-    """Several moves of one arm with one elbow, timed within limits; answered by their paths or by what is missed."""
+    """Several moves of one arm in one branch, timed within limits; answered by their paths or by what is missed."""
 
     robot: Robot
-    # Which elbow: 0 up, 1 down.
+    # Which branch of the arm.
     branch: int
     tool_m: tuple[float, float, float]
     margin_rad: float
@@ -218,6 +221,7 @@ class _Arms:
 
     def __init__(self, asked: Sequence[Moves]) -> None:
         self._asked, self._robot = asked, asked[0].robot
+        self._arm = arm_of(self._robot)
         if any(each.robot is not self._robot for each in asked):
             raise WiringError("moves of different robots cannot be planned together")
         moves = [move for each in asked for move in each.moves]
@@ -243,9 +247,9 @@ class _Arms:
     def _joints_at(self, move: NDArray[np.intp], progress: Array) -> Array:
         poses = self._start[:, move] + progress * self._way[:, move]
         if self._polar is not None:
-            _from_polar(poses, self._polar[move].nonzero()[0])
+            _from_polar(self._arm, poses, self._polar[move].nonzero()[0])
         tool_m, margin_rad, rows, branch = self._how(move)
-        solved = solve(poses[:3].T, poses[3], poses[4], tool_m, margin_rad, backwards=False)
+        solved = self._arm.solve(poses[:3].T, poses[3], poses[4], tool_m, margin_rad, backwards=False)
         joints = np.empty((len(move), len(self._robot.joints)))
         joints[:, self._robot.arm] = solved.joints_rad[rows, branch]
         joints[:, self._robot.jaw] = self._jaw_rad[move]
@@ -279,9 +283,10 @@ class _Arms:
                 self._missed[arm] = Missed(int(move[row]) - begin, evidence)
 
 
-def _from_polar(poses: Array, rows: NDArray[np.intp]) -> None:
+def _from_polar(arm: Arm, poses: Array, rows: NDArray[np.intp]) -> None:
     """Turn these columns of poses (5, n) into points and headings."""
     azimuth, radius, turn = poses[0, rows], poses[1, rows], poses[4, rows]
-    poses[0, rows] = PAN_X_M + radius * np.cos(azimuth)
-    poses[1, rows] = radius * np.sin(azimuth)
+    axis_x_m, axis_y_m = arm.axis_m
+    poses[0, rows] = axis_x_m + radius * np.cos(azimuth)
+    poses[1, rows] = axis_y_m + radius * np.sin(azimuth)
     poses[4, rows] = azimuth + turn

@@ -1,4 +1,4 @@
-"""Grasping from above with an SO-101: the whole plan, checked before anything moves.
+"""Grasping from above: the whole plan, checked before anything moves.
 
 One planning function serves the sampler that certifies scenes, the pre-check and the state that executes: what is
 certified is exactly what is played.
@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_most
 from graspline.grasping.candidates import DEEPER, Grasp, GraspRejected, JawParameters, ball_grasps, box_grasps
 from graspline.grasping.straight import Line, Lines, ReachParameters, leans_rad
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, WRIST_ROLL, Solutions, Targets, forward
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
+from graspline.kinematics.arms import arm_of
+from graspline.kinematics.questions import Targets
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path, seal_kept
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
+from graspline.robots.hand import Hand
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import ROLL_OFFSET_RAD
 
 Array = NDArray[np.float64]
 
@@ -88,9 +90,9 @@ def plan_grasp(
     of. With `posture_apart` the hand is turned and opened in a move of its own, above the object.
     """
     if estimate.shape == "ball":
-        grasps = ball_grasps(estimate, jaw, float(start.position[WRIST_ROLL]))
+        grasps = ball_grasps(robot, estimate, jaw, start.position)
     else:
-        grasps = box_grasps(estimate, jaw, deeper=bool(tried))
+        grasps = box_grasps(robot.hand, estimate, jaw, deeper=bool(tried))
     if isinstance(grasps, GraspRejected):
         return grasps
     query = _Query(
@@ -105,7 +107,8 @@ def plan_grasp(
     refused: list[GraspRejected | _Poses] = []
     leans = leans_rad(reach.max_tilt_rad)
     # Nearby, straight down alone will mostly do; far out it will not.
-    far = np.hypot(estimate.position_m[0] - PAN_X_M, estimate.position_m[1]) > _STRAIGHT_DOWN_M
+    axis_x_m, axis_y_m = arm_of(robot).axis_m
+    far = np.hypot(estimate.position_m[0] - axis_x_m, estimate.position_m[1] - axis_y_m) > _STRAIGHT_DOWN_M
     for tilts in (leans,) if far else (leans[:1], leans):
         poses = yield from _Poses.solved(query, grasps, tilts)
         if len(tilts) < len(leans) and not poses.usable.all():
@@ -119,7 +122,7 @@ def plan_grasp(
             if any(abs(pitch - other) < _NEXT_TILT_RAD for other in pitches):
                 continue
             if lean > _SQUARE_RAD and not grasp.round:
-                grasp = _leaning(grasp, lean, estimate, jaw)
+                grasp = _leaning(robot.hand, grasp, lean, estimate, jaw)
             plan = grasp if isinstance(grasp, GraspRejected) else (yield from _whole_plan(query, grasp, pitch, branch))
             if isinstance(plan, GraspPlan):
                 return plan
@@ -133,9 +136,9 @@ def plan_grasp(
     return max(whys, key=lambda each: _CHECKS.index(each.check))
 
 
-def _leaning(grasp: Grasp, lean: float, estimate: Estimate, jaw: JawParameters) -> Grasp | GraspRejected:
+def _leaning(hand: Hand, grasp: Grasp, lean: float, estimate: Estimate, jaw: JawParameters) -> Grasp | GraspRejected:
     """The same grasp with room for fingers that lean against the faces."""
-    roomier = box_grasps(estimate, jaw, deeper=grasp.label.endswith(DEEPER), lean_rad=lean)
+    roomier = box_grasps(hand, estimate, jaw, deeper=grasp.label.endswith(DEEPER), lean_rad=lean)
     if isinstance(roomier, GraspRejected):
         return roomier
     return next((each for each in roomier if each.label == grasp.label), grasp)
@@ -156,7 +159,7 @@ class _Poses:
     """Which grasps' two poses are reached at which tilts, the jaws square to the faces; all are solved together."""
 
     def __init__(self, query: _Query, grasps: list[Grasp], tilts: Array) -> None:
-        self._query, self._grasps = query, grasps
+        self._query, self._grasps, self._arm = query, grasps, arm_of(query.robot)
         self._which, self._tilt = np.tile(np.arange(len(grasps)), len(tilts)), np.repeat(tilts, len(grasps))
         self._pitch = STRAIGHT_DOWN_RAD - self._tilt
         self._yaw = np.array([each.yaw_rad for each in grasps])[self._which]
@@ -174,7 +177,7 @@ class _Poses:
 
     def _solve(self) -> Planning[None]:
         self._at: Solutions = yield self._targets(self._every)
-        self._reached, self._lean = self._at.reached.copy(), jaw_lean(self._at.joints_rad[:, 0])
+        self._reached, self._lean = self._at.reached.copy(), self._arm.jaw_lean_rad(self._at.joints_rad[:, 0])
         promising = (np.logical_or.reduce(self._reached, axis=1) & (self._lean <= self._limit)).nonzero()[0]
         if len(promising):
             above = yield self._targets(promising, above=True)
@@ -184,8 +187,9 @@ class _Poses:
     def _targets(self, rows: NDArray[np.intp], *, above: bool = False) -> Targets:
         """Poses in which the jaws straddle the object, or from which they come down."""
         pitch, centre = self._pitch[rows], self._query.estimate.position_m
-        back = self._standoff[rows, None] * _back(centre, pitch) if above else np.zeros((len(rows), 3))
+        back = self._standoff[rows, None] * _back(self._arm, centre, pitch) if above else np.zeros((len(rows), 3))
         return Targets(
+            arm=self._arm,
             position_m=centre + back,
             pitch_rad=pitch,
             yaw_rad=self._yaw[rows],
@@ -199,7 +203,8 @@ class _Poses:
         Grasps that were not `tried` come first, of these the ones at the usual depth; then the least turn of the wrist
         from where it is and the least lean. What costs the same keeps the order of the candidates.
         """
-        tilt, turn = self._tilt, np.abs(self._at.joints_rad[:, 0, WRIST_ROLL] - self._query.start.position[WRIST_ROLL])
+        wrist = self._arm.wrist
+        tilt, turn = self._tilt, np.abs(self._at.joints_rad[:, 0, wrist] - self._query.start.position[wrist])
         rank = np.array([(each.label in tried, each.label.endswith(DEEPER)) for each in self._grasps])[self._which]
         # Rounding must not decide between grasps that are equally good.
         cost = np.round(turn + _LEAN_COST * tilt, 9)
@@ -235,12 +240,13 @@ def _lean_limit(grasp: Grasp, reach: ReachParameters) -> float:
     return min(reach.max_face_error_rad, float(np.arcsin(min(1.0, reach.max_contact_offset_m / grasp.width_m))))
 
 
-def _back(position: Array, pitch: Array) -> Array:
-    """The direction out of a grasp, against the approach axis, which leans in the vertical plane of the pan axis.
+def _back(arm: Arm, position: Array, pitch: Array) -> Array:
+    """The direction out of a grasp, against the approach axis, which leans in the vertical plane of the first axis.
 
     `position` is (3,), in the base frame; one direction for each pitch.
     """
-    x, y = position[0] - PAN_X_M, position[1]
+    axis_x_m, axis_y_m = arm.axis_m
+    x, y = position[0] - axis_x_m, position[1] - axis_y_m
     level = np.cos(pitch) / np.maximum(np.hypot(x, y), 1e-9)
     return np.stack([-x * level, -y * level, np.sin(pitch)], axis=-1)
 
@@ -249,7 +255,7 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
     """Every motion of one grasp, each checked against limits and collisions."""
     robot, reach, centre = query.robot, query.reach, query.estimate.position_m
     lines = Lines(robot, reach, grasp, branch)
-    above = centre + grasp.standoff_m * _back(centre, np.array(pitch))
+    above = centre + grasp.standoff_m * _back(arm_of(robot), centre, np.array(pitch))
     sideways, up = np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0]), np.array([0.0, 0.0, reach.lift_m])
     seated, braked = centre + grasp.seat_m * sideways, centre + (grasp.seat_m + _BRAKING_M) * sideways
 
@@ -344,11 +350,11 @@ def plan_lift(
     robot: Robot, plan: GraspPlan, start: Command, lift_m: float, reach: ReachParameters
 ) -> Planning[Path | GraspRejected]:
     """Straight up from where the hand is, turning as little as reach allows, the jaw as it is commanded."""
-    joints = start.position[robot.arm]
-    position, rotation = forward(joints[None], np.array(plan.grasp.tool_m))
+    arm, joints = arm_of(robot), start.position[robot.arm]
+    position, rotation = arm.forward(joints[None], np.array(plan.grasp.tool_m))
     here, raised = position[0], position[0] + np.array([0.0, 0.0, lift_m])
     # As the hand really stands: braking on the way to the object has moved it a little off the plan.
-    pitch, yaw = float(joints[1:4].sum()), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
+    pitch, yaw = float(arm.pitch_rad(joints[None])[0]), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
     lines = Lines(robot, reach, grasp, plan.branch)
     paths = yield from lines.planning(Line("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
@@ -369,9 +375,9 @@ def plan_shift(
     robot: Robot, plan: GraspPlan, start: Command, along_m: float, reach: ReachParameters, up_m: float = 0.0
 ) -> Planning[Path | GraspRejected]:
     """A short straight way from where the hand is, leaning as it does: towards its moving jaw's side, and up."""
-    joints = start.position[robot.arm]
-    position, rotation = forward(joints[None], np.array(plan.grasp.tool_m))
-    pitch, yaw = float(joints[1:4].sum()), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
+    arm, joints = arm_of(robot), start.position[robot.arm]
+    position, rotation = arm.forward(joints[None], np.array(plan.grasp.tool_m))
+    pitch, yaw = float(arm.pitch_rad(joints[None])[0]), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
     end = position[0] + np.array([along_m * np.cos(yaw), along_m * np.sin(yaw), up_m])
     lines = Lines(robot, reach, grasp, plan.branch)
@@ -380,9 +386,3 @@ def plan_shift(
         return paths
     paths[0].positions[0] = start.position
     return paths[0]
-
-
-def jaw_lean(joints: Array) -> Array:
-    """How far the jaw axis is from horizontal, where the normals of an upright box's sides lie."""
-    pitch = joints[:, 1] + joints[:, 2] + joints[:, 3]
-    return np.abs(np.arcsin(np.clip(np.cos(pitch) * np.cos(ROLL_OFFSET_RAD - joints[:, 4]), -1, 1)))

@@ -8,9 +8,10 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from graspline.errors import InputError
-from graspline.kinematics.envelopes import Envelope, envelope_in, grasp_envelope
+from graspline.kinematics.arms import arm_of
+from graspline.kinematics.envelopes import Envelope, envelope_in, grasp_envelope, has_envelope
 from graspline.parameters import Parameters, Range
-from graspline.robots.so101 import SO101
+from graspline.robots.robot import Robot
 
 
 class WorkspaceParameters(Parameters):
@@ -25,11 +26,12 @@ class WorkspaceParameters(Parameters):
     )
     bounds_file: str = Field(
         default="",
-        description="a workspace_bounds.yaml from `graspline workspace so101`; its radius_m and height_m are used",
+        description="a workspace_bounds.yaml from `graspline workspace ROBOT`; its radius_m and height_m are used",
     )
     radius_m: Range | None = Field(
-        default=None, ge=0, le=2, description="how far from the pan axis the fixed tip may be; null: as measured"
+        default=None, ge=0, le=2, description="how far from the first axis the fixed tip may be; null: as measured"
     )
+    bounds_of: str = Field(default="", description="robot that the file's bounds are of; set when the file is read")
     height_m: Range | None = Field(
         default=None, ge=-1, le=2, description="how high the fixed tip may be; null: as measured"
     )
@@ -43,11 +45,18 @@ class WorkspaceParameters(Parameters):
         if given.get("radius_m") is not None or given.get("height_m") is not None:
             raise ValueError("bounds_file gives radius_m and height_m; set the file or the bounds, not both")
         found = _bounds_in(file)
-        return {**given, "bounds_file": "", "radius_m": Range(*found.radius_m), "height_m": Range(*found.height_m)}
+        bounds = {"radius_m": Range(*found.radius_m), "height_m": Range(*found.height_m)}
+        return {**given, "bounds_file": "", "bounds_of": found.robot, **bounds}
 
-    def envelope(self) -> Envelope:
+    def problems(self, robot: Robot) -> list[str]:
+        """Bounds of another robot."""
+        if self.bounds_of in ("", robot.name):
+            return []
+        return [f"workspace.bounds_file: bounds of {self.bounds_of!r}, not of {robot.name}"]
+
+    def envelope(self, robot: Robot) -> Envelope:
         """The bounds in force."""
-        measured = grasp_envelope(SO101.name)
+        measured = _measured(robot)
         return Envelope(
             robot=measured.robot,
             axis_m=measured.axis_m,
@@ -67,9 +76,12 @@ def _bounds_in(file: str) -> Envelope:
         raise ValueError(f"bounds_file {file}: cannot be read: {error.strerror or error}") from None
     except (InputError, UnicodeDecodeError) as error:
         raise ValueError(f"bounds_file {file}: {error}") from None
-    measured = grasp_envelope(SO101.name)
-    if found.robot != measured.robot:
-        raise ValueError(f"bounds_file {file}: bounds of {found.robot!r}, not of {measured.robot}")
-    if found.axis_m != measured.axis_m:
-        raise ValueError(f"bounds_file {file}: axis_m {list(found.axis_m)}, but the pan axis is at {measured.axis_m}")
     return found
+
+
+def _measured(robot: Robot) -> Envelope:
+    """As measured, or as far as the arm can be stretched."""
+    if has_envelope(robot.name):
+        return grasp_envelope(robot.name)
+    far_m = robot.reach_m
+    return Envelope(robot=robot.name, axis_m=arm_of(robot).axis_m, radius_m=(0.0, far_m), height_m=(-far_m, far_m))

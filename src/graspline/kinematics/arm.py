@@ -128,6 +128,10 @@ class Arm(Protocol):
         """The pitch of the gripper, (N,), for joints (N, at least n)."""
         ...
 
+    def jaw_lean_rad(self, joints_rad: Array) -> Array:
+        """How far the axis along which the jaw opens is from horizontal, (N,)."""
+        ...
+
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
         """The yaw of jaws that point straight down at a position (3,) with the wrist turned as it is in `joints_rad`.
 

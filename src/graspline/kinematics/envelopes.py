@@ -63,6 +63,11 @@ def envelope_in(document: str) -> Envelope:
     )
 
 
+def has_envelope(robot: str) -> bool:
+    """Whether an envelope of this robot comes with the package."""
+    return (resources.files("graspline.kinematics") / "bounds" / f"{robot}.yaml").is_file()
+
+
 @functools.cache
 def grasp_envelope(robot: str) -> Envelope:
     """The measured envelope that comes with the package."""

@@ -1,4 +1,4 @@
-"""What planners ask about an arm, so that the questions of many lanes are answered in one call; see `planning.together`."""
+"""What planners ask about an arm, to be answered for many lanes in one call; see `planning.together`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Targets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stances:
-    """Joint positions of one arm, (n, at least its joints), whose tool points are found together with those of others."""
+    """Joint positions of one arm, (n, at least its joints), whose tool points are found with those of others."""
 
     arm: Arm
     joints_rad: Array

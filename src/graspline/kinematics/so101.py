@@ -260,6 +260,11 @@ class So101Arm:
         """The three joints of the arm's plane turn about one axis."""
         return joints_rad[:, 1:4].sum(axis=1)
 
+    def jaw_lean_rad(self, joints_rad: Array) -> Array:
+        pitch = joints_rad[:, 1] + joints_rad[:, 2] + joints_rad[:, 3]
+        level = np.cos(pitch) * np.cos(ROLL_OFFSET_RAD - joints_rad[:, WRIST_ROLL])
+        return np.abs(np.arcsin(np.clip(level, -1, 1)))
+
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
         return jaw_heading(position_m, across_m, float(joints_rad[WRIST_ROLL]))
 

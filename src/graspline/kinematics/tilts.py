@@ -30,8 +30,6 @@ def steepest_pitch(
     pitch = STRAIGHT_DOWN_RAD - tilts
     yaw = None if yaw_rad is None else np.repeat(np.broadcast_to(np.asarray(yaw_rad, float), (count,)), len(tilts))
     tool = np.repeat(np.broadcast_to(np.asarray(tool_m, float), (count, 3)), len(tilts), axis=0)
-    solutions = arm.solve(
-        np.repeat(position, len(tilts), axis=0), np.tile(pitch, count), yaw, tool, margin_rad
-    )
+    solutions = arm.solve(np.repeat(position, len(tilts), axis=0), np.tile(pitch, count), yaw, tool, margin_rad)
     reached = solutions.reached.any(axis=1).reshape(count, len(tilts))
     return pitch[np.argmax(reached, axis=1)], np.any(reached, axis=1)

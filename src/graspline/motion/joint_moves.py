@@ -71,10 +71,13 @@ def brake(robot: Robot, start: Command) -> Path:
 
 
 def jaw_move(robot: Robot, start: Command, jaw_rad: float, *, speed_rad_s: float) -> Path:
-    """Only the jaw moves, at most this fast; the arm comes to rest where its command ends."""
+    """Only the jaw moves, at most this fast; the arm comes to rest where its command ends.
+
+    A jaw that slides goes as fast as one that swings by the given angle; see `Robot.jaw_unit`.
+    """
     jaw, limits = robot.jaw, robot.limits
     angle = min(max(float(jaw_rad), float(limits.lower[jaw])), float(limits.upper[jaw]))
-    share = min(speed_rad_s / float(limits.velocity[jaw]), 1.0)
+    share = min(speed_rad_s * robot.jaw_unit / float(limits.velocity[jaw]), 1.0)
     if start.velocity[robot.arm].any() or start.acceleration[robot.arm].any():
         target, shares = start.position.copy(), np.ones(len(start.position))
         target[jaw], shares[jaw] = angle, share

@@ -16,7 +16,9 @@ from pydantic import Field
 from graspline.evidence import Evidence, at_least, failures
 from graspline.grasping.candidates import GraspRejected, ball_open_rad, ball_touch_rad
 from graspline.grasping.straight import Missed, Move, Moves
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Solutions, Stances, Targets, forward
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
+from graspline.kinematics.arms import arm_of
+from graspline.kinematics.questions import Stances, Targets
 from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import Command, Path, at_rest, check_path
@@ -25,7 +27,6 @@ from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import FIXED_FACE_M
 
 Array = NDArray[np.float64]
 
@@ -90,7 +91,7 @@ class Grip:
     centre_m: tuple[float, float, float]
     radius_m: float
     jaw_rad: float
-    # Which elbow the arm is bent with: 0 up, 1 down.
+    # Which branch of the arm holds it.
     branch: int
     name: str = ""
 
@@ -138,13 +139,17 @@ class CarryQuery:
     def posture(self) -> Posture:
         """How the hand is held now."""
         point, rotation = self._hand
-        turn = float(np.arctan2(rotation[1, 2], rotation[0, 2])) - _azimuth(point)
-        return Posture(turn, float(self.start.position[1:4].sum()))
+        turn = float(np.arctan2(rotation[1, 2], rotation[0, 2])) - _azimuth(self.arm, point)
+        return Posture(turn, float(self.arm.pitch_rad(self.start.position[None])[0]))
+
+    @property
+    def arm(self) -> Arm:
+        return arm_of(self.robot)
 
     @functools.cached_property
     def _hand(self) -> tuple[Array, Array]:
         """Where the held ball is and how the hand is turned."""
-        points, rotations = forward(self.start.position[None, self.robot.arm], np.array(self.grip.centre_m))
+        points, rotations = self.arm.forward(self.start.position[None, self.robot.arm], np.array(self.grip.centre_m))
         return points[0], rotations[0]
 
 
@@ -247,13 +252,13 @@ class _Pose:
         return self.azimuth, self.radius, self.height, self.pitch, self.turn
 
 
-def _azimuth(point: Array) -> float:
-    return float(np.arctan2(point[1], point[0] - PAN_X_M))
+def _azimuth(arm: Arm, point: Array) -> float:
+    return float(np.arctan2(point[1] - arm.axis_m[1], point[0] - arm.axis_m[0]))
 
 
-def _polar(point: Array, pitch: float, turn: float) -> _Pose:
-    radius = float(np.hypot(point[0] - PAN_X_M, point[1]))
-    return _Pose(_azimuth(point), radius, float(point[2]), pitch, turn)
+def _polar(arm: Arm, point: Array, pitch: float, turn: float) -> _Pose:
+    radius = float(np.hypot(point[0] - arm.axis_m[0], point[1] - arm.axis_m[1]))
+    return _Pose(_azimuth(arm, point), radius, float(point[2]), pitch, turn)
 
 
 class _Release:
@@ -261,7 +266,7 @@ class _Release:
 
     def __init__(self, query: CarryQuery, label: str, target: Array, above: Array) -> None:
         self.query, self.label, self.target, self.above = query, label, target, above
-        self._azimuth = _azimuth(target)
+        self._azimuth = _azimuth(query.arm, target)
 
     def postures(self) -> Planning[list[Posture] | GraspRejected]:
         """Turns of the hand that reach the spot and above it: straight down if enough do, or each as steep as it can.
@@ -272,6 +277,7 @@ class _Release:
         turn, tilt = np.repeat(_TURNS_RAD, len(tilts)), np.tile(tilts, len(_TURNS_RAD))
         count, branch = len(turn), self.query.grip.branch
         solved: Solutions = yield Targets(
+            arm=self.query.arm,
             position_m=np.repeat(np.stack([self.target, self.above]), count, axis=0),
             pitch_rad=np.tile(STRAIGHT_DOWN_RAD - tilt, 2),
             yaw_rad=np.tile(self._azimuth + turn, 2),
@@ -286,9 +292,10 @@ class _Release:
         if np.count_nonzero(reached[:, 0]) >= _POSTURES:
             reached = reached[:, :1]
         steepest = np.argmax(reached, axis=1)
-        roll = solved.joints_rad[count:, branch, 4].reshape(len(_TURNS_RAD), len(tilts))
+        wrist = self.query.arm.wrist
+        roll = solved.joints_rad[count:, branch, wrist].reshape(len(_TURNS_RAD), len(tilts))
         found = [
-            (abs(roll[index, steepest[index]] - self.query.start.position[4]), index)
+            (abs(roll[index, steepest[index]] - self.query.start.position[wrist]), index)
             for index in np.flatnonzero(np.any(reached, axis=1)).tolist()
         ]
         return [
@@ -384,10 +391,11 @@ class _Release:
         query, point, now = self.query, self.query.held_m(), self.query.posture()
         # The shorter way round.
         turn = posture.turn + float(np.arctan2(np.sin(now.turn - posture.turn), np.cos(now.turn - posture.turn)))
-        here = _polar(point, now.pitch, turn)
-        poses = [here, _polar(self.above, posture.pitch, posture.turn)]
+        arm = query.arm
+        here = _polar(arm, point, now.pitch, turn)
+        poses = [here, _polar(arm, self.above, posture.pitch, posture.turn)]
         if strategy == "retreat":
-            safe = _polar(point * (1 - query.carry.retreat_share), here.pitch, here.turn)
+            safe = _polar(arm, point * (1 - query.carry.retreat_share), here.pitch, here.turn)
             radius = max(safe.radius, min(query.carry.least_radius_m, here.radius))
             poses.insert(1, _Pose(safe.azimuth, radius, here.height, here.pitch, here.turn))
         paths: list[Path] = []
@@ -422,8 +430,9 @@ class _Release:
     def _let_go(self, posture: Posture, start: Array) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
         """Down to the spot, the jaws open, sideways off the fruit and back along the fingers."""
         grip, carry = self.query.grip, self.query.carry
-        yaw, opened = self._azimuth + posture.turn, _opening_rad(grip, carry)
-        off = self.target - carry.back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
+        yaw, hand = self._azimuth + posture.turn, self.query.robot.hand
+        opened, back_off_m = _opening_rad(self.query.robot, grip, carry), 0.0 if hand.centred else carry.back_off_m
+        off = self.target - back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
         level = np.cos(posture.pitch) * np.array([np.cos(self._azimuth), np.sin(self._azimuth), 0.0])
         back = np.array([0.0, 0.0, np.sin(posture.pitch)]) - level
         away = off + (carry.rise_m + grip.radius_m) * back
@@ -534,18 +543,18 @@ def _fading(ticks: int) -> tuple[Array, Array]:
     return 1 - minimum_jerk(share), -30 * (share * (1 - share)) ** 2
 
 
-def _opening_rad(grip: Grip, carry: CarryParameters) -> float:
+def _opening_rad(robot: Robot, grip: Grip, carry: CarryParameters) -> float:
     """How far the jaw opens to let go: clear of the fruit, but no further, for there are others beside it."""
-    along, _, across = grip.centre_m
-    across = max(across, FIXED_FACE_M + grip.radius_m)
-    opened = ball_open_rad(grip.radius_m, along, across, carry.release_clearance_m)
-    return ball_touch_rad(grip.radius_m, along) + 0.12 if opened is None else opened
+    hand, (along, _, across) = robot.hand, grip.centre_m
+    across = 0.0 if hand.centred else max(across, hand.face_m + grip.radius_m)
+    opened = ball_open_rad(hand, grip.radius_m, along, across, carry.release_clearance_m)
+    return ball_touch_rad(hand, grip.radius_m, along) + 0.12 * robot.jaw_unit if opened is None else opened
 
 
 @together
 def held_clearance(query: CarryQuery, samples: Array) -> Planning[Evidence]:
     """What a ball in the hand comes too close to along these joint positions (T, nu); empty if nothing."""
-    centre: Array = yield Stances(joints_rad=samples, tool_m=query.grip.centre_m)
+    centre: Array = yield Stances(arm=query.arm, joints_rad=samples, tool_m=query.grip.centre_m)
     found = []
     for other in query.obstacles:
         apart = other.distance_m(centre)

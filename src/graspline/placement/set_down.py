@@ -10,16 +10,15 @@ from pydantic import Field
 
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.grasping.candidates import Grasp, GraspRejected
-from graspline.grasping.grab import lowest_finger_m
 from graspline.grasping.straight import Line, Lines, Missed, Move, Moves, ReachParameters
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm
+from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import FIXED_TIP_M
 
 Array = NDArray[np.float64]
 
@@ -114,13 +113,14 @@ def plan_set_down(query: SetDownQuery) -> SetDown | GraspRejected:
 def _with_turn(query: SetDownQuery, turn: float) -> SetDown | GraspRejected:
     robot, carried, settings = query.robot, query.carried, query.settings
     tool = np.array(carried.tool_m)
-    joints = query.start.position[robot.arm]
-    points, rotations = forward(joints[None], tool)
+    arm, joints = arm_of(robot), query.start.position[robot.arm]
+    points, rotations = arm.forward(joints[None], tool)
     here, heading = points[0], float(np.arctan2(rotations[0, 1, 2], rotations[0, 0, 2]))
-    a = np.array([*_polar(here), here[2], float(joints[1:4].sum()), heading - _polar(here)[0]])
+    pitch = float(arm.pitch_rad(joints[None])[0])
+    a = np.array([*_polar(arm, here), here[2], pitch, heading - _polar(arm, here)[0]])
     support = query.support
     low = np.array([support.x_m, support.y_m, support.z_m + (carried.half_height_m + settings.gap_m)])
-    azimuth, radius = _polar(low)
+    azimuth, radius = _polar(arm, low)
     b = np.array([azimuth, radius, here[2], STRAIGHT_DOWN_RAD, a[4] + turn])
     across = _arc(query, a, b)
     if isinstance(across, GraspRejected):
@@ -150,8 +150,8 @@ def _with_turn(query: SetDownQuery, turn: float) -> SetDown | GraspRejected:
     return SetDown(transport=across, lower=lower, opening=opening, withdraw=away)
 
 
-def _polar(point: Array) -> tuple[float, float]:
-    x, y = float(point[0]) - PAN_X_M, float(point[1])
+def _polar(arm: Arm, point: Array) -> tuple[float, float]:
+    x, y = float(point[0]) - arm.axis_m[0], float(point[1]) - arm.axis_m[1]
     return float(np.arctan2(y, x)), float(np.hypot(x, y))
 
 
@@ -183,14 +183,17 @@ def _arc(query: SetDownQuery, a: Array, b: Array) -> Path | GraspRejected:
 def _away(query: SetDownQuery, low: Array, yaw: float) -> Path | GraspRejected:
     """Off the thing's side and straight up, as far as the arm goes."""
     carried, settings = query.carried, query.settings
-    off = low - settings.back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
+    hand = query.robot.hand
+    # Both fingers of a centred hand leave its sides by opening.
+    back_off_m = 0.0 if hand.centred else settings.back_off_m
+    off = low - back_off_m * np.array([np.cos(yaw), np.sin(yaw), 0.0])
     open_hand = replace(carried.grasp, tool_m=carried.tool_m, yaw_rad=yaw)
     lines = Lines(query.robot, query.reach, open_hand, carried.branch)
     straight = (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD)
     found: list[Path] | GraspRejected | None = None
     # Only from over it the hand can go anywhere.
-    tool = float(low[2]) + carried.tool_m[0] - FIXED_TIP_M[0]
-    over = float(low[2]) + carried.half_height_m + lowest_finger_m() + _OVER_M - tool
+    tool = float(low[2]) + carried.tool_m[0] - hand.tool_m[0]
+    over = float(low[2]) + carried.half_height_m + hand.lowest_m + _OVER_M - tool
     for rise in (max(settings.rise_m, over), over):
         up = off + np.array([0.0, 0.0, rise])
         found = lines.plan(Line("place", low, off, straight, 0.03), Line("place", off, up, straight, 0.15))
@@ -220,7 +223,7 @@ def _blocked(query: SetDownQuery, path: Path, tool: Array, apart_from: tuple[Est
 def _held_clearance(query: SetDownQuery, samples: Array, tool: Array, others: tuple[Estimate, ...]) -> Evidence:
     """What a thing in the hand, taken as an upright cylinder around it, comes too close to."""
     carried = query.carried
-    centre, _ = forward(samples, tool)
+    centre, _ = arm_of(query.robot).forward(samples, tool)
     found = []
     for other in others:
         lifted = centre.copy()

@@ -18,7 +18,6 @@ from graspline.placement.set_down import Carried, SetDownParameters, SetDownQuer
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import FIXED_FACE_M
 
 # Grasps for which the rest of the way is planned too.
 _GRASPS = 4
@@ -77,7 +76,7 @@ def _planned(query: TransferQuery, jaw: JawParameters, reach: ReachParameters) -
             return refusal or plan
         if refusal is not None and plan.grasp.label in tried:
             break
-        carried = carried_by(query.estimate, plan.grasp, plan.branch)
+        carried = carried_by(robot, query.estimate, plan.grasp, plan.branch)
         down = plan_set_down(
             SetDownQuery(
                 robot=robot,
@@ -106,11 +105,11 @@ def _lifting(query: TransferQuery, high_m: float) -> ReachParameters:
     return query.reach.model_copy(update={"lift_m": lift_m, "max_tilt_rad": 0.0})
 
 
-def carried_by(estimate: Estimate, grasp: Grasp, branch: int) -> Carried:
-    """The object as it will be in the closed hand, against the fixed jaw."""
+def carried_by(robot: Robot, estimate: Estimate, grasp: Grasp, branch: int) -> Carried:
+    """The object as it will be in the closed hand, against the fixed finger."""
     return Carried(
         name=estimate.name,
-        tool_m=(grasp.tool_m[0], 0.0, FIXED_FACE_M + grasp.width_m / 2),
+        tool_m=(grasp.tool_m[0], 0.0, robot.hand.across_m(0.0, grasp.width_m / 2)),
         spread_m=estimate.spread_m,
         half_height_m=estimate.half_height_m,
         grasp=grasp,

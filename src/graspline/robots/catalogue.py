@@ -16,3 +16,11 @@ ROBOTS: Registry[Robot] = Registry("graspline.robots", "robot", "graspline.robot
 >>> ROBOTS["so101"].joints[0]
 'shoulder_pan'
 """
+
+# The robot of a task that names none.
+DEFAULT_ROBOT = "so101"
+
+
+def default_robot() -> Robot:
+    """The robot of a scene that names none."""
+    return ROBOTS[DEFAULT_ROBOT]

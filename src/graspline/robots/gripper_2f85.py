@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.robots.hand import Hand, parallel_hand
 from graspline.robots.robot import JawLaw
 
 Array = NDArray[np.float64]
@@ -105,6 +106,12 @@ def jaw_law() -> JawLaw:
     middles = np.zeros((len(angles), 3))
     middles[:, 0] = reach_m(angles) - TOOL_M
     return JawLaw(angles_rad=angles, gaps_m=gap_m(angles), middles_m=middles)
+
+
+def hand() -> Hand:
+    """The fingers, seen from the tool frame."""
+    law = jaw_law()
+    return parallel_hand(law.angles_rad, law.gaps_m, law.middles_m[:, 0], PAD_SIZE_M[0])
 
 
 def add_2f85(spec: mujoco.MjSpec, flange: mujoco.MjsBody, quat: Array, jaw_rad: float) -> dict[str, mujoco.MjsBody]:

@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Faces:
-    """The moving finger's face at each of some positions of the jaw: where its pieces begin, their way and its square."""
+    """The moving finger's face at some positions of the jaw: where its pieces begin, their way and its square."""
 
     start_m: Array
     way_m: Array
@@ -51,7 +51,7 @@ class Hand:
         return -self.moving_face_m(position)[1].min(axis=-1) if self.centred else self.face_m
 
     def across_m(self, beside_m: float, half_m: float) -> float:
-        """Where an object's middle is, across, that begins `beside_m` from the fixed finger; a centred hand's middle."""
+        """Where an object's middle is, across, that begins `beside_m` from the fixed finger; 0 in a centred hand."""
         return 0.0 if self.centred else self.face_m + beside_m + half_m
 
     @functools.cached_property
@@ -59,6 +59,11 @@ class Hand:
         """How far below the tool point fingers that point straight down reach, however far they are open."""
         along, _ = self.moving_face_m(self.positions)
         return float(max(along.max(), self.tip_m)) - self.tool_m[0]
+
+    def tilt_rad(self, position: float) -> float:
+        """How far the moving fingertip's face is turned out of parallel to the fixed one's."""
+        along, across = self.moving_face_m(position)
+        return float(np.arctan2(across[..., 0] - across[..., 1], along[..., 0] - along[..., 1]))
 
     def clear_gap_m(self, position: float | Array, from_m: float) -> Array:
         """The room between the fingers for something that reaches up to `from_m` along the approach axis.
@@ -97,3 +102,25 @@ class Hand:
     @functools.cached_property
     def _every_face(self) -> _Faces:
         return self._faces(self.positions)
+
+
+def parallel_hand(positions: Array, gaps_m: Array, ahead_m: Array, pad_length_m: float) -> Hand:
+    """Two flat pads that stay parallel, with the tool frame in the middle between them when they are shut.
+
+    `gaps_m` and `ahead_m`, how far the pads' middle is along the approach axis, are measured at rising positions.
+    """
+
+    def moving_face_m(position: float | Array) -> tuple[Array, Array]:
+        at = np.asarray(position, float)[..., None]
+        middle, across = np.interp(at, positions, ahead_m), np.interp(at, positions, gaps_m) / 2
+        half = pad_length_m / 2
+        return np.concatenate([middle + half, middle - half], axis=-1), np.concatenate([across, across], axis=-1)
+
+    return Hand(
+        tool_m=(0.0, 0.0, 0.0),
+        tip_m=float(ahead_m[0]) + pad_length_m / 2,
+        grip_from_m=float(ahead_m[0]) - pad_length_m / 2,
+        positions=np.linspace(float(positions[0]), float(positions[-1]), 151),
+        moving_face_m=moving_face_m,
+        centred=True,
+    )

@@ -35,7 +35,7 @@ from graspline.robots.hsr_chain import (
     VELOCITY,
     Joint,
 )
-from graspline.robots.hsr_hand import PADS, PALM, WRIST_SITE, add_gear, add_hand, jaw_law
+from graspline.robots.hsr_hand import PADS, PALM, WRIST_SITE, add_gear, add_hand, hand, jaw_law
 from graspline.robots.hsr_look import COLOURS, add_look
 from graspline.robots.robot import JointLimits, Robot, Servo
 from graspline.robots.wiring import add_readings, add_servos, add_wrist_readings
@@ -286,6 +286,7 @@ def hsr(base_acceleration_m_s2: float = 0.8) -> Robot:
         # fully open; the head looking down; a finger.
         levers_m=np.array([1.0, 1.0, 0.80, 1.0, 0.63, 0.29, 0.29, 0.14, 0.30, 0.30, 0.13]),
         jaw_law=jaw_law(),
+        hand=hand(),
         control_hz=120,
         substeps=4,
         cameras=(HEAD_CAMERA, HAND_CAMERA),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.robots.gripper_2f85 import Mass
+from graspline.robots.hand import Hand, parallel_hand
 from graspline.robots.hsr_chain import (
     FINGER_LINK_M,
     FINGER_PIVOT_M,
@@ -81,6 +82,12 @@ def jaw_law() -> JawLaw:
     # Rounding may leave a hair.
     gaps[0] = 0.0
     return JawLaw(angles_rad=angles, gaps_m=gaps, middles_m=middles)
+
+
+def hand() -> Hand:
+    """The fingers, seen from the tool frame."""
+    law = jaw_law()
+    return parallel_hand(law.angles_rad, law.gaps_m, law.middles_m[:, 0], PAD_SIZE_M[2])
 
 
 def add_hand(spec: mujoco.MjSpec, flange: mujoco.MjsBody, jaw_rad: float) -> dict[str, mujoco.MjsBody]:

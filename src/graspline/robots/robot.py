@@ -96,11 +96,13 @@ class Robot:
     cameras: tuple[str, ...]
     # Geoms that grip.
     pads: tuple[str, ...]
+    # Torsional and rolling friction of the pads; the sliding friction varies from episode to episode.
+    pad_friction: tuple[float, float] = (0.01, 0.0002)
     # What it is painted with; the visible geoms are named BODY_PAINT.
     paints: tuple[str, ...]
     add_to: Callable[[mujoco.MjSpec], None]
-    # What planners of grasps from above ask about its fingers; None where nothing is planned with them.
-    hand: Hand | None = None
+    # What planners of grasps ask about its fingers.
+    hand: Hand
     # What settings that turn a jaw by an angle mean in the jaw's own unit: 1 for a jaw that swings, and for one that
     # slides as many metres as bring its fingers together as far as a radian does.
     jaw_unit: float = 1.0
@@ -131,6 +133,11 @@ class Robot:
     def sliding(self) -> NDArray[np.bool_]:
         """(nu,): which joints slide."""
         return np.isin(self.joints, self.slides)
+
+    @property
+    def reach_m(self) -> float:
+        """How far from its first axis the arm reaches at the most."""
+        return float(self.levers_m[0])
 
     @property
     def dt_s(self) -> float:

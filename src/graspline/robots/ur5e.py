@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.robots.gripper_2f85 import JAW, OPEN_RAD, PADS, Mass, add_2f85, jaw_law
+from graspline.robots.gripper_2f85 import JAW, OPEN_RAD, PADS, Mass, add_2f85, hand, jaw_law
 from graspline.robots.robot import JointLimits, Robot, Servo
 from graspline.robots.ur5e_look import CAMERA_MM, CAMERA_TILT_RAD, COLOURS, add_look
 from graspline.robots.wiring import add_readings, add_servos
@@ -220,6 +220,7 @@ def ur5e(velocity_rad_s: float = 3.0, acceleration_rad_s2: float = 15.0, jerk_ra
         # The arm stretched out; about its own axis the hand with its camera, and the jaw.
         levers_m=np.array([1.15, 1.15, 0.72, 0.32, 0.28, 0.10, 0.11]),
         jaw_law=jaw_law(),
+        hand=hand(),
         control_hz=120,
         substeps=4,
         cameras=("wrist",),

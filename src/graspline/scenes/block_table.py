@@ -1,4 +1,4 @@
-"""Blocks, cans and fruit on a table around an SO-101, each with a name, a colour and a size of its own."""
+"""Blocks, cans and fruit on a table around a robot, each with a name, a colour and a size of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
+from graspline.robots.catalogue import default_robot
+from graspline.robots.robot import Robot
 from graspline.scenes.distractors import parked_m
 from graspline.scenes.furniture import SURFACE_SOLREF
 from graspline.scenes.scene import (
@@ -21,8 +22,8 @@ from graspline.scenes.scene import (
     SceneObject,
     add_truth_sensors,
 )
-from graspline.scenes.table import so101_at_table
-from graspline.scenes.variation import Edit, Variation, ball_of, box_of, cylinder_of, friction_of
+from graspline.scenes.table import pad_friction_of, robot_at_table
+from graspline.scenes.variation import Edit, Variation, ball_of, box_of, cylinder_of
 
 # Toy blocks are built from studs of this pitch, and this high.
 STUD_M = 0.016
@@ -85,16 +86,20 @@ def kind_of(name: str) -> Kind:
     return next(each for each in KINDS if each.name == name)
 
 
-@functools.cache
-def block_table() -> Scene:
+def block_table(robot: Robot | None = None) -> Scene:
     """The compiled scene; lanes say which of the pool lie on the table, how large and where."""
-    spec = so101_at_table()
+    return _compiled(robot or default_robot())
+
+
+@functools.cache
+def _compiled(robot: Robot) -> Scene:
+    spec = robot_at_table(robot)
     for kind in KINDS:
         _add(spec, kind)
     _add_mark(spec)
     add_truth_sensors(spec, tuple(each.name for each in KINDS))
     objects = tuple(SceneObject(name=each.name, half_extents_m=each.half_extents_m, shape=each.shape) for each in KINDS)
-    return Scene(name="block_table", robot=SO101, model=spec.compile(), objects=objects)
+    return Scene(name="block_table", robot=robot, model=spec.compile(), objects=objects)
 
 
 def _add(spec: mujoco.MjSpec, kind: Kind) -> None:
@@ -132,18 +137,20 @@ def marked_at(x_m: float, y_m: float) -> tuple[Edit, ...]:
     return (Edit(field="body_pos", element=MARK, values=(x_m, y_m, _MARK_HALF_M)),)
 
 
-def blocks_variation(things: Mapping[str, Lying], pad_friction: float, described: Mapping[str, float]) -> Variation:
+def blocks_variation(
+    things: Mapping[str, Lying], pad_friction: float, described: Mapping[str, float], robot: Robot | None = None
+) -> Variation:
     """These things with their sizes and masses, and jaw pads of this sliding friction."""
-    edits = friction_of(PAD_GEOMS, (pad_friction, PAD_FRICTION[1], PAD_FRICTION[2]))
+    edits = pad_friction_of(robot or default_robot(), pad_friction)
     for name, thing in things.items():
         edits += _EDITS[kind_of(name).shape](name, thing.half_extents_m, thing.mass_kg)
     return Variation(edits=edits, described={"pad_friction": pad_friction, **described})
 
 
-def blocks_start(things: Mapping[str, Lying]) -> Array:
+def blocks_start(things: Mapping[str, Lying], robot: Robot | None = None) -> Array:
     """A start state: the robot at home, these things on the table, the rest of the pool parked far away."""
     poses = {}
     for number, kind in enumerate(KINDS):
         parked = np.array([*parked_m(number), kind.half_extents_m[2]]), np.array([1.0, 0, 0, 0])
         poses[kind.name] = things[kind.name].pose if kind.name in things else parked
-    return block_table().start(poses)
+    return block_table(robot).start(poses)

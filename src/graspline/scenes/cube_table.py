@@ -1,4 +1,4 @@
-"""One cube on a table in front of an SO-101, and blocks that are no targets."""
+"""One cube on a table in front of a robot, and blocks that are no targets."""
 
 from __future__ import annotations
 
@@ -7,38 +7,44 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
+from graspline.robots.catalogue import default_robot
+from graspline.robots.robot import Robot
 from graspline.scenes.distractors import add_distractors, parked_m
 from graspline.scenes.scene import Array, Lying, Scene, SceneObject, add_truth_sensors
-from graspline.scenes.table import Box, add_box, so101_at_table
-from graspline.scenes.variation import Variation, box_of, friction_of
+from graspline.scenes.table import Box, add_box, pad_friction_of, robot_at_table
+from graspline.scenes.variation import Variation, box_of
 
 CUBE = "cube"
 _HALF_EDGE_M = 0.015
 
 
-def cube_table(distractors: int = 0) -> Scene:
+def cube_table(distractors: int = 0, robot: Robot | None = None) -> Scene:
     """The compiled scene; lanes give the cube its edge and mass, the pads their friction, blocks their sizes."""
-    return _compiled(distractors)
+    return _compiled(distractors, robot or default_robot())
 
 
 @functools.cache
-def _compiled(distractors: int) -> Scene:
-    spec = so101_at_table()
+def _compiled(distractors: int, robot: Robot) -> Scene:
+    spec = robot_at_table(robot)
     add_box(spec, Box(name=CUBE, rgb=(0.82, 0.20, 0.16), half_extents_m=(_HALF_EDGE_M, _HALF_EDGE_M, _HALF_EDGE_M)))
     cube = SceneObject(name=CUBE, half_extents_m=(_HALF_EDGE_M, _HALF_EDGE_M, _HALF_EDGE_M))
     objects = (cube, *add_distractors(spec, distractors))
     add_truth_sensors(spec, tuple(each.name for each in objects))
-    return Scene(name="cube_table", robot=SO101, model=spec.compile(), objects=objects)
+    return Scene(name="cube_table", robot=robot, model=spec.compile(), objects=objects)
 
 
 def cube_variation(
-    *, edge_m: float, mass_kg: float, pad_friction: float, blocks: Mapping[str, Lying] | None = None
+    *,
+    edge_m: float,
+    mass_kg: float,
+    pad_friction: float,
+    blocks: Mapping[str, Lying] | None = None,
+    robot: Robot | None = None,
 ) -> Variation:
     """A cube of this edge and mass, jaw pads of this sliding friction, and what blocks there are."""
     half = edge_m / 2
     edits = box_of(CUBE, (half, half, half), mass_kg)
-    edits += friction_of(PAD_GEOMS, (pad_friction, PAD_FRICTION[1], PAD_FRICTION[2]))
+    edits += pad_friction_of(robot or default_robot(), pad_friction)
     for name, block in (blocks or {}).items():
         edits += box_of(name, block.half_extents_m, block.mass_kg)
     return Variation(edits=edits, described={"edge_m": edge_m, "mass_kg": mass_kg, "pad_friction": pad_friction})

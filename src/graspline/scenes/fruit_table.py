@@ -1,4 +1,4 @@
-"""Oranges on a table around an SO-101, a shallow plate that can be pushed, and things that are neither."""
+"""Oranges on a table around a robot, a shallow plate that can be pushed, and things that are neither."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Mapping
 import mujoco
 import numpy as np
 
-from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
+from graspline.robots.catalogue import default_robot
+from graspline.robots.robot import Robot
 from graspline.scenes.distractors import add_distractors, parked_m
 from graspline.scenes.furniture import SURFACE_SOLREF
 from graspline.scenes.scene import Array, Lying, Scene, SceneObject, ScenePlace, add_truth_sensors
-from graspline.scenes.table import so101_at_table
+from graspline.scenes.table import pad_friction_of, robot_at_table
 from graspline.scenes.textures import add_patterns
-from graspline.scenes.variation import Variation, ball_of, box_of, friction_of
+from graspline.scenes.variation import Variation, ball_of, box_of
 
 PLATE = "plate"
 ORANGE_RGB = (0.96, 0.49, 0.07)
@@ -33,16 +34,27 @@ def orange_name(index: int) -> str:
     return f"orange_{index + 1}"
 
 
-@functools.cache
 def fruit_table(
-    oranges: int, plate_radius_m: float | None, distractors: int, off_round: bool, strangers: int = 0
+    oranges: int,
+    plate_radius_m: float | None,
+    distractors: int,
+    off_round: bool,
+    strangers: int = 0,
+    robot: Robot | None = None,
 ) -> Scene:
     """The compiled scene; lanes give oranges and distractors their sizes, masses and places.
 
     Without a plate radius there is no plate. Oranges are spheres unless they may be off round. Strangers are oranges
     that are no targets, parked out of sight.
     """
-    spec = so101_at_table()
+    return _compiled(oranges, plate_radius_m, distractors, off_round, strangers, robot or default_robot())
+
+
+@functools.cache
+def _compiled(
+    oranges: int, plate_radius_m: float | None, distractors: int, off_round: bool, strangers: int, robot: Robot
+) -> Scene:
+    spec = robot_at_table(robot)
     names = [orange_name(index) for index in range(oranges)]
     names += [f"stranger_{index + 1}" for index in range(strangers)]
     for name in names:
@@ -55,7 +67,7 @@ def fruit_table(
     add_truth_sensors(spec, (*names, *(each.name for each in (*blocks, *places))))
     return Scene(
         name="fruit_table",
-        robot=SO101,
+        robot=robot,
         model=spec.compile(),
         objects=(
             *(SceneObject(name=name, half_extents_m=(_BALL_M, _BALL_M, _BALL_M), shape="ball") for name in names),
@@ -108,9 +120,9 @@ def _add_plate(spec: mujoco.MjSpec, radius_m: float) -> None:
     add_patterns(spec, PLATE, per_m=8.0)
 
 
-def fruit_variation(things: Mapping[str, Lying], pad_friction: float) -> Variation:
+def fruit_variation(things: Mapping[str, Lying], pad_friction: float, robot: Robot | None = None) -> Variation:
     """Sizes and masses of oranges and distractors, and the sliding friction of the jaw pads."""
-    edits = friction_of(PAD_GEOMS, (pad_friction, PAD_FRICTION[1], PAD_FRICTION[2]))
+    edits = pad_friction_of(robot or default_robot(), pad_friction)
     described = {"pad_friction": pad_friction}
     for name, thing in things.items():
         shape = ball_of if name.startswith("orange") else box_of

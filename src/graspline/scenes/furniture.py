@@ -6,10 +6,13 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.robots.robot import Robot
 from graspline.scenes.scene import VISUAL_CONTYPE
 from graspline.scenes.textures import add_patterns
 
 SURFACE_SOLREF = (0.006, 1.0)
+# What the front camera's picture is made for.
+_SMALL_REACH_M = 0.47
 BACKDROP = "backdrop"
 # Flat, so that a renderer without textures clears to the same picture.
 BACKDROP_RGB = (0.60, 0.66, 0.71)
@@ -59,9 +62,13 @@ def add_light(spec: mujoco.MjSpec) -> None:
     )
 
 
-def add_front_camera(spec: mujoco.MjSpec) -> None:
-    """Looks at the whole work space, 0.4 m around the robot, from in front and a little to its right."""
-    add_camera(spec, "front", np.array([0.97, -0.58, 0.53]), np.array([0.02, 0.015, 0.03]), 30.0)
+def add_front_camera(spec: mujoco.MjSpec, robot: Robot) -> None:
+    """Looks at the whole work space from in front and a little to the robot's right.
+
+    That is 0.4 m around a small arm; from a large one the camera stands back.
+    """
+    back = max(1.0, robot.reach_m / _SMALL_REACH_M)
+    add_camera(spec, "front", back * np.array([0.97, -0.58, 0.53]), back * np.array([0.02, 0.015, 0.03]), 30.0)
 
 
 def add_camera(

@@ -1,4 +1,4 @@
-"""A table in front of an SO-101 with any boxes on it: the scene to start a task of your own from."""
+"""A table in front of a robot with any boxes on it: the scene to start a task of your own from."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from graspline.robots.so101 import PAD_FRICTION, PAD_GEOMS, SO101
+from graspline.robots.catalogue import default_robot
+from graspline.robots.robot import Robot
 from graspline.scenes.distractors import parked_m
 from graspline.scenes.furniture import SURFACE_SOLREF, add_front_camera, add_light, add_table
 from graspline.scenes.scene import Array, Lying, Scene, SceneObject, add_truth_sensors, new_spec
-from graspline.scenes.variation import Variation, box_of, friction_of
+from graspline.scenes.variation import Edit, Variation, box_of, friction_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +32,8 @@ class Box:
     mass_kg: float = 0.03
 
 
-@functools.cache
-def table_with(*boxes: Box) -> Scene:
-    """A table with these boxes in front of an SO-101, with a camera `front` and one at the wrist.
+def table_with(*boxes: Box, robot: Robot | None = None) -> Scene:
+    """A table with these boxes in front of a robot, an SO-101 by default, with a camera `front` and the robot's own.
 
     It is compiled once; the start state and the variation of an episode say where the boxes lie and how large and heavy
     they are.
@@ -43,22 +43,32 @@ def table_with(*boxes: Box) -> Scene:
     >>> scene.object_names, scene.cameras
     (('red_cube',), ('front', 'wrist'))
     """
-    spec = so101_at_table()
+    return _compiled(boxes, robot or default_robot())
+
+
+@functools.cache
+def _compiled(boxes: tuple[Box, ...], robot: Robot) -> Scene:
+    spec = robot_at_table(robot)
     for box in boxes:
         add_box(spec, box)
     add_truth_sensors(spec, tuple(box.name for box in boxes))
     objects = tuple(SceneObject(name=box.name, half_extents_m=box.half_extents_m) for box in boxes)
-    return Scene(name="table", robot=SO101, model=spec.compile(), objects=objects)
+    return Scene(name="table", robot=robot, model=spec.compile(), objects=objects)
 
 
-def so101_at_table() -> mujoco.MjSpec:
-    """A table with its lights, the front camera and an SO-101; truth sensors are added after all objects."""
+def robot_at_table(robot: Robot) -> mujoco.MjSpec:
+    """A table with its lights, the front camera and a robot; truth sensors are added after all objects."""
     spec = new_spec()
     add_table(spec)
     add_light(spec)
-    add_front_camera(spec)
-    SO101.add_to(spec)
+    add_front_camera(spec, robot)
+    robot.add_to(spec)
     return spec
+
+
+def pad_friction_of(robot: Robot, sliding: float) -> tuple[Edit, ...]:
+    """Jaw pads of this sliding friction."""
+    return friction_of(robot.pads, (sliding, *robot.pad_friction))
 
 
 def add_box(spec: mujoco.MjSpec, box: Box) -> None:
@@ -87,10 +97,14 @@ def table_start(scene: Scene, boxes: Mapping[str, Lying]) -> Array:
 
 
 def table_variation(
-    boxes: Mapping[str, Lying], pad_friction: float, described: Mapping[str, float] | None = None
+    boxes: Mapping[str, Lying],
+    pad_friction: float,
+    described: Mapping[str, float] | None = None,
+    *,
+    robot: Robot | None = None,
 ) -> Variation:
     """These boxes with their sizes and masses, and jaw pads of this sliding friction."""
-    edits = friction_of(PAD_GEOMS, (pad_friction, PAD_FRICTION[1], PAD_FRICTION[2]))
+    edits = pad_friction_of(robot or default_robot(), pad_friction)
     for name, box in boxes.items():
         edits += box_of(name, box.half_extents_m, box.mass_kg)
     return Variation(edits=edits, described={"pad_friction": pad_friction, **(described or {})})

@@ -1,4 +1,4 @@
-"""`lift-cube`: an SO-101 takes a cube from above, raises it 60 mm and holds it still."""
+"""`lift-cube`: an arm takes a cube from above, raises it 60 mm and holds it still."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graspline.execution.requests import Motion, Reply, Request
 from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.straight import BoxReach
 from graspline.grasping.topdown import GraspPlan, plan_grasp
-from graspline.kinematics.so101 import PAN_X_M, solve
+from graspline.kinematics.arms import arm_of
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.joint_moves import hold as still
@@ -28,13 +28,13 @@ from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_TIP_M, SO101
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
 from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
 from graspline.scenes.randomization import TableRandomization
 from graspline.scenes.scene import Lying, Scene
 from graspline.spatial.rotations import rotate
 from graspline.tasks.claims import in_hand
+from graspline.tasks.on_robot import OnRobot
 from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
 from graspline.tasks.stages.parameters import ArmSettings, CloseParameters, RetryParameters, StillHold
@@ -107,7 +107,7 @@ class GoalParameters(Parameters):
     )
 
 
-class LiftCube(Parameters):
+class LiftCube(OnRobot):
     """Everything that decides a `lift-cube` episode besides its seed."""
 
     cube: CubeParameters = CubeParameters()
@@ -200,7 +200,7 @@ def given(parameters: LiftCube, draw: Draw, random: np.random.Generator) -> Mapp
     """The machine's inputs for one episode."""
     return {
         "eye": eye_of(parameters.perception, random),
-        "world": collision_world(),
+        "world": collision_world(parameters.the_robot),
         "target": CUBE,
         "tried": (),
         "arm": ArmSettings(
@@ -214,8 +214,8 @@ def given(parameters: LiftCube, draw: Draw, random: np.random.Generator) -> Mapp
 
 
 @functools.cache
-def collision_world(clearance_m: float = CLEARANCE_M, distractors: int = 0) -> CollisionWorld:
-    return CollisionWorld(cube_table(distractors), clearance_m)
+def collision_world(robot: Robot, clearance_m: float = CLEARANCE_M, distractors: int = 0) -> CollisionWorld:
+    return CollisionWorld(cube_table(distractors, robot), clearance_m)
 
 
 @together
@@ -231,28 +231,34 @@ def certify(
         position_sigma_m=parameters.perception.position_sigma_m,
         yaw_sigma_rad=parameters.perception.yaw_sigma_rad,
     )
-    world = collision_world(CLEARANCE_M + SETTLING_M)
+    robot = parameters.the_robot
+    world = collision_world(robot, CLEARANCE_M + SETTLING_M)
     reach = parameters.reach.whole(joint_margin_rad=parameters.reach.joint_margin_rad + SETTLING_RAD)
-    return plan_grasp.steps(SO101, world, estimate, at_rest(SO101.home), parameters.jaw, reach)
+    return plan_grasp.steps(robot, world, estimate, at_rest(robot.home), parameters.jaw, reach)
 
 
 @functools.cache
-def reachable_radii_m() -> tuple[float, float]:
-    """Nearest and farthest distance from the pan axis at which the arm can bring its fingertips to a cube's height.
+def reachable_radii_m(robot: Robot) -> tuple[float, float]:
+    """Nearest and farthest distance from the first axis at which the arm can bring its fingertips to a cube's height.
 
     At any pitch, joints within limits, nothing else asked: the ring that the certified region is compared with.
     """
-    radii, pitches = np.arange(0.0, 0.5, 0.001), np.radians(np.arange(0.0, 121.0, 1.0))
+    arm = arm_of(robot)
+    radii, pitches = np.arange(0.0, max(0.5, robot.reach_m), 0.001), np.radians(np.arange(0.0, 121.0, 1.0))
     radius, pitch = (grid.ravel() for grid in np.meshgrid(radii, pitches, indexing="ij"))
-    position = np.stack([PAN_X_M + radius, np.zeros_like(radius), np.full_like(radius, 0.015)], axis=-1)
-    reached = solve(position, pitch, None, np.array([FIXED_TIP_M[0], 0.0, 0.0])).reached[:, :2].any(axis=1)
+    axis_x_m, axis_y_m = arm.axis_m
+    position = np.stack([axis_x_m + radius, axis_y_m + 0 * radius, np.full_like(radius, 0.015)], axis=-1)
+    tool_m = np.array([robot.hand.tool_m[0], 0.0, 0.0])
+    reached = arm.solve(position, pitch, None, tool_m, backwards=False).reached.any(axis=1)
     hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
     return float(hit.min()), float(hit.max())
 
 
 def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float, float, float, float]:
     """A cube anywhere in the reachable ring but not in the robot's base: x, y, yaw and edge."""
-    nearest, farthest = reachable_radii_m()
+    robot = parameters.the_robot
+    nearest, farthest = reachable_radii_m(robot)
+    axis_x_m, axis_y_m = arm_of(robot).axis_m
     low, high = max(parameters.cube.radius_m.low, nearest), min(parameters.cube.radius_m.high, farthest)
     if low > high:
         raise InputError(
@@ -264,15 +270,15 @@ def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float
         azimuth = random.uniform(*parameters.cube.azimuth_rad)
         edge = random.uniform(*parameters.cube.edge_m)
         yaw = random.uniform(-np.pi, np.pi)
-        x, y = PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth)
-        if not _in_base(x, y, edge):
+        x, y = axis_x_m + radius * np.cos(azimuth), axis_y_m + radius * np.sin(azimuth)
+        if not _in_base(robot, x, y, edge):
             return x, y, yaw, edge
     raise InputError("cube.radius_m and cube.azimuth_rad allow only positions inside the robot's base")
 
 
-def _in_base(x: float, y: float, edge: float) -> bool:
+def _in_base(robot: Robot, x: float, y: float, edge: float) -> bool:
     spread = edge / np.sqrt(2) + 0.005
-    low_x, high_x, half_y = BASE_FOOTPRINT_M
+    low_x, high_x, half_y = robot.footprint_m
     return low_x - spread < x < high_x + spread and abs(y) < half_y + spread
 
 
@@ -298,6 +304,7 @@ def sample(parameters: LiftCube, random: np.random.Generator) -> Planning[Draw]:
             mass_kg=random.uniform(*parameters.cube.mass_kg),
             pad_friction=random.uniform(*parameters.cube.pad_friction),
             blocks=blocks,
+            robot=parameters.the_robot,
         )
         start = cube_start(x_m=x, y_m=y, yaw_rad=yaw, edge_m=edge, scene=_scene(parameters), blocks=blocks)
         return Draw(start=start, variation=variation + distractors.described(count), refused=tally.refused)
@@ -309,19 +316,19 @@ def _draw_blocks(
     """Blocks beside the cube, none of them where the certified plan passes; None if there is no room for them."""
     if not count:
         return {}
-    world = collision_world(CLEARANCE_M, parameters.randomize.distractors.pool)
+    world = collision_world(parameters.the_robot, CLEARANCE_M, parameters.randomize.distractors.pool)
     parts = (plan.approach, plan.descend, plan.seat, plan.lift)
     samples = np.concatenate([world.samples(path.positions) for path in parts])
     blocks: list[Estimate] = []
 
     def welcome(block: Estimate) -> bool:
-        if not lies_free(block, [cube, *blocks], _BLOCK_APART_M):
+        if not lies_free(block, [cube, *blocks], _BLOCK_APART_M, parameters.the_robot):
             return False
         world.place((dataclasses.replace(block, half_extents_m=block.half_extents_m + _BLOCK_ROOM_M),))
         return world.first_collision(samples) is None
 
     for index in range(count):
-        block = draw_block(distractor_name(index), parameters.cube.azimuth_rad, random, welcome)
+        block = draw_block(distractor_name(index), parameters.cube.azimuth_rad, random, welcome, parameters.the_robot)
         if block is None:
             return None
         blocks.append(block)
@@ -347,7 +354,7 @@ def check_claim(parameters: LiftCube, claim: str, about: str, truth: Snapshot) -
 
 
 def _scene(parameters: LiftCube) -> Scene:
-    return cube_table(parameters.randomize.distractors.pool)
+    return cube_table(parameters.randomize.distractors.pool, parameters.the_robot)
 
 
 LIFT_CUBE = Task(

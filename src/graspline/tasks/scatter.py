@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics.so101 import PAN_X_M
+from graspline.kinematics.arms import arm_of
 from graspline.parameters import Range
 from graspline.perception.estimates import Estimate
-from graspline.robots.so101 import BASE_FOOTPRINT_M
+from graspline.robots.catalogue import default_robot
+from graspline.robots.robot import Robot
 from graspline.scenes.distractors import DISTRACTOR_HALF_M
 from graspline.scenes.scene import Lying, ObjectShape
 
@@ -22,11 +23,14 @@ MAX_PLACES = 400
 _BLOCK_RADIUS_M = Range(0.15, 0.35)
 
 
-def place_in_ring(radius_m: Range, azimuth_rad: Range, random: np.random.Generator) -> tuple[float, float]:
-    """A place around the pan axis, spread evenly over the area."""
+def place_in_ring(
+    radius_m: Range, azimuth_rad: Range, random: np.random.Generator, robot: Robot | None = None
+) -> tuple[float, float]:
+    """A place around the arm's first axis, spread evenly over the area."""
+    x_m, y_m = arm_of(robot or default_robot()).axis_m
     radius = np.sqrt(random.uniform(radius_m.low**2, radius_m.high**2))
     azimuth = random.uniform(*azimuth_rad)
-    return float(PAN_X_M + radius * np.cos(azimuth)), float(radius * np.sin(azimuth))
+    return float(x_m + radius * np.cos(azimuth)), float(y_m + radius * np.sin(azimuth))
 
 
 def lying_at(
@@ -45,11 +49,11 @@ def lying_at(
     )
 
 
-def lies_free(thing: Estimate, others: Sequence[Estimate], apart_m: float) -> bool:
+def lies_free(thing: Estimate, others: Sequence[Estimate], apart_m: float, robot: Robot | None = None) -> bool:
     """Whether a thing is beside the robot's base and so far apart from the others, however they are turned."""
     spread = float(np.hypot(*thing.half_extents_m[:2])) if thing.shape == "box" else thing.radius_m
     x, y = thing.position_m[:2]
-    low_x, high_x, half_y = BASE_FOOTPRINT_M
+    low_x, high_x, half_y = (robot or default_robot()).footprint_m
     room = spread + 0.01
     if low_x - room < x < high_x + room and abs(y) < half_y + room:
         return False
@@ -61,11 +65,15 @@ def lies_free(thing: Estimate, others: Sequence[Estimate], apart_m: float) -> bo
 
 
 def draw_block(
-    name: str, azimuth_rad: Range, random: np.random.Generator, welcome: Callable[[Estimate], bool]
+    name: str,
+    azimuth_rad: Range,
+    random: np.random.Generator,
+    welcome: Callable[[Estimate], bool],
+    robot: Robot | None = None,
 ) -> Estimate | None:
     """A block of any size it may have, somewhere in reach where it is welcome; None if such a place is not found."""
     for _ in range(MAX_PLACES):
-        x, y = place_in_ring(_BLOCK_RADIUS_M, azimuth_rad, random)
+        x, y = place_in_ring(_BLOCK_RADIUS_M, azimuth_rad, random, robot)
         half = random.uniform(*DISTRACTOR_HALF_M, 3)
         block = lying_at(name, x, y, half, "box", random.uniform(-np.pi, np.pi))
         if welcome(block):

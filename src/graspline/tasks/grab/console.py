@@ -17,7 +17,6 @@ from graspline.machine.machine import Result as MachineResult
 from graspline.parameters import load
 from graspline.perception.estimates import Estimate
 from graspline.placement.set_down import Support
-from graspline.robots.so101 import SO101
 from graspline.scenes.block_table import KINDS
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed
 from graspline.tasks.grab.layout import collision_world
@@ -44,6 +43,7 @@ class GrabConsole:
 
     def __init__(self, parameters: Grab, random: np.random.Generator) -> None:
         self._parameters, self._random = parameters, random
+        self._robot = parameters.the_robot
         self._machine = build_machine(parameters)
         self._variables = parameters.grasp
         self._seen: tuple[Estimate, ...] = ()
@@ -149,8 +149,8 @@ class GrabConsole:
             return found
         target = next(each for each in self.believed if each.name == found.name)
         ended = yield from move(
-            SO101,
-            collision_world(),
+            self._robot,
+            collision_world(self._robot),
             self._eye_for(last),
             resting(target),
             self._others(target),
@@ -173,7 +173,7 @@ class GrabConsole:
         machine = self._once if outside else self._machine
         destination = WhereItLay() if place_m is None else Support(x_m=place_m[0], y_m=place_m[1])
         given = inputs(self._parameters, eye, name, destination, self._variables)
-        result, rejection = yield from _heard(machine.run(SO101, last, given), eye)
+        result, rejection = yield from _heard(machine.run(self._robot, last, given), eye)
         yield from self._look()
         if result.outcome in self._machine.successes:
             return Done(text=f"{name} was picked and put down", data={"verdict": result.outcome})
@@ -203,7 +203,7 @@ class GrabConsole:
 
     def _eye_for(self, last: Reply) -> Eye | PostedEye:
         """What sees the objects that are believed."""
-        return PostedEye(posted=self._posted, robot=SO101, last=last) if self._posted.in_use else self._eye
+        return PostedEye(posted=self._posted, robot=self._robot, last=last) if self._posted.in_use else self._eye
 
     def _target(self) -> Generator[Any, Any, Estimate | Refused]:
         """The selected object as it is now."""
@@ -221,8 +221,8 @@ class GrabConsole:
         if isinstance(target, Refused):
             return target
         query = GrabQuery(
-            robot=SO101,
-            world=collision_world(),
+            robot=self._robot,
+            world=collision_world(self._robot),
             estimate=resting(target),
             start=last.command,
             variables=self._variables,
@@ -240,13 +240,13 @@ class GrabConsole:
         target = yield from self._target()
         if isinstance(target, Refused):
             return target
-        jaws = jaws_for(SO101, resting(target), self._variables)
+        jaws = jaws_for(self._robot, resting(target), self._variables)
         if isinstance(jaws, GrabRejected):
             return self._refusal(jaws)
         angle = jaws.open_rad if way == "open" else jaws.close_rad
         gap_m = jaws.open_gap_m if way == "open" else jaws.close_gap_m
-        measured = yield from settled_jaw(SO101, f"grasp_{way}", last, angle)
-        settled_m = float(SO101.jaw_law.gap_m(measured))
+        measured = yield from settled_jaw(self._robot, f"grasp_{way}", last, angle)
+        settled_m = float(self._robot.jaw_law.gap_m(measured))
         data = {"asked_rad": angle, "asked_gap_m": gap_m, "jaw_rad": measured, "gap_m": settled_m}
         text = f"jaw {way} for {target.name}: at {1000 * settled_m:.1f} mm, asked {1000 * gap_m:.1f} mm"
         return Done(text=text, data=data)

@@ -47,7 +47,7 @@ def objects_at_start(scene: Scene, draw: Draw) -> tuple[Estimate, ...]:
 
 def all_can_be_grabbed(parameters: Grab, draw: Draw) -> bool:
     """Whether there is enough to choose from, and the reach check passes for all of it."""
-    found = objects_at_start(block_table(), draw)
+    found = objects_at_start(block_table(parameters.the_robot), draw)
     return len(found) >= min(_ENOUGH, round(parameters.things.count[1])) and all(
         isinstance(attempt(query_for(parameters, each, parameters.grasp, _others(found, each))), GrabPlan)
         for each in found

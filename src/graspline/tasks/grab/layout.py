@@ -13,7 +13,7 @@ from graspline.perception.estimates import Estimate
 from graspline.placement.set_down import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
-from graspline.robots.so101 import SO101
+from graspline.robots.robot import Robot
 from graspline.scenes.block_table import KINDS, Kind, block_table, blocks_start, blocks_variation, kind_of, marked_at
 from graspline.scenes.scene import Array
 from graspline.scenes.variation import Variation
@@ -50,19 +50,20 @@ _CROSS, _ONE_STAGE, _OTHER_HEIGHT, _NO_OFFSET = 0.25, 0.05, 0.25, 0.02
 
 
 @functools.cache
-def collision_world() -> CollisionWorld:
-    return CollisionWorld(block_table(), CLEARANCE_M, stand_ins=True)
+def collision_world(robot: Robot) -> CollisionWorld:
+    return CollisionWorld(block_table(robot), CLEARANCE_M, stand_ins=True)
 
 
 def query_for(
     parameters: Grab, estimate: Estimate, variables: GrabVariables, others: tuple[Estimate, ...] = ()
 ) -> GrabQuery:
     """The question whether a thing can be grabbed from home, among these others."""
+    robot = parameters.the_robot
     return GrabQuery(
-        robot=SO101,
-        world=collision_world(),
+        robot=robot,
+        world=collision_world(robot),
         estimate=estimate,
-        start=at_rest(SO101.home),
+        start=at_rest(robot.home),
         variables=variables,
         others=others,
         reach=parameters.reach.whole(),
@@ -112,10 +113,11 @@ def sample(parameters: Grab, random: np.random.Generator) -> Planning[Draw]:
             "spot_y_m": spot[1],
             **as_numbers(variables),
         }
-        variation = blocks_variation(lying, float(random.uniform(*things.pad_friction)), described)
+        robot = parameters.the_robot
+        variation = blocks_variation(lying, float(random.uniform(*things.pad_friction)), described, robot)
         if not is_back(target.position_m, spot):
             variation += Variation(edits=marked_at(*spot))
-        return Draw(start=blocks_start(lying), variation=variation, refused=tally.refused)
+        return Draw(start=blocks_start(lying, robot), variation=variation, refused=tally.refused)
 
 
 def _names(parameters: Grab, random: np.random.Generator) -> list[str]:
@@ -138,7 +140,7 @@ def _scatter(
     for name in names:
         for _ in range(_PLACES):
             thing = _draw_thing(parameters, kind_of(name), random)
-            if not lies_free(thing, placed, parameters.things.apart_m):
+            if not lies_free(thing, placed, parameters.things.apart_m, parameters.the_robot):
                 continue
             reason = "" if placed else refusal(parameters, thing)
             if not reason:
@@ -154,7 +156,7 @@ def _scatter(
 
 
 def _draw_thing(parameters: Grab, kind: Kind, random: np.random.Generator) -> Estimate:
-    x, y = place_in_ring(parameters.things.radius_m, parameters.things.azimuth_rad, random)
+    x, y = place_in_ring(parameters.things.radius_m, parameters.things.azimuth_rad, random, parameters.the_robot)
     half = np.array(kind.half_extents_m) * random.uniform(*parameters.things.scale)
     return lying_at(kind.name, x, y, half, kind.shape, random.uniform(-np.pi, np.pi))
 
@@ -173,11 +175,11 @@ def _spot(
     if place == "back" or (place == "either" and random.random() < 0.5):
         return back
     for _ in range(_PLACES):
-        x, y = place_in_ring(parameters.things.radius_m, parameters.things.azimuth_rad, random)
+        x, y = place_in_ring(parameters.things.radius_m, parameters.things.azimuth_rad, random, parameters.the_robot)
         there = lying_at(
             target.name, x, y, target.half_extents_m, kind_of(target.name).shape, random.uniform(-np.pi, np.pi)
         )
-        if not lies_free(there, placed[1:], parameters.things.apart_m):
+        if not lies_free(there, placed[1:], parameters.things.apart_m, parameters.the_robot):
             continue
         reason = refusal(parameters, there)
         if not reason:

@@ -14,6 +14,7 @@ from graspline.perception.estimates import Noise
 from graspline.perception.estimators import one_of_estimators
 from graspline.placement.set_down import SetDownParameters
 from graspline.scenes.randomization import TexturedRandomization
+from graspline.tasks.on_robot import OnRobot
 from graspline.tasks.stages.parameters import CarriedHold, CloseParameters, RestGoal
 
 
@@ -63,7 +64,7 @@ class GrabRetries(Parameters):
     grasps: int = Field(default=2, ge=0, le=10, description="further attempts after the first grasp")
 
 
-class Grab(Parameters):
+class Grab(OnRobot):
     """Everything that decides a `grab` episode besides its seed."""
 
     things: ThingsParameters = ThingsParameters()

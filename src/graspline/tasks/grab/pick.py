@@ -14,11 +14,11 @@ from graspline.grasping.grab import Check, GrabPlan, GrabQuery, GrabRejected
 from graspline.grasping.nearest import plan_grab
 from graspline.grasping.straight import Line, Lines
 from graspline.grasping.topdown import GraspPlan
-from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
 from graspline.placement.set_down import Carried, SetDown, SetDownParameters, SetDownQuery, Support, plan_set_down
-from graspline.robots.so101 import FIXED_TIP_M
+from graspline.robots.hand import Hand
 
 Array = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ def plan_pick(
         lift=lift,
         lift_m=lift_m,
     )
-    carried = carried_by(query.estimate, grab, float(centre[2]))
+    carried = carried_by(query.robot.hand, query.estimate, grab, float(centre[2]))
     held_rad = grab.grasp.touch_rad
     for lifted in (lift, seated_lift):
         top = np.append(lifted.end[query.robot.arm], held_rad)
@@ -106,7 +106,7 @@ def plan_pick(
 
 def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: SetDownParameters) -> GrabRejected | None:
     """A refusal that says so, with the farthest place towards there that works, if no hand gets there at all."""
-    bounds = query.workspace.envelope()
+    bounds = query.workspace.envelope(query.robot)
     axis = np.array(bounds.axis_m)
     way = np.array([support.x_m, support.y_m]) - axis
     # What is held lies half its width from the tip of the fixed jaw.
@@ -132,12 +132,12 @@ def _tool_point(query: GrabQuery, grab: GrabPlan) -> Array:
     return np.array([query.estimate.position_m[0], query.estimate.position_m[1], height])
 
 
-def carried_by(estimate: Estimate, grab: GrabPlan, tool_height_m: float) -> Carried:
-    """The thing as it will sit in the closed hand, against the fixed jaw."""
-    along = FIXED_TIP_M[0] + tool_height_m - float(estimate.position_m[2])
+def carried_by(hand: Hand, estimate: Estimate, grab: GrabPlan, tool_height_m: float) -> Carried:
+    """The thing as it will sit in the closed hand, against the fixed finger."""
+    along = hand.tool_m[0] + tool_height_m - float(estimate.position_m[2])
     return Carried(
         name=estimate.name,
-        tool_m=(along, FIXED_TIP_M[1], FIXED_TIP_M[2] + grab.width_m / 2),
+        tool_m=(along, hand.tool_m[1], hand.across_m(0.0, grab.width_m / 2)),
         spread_m=estimate.spread_m,
         half_height_m=estimate.half_height_m,
         grasp=grab.grasp,

@@ -14,7 +14,6 @@ from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Transition
 from graspline.placement.set_down import Support
-from graspline.robots.so101 import SO101
 from graspline.scenes.block_table import KINDS, block_table, kind_of
 from graspline.tasks.claims import in_hand
 from graspline.tasks.console import Console
@@ -99,7 +98,7 @@ def inputs(
     """The machine's inputs for any order."""
     return {
         "eye": eye,
-        "world": collision_world(),
+        "world": collision_world(parameters.the_robot),
         "target": target,
         "destination": destination,
         "tried": (),
@@ -118,7 +117,8 @@ def inputs(
 def judge(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: the thing rests upright at its spot, and the arm is home."""
     target, (x, y), _ = ordered(parameters, draw)
-    return rests_by_truth(truth, target, Support(x_m=x, y_m=y), SO101, parameters.goal, kind_of(target).shape)
+    support, robot = Support(x_m=x, y_m=y), parameters.the_robot
+    return rests_by_truth(truth, target, support, robot, parameters.goal, kind_of(target).shape)
 
 
 def picked_up(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
@@ -135,19 +135,20 @@ def check_claim(parameters: Grab, claim: str, about: str, truth: Snapshot) -> Ev
 
 
 def problems(parameters: Grab) -> list[str]:
-    """A target that there is not."""
+    """A target that there is not, and bounds of another robot."""
+    bounds = parameters.workspace.problems(parameters.the_robot)
     try:
         if parameters.order.target:
             one_of(parameters.order.target, [each.name for each in KINDS], "order.target")
     except InputError as error:
-        return [str(error)]
-    return []
+        return [str(error), *bounds]
+    return bounds
 
 
 def instruction(parameters: Grab, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
     """Which thing, how it is taken if not as usual, and where it goes."""
     target, spot, variables = ordered(parameters, draw)
-    at = block_table().joint_address(target)
+    at = block_table(parameters.the_robot).joint_address(target)
     across = " across its long side" if variables.cross_axis and _is_long(target) else ""
     where = "put it back where it was" if is_back(draw.start[at:], spot) else "put it on the mark"
     return Instruction(sentence=f"Pick up the {kind_of(target).spoken}{across} and {where}.", objects=(target,))
@@ -182,7 +183,7 @@ GRAB = Task(
     summary="SO-101 picks up the block, can or fruit you choose, from straight above, and puts it down again",
     instruction=instruction,
     parameters=Grab,
-    scene=lambda parameters: block_table(),
+    scene=lambda parameters: block_table(parameters.the_robot),
     sample=sample,
     region=probe,
     machine=build_machine,

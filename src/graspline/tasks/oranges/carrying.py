@@ -13,7 +13,7 @@ from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Free, Motion, Reply, Request, Watch, solved
 from graspline.grasping.candidates import GraspRejected
-from graspline.kinematics.so101 import forward
+from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import Guard, PlaceMoved
 from graspline.motion.joint_moves import brake
@@ -56,7 +56,7 @@ def _raise(
     last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
 ) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
     """Raise the orange to carrying height, the hold checked on every tick."""
-    centre = forward(last.command.position[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
+    centre = arm_of(robot).forward(last.command.position[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
     missing_m = settings.carry.clear_height_m + job.gripped.radius_m - float(centre[2])
     guards, watch = _guards(eye, settings, job)
     reach = settings.reach.whole()
@@ -213,7 +213,7 @@ def lower(
     taken = _taken(job.carry.spot_m, where, settings)
     if taken:
         return Outcome("spot_taken", taken, about=job.target)
-    motion = _carrying("lower", job.carry.lower, eye, settings, job, free=above_end(job.carry.lower))
+    motion = _carrying("lower", job.carry.lower, eye, settings, job, free=above_end(robot, job.carry.lower))
     return (yield from _carried("lowered", motion, robot, eye, settings, job))
 
 

@@ -24,7 +24,6 @@ from graspline.placement.spots import spots
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import FIXED_FACE_M
 from graspline.tasks.oranges.parameters import Oranges
 
 Array = NDArray[np.float64]
@@ -79,7 +78,7 @@ def plan_errand(
             return refusal or ErrandRefused(why="unreachable", evidence=pick.evidence)
         if refusal is not None and pick.grasp.label in skipped:
             return refusal
-        grip = nominal_grip(pick, settings)
+        grip = nominal_grip(robot, pick, settings)
         top = np.append(pick.lift.end[robot.arm], grip.jaw_rad)
         carry = yield from plan_way.steps(robot, world, where, grip, at_rest(top), settings, free)
         if isinstance(carry, CarryPlan):
@@ -150,14 +149,14 @@ def _unlike(free: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return chosen
 
 
-def nominal_grip(pick: GraspPlan, settings: Oranges) -> Grip:
+def nominal_grip(robot: Robot, pick: GraspPlan, settings: Oranges) -> Grip:
     """Where an orange sits in the hand once the fixed jaw has come up to it and the other has closed."""
     grasp = pick.grasp
     radius = grasp.width_m / 2
     return Grip(
-        centre_m=(grasp.tool_m[0], 0.0, FIXED_FACE_M + radius),
+        centre_m=(grasp.tool_m[0], 0.0, robot.hand.across_m(0.0, radius)),
         radius_m=radius,
-        jaw_rad=grasp.touch_rad - settings.close.squeeze_rad,
+        jaw_rad=grasp.touch_rad - settings.close.squeeze_rad * robot.jaw_unit,
         branch=pick.branch,
     )
 

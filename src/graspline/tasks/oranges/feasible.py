@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from graspline.kinematics.so101 import PAN_X_M
+from graspline.kinematics.arms import arm_of
 from graspline.parameters import Range
 from graspline.placement.packing import capacity
 from graspline.planning.collision import CLEARANCE_M
-from graspline.robots.so101 import LOWER, UPPER
 from graspline.tasks.oranges.home import home_problems
 from graspline.tasks.oranges.layout import SETTLING_M, fruit_ring_m, sighting_sigma_m
 from graspline.tasks.oranges.parameters import Oranges
@@ -40,7 +39,10 @@ def _clearances(settings: Oranges) -> list[str]:
 
 def _regions(settings: Oranges) -> list[str]:
     found = []
-    nearest, farthest = fruit_ring_m(settings.reach.max_tilt_rad)
+    robot = settings.the_robot
+    arm = arm_of(robot)
+    nearest, farthest = fruit_ring_m(robot, settings.reach.max_tilt_rad)
+    widest = float(np.abs([arm.limits.lower_rad[0], arm.limits.upper_rad[0]]).max())
     where = [("oranges", settings.oranges.radius_m, settings.oranges.azimuth_rad)]
     if settings.plate.present:
         where.append(("plate", settings.plate.radius_m, settings.plate.azimuth_rad))
@@ -49,17 +51,17 @@ def _regions(settings: Oranges) -> list[str]:
             found.append(
                 f"{name}.radius_m: {_told(radius)} m is outside the arm's reach, {nearest:.3f} to {farthest:.3f} m"
             )
-        # Joint and heading turn opposite ways.
-        if azimuth.high < -UPPER[0] or azimuth.low > -LOWER[0]:
+        if azimuth.high < -widest or azimuth.low > widest:
             found.append(
-                f"{name}.azimuth_rad: {_told(azimuth)} rad is outside the arm's range of headings, ±{UPPER[0]:.2f}"
+                f"{name}.azimuth_rad: {_told(azimuth)} rad is outside the arm's range of headings, ±{widest:.2f}"
             )
     if not settings.plate.present:
-        x, y = settings.plate.virtual_x_m, settings.plate.virtual_y_m
-        distance = float(np.hypot(x - PAN_X_M, y))
-        if not nearest <= distance <= farthest or abs(np.arctan2(y, x - PAN_X_M)) > UPPER[0]:
+        x, y = settings.plate.virtual_x_m - arm.axis_m[0], settings.plate.virtual_y_m - arm.axis_m[1]
+        distance = float(np.hypot(x, y))
+        if not nearest <= distance <= farthest or abs(np.arctan2(y, x)) > widest:
+            at = f"({settings.plate.virtual_x_m:g}, {settings.plate.virtual_y_m:g})"
             found.append(
-                f"plate.virtual_x_m, plate.virtual_y_m: ({x:g}, {y:g}) is outside the arm's reach, "
+                f"plate.virtual_x_m, plate.virtual_y_m: {at} is outside the arm's reach, "
                 f"{nearest:.3f} to {farthest:.3f} m from its pan axis"
             )
     return found

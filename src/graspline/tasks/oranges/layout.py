@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.errors import InputError
 from graspline.grasping.candidates import GraspRejected
-from graspline.kinematics.so101 import PAN_X_M, solve
+from graspline.kinematics.arms import arm_of
 from graspline.motion.path import at_rest
 from graspline.parameters import Range
 from graspline.perception.estimates import Estimate
@@ -18,7 +18,7 @@ from graspline.placement.packing import capacity
 from graspline.placement.plate import Plate, Resting
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.planning.together import Planning, together
-from graspline.robots.so101 import FIXED_FACE_M, SO101, TIP_M
+from graspline.robots.robot import Robot
 from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
 from graspline.scenes.fruit_table import (
     PLATE,
@@ -69,7 +69,8 @@ def scene_of(settings: Oranges) -> Scene:
     radius = settings.plate.outer_radius_m if settings.plate.present else None
     oranges = settings.oranges
     blocks = oranges.distractors + settings.randomize.distractors.pool
-    return fruit_table(oranges.count, radius, blocks, oranges.off_round > 0, oranges.strangers)
+    robot = settings.the_robot
+    return fruit_table(oranges.count, radius, blocks, oranges.off_round > 0, oranges.strangers, robot)
 
 
 @functools.lru_cache(maxsize=8)
@@ -126,7 +127,7 @@ def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Ta
             return None
         places.append(replace(found, name=orange_name(index)))
     # Named from left to right as the robot looks, so that a camera can tell who is who.
-    left_to_right = sorted(places, key=lambda each: -np.arctan2(each.position_m[1], each.position_m[0] - PAN_X_M))
+    left_to_right = sorted(places, key=lambda each: -azimuth_of(settings.the_robot, each))
     sketch.things = {
         orange_name(index): replace(each, name=orange_name(index)) for index, each in enumerate(left_to_right)
     }
@@ -143,7 +144,7 @@ def _draw_plate(settings: Oranges, random: np.random.Generator) -> Estimate:
     plate = virtual_plate(settings.plate, 0.0)
     if not settings.plate.present:
         return plate
-    x, y = place_in_ring(settings.plate.radius_m, settings.plate.azimuth_rad, random)
+    x, y = place_in_ring(settings.plate.radius_m, settings.plate.azimuth_rad, random, settings.the_robot)
     return replace(plate, name=PLATE, position_m=np.array([x, y, 0.0]))
 
 
@@ -155,7 +156,7 @@ def _draw_ball(settings: Oranges, random: np.random.Generator) -> Array:
 
 def _in_reach(settings: Oranges) -> Range:
     """Distances asked for at which the hand can be around a fruit at all: what the certified share is a share of."""
-    nearest, farthest = fruit_ring_m(settings.reach.max_tilt_rad)
+    nearest, farthest = fruit_ring_m(settings.the_robot, settings.reach.max_tilt_rad)
     radius = settings.oranges.radius_m
     if radius.high < nearest or radius.low > farthest:
         raise InputError(f"oranges.radius_m is outside the arm's reach, {nearest:.3f} to {farthest:.3f} m")
@@ -163,15 +164,18 @@ def _in_reach(settings: Oranges) -> Range:
 
 
 @functools.cache
-def fruit_ring_m(max_tilt_rad: float) -> tuple[float, float]:
-    """Nearest and farthest distance from the pan axis at which the hand can be around a fruit on the table."""
-    radii = np.arange(0.0, 0.5, 0.002)
+def fruit_ring_m(robot: Robot, max_tilt_rad: float) -> tuple[float, float]:
+    """Nearest and farthest distance from the first axis at which the hand can be around a fruit on the table."""
+    arm, hand = arm_of(robot), robot.hand
+    radii = np.arange(0.0, max(0.5, robot.reach_m), 0.002)
     pitches = np.pi / 2 - np.arange(0.0, max_tilt_rad + 1e-9, np.radians(2))
     radius, pitch = (grid.ravel() for grid in np.meshgrid(radii, pitches, indexing="ij"))
-    position = np.stack([PAN_X_M + radius, np.zeros_like(radius), np.full_like(radius, 0.03)], axis=-1)
+    axis_x_m, axis_y_m = arm.axis_m
+    position = np.stack([axis_x_m + radius, axis_y_m + 0 * radius, np.full_like(radius, 0.03)], axis=-1)
     # The jaws across the arm, where they turn freely.
-    tool = np.array([TIP_M - 0.0063, 0.0, FIXED_FACE_M + 0.03])
-    reached = solve(position, pitch, np.full(len(pitch), np.pi / 2), tool).reached[:, :2].any(axis=1)
+    tool = np.array([hand.tip_m - 0.0063, 0.0, hand.across_m(0.0, 0.03)])
+    solved = arm.solve(position, pitch, np.full(len(pitch), np.pi / 2), tool, backwards=False)
+    reached = solved.reached.any(axis=1)
     hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
     return float(hit.min()), float(hit.max())
 
@@ -187,9 +191,9 @@ def _draw_orange(
     """One orange that lies free and can be grasped if it lies there alone."""
     oranges = settings.oranges
     for _ in range(MAX_PLACES):
-        x, y = place_in_ring(_in_reach(settings), oranges.azimuth_rad, random)
+        x, y = place_in_ring(_in_reach(settings), oranges.azimuth_rad, random, settings.the_robot)
         orange = lying_at("orange_1", x, y, ball, "ball")
-        if not lies_free(orange, [*places, sketch.plate], oranges.apart_m):
+        if not lies_free(orange, [*places, sketch.plate], oranges.apart_m, settings.the_robot):
             continue
         reason = yield from certify_place.steps(settings, orange, sketch.around())
         if not reason:
@@ -201,8 +205,12 @@ def _draw_orange(
 
 def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Estimate | None:
     """A block anywhere among the oranges, but not so that they cannot be reached; that is certified later."""
-    oranges, others = settings.oranges, [*sketch.things.values(), sketch.plate]
-    return draw_block(name, oranges.azimuth_rad, random, lambda block: lies_free(block, others, oranges.apart_m))
+    oranges, others, robot = settings.oranges, [*sketch.things.values(), sketch.plate], settings.the_robot
+
+    def welcome(block: Estimate) -> bool:
+        return lies_free(block, others, oranges.apart_m, robot)
+
+    return draw_block(name, oranges.azimuth_rad, random, welcome, robot)
 
 
 @together
@@ -211,7 +219,8 @@ def certify_place(settings: Oranges, orange: Estimate, around: tuple[Estimate, .
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
     where = Where(target=_with_error(settings, orange), around=around, plate=_NO_PLATE, resting=(), still_to_come_m=())
     roomy = with_room(settings, SETTLING_RAD)
-    found = yield from plan_pick.steps(SO101, world, where, at_rest(SO101.home), roomy)
+    robot = settings.the_robot
+    found = yield from plan_pick.steps(robot, world, where, at_rest(robot.home), roomy)
     return found.check if isinstance(found, GraspRejected) else ""
 
 
@@ -229,11 +238,18 @@ def sighting_sigma_m(settings: Oranges) -> float:
     return CAMERA_SIGMA_M if perception.source == "camera" else perception.position_sigma_m
 
 
-def nearest_first(things: list[Estimate]) -> list[Estimate]:
-    """Those nearest to the robot first."""
+def nearest_first(robot: Robot, things: list[Estimate]) -> list[Estimate]:
+    """Those nearest to the robot's first axis first."""
+    x_m, y_m = arm_of(robot).axis_m
     return sorted(
-        things, key=lambda each: (float(np.hypot(each.position_m[0] - PAN_X_M, each.position_m[1])), each.name)
+        things, key=lambda each: (float(np.hypot(each.position_m[0] - x_m, each.position_m[1] - y_m)), each.name)
     )
+
+
+def azimuth_of(robot: Robot, thing: Estimate) -> float:
+    """In which direction from the first axis a thing lies."""
+    x_m, y_m = arm_of(robot).axis_m
+    return float(np.arctan2(thing.position_m[1] - y_m, thing.position_m[0] - x_m))
 
 
 def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
@@ -242,9 +258,10 @@ def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
     roomy = with_room(settings, SETTLING_RAD)
     plate = plate_shape(sketch.plate)
     things = dict(sketch.things)
-    waiting = nearest_first([each for each in things.values() if each.shape == "ball"])
+    robot = settings.the_robot
+    waiting = nearest_first(robot, [each for each in things.values() if each.shape == "ball"])
     resting: list[Resting] = []
-    start = at_rest(SO101.home)
+    start = at_rest(robot.home)
     while waiting:
         target = waiting.pop(0)
         where = Where(
@@ -254,7 +271,7 @@ def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
             resting=tuple(resting),
             still_to_come_m=tuple(each.radius_m for each in waiting),
         )
-        found = yield from plan_errand.steps(SO101, world, where, start, roomy)
+        found = yield from plan_errand.steps(robot, world, where, start, roomy)
         if not isinstance(found, Errand):
             return found.why
         things[target.name] = at_spot(target, found.carry.spot_m, plate)
@@ -281,7 +298,7 @@ def _as_draw(settings: Oranges, sketch: _Sketch, random: np.random.Generator, re
     scene = scene_of(settings)
     return Draw(
         start=fruit_start(scene, things, plate if settings.plate.present else None),
-        variation=fruit_variation(things, float(random.uniform(*oranges.pad_friction))),
+        variation=fruit_variation(things, float(random.uniform(*oranges.pad_friction)), settings.the_robot),
         refused=refused,
     )
 
@@ -291,8 +308,8 @@ def probe(settings: Oranges, random: np.random.Generator) -> Probe:
     oranges = settings.oranges
     half = np.full(3, random.uniform(*oranges.diameter_m) / 2)
     for _ in range(MAX_PLACES):
-        x, y = place_in_ring(_in_reach(settings), oranges.azimuth_rad, random)
+        x, y = place_in_ring(_in_reach(settings), oranges.azimuth_rad, random, settings.the_robot)
         orange = lying_at("orange_1", x, y, half, "ball")
-        if lies_free(orange, [], oranges.apart_m):
+        if lies_free(orange, [], oranges.apart_m, settings.the_robot):
             return Probe(x_m=x, y_m=y, refusal=certify_place(settings, orange, ()))
     raise InputError("oranges.radius_m and oranges.azimuth_rad allow only positions inside the robot's base")

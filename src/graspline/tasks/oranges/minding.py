@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Motion, Reply, Request, Watch, solved
-from graspline.kinematics.so101 import forward
+from graspline.kinematics.arms import arm_of
 from graspline.motion.guards import PlaceMoved
 from graspline.motion.joint_moves import brake, join, joint_move
 from graspline.motion.path import Command, Path, at_rest
@@ -65,7 +65,7 @@ def plate_guard(plate: Estimate, settings: Oranges, watch: Watch) -> PlaceMoved:
 
 def held_m(reply: Reply, robot: Robot, job: Job) -> Array:
     """Where what is in the hand must be, by the joints."""
-    return forward(reply.readings.joints[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
+    return arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
 
 
 def minding_plate(
@@ -142,7 +142,7 @@ def _new_spot(reply: Reply, minder: Minder, job: Job) -> Generator[Request, Repl
         return (at_least("plates_seen", 0, 1),)
     where = where_of(job.target, survey, minder.progress.wanted, settings)
     where = dataclasses.replace(where, target=job.where.target)
-    grip = job.grip or nominal_grip(job.pick, settings)
+    grip = job.grip or nominal_grip(robot, job.pick, settings)
     top = at_rest(np.append(job.pick.lift.end[robot.arm], grip.jaw_rad))
     free = free_spots(where, settings)
     carry = yield from solved(plan_way, robot, minder.world, where, grip, top, settings, free)

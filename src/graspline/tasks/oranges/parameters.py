@@ -15,6 +15,7 @@ from graspline.placement.carry import CarryParameters
 from graspline.placement.plate import SpotParameters
 from graspline.placement.resting import RestParameters
 from graspline.scenes.randomization import TableRandomization
+from graspline.tasks.on_robot import OnRobot
 from graspline.tasks.stages.parameters import FollowedHold, TouchParameters
 
 
@@ -169,7 +170,7 @@ class RetryParameters(Parameters):
     places: int = Field(default=2, ge=0, le=10, description="further placements")
 
 
-class Oranges(Parameters):
+class Oranges(OnRobot):
     """Everything that decides an `oranges` episode besides its seed."""
 
     oranges: FruitParameters = FruitParameters()

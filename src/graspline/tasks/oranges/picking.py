@@ -13,7 +13,7 @@ from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Free, Motion, Reply, solved
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_shift
-from graspline.kinematics.so101 import forward
+from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import Guard, ObjectMoved, OnePadTouches
 from graspline.motion.joint_moves import brake
@@ -21,7 +21,6 @@ from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import CONTINUITY, Path
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import TIP_M
 from graspline.tasks.oranges.errand import (
     Errand,
     nominal_grip,
@@ -63,7 +62,7 @@ def idle(
         if not seen:
             return Outcome("lost", UNSEEN)
         return Outcome("stuck", (at_least("oranges_that_can_be_fetched", 0, 1),))
-    target = able[0] if settings.targets.order == "given" else nearest_first(able)[0]
+    target = able[0] if settings.targets.order == "given" else nearest_first(settings.the_robot, able)[0]
     yield Announce(Targeted(target.name))
     job = Job(target=target.name, survey=survey, where=where_of(target.name, survey, progress.wanted, settings))
     return Gives("selected", Chosen(job=job, progress=progress), about=target.name)
@@ -157,7 +156,7 @@ def _come_down(
     Gives[Literal["green"], Working] | Gives[Literal["moved"], Noted] | Outcome[Literal["not_green", "blocked"]]
 ]:
     """Down; further in small steps while the posture is not green, but never to the table."""
-    free = over_object(job.pick.descend, job.where.target)
+    free = over_object(robot, job.pick.descend, job.where.target)
     ended = yield _reaching("descend", job.pick.descend, eye, settings, job, bump(settings.close), free=free)
     while True:
         if isinstance(ended.by, ObjectMoved):
@@ -181,7 +180,7 @@ def green(reply: Reply, robot: Robot, settings: Oranges, job: Job) -> Evidence:
     grasp, limits = job.pick.grasp, settings.posture
     planned = job.pick.descend.end[robot.arm]
     joints = reply.readings.joints[robot.arm]
-    point, rotation = forward(np.stack([planned, joints]), np.array(grasp.tool_m))
+    point, rotation = arm_of(robot).forward(np.stack([planned, joints]), np.array(grasp.tool_m))
     tilt = float(np.arccos(np.clip(rotation[0, :, 0] @ rotation[1, :, 0], -1, 1)))
     heading = float(np.arccos(np.clip(rotation[0, :, 2] @ rotation[1, :, 2], -1, 1)))
     off = float(np.linalg.norm(point[1, :2] - job.where.target.position_m[:2]))
@@ -196,7 +195,7 @@ def green(reply: Reply, robot: Robot, settings: Oranges, job: Job) -> Evidence:
 
 def tip_height_m(reply: Reply, robot: Robot) -> float:
     """How high the fixed fingertip is, from the joints."""
-    point, _ = forward(reply.readings.joints[None, robot.arm], np.array([TIP_M, 0.0, 0.0]))
+    point, _ = arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array([robot.hand.tip_m, 0.0, 0.0]))
     return float(point[0, 2])
 
 
@@ -219,7 +218,7 @@ def _close(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Lite
     seat: Path | GraspRejected = job.pick.seat
     if np.abs(seat.positions[0] - last.command.position).max() > CONTINUITY:
         # The hand crept on after its planned way down: the same way aside from where it is.
-        ends, _ = forward(seat.positions[[0, -1]], np.array(job.pick.grasp.tool_m))
+        ends, _ = arm_of(robot).forward(seat.positions[[0, -1]], np.array(job.pick.grasp.tool_m))
         along_m = float(np.linalg.norm(ends[1] - ends[0]))
         seat = yield from solved(plan_shift, robot, job.pick, last.command, along_m, settings.reach.whole())
         if isinstance(seat, GraspRejected):
@@ -238,7 +237,7 @@ def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:
     """Where closing ends if nothing is touched: at an angle, or a share of the way from open to shut."""
     closing, shut = settings.closing, float(robot.limits.lower[robot.jaw])
     if closing.by == "angle":
-        return max(closing.end_rad, shut)
+        return max(closing.end_rad * robot.jaw_unit, shut)
     return open_rad + closing.end_percent / 100 * (shut - open_rad)
 
 
@@ -263,16 +262,16 @@ def _check_hold(
     """Let the hold settle and check that it is one: pads, jaw opening, and the fruit's place in the hand."""
     close = settings.close
     ended = yield Motion("settle", still(robot, last.command, close.settle_s))
-    touch_rad = job.pick.grasp.touch_rad
+    touch_rad, error_rad = job.pick.grasp.touch_rad, settings.closing.touch_error_rad * robot.jaw_unit
     jaw_rad = float(ended.readings.joints[robot.jaw])
-    grip = nominal_grip(job.pick, settings)
+    grip = nominal_grip(robot, job.pick, settings)
     grip = dataclasses.replace(grip, name=job.target, jaw_rad=float(ended.command.position[robot.jaw]))
     tool, rotation = ended.readings.tool_position_m, ended.readings.tool_rotation
-    base = forward(ended.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
+    base = arm_of(robot).forward(ended.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
     seen = yield from eye.see_held(job.target, base)
     evidence: Evidence = (
         at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), close.lost_n, "N"),
-        at_most("jaw_off_touch", abs(jaw_rad - touch_rad), settings.closing.touch_error_rad, "rad"),
+        at_most("jaw_off_touch", abs(jaw_rad - touch_rad), error_rad, "rad"),
     )
     centre, sigma = base, job.where.target.position_sigma_m
     if seen is not None:
@@ -285,7 +284,7 @@ def _check_hold(
     local = hand[1].T @ (centre - hand[0])
     grip = dataclasses.replace(grip, centre_m=(float(local[0]), float(local[1]), float(local[2])))
     hold = Hold(
-        least_jaw_rad=touch_rad - settings.closing.touch_error_rad,
+        least_jaw_rad=touch_rad - error_rad,
         tool_m=tool,
         object_m=centre,
         in_hand_m=rotation.T @ (centre - tool),
@@ -297,5 +296,5 @@ def _check_hold(
 
 def _gripper_frame(reply: Reply, robot: Robot) -> tuple[Array, Array]:
     """Origin and rotation of the gripper frame, from the joints."""
-    origin, rotation = forward(reply.readings.joints[None, robot.arm], np.zeros(3))
+    origin, rotation = arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.zeros(3))
     return origin[0], rotation[0]

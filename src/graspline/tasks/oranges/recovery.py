@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, Request, solved
-from graspline.kinematics.so101 import PAN_X_M, forward
+from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import brake, jaw_move
@@ -129,7 +129,7 @@ def set_down(
         reply = yield Motion("brake", brake(robot, reply.command))
     if grip is None:
         return NoSpot(refused=())
-    held_m = forward(reply.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
+    held_m = arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
     nothing = Survey(things={}, plate=None, time_s=reply.time_s)
     survey = yield from eye.survey_holding(grip.name, held_m, nothing)
     jaw = float(reply.command.position[robot.jaw])
@@ -175,8 +175,9 @@ def _obstacles(survey: Survey, grip: Grip) -> tuple[Estimate, ...]:
 def _free_on_table(query: CarryQuery, survey: Survey) -> list[tuple[float, float]]:
     """Places on the table with room for the fruit, nearest to where the hand is first."""
     radius, here = query.grip.radius_m, query.held_m()
+    axis_x_m, axis_y_m = query.arm.axis_m
     grid = [
-        (PAN_X_M + distance * np.cos(azimuth), distance * np.sin(azimuth))
+        (axis_x_m + distance * np.cos(azimuth), axis_y_m + distance * np.sin(azimuth))
         for distance in np.arange(0.16, 0.32, 0.02)
         for azimuth in np.arange(-1.5, 1.51, 0.15)
     ]

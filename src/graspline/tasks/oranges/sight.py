@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
-from graspline.kinematics.so101 import PAN_X_M
+from graspline.kinematics.arms import arm_of
 from graspline.perception.estimates import Estimate, noisy
 from graspline.perception.estimators import made_by
 from graspline.perception.fruit import Ball, Block, see_ball_near, see_plate, see_table, shows_through
@@ -277,7 +277,7 @@ class CameraEye:
             if len(self._unnamed) >= count:
                 # Left to right as the robot looks, as scenes are named.
                 surest = sorted(self._unnamed, key=lambda ball: ball.position_sigma_m)[:count]
-                for index, ball in enumerate(sorted(surest, key=_azimuth, reverse=True)):
+                for index, ball in enumerate(sorted(surest, key=self._azimuth, reverse=True)):
                     name = orange_name(index)
                     self._known[name] = _estimate_of_ball(name, ball, ball.radius_m, time_s)
         found: dict[str, Estimate] = {}
@@ -292,6 +292,10 @@ class CameraEye:
                 name = f"stranger_{index + 1}"
                 found[name] = _estimate_of_ball(name, ball, ball.radius_m, time_s)
         return found
+
+    def _azimuth(self, ball: Ball) -> float:
+        x_m, y_m = arm_of(self.settings.the_robot).axis_m
+        return float(np.arctan2(ball.position_m[1] - y_m, ball.position_m[0] - x_m))
 
     def _gather(self, balls: list[Ball]) -> None:
         for ball in balls:
@@ -333,10 +337,6 @@ def _matched(known: Mapping[str, Estimate], balls: list[Ball], held: str | None)
                 taken.add(index)
                 found.append((name, left[index]))
     return found
-
-
-def _azimuth(ball: Ball) -> float:
-    return float(np.arctan2(ball.position_m[1], ball.position_m[0] - PAN_X_M))
 
 
 def _estimate_of_ball(name: str, ball: Ball, radius_m: float, time_s: float) -> Estimate:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.execution.requests import Reply, Request
-from graspline.kinematics.so101 import forward, solve
+from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Outcome, Stage
 from graspline.perception.estimates import Estimate
 from graspline.placement.carry import Grip
@@ -48,10 +48,12 @@ def take_over(
 def _grip(reply: Reply, robot: Robot, held: Estimate) -> Grip:
     """How a fruit sits in the hand, by where it is seen."""
     joints = reply.readings.joints[robot.arm]
-    origin, rotation = forward(joints[None], np.zeros(3))
+    arm = arm_of(robot)
+    origin, rotation = arm.forward(joints[None], np.zeros(3))
     centre = rotation[0].T @ (held.position_m - origin[0])
     yaw = float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
-    branches = solve(held.position_m[None], float(joints[1:4].sum()), yaw, centre, backwards=False).joints_rad[0]
+    pitch = float(arm.pitch_rad(joints[None])[0])
+    branches = arm.solve(held.position_m[None], pitch, yaw, centre, backwards=False).joints_rad[0]
     return Grip(
         centre_m=(float(centre[0]), float(centre[1]), float(centre[2])),
         radius_m=held.radius_m,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graspline.errors import nearest
-from graspline.kinematics.so101 import PAN_X_M
+from graspline.kinematics.arms import arm_of
 from graspline.scenes.fruit_table import orange_name
 from graspline.tasks.oranges.layout import nearest_first, scene_of
 from graspline.tasks.oranges.parameters import Oranges
@@ -61,7 +61,9 @@ def chosen(settings: Oranges, survey: Survey) -> tuple[str, ...]:
     """The names asked for; which are the nearest is decided by what is seen first."""
     text = settings.targets.choose.strip()
     if text.startswith("nearest"):
-        balls = nearest_first([each for each in survey.things.values() if each.name.startswith("orange")])
+        balls = nearest_first(
+            settings.the_robot, [each for each in survey.things.values() if each.name.startswith("orange")]
+        )
         return tuple(each.name for each in balls[: int(text.partition(":")[2] or "1")])
     return named_targets(settings)
 
@@ -73,9 +75,10 @@ def targets_in(settings: Oranges, draw: Draw) -> tuple[str, ...]:
 
 def _nearest(settings: Oranges, draw: Draw) -> tuple[str, ...]:
     scene, apart_m = scene_of(settings), dict[str, float]()
+    x_m, y_m = arm_of(scene.robot).axis_m
     for index in range(settings.oranges.count):
         at = scene.joint_address(orange_name(index))
-        apart_m[orange_name(index)] = float(np.hypot(draw.start[at] - PAN_X_M, draw.start[at + 1]))
+        apart_m[orange_name(index)] = float(np.hypot(draw.start[at] - x_m, draw.start[at + 1] - y_m))
     order = sorted(apart_m, key=lambda name: (apart_m[name], name))
     return tuple(order[: int(settings.targets.choose.partition(":")[2] or "1")])
 

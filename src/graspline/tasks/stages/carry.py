@@ -49,7 +49,7 @@ def raised(
     path = yield from solved(plan_lift, robot, plan, last.command, lift_m, reach)
     if isinstance(path, GraspRejected):
         return path
-    return (yield Motion("lift", path, guards=guards, watch=watch, free=above_start(path)))
+    return (yield Motion("lift", path, guards=guards, watch=watch, free=above_start(robot, path)))
 
 
 def hold_still(

@@ -12,6 +12,7 @@ from graspline.grasping.candidates import GraspRejected
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Estimate
 from graspline.planning.together import Planning, Together
+from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 from graspline.scenes.table import table_start, table_variation
 from graspline.tasks.sampling import Tally
@@ -77,8 +78,9 @@ def cube_sampler(
     def steps(parameters: P, random: np.random.Generator) -> Planning[Draw]:
         compiled, cubes, tally = scene(parameters), parameters.cubes, Tally("scene", _MAX_TRIES, _DECIDED_BY)
         while True:
-            placed = {name: _placed(cubes, name, random) for name in compiled.object_names}
-            if not _apart(list(placed.values()), cubes.apart_m):
+            robot = compiled.robot
+            placed = {name: _placed(robot, cubes, name, random) for name in compiled.object_names}
+            if not _apart(robot, list(placed.values()), cubes.apart_m):
                 tally.refuse("no_room")
                 continue
             others = tuple(each for name, each in placed.items() if name != target)
@@ -91,19 +93,19 @@ def cube_sampler(
     return Together(steps)
 
 
-def _placed(cubes: Cubes, name: str, random: np.random.Generator) -> Estimate:
-    x, y = place_in_ring(cubes.radius_m, cubes.azimuth_rad, random)
+def _placed(robot: Robot, cubes: Cubes, name: str, random: np.random.Generator) -> Estimate:
+    x, y = place_in_ring(cubes.radius_m, cubes.azimuth_rad, random, robot)
     half_m = np.full(3, random.uniform(*cubes.edge_m) / 2)
     return lying_at(name, x, y, half_m, "box", random.uniform(-np.pi, np.pi))
 
 
-def _apart(placed: list[Estimate], apart_m: float) -> bool:
-    return all(lies_free(each, placed[:index], apart_m) for index, each in enumerate(placed))
+def _apart(robot: Robot, placed: list[Estimate], apart_m: float) -> bool:
+    return all(lies_free(each, placed[:index], apart_m, robot) for index, each in enumerate(placed))
 
 
 def _draw(scene: Scene, cubes: Cubes, placed: dict[str, Estimate], refused: int, random: np.random.Generator) -> Draw:
     density = random.uniform(*cubes.density_kg_m3)
     lying = {name: as_lying(each, density * float(np.prod(2 * each.half_extents_m))) for name, each in placed.items()}
     edges = {f"{name}_edge_m": 2 * float(each.half_extents_m[0]) for name, each in placed.items()}
-    variation = table_variation(lying, random.uniform(*cubes.pad_friction), edges)
+    variation = table_variation(lying, random.uniform(*cubes.pad_friction), edges, robot=scene.robot)
     return Draw(start=table_start(scene, lying), variation=variation, refused=refused)

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.execution.requests import Free
-from graspline.kinematics.so101 import forward
+from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, check_path
 from graspline.perception.estimates import Estimate
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-from graspline.robots.so101 import TIP_M
 
 Array = NDArray[np.float64]
 
@@ -43,39 +42,39 @@ def straight_to(
     return again
 
 
-def over_object(path: Path, estimate: Estimate) -> Free:
+def over_object(robot: Robot, path: Path, estimate: Estimate) -> Free:
     """While open fingertips are above an object that the motion brings them down to."""
     top_m = float(estimate.position_m[2] + np.abs(estimate.rotation[2]) @ estimate.half_extents_m)
     if estimate.shape == "ball":
         top_m = float(estimate.position_m[2]) + estimate.radius_m
-    return Free(until=_last(_heights_m(path) >= top_m + _OVER_M))
+    return Free(until=_last(_heights_m(robot, path) >= top_m + _OVER_M))
 
 
 def towards(
     robot: Robot, world: CollisionWorld, path: Path, estimate: Estimate, others: tuple[Estimate, ...], speed: float
 ) -> Free:
     """A way to above an object, which can be planned again, or one that comes down to it in the end."""
-    free = over_object(path, estimate)
+    free = over_object(robot, path, estimate)
     if free.until != path.ticks:
         return free
     return Free(again=straight_to(robot, world, (estimate, *others), path.end, speed))
 
 
-def above_end(path: Path, height_m: float = HELD_CLEAR_M) -> Free:
+def above_end(robot: Robot, path: Path, height_m: float = HELD_CLEAR_M) -> Free:
     """While the hand is so high above where the motion ends."""
-    heights_m = _heights_m(path)
+    heights_m = _heights_m(robot, path)
     return Free(until=_last(heights_m - heights_m[-1] >= height_m))
 
 
-def above_start(path: Path, height_m: float = HELD_CLEAR_M) -> Free:
+def above_start(robot: Robot, path: Path, height_m: float = HELD_CLEAR_M) -> Free:
     """Once the hand is so high above where the motion starts."""
-    heights_m = _heights_m(path)
+    heights_m = _heights_m(robot, path)
     high = heights_m - heights_m[0] >= height_m
     return Free(since=int(np.argmax(high)) if high.any() else path.ticks)
 
 
-def _heights_m(path: Path) -> Array:
-    return forward(path.positions, np.array([TIP_M, 0.0, 0.0]))[0][:, 2]
+def _heights_m(robot: Robot, path: Path) -> Array:
+    return arm_of(robot).forward(path.positions, np.array([robot.hand.tip_m, 0.0, 0.0]))[0][:, 2]
 
 
 def _last(flags: NDArray[np.bool_]) -> int:

@@ -117,10 +117,10 @@ def approach(
 
 
 def descend(
-    eye: Eye, estimate: Estimate, plan: GraspPlan, arm: ArmSettings
+    robot: Robot, eye: Eye, estimate: Estimate, plan: GraspPlan, arm: ArmSettings
 ) -> Stage[Literal["straddled", "blocked", "moved"]]:
     """Come down with the object between the open jaws, as long as it is there."""
-    watch, free = eye.watch_lying(estimate), over_object(plan.descend, estimate)
+    watch, free = eye.watch_lying(estimate), over_object(robot, plan.descend, estimate)
     ended = yield reaching("descend", plan.descend, estimate, watch, arm.close, bump(arm.close), free=free)
     if isinstance(ended.by, ObjectMoved):
         return Outcome("moved", ended.evidence, about=estimate.name)
@@ -148,7 +148,9 @@ def touch_both(
         ended = yield Motion("close", path, guards=(both, moving))
         if ended.by is both:
             touch_rad = float(ended.readings.joints[robot.jaw])
-            path = jaw_move(robot, ended.command, touch_rad - close.squeeze_rad, speed_rad_s=close.speed_rad_s)
+            path = jaw_move(
+                robot, ended.command, touch_rad - close.squeeze_rad * robot.jaw_unit, speed_rad_s=close.speed_rad_s
+            )
             ended = yield Motion("squeeze", path)
             if min(ended.readings.pad_forces_n()) >= close.touch_n:
                 return ended

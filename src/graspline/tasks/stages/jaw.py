@@ -24,7 +24,7 @@ def settled_jaw(robot: Robot, name: str, last: Reply, angle_rad: float) -> Gener
     reply = yield Motion(name, jaw_move(robot, last.command, angle_rad, speed_rad_s=_JAW_RAD_S))
     angles = deque([float(reply.readings.joints[robot.jaw])], maxlen=_STILL_TICKS)
     for _ in range(_MOST_TICKS):
-        if len(angles) == _STILL_TICKS and max(angles) - min(angles) <= _STILL_RAD:
+        if len(angles) == _STILL_TICKS and max(angles) - min(angles) <= _STILL_RAD * robot.jaw_unit:
             break
         reply = yield Motion(name, hold(robot, reply.command, robot.dt_s))
         angles.append(float(reply.readings.joints[robot.jaw]))

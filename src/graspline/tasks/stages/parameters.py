@@ -12,6 +12,7 @@ from graspline.parameters import Parameters
 from graspline.perception.estimates import Perception
 from graspline.placement.set_down import SetDownParameters
 from graspline.scenes.randomization import Randomization
+from graspline.tasks.on_robot import OnRobot
 
 
 class TouchParameters(Parameters):
@@ -126,7 +127,7 @@ class RetryParameters(Parameters):
     looks: int = Field(default=4, ge=0, le=20, description="further looks when no grasp can be planned")
 
 
-class PickAndPlaceParameters(Parameters):
+class PickAndPlaceParameters(OnRobot):
     """What every task that picks something up and puts it down can be told; its own parameters extend this."""
 
     perception: Perception = Perception()

@@ -13,7 +13,7 @@ from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Free, Motion, Reply, Request, solved
 from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan
-from graspline.kinematics.so101 import forward
+from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import HoldLost, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
@@ -232,7 +232,7 @@ def _lowered(robot: Robot, way: SetDown, hold: Hold, arm: ArmSettings) -> Genera
     guards = tuple(
         each for each in hold_guards(hold, arm.close, arm.hold) if isinstance(each, HoldLost | TrackingError)
     )
-    ended = yield Motion("lower", way.lower, guards=guards, free=above_end(way.lower))
+    ended = yield Motion("lower", way.lower, guards=guards, free=above_end(robot, way.lower))
     if isinstance(ended.by, HoldLost | TrackingError) and _just_above(ended, robot, way):
         ended = yield Motion("brake", brake(robot, ended.command))
     return ended
@@ -241,7 +241,8 @@ def _lowered(robot: Robot, way: SetDown, hold: Hold, arm: ArmSettings) -> Genera
 def _just_above(reply: Reply, robot: Robot, way: SetDown) -> bool:
     """Whether what is in the hand stands already, a little earlier than was planned."""
     now, end = (
-        forward(each[None, robot.arm], np.zeros(3))[0][0, 2] for each in (reply.command.position, way.lower.end)
+        arm_of(robot).forward(each[None, robot.arm], np.zeros(3))[0][0, 2]
+        for each in (reply.command.position, way.lower.end)
     )
     return bool(now - end <= _EARLY_M)
 
