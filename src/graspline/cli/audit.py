@@ -16,12 +16,14 @@ from graspline.cli.options import (
     Config,
     EngineName,
     Lanes,
+    RobotName,
     Settings,
     TaskName,
     engine_of,
     equipped,
     lanes_of,
     task_and_parameters,
+    with_robot,
 )
 from graspline.cli.outputs import make_folder, save_findings
 from graspline.cli.questions import UnaskedQuestions
@@ -51,6 +53,7 @@ def audit(
     engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
+    robot: RobotName = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for audit.json and audit.html.")] = Path("out/audit"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
@@ -67,6 +70,7 @@ def audit(
       graspline audit lift-cube --episodes 50 --faults drop,shove
       graspline audit oranges --episodes 10000 --engine auto
     """
+    settings = with_robot(task, settings, robot)
     found, parameters = task_and_parameters(
         task, config, [*brief(task), *(settings or ())], lambda found: named_faults(faults, own_fault_names(), found)
     )

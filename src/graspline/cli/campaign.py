@@ -20,6 +20,7 @@ from graspline.cli.options import (
     Config,
     EngineName,
     Lanes,
+    RobotName,
     Settings,
     TaskName,
     check_faults,
@@ -29,6 +30,7 @@ from graspline.cli.options import (
     lanes_of,
     machine_as_set,
     task_and_parameters,
+    with_robot,
 )
 from graspline.cli.outputs import WIDTH, make_folder, save_findings, wrapped
 from graspline.cli.questions import UnaskedQuestions
@@ -76,6 +78,7 @@ def campaign(
     engine: EngineName = "cpu",
     config: Config = None,
     settings: Settings = None,
+    robot: RobotName = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for campaign.json and campaign.html.")] = Path(
         "out/campaign"
     ),
@@ -95,6 +98,7 @@ def campaign(
       graspline campaign lift-cube --episodes 200 --engine auto
       graspline campaign sort --faults belt-jam,remove --states travel,grip --episodes 2 --lanes 8
     """
+    settings = with_robot(task, settings, robot)
     before, ordered = tuple(after or ()), [*brief(task), *(settings or ())]
     found, parameters = task_and_parameters(
         task,

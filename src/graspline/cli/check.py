@@ -12,7 +12,7 @@ import typer
 
 from graspline.cli.campaign import Bars
 from graspline.cli.interrupts import stopping
-from graspline.cli.options import Config, Settings, TaskName, task_and_parameters
+from graspline.cli.options import Config, RobotName, Settings, TaskName, task_and_parameters, with_robot
 from graspline.cli.outputs import wrapped
 from graspline.cli.questions import UnaskedQuestions
 from graspline.cli.working import working
@@ -29,6 +29,7 @@ def check(
     seed: Annotated[int, typer.Option(min=0, metavar="S", help="Seed of the first episode; the others count up.")] = 0,
     config: Config = None,
     settings: Settings = None,
+    robot: RobotName = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object to standard output.")] = False,
 ) -> None:
     """Check that a task meets the rules every task must meet.
@@ -43,6 +44,7 @@ def check(
       graspline check lift-cube --episodes 20
       graspline check my_lab.stack:STACK
     """
+    settings = with_robot(task, settings, robot)
     found, parameters = task_and_parameters(task, config, settings, wired=False)
     unasked = UnaskedQuestions()
     with stopping() as stop, ExitStack() as shown, ExitStack() as waiting:

@@ -23,12 +23,14 @@ from graspline.cli.options import (
     PolicySet,
     PolicyTimeout,
     Randomize,
+    RobotName,
     Settings,
     TaskName,
     check_faults,
     engine_of,
     struck,
     task_and_parameters,
+    with_robot,
 )
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
@@ -188,6 +190,7 @@ def evaluate(
     policy_device: PolicyDevice = None,
     config: Config = None,
     settings: Settings = None,
+    robot: RobotName = None,
     randomize: Randomize = None,
     fault: Annotated[
         list[str] | None,
@@ -241,6 +244,7 @@ def evaluate(
       graspline eval lift-cube --policy my_policy:Policy --renderer gpu --lanes 500 --episodes 500
       graspline eval lift-cube --policy my_policy:Policy --engine gpu --episodes 500 --certify
     """
+    settings = with_robot(task, settings, robot)
     faults, defaults = tuple(fault or ()), defaults_of(policy)
     given = {"fps": fps, "cameras": cameras, "units": units}
     fps, cameras, units = fps or defaults.fps, cameras or defaults.cameras, units or defaults.units

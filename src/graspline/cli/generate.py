@@ -25,6 +25,7 @@ from graspline.cli.options import (
     PolicySet,
     PolicyTimeout,
     Randomize,
+    RobotName,
     Settings,
     TaskName,
     check_certify,
@@ -37,6 +38,7 @@ from graspline.cli.options import (
     machine_as_set,
     struck,
     task_and_parameters,
+    with_robot,
 )
 from graspline.cli.outputs import tell_saved
 from graspline.cli.progress import Progress
@@ -116,6 +118,7 @@ def command(
     ] = None,
     config: Config = None,
     settings: Settings = None,
+    robot: RobotName = None,
     randomize: Randomize = None,
     fault: Annotated[
         list[str] | None,
@@ -178,6 +181,7 @@ def command(
       graspline generate lift-cube --episodes 100000 --out out/many --cameras none --engine gpu
       graspline generate lift-cube --episodes 100 --out out/corrected --from-policy my_policy:Policy --keep takeover
     """
+    settings = with_robot(task, settings, robot)
     faults = tuple(fault or ())
     driver = FromPolicy(
         named=from_policy,

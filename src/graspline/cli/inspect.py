@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from graspline.cli.interrupts import stopping
-from graspline.cli.options import Config, Settings, TaskName, offering, task_and_parameters
+from graspline.cli.options import Config, RobotName, Settings, TaskName, offering, task_and_parameters, with_robot
 from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
 from graspline.cli.progress import Progress
 from graspline.episodes.region import draw_region, refusals, survey
@@ -23,7 +23,7 @@ from graspline.tasks.catalogue import find_task
 _DIAGRAMS = (".svg", ".mmd", ".md", ".txt")
 
 
-def config(task: TaskName, config: Config = None, settings: Settings = None) -> None:
+def config(task: TaskName, config: Config = None, settings: Settings = None, robot: RobotName = None) -> None:
     """Print every parameter of a task as YAML.
 
     Each with its meaning, unit and range. `graspline run --config` reads the file back.
@@ -33,6 +33,7 @@ def config(task: TaskName, config: Config = None, settings: Settings = None) -> 
       graspline config lift-cube > lift.yaml
       graspline config lift-cube --set reach.lift_m=0.08
     """
+    settings = with_robot(task, settings, robot)
     _, parameters = task_and_parameters(task, config, settings)
     print(describe(parameters), end="")
 
@@ -47,6 +48,7 @@ def diagram(
     timeouts: Annotated[bool, typer.Option("--timeouts", help="Show timeouts in the picture too.")] = False,
     config: Config = None,
     settings: Settings = None,
+    robot: RobotName = None,
 ) -> None:
     """Draw a task's state machine.
 
@@ -58,6 +60,8 @@ def diagram(
       graspline diagram lift-cube
       graspline diagram lift-cube --out lift.svg
     """
+
+    settings = with_robot(task, settings, robot)
 
     def check(_: object) -> None:
         if out is not None:
@@ -84,6 +88,7 @@ def region(
     out: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Save a map of the region.")] = None,
     config: Config = None,
     settings: Settings = None,
+    robot: RobotName = None,
 ) -> None:
     """Measure where a task's object can be grasped.
 
@@ -95,6 +100,7 @@ def region(
       graspline region lift-cube --out out/region.svg
       graspline region oranges --samples 200
     """
+    settings = with_robot(task, settings, robot)
     offering("region", "region")(find_task(task))
     found, parameters = task_and_parameters(
         task, config, settings, lambda _: out is None or check_name("--out", out, ".svg")

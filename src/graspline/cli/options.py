@@ -74,6 +74,16 @@ Settings = Annotated[
 ]
 
 
+RobotName = Annotated[
+    str | None,
+    typer.Option(
+        "--robot",
+        metavar="ROBOT",
+        help="Robot that does the task, where the task leaves it open: a registered name, or MODULE:NAME.",
+    ),
+]
+
+
 Randomize = Annotated[
     str | None,
     typer.Option(
@@ -112,6 +122,20 @@ def disturbable(strength: float) -> Callable[[Task[Any]], None]:
             raise InputError(f"--disturb {strength:g}: {task.name} has no motions that may be disturbed; choose {able}")
 
     return check
+
+
+def with_robot(name: str, settings: list[str] | None, robot: str | None) -> list[str] | None:
+    """The settings of a command with `--robot`, which is a setting of tasks that leave their robot open."""
+    if robot is None:
+        return settings
+    task = find_task(name)
+    if "robot" not in task.parameters.model_fields:
+        able = [each.name for each in TASKS.usable().values() if "robot" in each.parameters.model_fields]
+        raise InputError(
+            f"--robot {printable(robot)}: {task.name} is done by one robot"
+            f"{f', {task.robot}' if task.robot else ''}; choose one of {', '.join(able)}"
+        )
+    return [*(settings or ()), f"robot={robot}"]
 
 
 def task_and_parameters(

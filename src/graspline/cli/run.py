@@ -17,6 +17,7 @@ from graspline.cli.options import (
     EngineName,
     Lanes,
     Randomize,
+    RobotName,
     Settings,
     TaskName,
     check_certify,
@@ -28,6 +29,7 @@ from graspline.cli.options import (
     machine_as_set,
     struck,
     task_and_parameters,
+    with_robot,
 )
 from graspline.cli.outputs import check_name, make_folder
 from graspline.cli.playing import Report, play
@@ -69,6 +71,7 @@ def run(
     ] = False,
     config: Config = None,
     settings: Settings = None,
+    robot: RobotName = None,
     randomize: Randomize = None,
     fault: Annotated[
         list[str] | None,
@@ -128,6 +131,7 @@ def run(
       graspline run lift-cube --engine auto --episodes 20
       graspline run lift-cube --engine gpu --episodes 100000 --certify
     """
+    settings = with_robot(task, settings, robot)
     faults = tuple(fault or ())
     found, parameters = task_and_parameters(
         task,

@@ -14,7 +14,7 @@ import typer
 
 from graspline.cli.archive import open_archive
 from graspline.cli.interrupts import stopping
-from graspline.cli.options import Config, Randomize, Settings, TaskName, task_and_parameters
+from graspline.cli.options import Config, Randomize, RobotName, Settings, TaskName, task_and_parameters, with_robot
 from graspline.cli.questions import keyboard
 from graspline.cli.served_questions import ServedQuestions
 from graspline.errors import EnvironmentProblem, InputError, Interrupted
@@ -42,6 +42,7 @@ def serve(
     ] = None,
     config: Config = None,
     settings: Settings = None,
+    robot: RobotName = None,
     randomize: Randomize = None,
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Address to listen on; the default accepts only this machine.")
@@ -65,6 +66,7 @@ def serve(
       graspline serve grab --seed 7 --open
       graspline serve oranges --port 9000 --record out/live
     """
+    settings = with_robot(task, settings, robot)
     found, parameters = task_and_parameters(
         task, config, settings, lambda _: _check_host(host, port, address), randomize=randomize
     )
