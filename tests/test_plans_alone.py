@@ -16,7 +16,8 @@ from graspline.execution.solving import Crash, solve_all
 from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.straight import Missed, Move, Moves, ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_lift, plan_shift
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, Stances, Targets
+from graspline.kinematics.questions import Stances, Targets
+from graspline.kinematics.so101 import ARM, PAN_X_M, STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
 from graspline.placement.carry import CarryQuery, plan_carry, plan_raise
 from graspline.robots.robot import Robot
@@ -63,6 +64,7 @@ def test_targets(seed: int, counts: list[int]) -> None:
     random = np.random.default_rng(seed)
     asked = [
         Targets(
+            arm=ARM,
             position_m=random.uniform([0.0, -0.35, -0.05], [0.45, 0.35, 0.25], (count, 3)),
             pitch_rad=np.where(random.random(count) < 0.5, STRAIGHT_DOWN_RAD, random.uniform(0.5, 2.0, count)),
             yaw_rad=random.uniform(-np.pi, np.pi, count),
@@ -80,7 +82,11 @@ def test_targets(seed: int, counts: list[int]) -> None:
 def test_stances(seed: int, counts: list[int]) -> None:
     random = np.random.default_rng(seed)
     asked = [
-        Stances(joints_rad=random.uniform(LOWER, UPPER, (count, 6)), tool_m=tuple(random.uniform(0.0, 0.1, 3).tolist()))
+        Stances(
+            arm=ARM,
+            joints_rad=random.uniform(LOWER, UPPER, (count, 6)),
+            tool_m=tuple(random.uniform(0.0, 0.1, 3).tolist()),
+        )
         for count in counts
     ]
     for one, found in zip(asked, Stances.answered(asked), strict=True):
@@ -153,7 +159,7 @@ def cubes() -> list[tuple[Any, ...]]:
         x, y = PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth)
         cube = lying_at("cube", x, y, np.full(3, half), "box", random.uniform(-np.pi, np.pi))
         tried = ((), (), ("along",), ("across", "along_turned"))[index % 4]
-        asked.append((SO101, collision_world(), cube, at_rest(HOME), JAW, REACH, tried))
+        asked.append((SO101, collision_world(SO101), cube, at_rest(HOME), JAW, REACH, tried))
     return asked
 
 
@@ -246,7 +252,7 @@ def test_ways_again_and_anew(errands: list[tuple[Any, ...]]) -> None:
     for (robot, world, where, _, table), found in zip(errands, plan_errand.many(errands), strict=True):
         if not isinstance(found, Errand):
             continue
-        grip = nominal_grip(found.pick, table)
+        grip = nominal_grip(SO101, found.pick, table)
         top = np.append(found.pick.lift.end[robot.arm], grip.jaw_rad)
         start = at_rest(top + random.uniform(-0.002, 0.002, 6) * (1, 1, 1, 1, 1, 0))
         ways.append((robot, world, where, grip, start, table, [found.carry.spot_m], found.carry))

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graspline.grasping.topdown import jaw_lean
 from graspline.kinematics import hsr
-from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, forward, solve, steepest_pitch
+from graspline.kinematics.so101 import ARM, STRAIGHT_DOWN_RAD, forward, solve
+from graspline.kinematics.tilts import steepest_pitch
 from graspline.motion.guards import (
     Apart,
     BothPadsTouch,
@@ -39,7 +39,7 @@ from graspline.motion.guards import (
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import controls_of
 from graspline.robots import hsr_chain
-from graspline.robots.so101 import LOWER, SO101, UPPER, clear_gap_m, moving_finger_m, tip_gap_m
+from graspline.robots.so101 import LOWER, SO101, UPPER, moving_finger_m, tip_gap_m
 
 Array = NDArray[np.float64]
 
@@ -148,14 +148,14 @@ def test_forward_kinematics(batch: tuple[int, int]) -> None:
 @given(BATCHES, st.floats(0.0, 1.2))
 def test_the_steepest_pitch(batch: tuple[int, int], max_tilt: float) -> None:
     position, _, yaw, tool = targets(batch)
-    assert_alone(lambda p, h, t: steepest_pitch(p, h, t, max_tilt), position, yaw, tool)
-    assert_alone(lambda p, t: steepest_pitch(p, None, t, max_tilt), position, tool)
+    assert_alone(lambda p, h, t: steepest_pitch(ARM, p, h, t, max_tilt), position, yaw, tool)
+    assert_alone(lambda p, t: steepest_pitch(ARM, p, None, t, max_tilt), position, tool)
 
 
 @settings(deadline=None)
 @given(BATCHES)
 def test_how_far_the_jaws_lean(batch: tuple[int, int]) -> None:
-    assert_alone(jaw_lean, joints(batch))
+    assert_alone(ARM.jaw_lean_rad, joints(batch))
 
 
 @settings(deadline=None)
@@ -173,7 +173,7 @@ def test_the_gap_between_the_fingers(batch: tuple[int, int], from_m: float) -> N
     angles = joints(batch)[:, 5]
     assert_alone(tip_gap_m, angles)
     assert_alone(moving_finger_m, angles)
-    assert_alone(lambda rows: clear_gap_m(rows, from_m), angles)
+    assert_alone(lambda rows: SO101.hand.clear_gap_m(rows, from_m), angles)
 
 
 @settings(deadline=None)

@@ -43,7 +43,7 @@ def world() -> CollisionWorld:
 
 
 def grasps(estimate: Estimate, jaw: JawParameters = JAW) -> list[Grasp]:
-    found = ball_grasps(estimate, jaw, HOME[4])
+    found = ball_grasps(SO101, estimate, jaw, HOME)
     assert isinstance(found, list)
     return found
 
@@ -64,9 +64,9 @@ def finger_to_m(jaw_rad: float, along_m: float, across_m: float) -> float:
 @given(RADII, RADII)
 def test_the_jaw_touches_a_larger_ball_at_a_wider_angle(one: float, other: float) -> None:
     small, large = sorted([one, other])
-    assert ball_touch_rad(small, TIP_M - 0.006) <= ball_touch_rad(large, TIP_M - 0.006)
+    assert ball_touch_rad(SO101.hand, small, TIP_M - 0.006) <= ball_touch_rad(SO101.hand, large, TIP_M - 0.006)
     if large - small > STEP_M:
-        assert ball_touch_rad(small, TIP_M - 0.006) < ball_touch_rad(large, TIP_M - 0.006)
+        assert ball_touch_rad(SO101.hand, small, TIP_M - 0.006) < ball_touch_rad(SO101.hand, large, TIP_M - 0.006)
 
 
 @settings(max_examples=60)
@@ -75,7 +75,7 @@ def test_where_it_touches_the_finger_just_clears_a_ball_that_rests_against_the_o
     radius: float, below: float
 ) -> None:
     along, across = TIP_M - below, FIXED_FACE_M + radius
-    touch = ball_touch_rad(radius, along)
+    touch = ball_touch_rad(SO101.hand, radius, along)
     assert radius - 1e-4 <= finger_to_m(touch, along, across) < radius + STEP_M
     assert finger_to_m(touch - 0.02, along, across) < radius
 
@@ -86,7 +86,7 @@ def test_at_the_open_angle_the_finger_keeps_the_clearance_and_hardly_more(
     radius: float, clearance: float, off: float
 ) -> None:
     along, across = TIP_M - 0.006, FIXED_FACE_M + off + radius
-    opened = ball_open_rad(radius, along, across, clearance)
+    opened = ball_open_rad(SO101.hand, radius, along, across, clearance)
     assert opened is not None
     assert radius + clearance - 1e-4 <= finger_to_m(opened, along, across) < radius + clearance + STEP_M
     corners = np.stack(moving_finger_m(opened), axis=-1)
@@ -94,7 +94,7 @@ def test_at_the_open_angle_the_finger_keeps_the_clearance_and_hardly_more(
 
 
 def test_no_angle_is_open_enough_for_a_ball_as_large_as_the_hand() -> None:
-    assert ball_open_rad(0.08, TIP_M, FIXED_FACE_M + 0.08, 0.01) is None
+    assert ball_open_rad(SO101.hand, 0.08, TIP_M, FIXED_FACE_M + 0.08, 0.01) is None
 
 
 # Candidates
@@ -112,7 +112,7 @@ def test_a_ball_offers_headings_all_around() -> None:
 @settings(max_examples=40)
 @given(RADII, st.floats(0.0, 0.003))
 def test_the_fixed_jaw_stands_off_by_its_clearance_and_the_error_of_the_sighting(radius: float, sigma: float) -> None:
-    found = ball_grasps(ball(radius_m=radius, position_sigma_m=sigma), JAW, HOME[4])
+    found = ball_grasps(SO101, ball(radius_m=radius, position_sigma_m=sigma), JAW, HOME)
     if isinstance(found, GraspRejected):
         assert found.check == "jaw_width"
         return
@@ -127,7 +127,7 @@ def test_the_fixed_jaw_stands_off_by_its_clearance_and_the_error_of_the_sighting
 
 
 def test_a_ball_too_large_for_the_jaws_is_refused_with_the_room_it_needs() -> None:
-    found = ball_grasps(ball(radius_m=0.06), JAW, HOME[4])
+    found = ball_grasps(SO101, ball(radius_m=0.06), JAW, HOME)
     assert isinstance(found, GraspRejected)
     assert (found.check, found.stage) == ("jaw_width", "open")
     (evidence,) = found.evidence

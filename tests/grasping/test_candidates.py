@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, box_grasps
-from graspline.robots.so101 import FIXED_FACE_M, TIP_M, clear_gap_m
+from graspline.robots.so101 import FIXED_FACE_M, SO101, TIP_M
 from graspline.spatial.rotations import wrap
 
 from .boxes import box
@@ -18,13 +18,13 @@ HALVES = st.floats(0.008, 0.022)
 
 
 def grasps(*arguments, **options) -> list[Grasp]:
-    found = box_grasps(*arguments, **options)
+    found = box_grasps(SO101.hand, *arguments, **options)
     assert isinstance(found, list)
     return found
 
 
 def refusal(*arguments, **options) -> GraspRejected:
-    found = box_grasps(*arguments, **options)
+    found = box_grasps(SO101.hand, *arguments, **options)
     assert isinstance(found, GraspRejected)
     return found
 
@@ -71,7 +71,7 @@ def test_open_jaws_leave_the_clearance_asked_for_and_hardly_more(half: float, ya
     assert len(found) == 4
     for grasp in found:
         top = grasp.tool_m[0] - half
-        room = float(clear_gap_m(grasp.open_rad, top))
+        room = float(SO101.hand.clear_gap_m(grasp.open_rad, top))
         asked = 2 * half + JAW.fixed_clearance_m + JAW.moving_clearance_m
         assert asked <= room < asked + 0.002
         # The object stands off the fixed jaw by its clearance.
@@ -88,7 +88,7 @@ def test_the_less_sure_the_sighting_the_wider_the_jaws_open(half: float, sigma: 
     # Room for the error on either side, and for the corners of a box that is turned.
     turned = half * np.sin(JAW.error_sigmas * turn)
     assert unsure.tool_m[2] - sure.tool_m[2] == pytest.approx(JAW.error_sigmas * sigma + turned)
-    room = float(clear_gap_m(unsure.open_rad, unsure.tool_m[0] - half))
+    room = float(SO101.hand.clear_gap_m(unsure.open_rad, unsure.tool_m[0] - half))
     clearances = JAW.fixed_clearance_m + JAW.moving_clearance_m
     assert room >= 2 * (half + turned + JAW.error_sigmas * sigma) + clearances - 1e-12
     assert unsure.seat_m > sure.seat_m
@@ -146,6 +146,6 @@ def test_a_long_box_is_taken_across_only() -> None:
 
 
 def test_a_box_that_fits_is_refused_if_its_place_is_too_unsure() -> None:
-    assert isinstance(box_grasps(box(half_m=0.025), JAW), list)
+    assert isinstance(box_grasps(SO101.hand, box(half_m=0.025), JAW), list)
     found = refusal(box(half_m=0.025, position_sigma_m=0.02), JAW)
     assert found.check == "jaw_width"

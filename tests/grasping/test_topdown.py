@@ -13,13 +13,12 @@ from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.topdown import (
     GraspPlan,
     ReachParameters,
-    jaw_lean,
     plan_grasp,
     plan_lift,
     plan_shift,
     reversed_path,
 )
-from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward
+from graspline.kinematics.so101 import ARM, PAN_X_M, STRAIGHT_DOWN_RAD, forward
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.estimates import Estimate
@@ -172,7 +171,7 @@ def test_the_jaw_axis_is_square_to_the_faces_it_closes_on(plans: list[tuple[Esti
         opening = rotation[0, :, 2] @ estimate.rotation
         off = float(np.arccos(np.clip(np.abs(opening[:2]).max(), -1, 1)))
         assert off <= REACH.max_face_error_rad + 1e-9
-        assert off == pytest.approx(float(jaw_lean(plan.descend.end[None])[0]), abs=1e-6)
+        assert off == pytest.approx(float(ARM.jaw_lean_rad(plan.descend.end[None])[0]), abs=1e-6)
         assert abs(float(wrap(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]) - plan.grasp.yaw_rad))) < 1e-9
 
 
@@ -460,7 +459,7 @@ def test_the_lean_of_the_jaws_is_their_angle_to_the_horizontal() -> None:
     random = np.random.default_rng(5)
     joints = random.uniform(LOWER, UPPER, (200, 6))
     _, rotation = forward(joints, np.zeros(3))
-    np.testing.assert_allclose(jaw_lean(joints), np.arcsin(np.abs(rotation[:, 2, 2])), atol=1e-7)
+    np.testing.assert_allclose(ARM.jaw_lean_rad(joints), np.arcsin(np.abs(rotation[:, 2, 2])), atol=1e-7)
 
 
 def test_the_tool_point_of_a_grasp_lies_between_the_jaws() -> None:

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
+from graspline.kinematics.arm import Solutions
 from graspline.kinematics.so101 import (
+    ARM,
     LIFT_HEIGHT_M,
     LIFT_RADIUS_M,
     LOWER_LINK_M,
@@ -17,11 +19,10 @@ from graspline.kinematics.so101 import (
     STRAIGHT_DOWN_RAD,
     TOLERANCE_M,
     UPPER_LINK_M,
-    Solutions,
     forward,
     solve,
-    steepest_pitch,
 )
+from graspline.kinematics.tilts import steepest_pitch
 from graspline.robots.so101 import ARM_JOINTS, FIXED_TIP_M, LOWER, UPPER
 from graspline.spatial.rotations import wrap
 
@@ -282,13 +283,13 @@ def test_straight_down_reaches_up_to_nine_centimetres_as_published() -> None:
 def test_the_steepest_pitch_is_straight_down_wherever_that_reaches() -> None:
     for height in (0.0, 0.04, 0.08, 0.12):
         straight = solve(ring(height), STRAIGHT_DOWN_RAD, None, TIP).best()[1]
-        pitch, reached = steepest_pitch(ring(height), None, TIP, 1.05)
+        pitch, reached = steepest_pitch(ARM, ring(height), None, TIP, 1.05)
         np.testing.assert_array_equal(pitch[reached] == STRAIGHT_DOWN_RAD, straight[reached])
         assert reached[straight].all()
 
 
 def test_above_nine_centimetres_the_gripper_leans_as_little_as_it_can() -> None:
-    pitch, reached = steepest_pitch(ring(0.12), None, TIP, 1.05)
+    pitch, reached = steepest_pitch(ARM, ring(0.12), None, TIP, 1.05)
     assert reached.any()
     assert (pitch[reached] < STRAIGHT_DOWN_RAD).all()
     steeper = solve(ring(0.12)[reached], pitch[reached] + np.pi / 180, None, TIP)
@@ -298,13 +299,13 @@ def test_above_nine_centimetres_the_gripper_leans_as_little_as_it_can() -> None:
 
 def test_what_no_tilt_reaches_is_reported() -> None:
     far = np.array([[0.6, 0.0, 0.05], [0.25, 0.0, 0.03]])
-    _, reached = steepest_pitch(far, 0.3, TIP, 1.05)
+    _, reached = steepest_pitch(ARM, far, 0.3, TIP, 1.05)
     assert reached.tolist() == [False, True]
 
 
 def test_a_smaller_allowed_tilt_reaches_no_more() -> None:
     heights = ring(0.12)
-    reached = [steepest_pitch(heights, None, TIP, tilt)[1] for tilt in (0.0, 0.3, 0.8)]
+    reached = [steepest_pitch(ARM, heights, None, TIP, tilt)[1] for tilt in (0.0, 0.3, 0.8)]
     assert reached[0].sum() < reached[1].sum() < reached[2].sum()
     assert (reached[0] <= reached[1]).all()
     assert (reached[1] <= reached[2]).all()

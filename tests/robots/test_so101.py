@@ -28,7 +28,6 @@ from graspline.robots.so101 import (
     SO101,
     TIP_M,
     UPPER,
-    clear_gap_m,
     moving_finger_m,
     tip_gap_m,
 )
@@ -266,7 +265,7 @@ def test_the_clear_gap_is_the_narrowest_place_of_the_real_outline(angle: float, 
     along = moving_finger_m(angle)[0]
     if np.abs(along - from_m).min() < 2e-5:
         return  # A corner this near is beside the sampled points.
-    assert float(clear_gap_m(angle, from_m)) == pytest.approx(brute_clear_gap_m(angle, from_m), abs=3e-5)
+    assert float(SO101.hand.clear_gap_m(angle, from_m)) == pytest.approx(brute_clear_gap_m(angle, from_m), abs=3e-5)
 
 
 @settings(deadline=None)
@@ -274,10 +273,10 @@ def test_the_clear_gap_is_the_narrowest_place_of_the_real_outline(angle: float, 
 def test_what_reaches_above_the_tips_has_no_more_room_than_the_tips_leave(angle: float, from_m: float) -> None:
     tips = moving_finger_m(angle)[0][:2]
     if from_m <= tips.min():
-        assert float(clear_gap_m(angle, from_m)) <= float(tip_gap_m(angle)) + 1e-12
+        assert float(SO101.hand.clear_gap_m(angle, from_m)) <= float(tip_gap_m(angle)) + 1e-12
 
 
 def test_fingers_open_so_far_that_they_end_above_an_object_leave_no_room_for_it() -> None:
     top_of_a_low_box = TIP_M - 0.02
     assert moving_finger_m(1.4)[0].max() < top_of_a_low_box
-    assert float(clear_gap_m(1.4, top_of_a_low_box)) == 0.0
+    assert float(SO101.hand.clear_gap_m(1.4, top_of_a_low_box)) == 0.0

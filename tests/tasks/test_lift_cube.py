@@ -239,7 +239,7 @@ def placed(draw: Any) -> tuple[float, float, float, float]:
 
 
 def test_cubes_lie_in_the_reachable_ring_and_not_in_the_robots_base(draws: list[tuple[int, Any]]) -> None:
-    nearest, farthest = reachable_radii_m()
+    nearest, farthest = reachable_radii_m(SO101)
     low_x, high_x, half_y = BASE_FOOTPRINT_M
     for _, draw in draws:
         x, y, _, edge = placed(draw)

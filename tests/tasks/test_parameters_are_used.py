@@ -47,7 +47,7 @@ CASES: dict[str, list[Case]] = {
 # Only read where something else is asked for than a whole episode plays.
 ELSEWHERE = {
     # Read when parameters are built: its bounds take its place.
-    "grab": {"workspace.bounds_file"},
+    "grab": {"workspace.bounds_file", "workspace.bounds_of"},
     "sort": {"rules.unknown", "rules.green", "rules.red", "rules.blue"},
     "tidy": {"handover.wait_s", "alone.grasp_object_bb"},
 }

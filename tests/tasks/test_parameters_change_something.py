@@ -72,8 +72,9 @@ def test_every_parameter_changes_something_before_play_or_matters_during_it(
         during_play = any(fnmatch(end.path, pattern) for pattern in DURING_PLAY[name])
         if end.path not in changed and not during_play and ends.change_before_play(end, range(2, 60)):
             changed.add(end.path)
-    # What bounds a file has is tried where it is read: tests/tasks/grab/test_task.py.
-    offered -= {"workspace.bounds_file"}
+    # What bounds a file has, and of which robot, is tried where it is read: tests/tasks/grab/test_task.py; other robots
+    # are tried in tests/tasks/test_on_robot.py.
+    offered -= {"workspace.bounds_file", "workspace.bounds_of", "robot"}
     left = {path for path in offered - changed if not any(fnmatch(path, each) for each in DURING_PLAY[name])}
     assert left == set()
 

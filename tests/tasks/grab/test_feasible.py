@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graspline.grasping.grab import Case, GrabQuery, GrabRejected, attempt, lowest_finger_m
+from graspline.grasping.grab import Case, GrabQuery, GrabRejected, attempt
 from graspline.kinematics.so101 import forward
 from graspline.robots.so101 import FIXED_TIP_M, LOWER, SO101, UPPER
 from graspline.scenes.block_table import KINDS
@@ -160,5 +160,5 @@ def _touches(query: GrabQuery, case: Case) -> bool:
         return True
     wide = opened > 0.5 - 0.2
     apart = float(case.centre[2]) - float(query.estimate.position_m[2])
-    beyond = abs(apart) > case.half_height_m - lowest_finger_m()
+    beyond = abs(apart) > case.half_height_m - SO101.hand.lowest_m
     return wide or beyond

@@ -47,7 +47,7 @@ def progress() -> Progress:
 @pytest.fixture(scope="session")
 def held_job(planned_job: Job) -> Job:
     """The same orange in the hand."""
-    grip = dataclasses.replace(nominal_grip(planned_job.pick, SETTINGS), name="orange_1")
+    grip = dataclasses.replace(nominal_grip(SO101, planned_job.pick, SETTINGS), name="orange_1")
     held = forward_held(planned_job.pick.lift.end, grip.centre_m)
     hold = Hold(
         least_jaw_rad=planned_job.pick.grasp.touch_rad - SETTINGS.closing.touch_error_rad,

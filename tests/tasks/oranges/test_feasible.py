@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from graspline.robots.so101 import SO101
 from graspline.tasks.oranges.feasible import fruit_ring_m, problems
 
 from .stagecraft import parameters
@@ -67,7 +68,7 @@ def test_where_there_is_no_plate_its_region_does_not_matter() -> None:
 
 
 def test_the_more_the_hand_may_lean_the_farther_it_reaches() -> None:
-    rings = [fruit_ring_m(tilt) for tilt in (0.0, 0.5, 1.05)]
+    rings = [fruit_ring_m(SO101, tilt) for tilt in (0.0, 0.5, 1.05)]
     farthest = [far for _, far in rings]
     assert (np.diff(farthest) >= 0).all()
     assert farthest[0] < farthest[-1]

@@ -71,7 +71,7 @@ def test_every_orange_drawn_can_be_fetched_one_after_the_other(draws: list[Draw]
         lying, plate = things(THREE, draw), plate_of(THREE, draw)
         resting: list[Resting] = []
         start = at_rest(HOME)
-        waiting = nearest_first(list(lying.values()))
+        waiting = nearest_first(SO101, list(lying.values()))
         while waiting:
             target = waiting.pop(0)
             where = Where(
@@ -199,4 +199,4 @@ def test_a_probe_says_whether_an_orange_can_be_grasped_there_and_why_not() -> No
 def test_the_nearest_comes_first_and_of_equals_the_first_name() -> None:
     balls = [seen_ball("orange_3", at(0.3, 0.0)), seen_ball("orange_2", at(0.2, 0.5))]
     balls.append(seen_ball("orange_1", at(0.2, -0.5)))
-    assert [each.name for each in nearest_first(balls)] == ["orange_1", "orange_2", "orange_3"]
+    assert [each.name for each in nearest_first(SO101, balls)] == ["orange_1", "orange_2", "orange_3"]

@@ -43,7 +43,7 @@ def test_a_way_that_would_touch_something_is_not_planned_again(
 
 
 def test_on_the_way_down_the_fingertips_are_back_above_the_top(grasp_plan: GraspPlan, estimate: Estimate) -> None:
-    free, top_m = over_object(grasp_plan.descend, estimate), estimate.position_m[2] + estimate.half_extents_m[2]
+    free, top_m = over_object(SO101, grasp_plan.descend, estimate), estimate.position_m[2] + estimate.half_extents_m[2]
     assert free.until is not None
     assert 5 < free.until < grasp_plan.descend.ticks
     assert heights_m(grasp_plan.descend)[free.until] > top_m
@@ -52,7 +52,7 @@ def test_on_the_way_down_the_fingertips_are_back_above_the_top(grasp_plan: Grasp
 
 def test_what_is_in_the_hand_is_free_high_enough_above_where_it_is_taken_and_put(grasp_plan: GraspPlan) -> None:
     up, down = grasp_plan.lift, grasp_plan.descend
-    since, until = above_start(up).since, above_end(down).until
+    since, until = above_start(SO101, up).since, above_end(SO101, down).until
     assert heights_m(up)[since] - heights_m(up)[0] >= HELD_CLEAR_M
     assert heights_m(up)[since - 1] - heights_m(up)[0] < HELD_CLEAR_M
     assert until is not None

@@ -97,7 +97,7 @@ class TestApproach:
 
 class TestDescend:
     def test_the_descent_that_was_planned_is_played(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
-        (motion,), outcome = play(descend(eye(), estimate, grasp_plan, ARM), completed())
+        (motion,), outcome = play(descend(SO101, eye(), estimate, grasp_plan, ARM), completed())
         assert motion.path is grasp_plan.descend
         assert outcome.name == "straddled"
 
@@ -112,13 +112,13 @@ class TestDescend:
     def test_a_finger_on_something_an_arm_that_does_not_follow_or_an_object_that_is_gone_ends_it(
         self, grasp_plan: GraspPlan, estimate: Estimate, guard: type, evidence: str, name: str
     ) -> None:
-        _, outcome = play(descend(eye(), estimate, grasp_plan, ARM), cut(guard))
+        _, outcome = play(descend(SO101, eye(), estimate, grasp_plan, ARM), cut(guard))
         assert outcome.name == name
         assert outcome.evidence[0].name == evidence
 
     def test_the_force_that_counts_is_the_one_asked_for(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
         motion = next(
-            descend(eye(), estimate, grasp_plan, ArmSettings(close=CloseParameters(bump_n=5.0, blocked_rad=0.1)))
+            descend(SO101, eye(), estimate, grasp_plan, ArmSettings(close=CloseParameters(bump_n=5.0, blocked_rad=0.1)))
         )
         assert isinstance(motion, Motion)
         assert [type(guard) for guard in motion.guards] == [ForceAbove, TrackingError, ObjectMoved]

@@ -103,7 +103,7 @@ def query(grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld) -> S
     return SetDownQuery(
         robot=SO101,
         world=world,
-        carried=carried_by(estimate, grasp_plan.grasp, grasp_plan.branch),
+        carried=carried_by(SO101, estimate, grasp_plan.grasp, grasp_plan.branch),
         start=at_rest(np.append(grasp_plan.lift.end[:5], grasp_plan.grasp.touch_rad)),
         support=SPOT,
         others=(),
@@ -114,7 +114,7 @@ def query(grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld) -> S
 
 class TestCarrying:
     def held(self, grasp_plan: GraspPlan, estimate: Estimate):
-        return carried_by(estimate, grasp_plan.grasp, grasp_plan.branch)
+        return carried_by(SO101, estimate, grasp_plan.grasp, grasp_plan.branch)
 
     def stage(self, state: Any, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld):
         last = reply(command=at_rest(np.append(grasp_plan.lift.end[:5], grasp_plan.grasp.touch_rad)))
