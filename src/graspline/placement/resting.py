@@ -12,6 +12,7 @@ from graspline.evidence import Evidence, at_least, at_most
 from graspline.parameters import Parameters
 from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.placement.plate import Array, Plate, inside_m
+from graspline.placement.query import Support
 
 
 class RestParameters(Parameters):
@@ -150,3 +151,26 @@ def _speed_m_s(window: Sequence[Sighting], error_m: float) -> tuple[float, float
 def _seen(window: Sequence[Sighting]) -> tuple[Array, Array]:
     """When and where."""
     return np.array([each.time_s for each in window]), np.stack([each.position_m for each in window])
+
+
+def resting_evidence(
+    position_m: Array,
+    up: float,
+    speed_m_s: float,
+    support: Support,
+    half_height_m: float,
+    limits: tuple[float, float, float, float],
+) -> Evidence:
+    """How far from its spot a thing is, how far off its support, how far it leans, how fast it is; with the limits.
+
+    `up` is the height component of its upright axis.
+    """
+    off_m, height_m, lean_rad, speed_limit_m_s = limits
+    apart = float(np.hypot(position_m[0] - support.x_m, position_m[1] - support.y_m))
+    off_surface_m = abs(float(position_m[2]) - half_height_m - support.z_m)
+    return (
+        at_most("off_spot", apart, off_m, "m"),
+        at_most("off_support" if support.name else "off_table", off_surface_m, height_m, "m"),
+        at_most("lean", float(np.arccos(np.clip(abs(up), -1, 1))), lean_rad, "rad"),
+        at_most("speed", speed_m_s, speed_limit_m_s, "m/s"),
+    )

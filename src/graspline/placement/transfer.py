@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters
+from graspline.grasping.candidates import GraspRejected, JawParameters
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import Command, at_rest
 from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import Carried, SetDownParameters, SetDownQuery, Support, plan_set_down
+from graspline.placement.carry import plan_carry
+from graspline.placement.held import HeldObject, held_after
+from graspline.placement.parameters import PlaceParameters
+from graspline.placement.query import CarryQuery, Support
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
@@ -39,7 +42,7 @@ class TransferQuery:
     others: tuple[Estimate, ...]
     jaw: JawParameters
     reach: ReachParameters
-    put: SetDownParameters
+    put: PlaceParameters
     tried: tuple[str, ...] = ()
 
 
@@ -48,7 +51,7 @@ class Transfer:
     """A grasp from straight above after which the object can be put down, and how it will be in the hand."""
 
     plan: GraspPlan
-    carried: Carried
+    held: HeldObject
 
 
 @together
@@ -76,21 +79,19 @@ def _planned(query: TransferQuery, jaw: JawParameters, reach: ReachParameters) -
             return refusal or plan
         if refusal is not None and plan.grasp.label in tried:
             break
-        carried = carried_by(robot, query.estimate, plan.grasp, plan.branch)
-        down = plan_set_down(
-            SetDownQuery(
-                robot=robot,
-                world=query.world,
-                carried=carried,
-                start=at_rest(np.append(plan.lift.end[robot.arm], plan.grasp.touch_rad)),
-                support=query.support,
-                others=query.others,
-                reach=reach,
-                settings=query.put,
-            )
+        held = held_after(robot, query.estimate, plan.grasp, plan.branch)
+        carry = CarryQuery(
+            robot=robot,
+            world=query.world,
+            held=held,
+            start=at_rest(np.append(plan.lift.end[robot.arm], plan.grasp.touch_rad)),
+            obstacles=query.others,
+            settings=query.put.whole(),
+            margin_rad=reach.joint_margin_rad / 2,
         )
+        down = yield from plan_carry.steps(carry, (query.support,))
         if not isinstance(down, GraspRejected):
-            return Transfer(plan=plan, carried=carried)
+            return Transfer(plan=plan, held=held)
         refusal = refusal or down
         tried = (*tried, plan.grasp.label)
     assert refusal is not None
@@ -103,15 +104,3 @@ def _lifting(query: TransferQuery, high_m: float) -> ReachParameters:
     over_m = query.support.z_m + query.put.clearance_m + _HIGHER_M
     lift_m = max(max(high_m, over_m) - bottom_m, _LEAST_LIFT_M)
     return query.reach.model_copy(update={"lift_m": lift_m, "max_tilt_rad": 0.0})
-
-
-def carried_by(robot: Robot, estimate: Estimate, grasp: Grasp, branch: int) -> Carried:
-    """The object as it will be in the closed hand, against the fixed finger."""
-    return Carried(
-        name=estimate.name,
-        tool_m=(grasp.tool_m[0], 0.0, robot.hand.across_m(0.0, grasp.width_m / 2)),
-        spread_m=estimate.spread_m,
-        half_height_m=estimate.half_height_m,
-        grasp=grasp,
-        branch=branch,
-    )

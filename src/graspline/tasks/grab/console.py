@@ -16,7 +16,7 @@ from graspline.grasping.nearest import plan_grab
 from graspline.machine.machine import Result as MachineResult
 from graspline.parameters import load
 from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import Support
+from graspline.placement.query import Support
 from graspline.scenes.block_table import KINDS
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed
 from graspline.tasks.grab.layout import collision_world

@@ -10,7 +10,7 @@ from graspline.errors import one_of
 from graspline.grasping.grab import GrabQuery, GrabRejected, GrabVariables, attempt
 from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import Support
+from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot

@@ -12,7 +12,7 @@ from graspline.grasping.workspace import WorkspaceParameters
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import Noise
 from graspline.perception.estimators import one_of_estimators
-from graspline.placement.set_down import SetDownParameters
+from graspline.placement.parameters import PlaceParameters
 from graspline.scenes.randomization import TexturedRandomization
 from graspline.tasks.on_robot import OnRobot
 from graspline.tasks.stages.parameters import CarriedHold, CloseParameters, RestGoal
@@ -75,7 +75,7 @@ class Grab(OnRobot):
     workspace: WorkspaceParameters = WorkspaceParameters()
     close: CloseParameters = CloseParameters()
     hold: CarriedHold = CarriedHold(still_s=0.5)
-    put: SetDownParameters = SetDownParameters()
+    put: PlaceParameters = PlaceParameters()
     goal: RestGoal = RestGoal()
     retries: GrabRetries = GrabRetries()
     state_limit_s: float = Field(default=15.0, gt=0, le=60, description="time limit of every state")

@@ -16,9 +16,10 @@ from graspline.grasping.straight import Line, Lines
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
-from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import Carried, SetDown, SetDownParameters, SetDownQuery, Support, plan_set_down
-from graspline.robots.hand import Hand
+from graspline.placement.carry import plan_carry
+from graspline.placement.held import HeldObject, held_after
+from graspline.placement.parameters import PlaceParameters
+from graspline.placement.query import CarryPlan, CarryQuery, Support
 
 Array = NDArray[np.float64]
 
@@ -35,13 +36,13 @@ class PickPlan:
     grab: GrabPlan
     # The same grasp as the stages that all tasks share know it.
     plan: GraspPlan
-    carried: Carried
+    held: HeldObject
 
 
 def plan_pick(
     query: GrabQuery,
     support: Support,
-    settings: SetDownParameters,
+    settings: PlaceParameters,
     grabbed: Callable[[GrabQuery], GrabPlan | GrabRejected] = plan_grab,
 ) -> PickPlan | GrabRejected:
     """The grab, and if it passes its lift and a way to the spot; all of it checked."""
@@ -81,30 +82,27 @@ def plan_pick(
         lift=lift,
         lift_m=lift_m,
     )
-    carried = carried_by(query.robot.hand, query.estimate, grab, float(centre[2]))
-    held_rad = grab.grasp.touch_rad
+    along_m = query.robot.hand.tool_m[0] + float(centre[2]) - float(query.estimate.position_m[2])
+    held = held_after(query.robot, query.estimate, grab.grasp, grab.branch, along_m)
     for lifted in (lift, seated_lift):
-        top = np.append(lifted.end[query.robot.arm], held_rad)
-        down = plan_set_down(
-            SetDownQuery(
-                robot=query.robot,
-                world=query.world,
-                carried=carried,
-                start=at_rest(top),
-                support=support,
-                others=query.others,
-                reach=query.reach,
-                settings=settings,
-            )
+        carry = CarryQuery(
+            robot=query.robot,
+            world=query.world,
+            held=held,
+            start=at_rest(np.append(lifted.end[query.robot.arm], held.jaw_rad)),
+            obstacles=query.others,
+            settings=settings.whole(),
+            margin_rad=query.reach.joint_margin_rad / 2,
         )
-        if not isinstance(down, SetDown):
+        down = plan_carry(carry, (support,))
+        if not isinstance(down, CarryPlan):
             return _too_far(query, grab, support, settings) or GrabRejected(
                 name=name, stage="place", check=_check_of(down), evidence=down.evidence
             )
-    return PickPlan(grab=grab, plan=plan, carried=carried)
+    return PickPlan(grab=grab, plan=plan, held=held)
 
 
-def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: SetDownParameters) -> GrabRejected | None:
+def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: PlaceParameters) -> GrabRejected | None:
     """A refusal that says so, with the farthest place towards there that works, if no hand gets there at all."""
     bounds = query.workspace.envelope(query.robot)
     axis = np.array(bounds.axis_m)
@@ -130,19 +128,6 @@ def _tool_point(query: GrabQuery, grab: GrabPlan) -> Array:
     """The point of the object that the hand is planned with, at the grasp's height."""
     height = query.variables.object_z_m or float(query.estimate.position_m[2])
     return np.array([query.estimate.position_m[0], query.estimate.position_m[1], height])
-
-
-def carried_by(hand: Hand, estimate: Estimate, grab: GrabPlan, tool_height_m: float) -> Carried:
-    """The thing as it will sit in the closed hand, against the fixed finger."""
-    along = hand.tool_m[0] + tool_height_m - float(estimate.position_m[2])
-    return Carried(
-        name=estimate.name,
-        tool_m=(along, hand.tool_m[1], hand.across_m(0.0, grab.width_m / 2)),
-        spread_m=estimate.spread_m,
-        half_height_m=estimate.half_height_m,
-        grasp=grab.grasp,
-        branch=grab.branch,
-    )
 
 
 def told(rejected: GrabRejected) -> Evidence:

@@ -13,7 +13,8 @@ from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import ObjectMoved
 from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import Carried, Support
+from graspline.placement.held import HeldObject
+from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.grab.pick import plan_pick, told
@@ -27,7 +28,7 @@ from graspline.tasks.stages.sight import Eye
 class Chosen:
     grab: GrabPlan
     plan: GraspPlan
-    carried: Carried
+    held: HeldObject
 
 
 def check(
@@ -56,7 +57,7 @@ def check(
     if isinstance(found, GrabRejected):
         yield Announce(Noticed(what="rejected", about=estimate.name, facts={"why": found}))
         return Outcome("rejected", told(found), about=estimate.name)
-    chosen = Chosen(grab=found.grab, plan=found.plan, carried=found.carried)
+    chosen = Chosen(grab=found.grab, plan=found.plan, held=found.held)
     return Gives("planned", chosen, about=estimate.name)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graspline.execution.requests import Reply, Request
 from graspline.machine.outcome import Outcome, Stage
-from graspline.placement.set_down import Support
+from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.grab.parameters import Grab

@@ -13,7 +13,7 @@ from graspline.grasping.grab import GrabVariables
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Transition
-from graspline.placement.set_down import Support
+from graspline.placement.query import Support
 from graspline.scenes.block_table import KINDS, block_table, kind_of
 from graspline.tasks.claims import in_hand
 from graspline.tasks.console import Console

@@ -19,7 +19,8 @@ from graspline.motion.guards import Guard, PlaceMoved
 from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Path
-from graspline.placement.carry import CarryPlan, CarryQuery, NoSpot, plan_raise
+from graspline.placement.carry import no_support, plan_raise
+from graspline.placement.query import CarryPlan, CarryQuery
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.errand import (
@@ -57,7 +58,7 @@ def _raise(
 ) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
     """Raise the orange to carrying height, the hold checked on every tick."""
     centre = arm_of(robot).forward(last.command.position[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
-    missing_m = settings.carry.clear_height_m + job.gripped.radius_m - float(centre[2])
+    missing_m = settings.carry.clear_height_m + job.gripped.spread_m - float(centre[2])
     guards, watch = _guards(eye, settings, job)
     reach = settings.reach.whole()
     ended = yield from raised(last, robot, job.pick, max(missing_m, 0.005), reach, guards, watch)
@@ -141,18 +142,18 @@ def retreat(
     if survey.plate is None:
         return Outcome("plate_lost", PLATE_UNSEEN, about=job.target)
     where = where_of(job.target, survey, progress.wanted, settings)
-    carry: CarryPlan | NoSpot = NoSpot(refused=())
+    carry: CarryPlan | GraspRejected = no_support(job.target)
     wished = job.carry
     if _shift_m(job.survey, survey) <= settings.plate.shift_m and not _taken(wished.spot_m, where, settings):
         # The spot that was planned for, as long as it is still free.
         spots = [wished.spot_m]
         carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, spots, wished)
-    if isinstance(carry, NoSpot):
+    if isinstance(carry, GraspRejected):
         free = free_spots(where, settings)
         if not free:
             return Outcome("plate_full", carry.evidence, about=job.target)
         carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, free)
-    if isinstance(carry, NoSpot):
+    if isinstance(carry, GraspRejected):
         return Outcome("no_way", carry.evidence, about=job.target)
     errand = Errand(pick=job.pick, carry=carry)
     working = Working(job=dataclasses.replace(job, errand=errand, survey=survey, where=where))
@@ -170,14 +171,13 @@ def _way_up(
     query = CarryQuery(
         robot=robot,
         world=world,
-        grip=job.gripped,
+        held=job.gripped,
         start=last.command,
         obstacles=(),
-        floor_m=0.0,
-        carry=settings.carry,
+        settings=settings.carry,
         margin_rad=settings.reach.joint_margin_rad / 2,
     )
-    missing_m = settings.carry.clear_height_m + job.gripped.radius_m - float(query.held_m()[2])
+    missing_m = settings.carry.clear_height_m + job.gripped.spread_m - float(query.held_m()[2])
     return None if missing_m < settings.carry.already_there_m else (yield from solved(plan_raise, query))
 
 

@@ -18,8 +18,10 @@ from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import Command, at_rest
 from graspline.perception.estimates import Estimate
-from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry
+from graspline.placement.carry import no_support, plan_carry
+from graspline.placement.held import HeldObject
 from graspline.placement.plate import Plate, Resting
+from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.spots import spots
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
@@ -69,7 +71,7 @@ def plan_errand(
     """A grasp and a way to a spot that pass every check, or why there are none."""
     free = free_spots(where, settings)
     if not free:
-        return ErrandRefused(why="plate_full", evidence=NoSpot(refused=()).evidence)
+        return ErrandRefused(why="plate_full", evidence=no_support(where.target.name).evidence)
     refusal: ErrandRefused | None = None
     skipped: tuple[str, ...] = tried
     for _ in range(_GRASPS):
@@ -117,25 +119,25 @@ def plan_way(
     robot: Robot,
     world: CollisionWorld,
     where: Where,
-    grip: Grip,
+    grip: HeldObject,
     start: Command,
     settings: Oranges,
     free: Sequence[tuple[float, float]],
     planned: CarryPlan | None = None,
-) -> Planning[CarryPlan | NoSpot]:
+) -> Planning[CarryPlan | GraspRejected]:
     """The carrying alone, from wherever the hand is."""
     query = CarryQuery(
         robot=robot,
         world=world,
-        grip=grip,
+        held=grip,
         start=start,
         obstacles=where.around,
-        floor_m=where.plate.floor_m,
-        carry=settings.carry,
+        settings=settings.carry,
         margin_rad=settings.reach.joint_margin_rad / 2,
         planned=planned,
     )
-    return plan_carry.steps(query, _unlike(free))
+    supports = [Support(x_m=x, y_m=y, z_m=where.plate.floor_m) for x, y in _unlike(free)]
+    return plan_carry.steps(query, supports)
 
 
 def _unlike(free: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -149,14 +151,17 @@ def _unlike(free: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return chosen
 
 
-def nominal_grip(robot: Robot, pick: GraspPlan, settings: Oranges) -> Grip:
+def nominal_grip(robot: Robot, pick: GraspPlan, settings: Oranges) -> HeldObject:
     """Where an orange sits in the hand once the fixed jaw has come up to it and the other has closed."""
     grasp = pick.grasp
     radius = grasp.width_m / 2
-    return Grip(
+    return HeldObject(
+        name="",
         centre_m=(grasp.tool_m[0], 0.0, robot.hand.across_m(0.0, radius)),
-        radius_m=radius,
+        spread_m=radius,
+        half_height_m=radius,
         jaw_rad=grasp.touch_rad - settings.close.squeeze_rad * robot.jaw_unit,
+        open_rad=None,
         branch=pick.branch,
     )
 

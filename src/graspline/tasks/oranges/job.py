@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from graspline.grasping.topdown import GraspPlan
 from graspline.perception.estimates import Estimate
 from graspline.placement.book import PlacementBook
-from graspline.placement.carry import CarryPlan, Grip
+from graspline.placement.held import HeldObject
 from graspline.placement.plate import Plate, Resting, inside_m
+from graspline.placement.query import CarryPlan
 from graspline.tasks.oranges.errand import (
     Errand,
     Where,
@@ -48,7 +49,7 @@ class Job:
     where: Where
     errand: Errand | None = None
     # The orange in the hand, once it is there.
-    grip: Grip | None = None
+    grip: HeldObject | None = None
     hold: Hold | None = None
 
     @property
@@ -67,7 +68,7 @@ class Job:
         return self.hold
 
     @property
-    def gripped(self) -> Grip:
+    def gripped(self) -> HeldObject:
         assert self.grip is not None
         return self.grip
 
@@ -87,7 +88,7 @@ class Working:
 class Gripped:
     job: Job
     # What the hand holds, for those who only know that it holds something.
-    grip: Grip | None
+    grip: HeldObject | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

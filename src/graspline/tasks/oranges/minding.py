@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Motion, Reply, Request, Watch, solved
+from graspline.grasping.candidates import GraspRejected
 from graspline.kinematics.arms import arm_of
 from graspline.motion.guards import PlaceMoved
 from graspline.motion.joint_moves import brake, join, joint_move
 from graspline.motion.path import Command, Path, at_rest
 from graspline.perception.estimates import Estimate
-from graspline.placement.carry import NoSpot
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.errand import Errand, free_spots, nominal_grip, plan_way
@@ -146,6 +146,6 @@ def _new_spot(reply: Reply, minder: Minder, job: Job) -> Generator[Request, Repl
     top = at_rest(np.append(job.pick.lift.end[robot.arm], grip.jaw_rad))
     free = free_spots(where, settings)
     carry = yield from solved(plan_way, robot, minder.world, where, grip, top, settings, free)
-    if isinstance(carry, NoSpot):
+    if isinstance(carry, GraspRejected):
         return carry.evidence
     return dataclasses.replace(job, errand=Errand(pick=job.pick, carry=carry), survey=survey, where=where)

@@ -11,7 +11,7 @@ from graspline.grasping.straight import BallReach
 from graspline.parameters import Parameters, Range
 from graspline.perception.estimates import PositionNoise
 from graspline.perception.estimators import one_of_estimators
-from graspline.placement.carry import CarryParameters
+from graspline.placement.parameters import CarryParameters
 from graspline.placement.plate import SpotParameters
 from graspline.placement.resting import RestParameters
 from graspline.scenes.randomization import TableRandomization

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, Request, solved
+from graspline.grasping.candidates import GraspRejected
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import TrackingError
@@ -19,8 +20,10 @@ from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path
 from graspline.perception.estimates import Estimate
 from graspline.placement.book import PlacementBook
-from graspline.placement.carry import CarryPlan, CarryQuery, Grip, NoSpot, plan_carry, plan_raise
+from graspline.placement.carry import no_support, plan_carry, plan_raise
+from graspline.placement.held import HeldObject
 from graspline.placement.plate import Plate
+from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.resting import Sighting, has_been_still, is_still_now, rests_on
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.ways import free_way
@@ -64,7 +67,13 @@ def regroup(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Lit
 
 
 def put_back(
-    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, grip: Grip | None
+    last: Reply,
+    robot: Robot,
+    eye: FruitEye,
+    world: CollisionWorld,
+    settings: Oranges,
+    job: Job,
+    grip: HeldObject | None,
 ) -> Stage[Literal["put_back", "stranded"]]:
     """Set a fruit that cannot be placed, or that slipped in the hand, back onto the table."""
     reply = yield from set_down(last, robot, eye, world, settings, grip)
@@ -90,7 +99,7 @@ def step_aside(
 
 
 def return_home(
-    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: Grip | None
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: HeldObject | None
 ) -> Stage[Literal["home", "stranded"]]:
     """Drive home along a checked path with open jaws; what is still in the hand is set down first.
 
@@ -121,14 +130,14 @@ def way_to(
 
 
 def set_down(
-    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: Grip | None
-) -> Generator[Request, Reply, Reply | NoSpot]:
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: HeldObject | None
+) -> Generator[Request, Reply, Reply | GraspRejected]:
     """Lower what is in the hand onto a free place on the table, open and leave; or why there is none."""
     reply = last
     if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
     if grip is None:
-        return NoSpot(refused=())
+        return no_support("")
     held_m = arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
     nothing = Survey(things={}, plate=None, time_s=reply.time_s)
     survey = yield from eye.survey_holding(grip.name, held_m, nothing)
@@ -136,11 +145,10 @@ def set_down(
     query = CarryQuery(
         robot=robot,
         world=world,
-        grip=dataclasses.replace(grip, jaw_rad=jaw),
+        held=dataclasses.replace(grip, jaw_rad=jaw),
         start=reply.command,
         obstacles=_obstacles(survey, grip),
-        floor_m=0.0,
-        carry=settings.carry,
+        settings=settings.carry,
         margin_rad=settings.reach.joint_margin_rad / 2,
     )
     up = yield from solved(plan_raise, query)
@@ -148,8 +156,8 @@ def set_down(
         reply = yield Motion("raise", up)
         query = dataclasses.replace(query, start=reply.command)
     free = _free_on_table(query, survey)
-    found = yield from solved(plan_carry, query, free)
-    if isinstance(found, NoSpot):
+    found = yield from solved(plan_carry, query, [Support(x_m=x, y_m=y) for x, y in free])
+    if isinstance(found, GraspRejected):
         return found
     for name, path in _ways(found):
         reply = yield Motion(name, path)
@@ -167,14 +175,14 @@ def _ways(plan: CarryPlan) -> list[tuple[str, Path]]:
     return [(name, path) for name, path in paths if path is not None]
 
 
-def _obstacles(survey: Survey, grip: Grip) -> tuple[Estimate, ...]:
+def _obstacles(survey: Survey, grip: HeldObject) -> tuple[Estimate, ...]:
     """Everything but what is in the hand."""
     return tuple(each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others(grip.name))
 
 
 def _free_on_table(query: CarryQuery, survey: Survey) -> list[tuple[float, float]]:
     """Places on the table with room for the fruit, nearest to where the hand is first."""
-    radius, here = query.grip.radius_m, query.held_m()
+    radius, here = query.held.spread_m, query.held_m()
     axis_x_m, axis_y_m = query.arm.axis_m
     grid = [
         (axis_x_m + distance * np.cos(azimuth), axis_y_m + distance * np.sin(azimuth))

@@ -13,7 +13,7 @@ from graspline.execution.requests import Reply, Request
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Outcome, Stage
 from graspline.perception.estimates import Estimate
-from graspline.placement.carry import Grip
+from graspline.placement.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.job import Progress, on_plate
@@ -45,7 +45,7 @@ def take_over(
     return Outcome("ready")
 
 
-def _grip(reply: Reply, robot: Robot, held: Estimate) -> Grip:
+def _grip(reply: Reply, robot: Robot, held: Estimate) -> HeldObject:
     """How a fruit sits in the hand, by where it is seen."""
     joints = reply.readings.joints[robot.arm]
     arm = arm_of(robot)
@@ -54,9 +54,11 @@ def _grip(reply: Reply, robot: Robot, held: Estimate) -> Grip:
     yaw = float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     pitch = float(arm.pitch_rad(joints[None])[0])
     branches = arm.solve(held.position_m[None], pitch, yaw, centre, backwards=False).joints_rad[0]
-    return Grip(
+    return HeldObject(
         centre_m=(float(centre[0]), float(centre[1]), float(centre[2])),
-        radius_m=held.radius_m,
+        spread_m=held.radius_m,
+        half_height_m=held.radius_m,
+        open_rad=None,
         jaw_rad=float(reply.command.position[robot.jaw]),
         branch=int(np.argmin(np.abs(branches - joints).max(axis=-1))),
         name=held.name,

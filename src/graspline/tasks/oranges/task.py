@@ -11,7 +11,7 @@ from graspline.evidence import Evidence, at_most, passes
 from graspline.faults.hints import FaultHints
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
-from graspline.placement.carry import Grip
+from graspline.placement.held import HeldObject
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, rests_on
 from graspline.planning.collision import CollisionWorld
@@ -168,7 +168,7 @@ def build_machine(settings: Oranges) -> Machine:
             "world": CollisionWorld,
             "settings": Oranges,
             "progress": Progress,
-            "grip": Grip | None,
+            "grip": HeldObject | None,
         },
         budgets={
             "grasps": retries.grasps * asked,

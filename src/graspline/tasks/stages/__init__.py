@@ -13,7 +13,7 @@ and returns a `Draw` made with `table_start` and `table_variation`.
 
 from graspline.grasping.candidates import GraspRejected
 from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import Support
+from graspline.placement.query import Support
 from graspline.planning.together import Planning, together
 from graspline.scenes.scene import Lying
 from graspline.scenes.table import table_start, table_variation

@@ -10,7 +10,7 @@ from graspline.grasping.candidates import JawParameters
 from graspline.grasping.straight import LiftReach, ReachParameters
 from graspline.parameters import Parameters
 from graspline.perception.estimates import Perception
-from graspline.placement.set_down import SetDownParameters
+from graspline.placement.parameters import PlaceParameters
 from graspline.scenes.randomization import Randomization
 from graspline.tasks.on_robot import OnRobot
 
@@ -117,7 +117,7 @@ class ArmSettings:
     reach: ReachParameters = field(default_factory=ReachParameters)
     close: CloseParameters = field(default_factory=CloseParameters)
     hold: HoldParameters = field(default_factory=HoldParameters)
-    put: SetDownParameters = field(default_factory=SetDownParameters)
+    put: PlaceParameters = field(default_factory=PlaceParameters)
 
 
 class RetryParameters(Parameters):
@@ -135,7 +135,7 @@ class PickAndPlaceParameters(OnRobot):
     reach: LiftReach = LiftReach()
     close: CloseParameters = CloseParameters()
     hold: ApartHold = ApartHold()
-    put: SetDownParameters = SetDownParameters()
+    put: PlaceParameters = PlaceParameters()
     goal: RestGoal = RestGoal()
     retries: RetryParameters = RetryParameters()
     state_limit_s: float = Field(default=10.0, gt=0, le=60, description="time limit of every state")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -19,7 +19,9 @@ from graspline.motion.guards import HoldLost, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.path import Command, Path
 from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import Carried, SetDown, SetDownQuery, Support, plan_set_down
+from graspline.placement.carry import plan_carry
+from graspline.placement.held import HeldObject
+from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.transfer import TransferQuery, plan_transfer
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.ways import free_way
@@ -79,13 +81,13 @@ class Around:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferPlanned:
     plan: GraspPlan
-    carried: Carried
+    held: HeldObject
     tried: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    way: SetDown
+    way: CarryPlan
 
 
 def look_around(
@@ -135,7 +137,7 @@ def plan_to_place(
     if isinstance(found, GraspRejected):
         return Outcome("rejected", found.evidence, about=estimate.name)
     tried = (*tried, found.plan.grasp.label)
-    planned = TransferPlanned(plan=found.plan, carried=found.carried, tried=tried)
+    planned = TransferPlanned(plan=found.plan, held=found.held, tried=tried)
     return Gives("planned", planned, about=estimate.name)
 
 
@@ -144,36 +146,36 @@ def carry(
     robot: Robot,
     eye: Eye,
     world: CollisionWorld,
-    carried: Carried,
+    held: HeldObject,
     others: tuple[Estimate, ...],
     support: Support,
     hold: Hold,
     arm: ArmSettings,
 ) -> Producing[Gives[Literal["carried"], Way] | Outcome[Literal["dropped", "slipped", "blocked", "no_way"]]]:
     """Plan the way down from how the hand really is, and bring the object over its support."""
-    way = yield from _planned(last, robot, world, carried, others, support, arm)
+    way = yield from _planned(last, robot, world, held, others, support, arm)
     if isinstance(way, GraspRejected):
-        return Outcome("no_way", way.evidence, about=carried.name)
-    ended = yield _transport(way, eye, carried, hold, arm)
+        return Outcome("no_way", way.evidence, about=held.name)
+    ended = yield from _across(last, way, eye, held, hold, arm)
     if ended.by == "completed":
-        return Gives("carried", Way(way=way), ended.evidence, about=carried.name)
-    return held_outcome("carried", ended, carried.name)
+        return Gives("carried", Way(way=way), ended.evidence, about=held.name)
+    return held_outcome("carried", ended, held.name)
 
 
 def lower(
-    robot: Robot, carried: Carried, way: SetDown, hold: Hold, arm: ArmSettings
+    robot: Robot, held: HeldObject, way: CarryPlan, hold: Hold, arm: ArmSettings
 ) -> Stage[Literal["lowered", "dropped", "blocked"]]:
     """Let the object down until it stands."""
     ended = yield from _lowered(robot, way, hold, arm)
-    return held_outcome("lowered", ended, carried.name)
+    return held_outcome("lowered", ended, held.name)
 
 
 def release(
-    last: Reply, robot: Robot, carried: Carried, way: SetDown, arm: ArmSettings
+    last: Reply, robot: Robot, held: HeldObject, way: CarryPlan, arm: ArmSettings
 ) -> Stage[Literal["released", "blocked"]]:
     """Open the jaws, leave the object's side and rise over it."""
     ended = yield from _let_go(last, robot, way, arm)
-    return Outcome("released" if ended.by == "completed" else "blocked", ended.evidence, about=carried.name)
+    return Outcome("released" if ended.by == "completed" else "blocked", ended.evidence, about=held.name)
 
 
 def put_down(
@@ -181,53 +183,60 @@ def put_down(
     robot: Robot,
     eye: Eye,
     world: CollisionWorld,
-    carried: Carried,
+    held: HeldObject,
     others: tuple[Estimate, ...],
     support: Support,
     hold: Hold,
     arm: ArmSettings,
 ) -> Stage[Literal["put", "dropped", "slipped", "blocked", "no_way"]]:
     """Carry, lower and release in one state."""
-    way = yield from _planned(last, robot, world, carried, others, support, arm)
+    way = yield from _planned(last, robot, world, held, others, support, arm)
     if isinstance(way, GraspRejected):
-        return Outcome("no_way", way.evidence, about=carried.name)
-    ended = yield _transport(way, eye, carried, hold, arm)
+        return Outcome("no_way", way.evidence, about=held.name)
+    ended = yield from _across(last, way, eye, held, hold, arm)
     if ended.by == "completed":
         ended = yield from _lowered(robot, way, hold, arm)
     if ended.by != "completed":
-        return held_outcome("put", ended, carried.name)
+        return held_outcome("put", ended, held.name)
     ended = yield from _let_go(ended, robot, way, arm)
-    return Outcome("put" if ended.by == "completed" else "blocked", ended.evidence, about=carried.name)
+    return Outcome("put" if ended.by == "completed" else "blocked", ended.evidence, about=held.name)
 
 
 def _planned(
     last: Reply,
     robot: Robot,
     world: CollisionWorld,
-    carried: Carried,
+    held: HeldObject,
     others: tuple[Estimate, ...],
     support: Support,
     arm: ArmSettings,
-) -> Generator[Request, Reply, SetDown | GraspRejected]:
-    query = SetDownQuery(
+) -> Generator[Request, Reply, CarryPlan | GraspRejected]:
+    query = CarryQuery(
         robot=robot,
         world=world,
-        carried=carried,
+        held=replace(held, jaw_rad=float(last.command.position[robot.jaw])),
         start=last.command,
-        support=support,
-        others=others,
-        reach=arm.reach,
-        settings=arm.put,
+        obstacles=others,
+        settings=arm.put.whole(),
+        margin_rad=arm.reach.joint_margin_rad / 2,
     )
-    return (yield from solved(plan_set_down, query))
+    return (yield from solved(plan_carry, query, (support,)))
 
 
-def _transport(way: SetDown, eye: Eye, carried: Carried, hold: Hold, arm: ArmSettings) -> Motion:
+def _across(
+    last: Reply, way: CarryPlan, eye: Eye, held: HeldObject, hold: Hold, arm: ArmSettings
+) -> Generator[Request, Reply, Reply]:
+    """Over the support; from there if the hand is there already."""
     guards = (*hold_guards(hold, arm.close, arm.hold), apart_guard(hold, arm.hold))
-    return Motion("transport", way.transport, guards=guards, watch=eye.watch(carried.name), free=Free())
+    ended, watch = replace(last, by="completed"), eye.watch(held.name)
+    for name, path in way.across:
+        ended = yield Motion(name, path, guards=guards, watch=watch, free=Free())
+        if ended.by != "completed":
+            break
+    return ended
 
 
-def _lowered(robot: Robot, way: SetDown, hold: Hold, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
+def _lowered(robot: Robot, way: CarryPlan, hold: Hold, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
     # What is under it may take hold of it a little early, and move it in the hand.
     guards = tuple(
         each for each in hold_guards(hold, arm.close, arm.hold) if isinstance(each, HoldLost | TrackingError)
@@ -238,7 +247,7 @@ def _lowered(robot: Robot, way: SetDown, hold: Hold, arm: ArmSettings) -> Genera
     return ended
 
 
-def _just_above(reply: Reply, robot: Robot, way: SetDown) -> bool:
+def _just_above(reply: Reply, robot: Robot, way: CarryPlan) -> bool:
     """Whether what is in the hand stands already, a little earlier than was planned."""
     now, end = (
         arm_of(robot).forward(each[None, robot.arm], np.zeros(3))[0][0, 2]
@@ -247,8 +256,8 @@ def _just_above(reply: Reply, robot: Robot, way: SetDown) -> bool:
     return bool(now - end <= _EARLY_M)
 
 
-def _let_go(last: Reply, robot: Robot, way: SetDown, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
-    opened = float(way.opening.end[robot.jaw])
+def _let_go(last: Reply, robot: Robot, way: CarryPlan, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
+    opened = float(way.open.end[robot.jaw])
     ended = yield Motion("release", jaw_move(robot, last.command, opened, speed_rad_s=arm.put.open_speed_rad_s))
     below = way.withdraw.positions[0]
     if not np.array_equal(ended.command.position, below):

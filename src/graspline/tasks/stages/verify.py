@@ -15,7 +15,8 @@ from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.joint_moves import hold as still
 from graspline.perception.estimates import Estimate
 from graspline.perception.speeds import fitted_speed, speed_now
-from graspline.placement.set_down import Support, resting_evidence
+from graspline.placement.query import Support
+from graspline.placement.resting import resting_evidence
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import ObjectShape
 from graspline.tasks.stages.parameters import RestGoal
