@@ -19,7 +19,8 @@ from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_lift, plan_sh
 from graspline.kinematics.questions import Stances, Targets
 from graspline.kinematics.so101 import ARM, PAN_X_M, STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
-from graspline.placement.carry import CarryQuery, plan_carry, plan_raise
+from graspline.placement.carry import plan_carry, plan_raise
+from graspline.placement.query import CarryQuery, Support
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import HOME, LOWER, SO101, UPPER
 from graspline.tasks import lift_cube
@@ -262,17 +263,16 @@ def test_ways_again_and_anew(errands: list[tuple[Any, ...]]) -> None:
             CarryQuery(
                 robot=robot,
                 world=world,
-                grip=grip,
+                held=grip,
                 start=low,
                 obstacles=where.around,
-                floor_m=where.plate.floor_m,
-                carry=table.carry,
+                settings=table.carry,
                 margin_rad=0.01,
             )
         )
     assert_alone(plan_way, ways)
     assert_alone(plan_raise, [(each,) for each in raises])
-    assert_alone(plan_carry, [(each, [(0.2, 0.17)]) for each in raises])
+    assert_alone(plan_carry, [(each, [Support(x_m=0.2, y_m=0.17)]) for each in raises])
 
 
 def test_scenes_of_oranges() -> None:

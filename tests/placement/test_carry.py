@@ -12,21 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graspline.grasping.candidates import BallJaw
+from graspline.grasping.candidates import BallJaw, GraspRejected
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.perception.estimates import Estimate
-from graspline.placement.carry import (
-    CarryParameters,
-    CarryPlan,
-    CarryQuery,
-    Grip,
-    NoSpot,
-    held_clearance,
-    plan_carry,
-)
+from graspline.placement.carry import plan_carry
+from graspline.placement.clearance import held_clearance
+from graspline.placement.held import HeldObject
+from graspline.placement.parameters import CarryParameters
+from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import FIXED_FACE_M, HOME, SO101, moving_finger_m
 from graspline.scenes.fruit_table import FLOOR_M, PLATE, fruit_table
@@ -81,29 +77,34 @@ def pick(world: CollisionWorld) -> GraspPlan:
 def query(world: CollisionWorld, pick: GraspPlan, *obstacles: Estimate, **carry: Any) -> CarryQuery:
     """The ball in the hand, raised as high as it is carried."""
     grasp = pick.grasp
-    grip = Grip(
+    held = HeldObject(
         centre_m=(grasp.tool_m[0], 0.0, FIXED_FACE_M + grasp.width_m / 2),
-        radius_m=grasp.width_m / 2,
+        spread_m=grasp.width_m / 2,
+        half_height_m=grasp.width_m / 2,
         jaw_rad=grasp.touch_rad - 0.06,
+        open_rad=None,
         branch=pick.branch,
         name="orange_1",
     )
     return CarryQuery(
         robot=SO101,
         world=world,
-        grip=grip,
-        start=at_rest(np.append(pick.lift.end[:5], grip.jaw_rad)),
+        held=held,
+        start=at_rest(np.append(pick.lift.end[:5], held.jaw_rad)),
         obstacles=(THE_PLATE, *obstacles),
-        floor_m=FLOOR_M,
-        carry=CARRY.model_copy(update=carry),
+        settings=CARRY.model_copy(update=carry),
         margin_rad=0.01,
     )
 
 
 def planned(asked: CarryQuery, *spots: tuple[float, float]) -> CarryPlan:
-    found = plan_carry(asked, spots or (SPOT,))
-    assert isinstance(found, CarryPlan), [str(each) for each in found.refused]
+    found = plan_carry(asked, on_plate(*(spots or (SPOT,))))
+    assert isinstance(found, CarryPlan), str(found)
     return found
+
+
+def on_plate(*spots: tuple[float, float]) -> list[Support]:
+    return [Support(x_m=x, y_m=y, z_m=FLOOR_M) for x, y in spots]
 
 
 def ways(plan: CarryPlan) -> list[Path]:
@@ -113,7 +114,7 @@ def ways(plan: CarryPlan) -> list[Path]:
 
 def held_m(asked: CarryQuery, joints: Array) -> Array:
     """Where the held ball's middle is along joints (T, nu)."""
-    return forward(joints[:, :5], np.array(asked.grip.centre_m))[0]
+    return forward(joints[:, :5], np.array(asked.held.centre_m))[0]
 
 
 def test_the_ball_ends_two_millimetres_above_the_plates_floor_at_the_spot(
@@ -123,7 +124,7 @@ def test_the_ball_ends_two_millimetres_above_the_plates_floor_at_the_spot(
     plan = planned(asked)
     assert plan.spot_m == SPOT
     end = held_m(asked, plan.lower.positions[-1:])[0]
-    np.testing.assert_allclose(end, [*SPOT, FLOOR_M + asked.grip.radius_m + 0.002], atol=1e-5)
+    np.testing.assert_allclose(end, [*SPOT, FLOOR_M + asked.held.spread_m + 0.002], atol=1e-5)
 
 
 def test_the_way_down_is_straight(world: CollisionWorld, pick: GraspPlan) -> None:
@@ -156,8 +157,8 @@ def test_wherever_a_plan_is_claimed_it_ends_at_the_spot_and_keeps_its_distances(
     other = ball(PLATE_XY[0] - 0.06, PLATE_XY[1])
     asked = query(world, pick, other, strategy=strategy)
     spot = (PLATE_XY[0] + x, PLATE_XY[1] + y)
-    plan = plan_carry(asked, [spot])
-    if isinstance(plan, NoSpot):
+    plan = plan_carry(asked, on_plate(spot))
+    if isinstance(plan, GraspRejected):
         assert plan.evidence
         return
     np.testing.assert_allclose(held_m(asked, plan.lower.positions[-1:])[0, :2], spot, atol=1e-5)
@@ -167,7 +168,7 @@ def test_wherever_a_plan_is_claimed_it_ends_at_the_spot_and_keeps_its_distances(
     for path in carried:
         apart = np.linalg.norm(held_m(asked, path.positions) - other.position_m, axis=-1)
         # Samples between those that were checked may be a little nearer.
-        assert apart.min() - asked.grip.radius_m - other.radius_m > asked.carry.clearance_m - 1e-3
+        assert apart.min() - asked.held.spread_m - other.radius_m > asked.settings.clearance_m - 1e-3
 
 
 def test_hand_and_ball_keep_clear_of_what_lies_around(world: CollisionWorld, pick: GraspPlan) -> None:
@@ -182,7 +183,7 @@ def test_hand_and_ball_keep_clear_of_what_lies_around(world: CollisionWorld, pic
         assert world.first_collision(path.positions) is None
     for path in (plan.transport, plan.lower):
         assert path is not None
-        assert held_clearance(asked, path.positions[::3]) == ()
+        assert held_clearance(asked, path.positions[::3], asked.obstacles) == ()
 
 
 def test_a_ball_that_would_brush_another_on_its_way_is_told_with_the_distance(
@@ -193,7 +194,7 @@ def test_a_ball_that_would_brush_another_on_its_way_is_told_with_the_distance(
     assert plan.transport is not None
     middle = held_m(asked, plan.transport.positions)[plan.transport.ticks // 2]
     high = dataclasses.replace(ball(middle[0], middle[1]), position_m=middle + np.array([0, 0, -0.065]))
-    (found,) = held_clearance(dataclasses.replace(asked, obstacles=(high,)), plan.transport.positions)
+    (found,) = held_clearance(asked, plan.transport.positions, (high,))
     assert found.name == "held_to_orange_2"
     assert found.value == pytest.approx(0.005, abs=1e-3)
     assert (found.limit, found.unit, found.passed) == (CARRY.clearance_m, "m", False)
@@ -203,7 +204,7 @@ def test_a_carried_ball_stays_high_above_the_table_until_it_is_lowered(world: Co
     asked = query(world, pick)
     transport = planned(asked).transport
     assert transport is not None
-    underside = held_m(asked, transport.positions)[:, 2] - asked.grip.radius_m
+    underside = held_m(asked, transport.positions)[:, 2] - asked.held.spread_m
     assert underside.min() > CARRY.clear_height_m - 0.005
 
 
@@ -243,9 +244,9 @@ def test_where_straight_across_is_blocked_the_ball_is_drawn_back_first(world: Co
     """Beyond the arc that draws back first, in the way of the one that does not."""
     start = polar(query(world, pick).held_m())[0]
     in_the_way = tower(PAN_X_M + start * np.cos(-0.3), start * np.sin(-0.3))
-    blocked = plan_carry(query(world, pick, in_the_way, strategy="direct"), [SPOT])
-    assert isinstance(blocked, NoSpot)
-    assert blocked.refused[0].check == "collision"
+    blocked = plan_carry(query(world, pick, in_the_way, strategy="direct"), on_plate(SPOT))
+    assert isinstance(blocked, GraspRejected)
+    assert blocked.check == "collision"
     assert blocked.evidence[0].name == "held_to_tower"
     plan = planned(query(world, pick, in_the_way))
     assert plan.strategy == "retreat"
@@ -264,9 +265,9 @@ def test_a_plan_is_used_again_and_checked_again_where_something_has_moved(
     np.testing.assert_array_equal(again.lower.positions, before.lower.positions)
     np.testing.assert_array_equal(again.withdraw.positions, before.withdraw.positions)
     rolled = dataclasses.replace(beside, position_m=np.array([spot[0] + 0.04, spot[1], beside.position_m[2]]))
-    found = plan_carry(dataclasses.replace(query(world, pick, rolled), planned=before), [spot])
-    assert isinstance(found, NoSpot)
-    assert found.refused[0].check == "collision"
+    found = plan_carry(dataclasses.replace(query(world, pick, rolled), planned=before), on_plate(spot))
+    assert isinstance(found, GraspRejected)
+    assert found.check == "collision"
 
 
 def test_a_hand_that_is_already_above_the_spot_does_not_travel(world: CollisionWorld, pick: GraspPlan) -> None:
@@ -280,7 +281,7 @@ def test_a_hand_that_is_already_above_the_spot_does_not_travel(world: CollisionW
     assert plan.strategy == "here"
     np.testing.assert_array_equal(plan.lower.positions[0], there.end)
     end = held_m(again, plan.lower.positions[-1:])[0]
-    np.testing.assert_allclose(end, [*SPOT, FLOOR_M + asked.grip.radius_m + 0.002], atol=1e-5)
+    np.testing.assert_allclose(end, [*SPOT, FLOOR_M + asked.held.spread_m + 0.002], atol=1e-5)
 
 
 def test_the_jaws_open_clear_of_the_ball_and_the_hand_leaves_sideways_and_back(
@@ -294,9 +295,9 @@ def test_the_jaws_open_clear_of_the_ball_and_the_hand_leaves_sideways_and_back(
     along, _, across = (let_go - origin[0]) @ rotation[0]
     corners = np.stack(moving_finger_m(opened[5]), axis=-1)
     apart = np.linalg.norm(corners - [along, across], axis=-1)
-    assert apart.min() >= asked.grip.radius_m + CARRY.release_clearance_m - 1e-6
+    assert apart.min() >= asked.held.spread_m + CARRY.release_clearance_m - 1e-6
     gone = held_m(asked, plan.withdraw.positions[-1:])[0]
-    assert gone[2] - let_go[2] > asked.grip.radius_m
+    assert gone[2] - let_go[2] > asked.held.spread_m
 
 
 def test_the_first_spot_with_a_way_to_it_is_taken(world: CollisionWorld, pick: GraspPlan) -> None:
@@ -305,24 +306,23 @@ def test_the_first_spot_with_a_way_to_it_is_taken(world: CollisionWorld, pick: G
 
 
 def test_a_spot_out_of_reach_is_refused_with_evidence(world: CollisionWorld, pick: GraspPlan) -> None:
-    found = plan_carry(query(world, pick), [(0.7, 0.0), (0.0, -0.6)])
-    assert isinstance(found, NoSpot)
-    assert [each.check for each in found.refused] == ["reach", "reach"]
-    assert found.refused[0].label == "spot 0.700 0.000"
+    found = plan_carry(query(world, pick), on_plate((0.7, 0.0), (0.0, -0.6)))
+    assert isinstance(found, GraspRejected)
+    assert (found.check, found.label) == ("reach", "spot 0.700 0.000")
     assert found.evidence
     assert not all(each.passed for each in found.evidence)
 
 
 def test_a_spot_that_is_taken_is_refused_for_what_lies_there(world: CollisionWorld, pick: GraspPlan) -> None:
-    found = plan_carry(query(world, pick, ball(SPOT[0] + 0.03, SPOT[1])), [SPOT])
-    assert isinstance(found, NoSpot)
-    assert {each.check for each in found.refused} == {"collision"}
+    found = plan_carry(query(world, pick, ball(SPOT[0] + 0.03, SPOT[1])), on_plate(SPOT))
+    assert isinstance(found, GraspRejected)
+    assert found.check == "collision"
     assert any("orange_2" in each.name for each in found.evidence)
 
 
 def test_without_a_spot_there_is_no_plan(world: CollisionWorld, pick: GraspPlan) -> None:
-    found = plan_carry(query(world, pick), [])
-    assert isinstance(found, NoSpot)
-    assert found.refused == ()
+    found = plan_carry(query(world, pick), on_plate())
+    assert isinstance(found, GraspRejected)
+    assert found.check == "no_spot"
     (evidence,) = found.evidence
     assert (evidence.name, evidence.value, evidence.limit) == ("free_spots", 0, 1)

@@ -12,7 +12,8 @@ from graspline.grasping.straight import ReachParameters
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
 from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import SetDownParameters, Support
+from graspline.placement.parameters import PlaceParameters
+from graspline.placement.query import Support
 from graspline.placement.transfer import Transfer, TransferQuery, plan_transfer
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101
@@ -33,7 +34,7 @@ def asked(red: Estimate, support: Support, *others: Estimate) -> TransferQuery:
         others=others,
         jaw=JawParameters(),
         reach=ReachParameters(lift_m=0.03),
-        put=SetDownParameters(),
+        put=PlaceParameters(),
     )
 
 
@@ -51,7 +52,7 @@ def planned(query: TransferQuery) -> Transfer:
 def test_it_is_lifted_as_high_as_asked_on_the_table_and_over_what_it_is_put_on_else() -> None:
     assert planned(asked(red(), Support(x_m=0.2, y_m=0.0))).plan.lift_m == 0.03
     top = Support(x_m=0.2, y_m=-0.1, z_m=0.036, name="blue")
-    assert planned(asked(red(), top, BLUE)).plan.lift_m > 0.036 + SetDownParameters().clearance_m
+    assert planned(asked(red(), top, BLUE)).plan.lift_m > 0.036 + PlaceParameters().clearance_m
 
 
 def test_what_lies_on_another_already_is_lifted_less() -> None:
@@ -68,7 +69,7 @@ def test_the_hand_points_straight_down() -> None:
 def test_a_place_out_of_reach_refuses_the_whole() -> None:
     found = plan_transfer(asked(red(), Support(x_m=0.42, y_m=0.0)))
     assert isinstance(found, GraspRejected)
-    assert (found.stage, found.check) == ("place", "reach")
+    assert (found.stage, found.check) == ("lower", "reach")
 
 
 def test_grasps_that_were_tried_come_last() -> None:

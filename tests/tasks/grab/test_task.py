@@ -18,7 +18,7 @@ from graspline.errors import InputError
 from graspline.evidence import passes
 from graspline.grasping.grab import GrabPlan, GrabRejected, GrabVariables, attempt
 from graspline.parameters import build, dump, load
-from graspline.placement.set_down import Support
+from graspline.placement.query import Support
 from graspline.robots.so101 import SO101
 from graspline.scenes.block_table import KINDS, block_table, kind_of
 from graspline.tasks.grab.layout import as_numbers, ordered, probe, query_for, refusal, sample

@@ -450,7 +450,7 @@ def test_a_hold_of_the_right_width_with_the_fruit_in_its_place_is_one(planned_jo
     assert [each.name for each in found.evidence] == ["weaker_pad_force", "jaw_off_touch", "off_in_hand"]
     job = found.data.job
     assert found.data.grip is job.grip
-    assert (job.gripped.name, job.gripped.radius_m) == ("orange_1", BALL_M)
+    assert (job.gripped.name, job.gripped.spread_m) == ("orange_1", BALL_M)
     # Where it was seen, in the hand.
     start = planned_job.pick.seat.end
     np.testing.assert_allclose(forward_held(start, job.gripped.centre_m), table["orange_1"], atol=1e-6)

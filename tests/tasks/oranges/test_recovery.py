@@ -64,7 +64,7 @@ def test_what_is_still_in_the_hand_is_set_down_on_the_table_first(
     assert found.name == "home"
     assert holding.motions[-4:] == ["lower", "open", "withdraw", "return_home"]
     down = forward_held(holding.paths("lower")[0].end, held_job.gripped.centre_m)
-    assert down[2] == pytest.approx(BALL_M + SETTINGS.carry.release_height_m, abs=1e-4)
+    assert down[2] == pytest.approx(BALL_M + SETTINGS.carry.gap_m, abs=1e-4)
     assert np.hypot(*(down[:2] - PLATE_XY)) > 0.105 + BALL_M
     assert np.hypot(*(down - at(0.3, -0.8))[:2]) > 2 * BALL_M
     (opening,) = holding.paths("open")

@@ -14,8 +14,9 @@ from graspline.machine.outcome import Gives
 from graspline.motion.guards import Apart, HoldLost, TrackingError
 from graspline.motion.path import Path, at_rest
 from graspline.perception.estimates import Estimate, Perception
-from graspline.placement.set_down import SetDown, SetDownQuery, Support, plan_set_down
-from graspline.placement.transfer import carried_by
+from graspline.placement.carry import plan_carry
+from graspline.placement.held import held_after
+from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
@@ -93,28 +94,27 @@ class TestLookAround:
 
 
 @pytest.fixture
-def way(grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld) -> SetDown:
-    found = plan_set_down(query(grasp_plan, estimate, world))
-    assert isinstance(found, SetDown), str(found)
+def way(grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld) -> CarryPlan:
+    found = plan_carry(query(grasp_plan, estimate, world), (SPOT,))
+    assert isinstance(found, CarryPlan), str(found)
     return found
 
 
-def query(grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld) -> SetDownQuery:
-    return SetDownQuery(
+def query(grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld) -> CarryQuery:
+    return CarryQuery(
         robot=SO101,
         world=world,
-        carried=carried_by(SO101, estimate, grasp_plan.grasp, grasp_plan.branch),
+        held=held_after(SO101, estimate, grasp_plan.grasp, grasp_plan.branch),
         start=at_rest(np.append(grasp_plan.lift.end[:5], grasp_plan.grasp.touch_rad)),
-        support=SPOT,
-        others=(),
-        reach=ARM.reach,
-        settings=ARM.put,
+        obstacles=(),
+        settings=ARM.put.whole(),
+        margin_rad=ARM.reach.joint_margin_rad / 2,
     )
 
 
 class TestCarrying:
     def held(self, grasp_plan: GraspPlan, estimate: Estimate):
-        return carried_by(SO101, estimate, grasp_plan.grasp, grasp_plan.branch)
+        return held_after(SO101, estimate, grasp_plan.grasp, grasp_plan.branch)
 
     def stage(self, state: Any, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld):
         last = reply(command=at_rest(np.append(grasp_plan.lift.end[:5], grasp_plan.grasp.touch_rad)))
@@ -125,14 +125,14 @@ class TestCarrying:
     ) -> None:
         request = next(self.stage(carry, grasp_plan, estimate, world))
         assert isinstance(request, Solve)
-        assert request.function is plan_set_down
-        (asked,) = request.arguments
-        assert isinstance(asked, SetDownQuery)
-        assert asked.support is SPOT
+        assert request.function is plan_carry
+        asked, supports = request.arguments
+        assert isinstance(asked, CarryQuery)
+        assert supports == (SPOT,)
         np.testing.assert_array_equal(asked.start.position[:5], grasp_plan.lift.end[:5])
 
     def test_over_the_support_the_way_is_handed_on(
-        self, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld, way: SetDown
+        self, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld, way: CarryPlan
     ) -> None:
         (_, motion), found = play(self.stage(carry, grasp_plan, estimate, world), reply(value=way), completed(3, 3))
         assert (motion.name, motion.path) == ("transport", way.transport)
@@ -147,7 +147,7 @@ class TestCarrying:
         grasp_plan: GraspPlan,
         estimate: Estimate,
         world: CollisionWorld,
-        way: SetDown,
+        way: CarryPlan,
         guard: type,
         name: str,
         state: Any,
@@ -165,7 +165,7 @@ class TestCarrying:
         assert found.name == "no_way"
 
     def test_one_state_puts_it_down_with_the_motions_of_all_three(
-        self, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld, way: SetDown
+        self, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld, way: CarryPlan
     ) -> None:
         stage = self.stage(put_down, grasp_plan, estimate, world)
         asked, found = play(stage, reply(value=way), *[completed(3, 3)] * 4)
@@ -173,7 +173,7 @@ class TestCarrying:
         assert found.name == "put"
 
     def test_lowering_ends_early_on_what_stands_a_little_higher(
-        self, grasp_plan: GraspPlan, estimate: Estimate, way: SetDown
+        self, grasp_plan: GraspPlan, estimate: Estimate, way: CarryPlan
     ) -> None:
         carried = self.held(grasp_plan, estimate)
         near = cut(HoldLost, way.lower.ticks - 2)
@@ -182,13 +182,13 @@ class TestCarrying:
         assert found.name == "lowered"
 
     def test_lost_high_above_its_support_it_is_dropped(
-        self, grasp_plan: GraspPlan, estimate: Estimate, way: SetDown
+        self, grasp_plan: GraspPlan, estimate: Estimate, way: CarryPlan
     ) -> None:
         carried = self.held(grasp_plan, estimate)
         _, found = play(lower(SO101, carried, way, hold(), ARM), cut(HoldLost, 2))
         assert found.name == "dropped"
 
-    def test_the_hand_opens_and_rises(self, grasp_plan: GraspPlan, estimate: Estimate, way: SetDown) -> None:
+    def test_the_hand_opens_and_rises(self, grasp_plan: GraspPlan, estimate: Estimate, way: CarryPlan) -> None:
         last = reply(command=at_rest(way.lower.end))
         motions, found = play(release(last, SO101, self.held(grasp_plan, estimate), way, ARM), *[completed()] * 2)
         assert [each.name for each in motions] == ["release", "withdraw"]

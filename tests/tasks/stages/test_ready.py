@@ -8,7 +8,7 @@ import pytest
 from graspline.errors import WiringError
 from graspline.grasping.candidates import GraspRejected
 from graspline.machine.table import End
-from graspline.placement.set_down import Support
+from graspline.placement.query import Support
 from graspline.placement.transfer import Transfer
 from graspline.scenes.table import Box, table_with
 from graspline.tasks import stages

@@ -10,7 +10,7 @@ import pytest
 from graspline.evidence import passes
 from graspline.execution.requests import Motion, ObjectSeen, Reply
 from graspline.perception.estimates import Perception
-from graspline.placement.set_down import Support
+from graspline.placement.query import Support
 from graspline.robots.so101 import SO101
 from graspline.tasks.scatter import lying_at
 from graspline.tasks.stages.parameters import RestGoal

@@ -15,77 +15,81 @@ from graspline.grasping.grab import GrabPlan, attempt
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import at_rest, check_path
 from graspline.perception.estimates import Estimate
-from graspline.placement.set_down import (
-    Carried,
-    SetDown,
-    SetDownParameters,
-    SetDownQuery,
-    Support,
-    plan_set_down,
-    resting_evidence,
-)
+from graspline.placement.carry import plan_carry
+from graspline.placement.held import HeldObject
+from graspline.placement.parameters import PlaceParameters
+from graspline.placement.query import CarryPlan, CarryQuery, Support
+from graspline.placement.resting import resting_evidence
 from graspline.robots.so101 import FIXED_TIP_M, SO101
 
 Array = NDArray[np.float64]
 
 
-def carrying(spot: tuple[float, float], *others: Estimate, on: Estimate | None = None) -> SetDownQuery:
+def carrying(*others: Estimate) -> CarryQuery:
     """A red block raised by four centimetres in front of the arm."""
     plan = attempt(asked(thing("red_2x2"), approach_height_m=0.04))
     assert isinstance(plan, GrabPlan)
     start = plan.stages[0].joints_rad.copy()
     start[5] = plan.grasp.touch_rad
-    carried = Carried(
+    held = HeldObject(
         name="red_2x2",
-        tool_m=(FIXED_TIP_M[0], FIXED_TIP_M[1], FIXED_TIP_M[2] + 0.016),
+        centre_m=(FIXED_TIP_M[0], FIXED_TIP_M[1], FIXED_TIP_M[2] + 0.016),
         spread_m=0.0227,
         half_height_m=0.012,
-        grasp=plan.grasp,
+        jaw_rad=plan.grasp.touch_rad,
+        open_rad=plan.grasp.open_rad,
         branch=plan.branch,
     )
-    return SetDownQuery(
+    return CarryQuery(
         robot=SO101,
         world=world(),
-        carried=carried,
+        held=held,
         start=at_rest(start),
-        support=Support(x_m=spot[0], y_m=spot[1])
-        if on is None
-        else Support(x_m=spot[0], y_m=spot[1], z_m=float(on.position_m[2]) + on.half_height_m, name=on.name),
-        others=others if on is None else (on, *others),
-        reach=asked(thing()).reach,
-        settings=SetDownParameters(),
+        obstacles=others,
+        settings=PlaceParameters().whole(),
+        margin_rad=asked(thing()).reach.joint_margin_rad / 2,
     )
 
 
-def held_at(query: SetDownQuery, joints: Array) -> Array:
-    return forward(joints[None], np.array(query.carried.tool_m))[0][0]
+def top_of(thing: Estimate) -> Support:
+    x, y, z = (float(each) for each in thing.position_m)
+    return Support(x_m=x, y_m=y, z_m=z + thing.half_height_m, name=thing.name)
 
 
-def planned(query: SetDownQuery) -> SetDown:
-    found = plan_set_down(query)
-    assert isinstance(found, SetDown), str(found)
+def put(query: CarryQuery, support: Support | tuple[float, float]) -> CarryPlan | GraspRejected:
+    return plan_carry(query, [support if isinstance(support, Support) else Support(x_m=support[0], y_m=support[1])])
+
+
+def held_at(query: CarryQuery, joints: Array) -> Array:
+    return forward(joints[None], np.array(query.held.centre_m))[0][0]
+
+
+def planned(query: CarryQuery, support: Support | tuple[float, float]) -> CarryPlan:
+    found = put(query, support)
+    assert isinstance(found, CarryPlan), str(found)
     return found
 
 
 @pytest.mark.parametrize("spot", [(0.24, 0.0), (0.20, 0.12), (0.12, -0.17)])
 def test_it_stands_at_its_spot_when_the_jaws_open(spot: tuple[float, float]) -> None:
-    query = carrying(spot)
-    way = planned(query)
+    query = carrying()
+    way = planned(query, spot)
     assert held_at(query, way.lower.end) == pytest.approx([*spot, 0.012 + query.settings.gap_m], abs=1e-4)
 
 
 def test_every_part_starts_where_the_last_one_ended_and_keeps_limits() -> None:
-    query = carrying((0.2, 0.12))
-    way, at = planned(query), query.start.position
-    for path in (way.transport, way.lower, way.opening, way.withdraw):
+    query = carrying()
+    way, at = planned(query, (0.2, 0.12)), query.start.position
+    for path in (*(path for _, path in way.across), way.lower, way.open, way.withdraw):
         assert path.positions[0] == pytest.approx(at, abs=1e-6)
         assert check_path(path, SO101) is None
         at = path.end
 
 
 def test_it_is_carried_level_and_the_hand_rises_in_the_end() -> None:
-    query = carrying((0.12, -0.17))
-    way = planned(query)
+    query = carrying()
+    way = planned(query, (0.12, -0.17))
+    assert way.transport is not None
     heights = np.array([held_at(query, row)[2] for row in way.transport.positions])
     assert np.ptp(heights) < 1e-6
     assert held_at(query, way.withdraw.end)[2] > held_at(query, way.lower.end)[2] + 0.02
@@ -93,27 +97,27 @@ def test_it_is_carried_level_and_the_hand_rises_in_the_end() -> None:
 
 def test_on_another_thing_it_stands_as_high_as_that_is() -> None:
     below = thing("blue_2x4", 0.2, 0.12)
-    query = carrying((0.2, 0.12), on=below)
-    way = planned(query)
+    query = carrying(below)
+    way = planned(query, top_of(below))
     assert held_at(query, way.lower.end) == pytest.approx([0.2, 0.12, 0.024 + 0.012 + query.settings.gap_m], abs=1e-4)
 
 
 def test_what_is_not_lifted_over_its_support_is_refused() -> None:
     below = replace(thing("white_can", 0.2, 0.12), half_extents_m=np.array([0.018, 0.018, 0.020]))
     below = replace(below, position_m=np.array([0.2, 0.12, 0.020]))
-    found = plan_set_down(carrying((0.2, 0.12), on=below))
+    found = put(carrying(below), top_of(below))
     assert isinstance(found, GraspRejected)
     assert (found.check, found.evidence[0].name) == ("collision", "held_to_white_can")
 
 
 def test_a_spot_out_of_reach_is_refused() -> None:
-    found = plan_set_down(carrying((0.42, 0.0)))
+    found = put(carrying(), (0.42, 0.0))
     assert isinstance(found, GraspRejected)
-    assert (found.stage, found.check) == ("place", "reach")
+    assert (found.stage, found.check) == ("lower", "reach")
 
 
 def test_a_spot_that_is_taken_is_refused() -> None:
-    found = plan_set_down(carrying((0.2, 0.12), thing("blue_2x4", 0.2, 0.13)))
+    found = put(carrying(thing("blue_2x4", 0.2, 0.13)), (0.2, 0.12))
     assert isinstance(found, GraspRejected)
     assert found.check == "collision"
 
@@ -121,8 +125,8 @@ def test_a_spot_that_is_taken_is_refused() -> None:
 def test_something_tall_on_the_way_is_refused_and_something_low_is_passed_over() -> None:
     tall = replace(thing("white_can", 0.235, 0.08), half_extents_m=np.array([0.018, 0.018, 0.045]))
     tall = replace(tall, position_m=np.array([0.235, 0.08, 0.045]))
-    assert isinstance(plan_set_down(carrying((0.17, 0.17), tall)), GraspRejected)
-    planned(carrying((0.17, 0.17), thing("yellow_1x4", 0.235, 0.08)))
+    assert isinstance(put(carrying(tall), (0.17, 0.17)), GraspRejected)
+    planned(carrying(thing("yellow_1x4", 0.235, 0.08)), (0.17, 0.17))
 
 
 @pytest.mark.parametrize(
