@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.kinematics.pointing import cross
 from graspline.kinematics.structure import Indices, Structure
 
 Array = NDArray[np.float64]
@@ -23,7 +24,6 @@ _DAMPING = 0.05
 _FLOOR = 1e-12
 # No joint moves farther in one step, rad or m.
 _STRIDE = 0.6
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,28 +50,39 @@ class Goals:
         )
 
 
-def approached(structure: Structure, joints: Array, goals: Goals, steps: int) -> tuple[Array, Array]:
-    """Joints (n, L) after at most so many steps, and what they still miss, (2, L): the position, and directions.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Where L rows came to."""
 
-    Without a heading the wrist stays as it is.
-    """
+    joints: Array  # (n, L)
+    # What is still missed: of the position, and the worst of the directions, (L,) each.
+    off_m: Array
+    off_rad: Array
+    # The determinant of the equations. Its sign differs on the two sides of a singular posture.
+    determinant: Array
+
+
+def approached(structure: Structure, joints: Array, goals: Goals, steps: int) -> Found:
+    """From joints (n, L), after at most so many steps each. Without a heading the wrist stays as it is."""
     joints, lanes = joints.copy(), np.arange(joints.shape[1])
     free = structure.free if goals.headed else structure.free_of_heading
-    misses = np.empty((2, len(lanes)))
+    missed, determinant = np.empty((2, len(lanes))), np.empty(len(lanes))
     for left in range(steps, -1, -1):
-        error, jacobian, misses[:, lanes] = _linearised(structure, joints[:, lanes], goals, free)
+        error, jacobian, missed[:, lanes] = _linearised(structure, joints[:, lanes], goals, free)
         size = np.add.reduce(error * error, axis=0)
-        going = size > _CLOSE_M**2
-        if not left or not going.any():
-            break
-        if not going.all():
+        going = size > _CLOSE_M**2 if left else np.zeros(len(lanes), dtype=bool)
+        rested = np.flatnonzero(~going)
+        if len(rested):
+            determinant[lanes[rested]] = np.linalg.det(jacobian[:, :, rested].transpose(2, 0, 1))
+            if len(rested) == len(lanes):
+                break
             kept = np.flatnonzero(going)
             lanes, goals = lanes[kept], goals.of(kept)
             error, jacobian, size = error[:, kept], jacobian[:, :, kept], size[kept]
         step = _step(error, jacobian, size)
         farthest = np.maximum.reduce(np.abs(step), axis=0)
         joints[np.ix_(free, lanes)] += step * (_STRIDE / np.maximum(farthest, _STRIDE))
-    return joints, misses
+    return Found(joints=joints, off_m=missed[0], off_rad=missed[1], determinant=determinant)
 
 
 def _step(error: Array, jacobian: Array, size: Array) -> Array:
@@ -129,8 +140,3 @@ def _linearised(structure: Structure, joints: Array, goals: Goals, free: Indices
         turned = np.arctan2(np.abs(off), np.add.reduce(opening * goals.along, axis=0))
         np.maximum(missed[1], turned, out=missed[1])
     return error, jacobian, missed
-
-
-def cross(first: Array, second: Array) -> Array:
-    """Along the first axis, which has length 3."""
-    return first[_NEXT] * second[_LAST] - first[_LAST] * second[_NEXT]

@@ -10,8 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, ArmLimits, Solutions
-from graspline.kinematics.newton import Goals, approached, cross
+from graspline.kinematics.arm import ArmLimits, Solutions
+from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
+from graspline.kinematics.newton import Goals, approached
+from graspline.kinematics.pointing import cross, opening_towards
 from graspline.kinematics.seeds import seeds_of
 from graspline.kinematics.structure import Structure, structure_of
 from graspline.robots.robot import Robot
@@ -22,12 +24,8 @@ Array = NDArray[np.float64]
 TOLERANCE_M, TOLERANCE_RAD = 1e-7, 1e-6
 # Newton steps that a row may take; nearly all that are reached need four.
 STEPS = 10
-# A hand that points flatter than this has its jaw level, whatever the yaw.
-_FLAT = 1e-3
 # A slide keeps this much of a limit for each radian that hinges keep of theirs.
 _SLIDE_M_PER_RAD = 0.1
-# Rounds in which the heading of jaws is found for which the wrist stays.
-_HEADING_ROUNDS = 4
 
 
 class NumericArm:
@@ -37,7 +35,7 @@ class NumericArm:
         self._structure = structure = structure_of(robot)
         self._seeds = seeds_of(structure)
         self.limits = ArmLimits(
-            misses=(("tool_off_target", "m"), ("hand_off_direction", "rad")),
+            misses=(("tool_off_target", "m"), ("hand_off_direction", "rad"), ("beyond_singular_posture", "")),
             joints=structure.chain.joints,
             lower_rad=structure.lower,
             upper_rad=structure.upper,
@@ -72,19 +70,23 @@ class NumericArm:
         way = np.repeat(self._seeds.way[:branches], count)
         one = _goals(structure, np.hypot(out[0], out[1]), out[2], pitch, yaw, tool)
         goals = one.of(np.tile(np.arange(count), branches))
-        joints, misses = approached(structure, self._starts(goals, way, branches), goals, STEPS)
+        found = approached(structure, self._starts(goals, way, branches), goals, STEPS)
+        joints = found.joints
         joints[0] += structure.turn * np.tile(azimuth, branches)
-        joints = structure.wrapped(joints)
-        excess = np.empty((2 + n, branches * count))
-        excess[0], excess[1] = misses[0] - TOLERANCE_M, misses[1] - TOLERANCE_RAD
+        joints = structure.wrapped(joints, np.repeat(self._seeds.middle[:branches].T, count, axis=1))
+        excess = np.empty((3 + n, branches * count))
+        excess[0], excess[1] = found.off_m - TOLERANCE_M, found.off_rad - TOLERANCE_RAD
+        # Beyond a singular posture it would be another branch, which a steady motion does not come to.
+        side = np.repeat(self._seeds.side[0 if goals.headed else 1, :branches], count)
+        excess[2] = -side * found.determinant
         margin = np.tile(np.full(count, margin_rad), branches)
         kept = np.where(structure.chain.slides, _SLIDE_M_PER_RAD, 1.0)[:, None] * margin
-        np.maximum(structure.lower[:, None] - joints, joints - structure.upper[:, None], out=excess[2:])
-        excess[2:] += kept
+        np.maximum(structure.lower[:, None] - joints, joints - structure.upper[:, None], out=excess[3:])
+        excess[3:] += kept
         reached = np.logical_and.reduce(excess <= 0, axis=0)
         return Solutions(
             joints_rad=joints.reshape(n, branches, count).transpose(2, 1, 0),
-            excess=excess.reshape(2 + n, branches, count).transpose(2, 1, 0),
+            excess=excess.reshape(3 + n, branches, count).transpose(2, 1, 0),
             reached=reached.reshape(branches, count).T,
             limits=self.limits,
         )
@@ -142,23 +144,8 @@ class NumericArm:
         return np.atleast_2d(np.asarray(joints_rad, float))[:, : len(self._structure.home)].T
 
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
-        """See `Arm.jaw_heading`: by a few rounds, each of which turns the jaws by what the wrist is still off."""
-        structure, joints = self._structure, np.asarray(joints_rad, float)[: len(self._structure.home)]
-        point, rotation = self.forward(joints[None], structure.tool_m)
-        axis = np.array(structure.axis_m)
-        here, there = (np.arctan2(*(each[:2] - axis)[::-1]) for each in (point[0], np.asarray(position_m, float)))
-        heading = np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]) + there - here
-        if structure.steered:
-            tool = np.array([structure.tool_m[0], 0.0, across_m])
-            for _ in range(_HEADING_ROUNDS):
-                found = self.solve(np.asarray(position_m, float)[None], STRAIGHT_DOWN_RAD, heading, tool)
-                near = np.argmax(found.reached[0] / (1.0 + np.abs(found.joints_rad[0] - joints).max(axis=1)))
-                if not found.reached[0, near]:
-                    break
-                off = joints[structure.wrist] - found.joints_rad[0, near, structure.wrist]
-                # Pointing down, the approach is the way down: a turn about it is one the other way seen from above.
-                heading -= structure.roll * float(np.remainder(off + np.pi, 2 * np.pi) - np.pi)
-        return float(np.remainder(heading + np.pi, 2 * np.pi) - np.pi)
+        structure = self._structure
+        return heading_that_keeps_wrist(self, structure.roll, structure.tool_m, position_m, across_m, joints_rad)
 
 
 def _goals(
@@ -174,7 +161,7 @@ def _goals(
         across, along = np.stack([y, -x, nothing]), np.stack([x, y, nothing])
     else:
         approach = np.stack([cosine, nothing, -sine])
-        along = _level(approach, np.cos(yaw), np.sin(yaw))
+        along = opening_towards(approach, np.cos(yaw), np.sin(yaw))
         across = cross(approach, along)
     position = np.stack([structure.axis_m[0] + radius, structure.axis_m[1] + nothing, height])
     pitched = np.stack([sine, cosine])
@@ -183,22 +170,6 @@ def _goals(
     )
 
 
-def _level(approach: Array, x: Array, y: Array) -> Array:
-    """(3, L): square to the approach, and seen from above along a heading; level where the approach is."""
-    steep = np.abs(approach[2]) > _FLAT
-    up = -(approach[0] * x + approach[1] * y) / np.where(steep, approach[2], 1.0)
-    flat = approach[0] * y - approach[1] * x
-    side = np.where(flat >= 0, 1.0, -1.0)
-    found = np.stack(
-        [
-            np.where(steep, x, -approach[1] * side),
-            np.where(steep, y, approach[0] * side),
-            np.where(steep, up, 0.0),
-        ]
-    )
-    return found / np.sqrt(np.add.reduce(found * found, axis=0))
-
-
 def _opening(approach: Array, goals: Goals, planar: bool) -> Array:
     """(3, L): where the jaws open to, with the hand pointing this way."""
-    return _level(approach, goals.along[0], goals.along[1]) if planar else goals.along
+    return opening_towards(approach, goals.along[0], goals.along[1]) if planar else goals.along

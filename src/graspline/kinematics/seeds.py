@@ -8,14 +8,14 @@ Families are found from random postures, with a fixed seed, and that of the robo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
 from graspline.kinematics.grid import Grid, goals_at, grid_of, wrist_point
-from graspline.kinematics.newton import approached
+from graspline.kinematics.newton import Found, approached
 from graspline.kinematics.structure import Indices, Structure
 
 Array = NDArray[np.float64]
@@ -29,12 +29,14 @@ _SOLVED_M, _SOLVED_RAD = 1e-7, 1e-6
 _NEAR, _SAME = 0.9, 0.05
 # How far beyond a limit a family is known: what is refused there is refused by that limit.
 _BEYOND = 0.4
-# Families are grown at most, and kept at most: those that face the target, and those with their back to it.
-_GROWN, _FACING, _BACKWARDS = 8, 3, 1
+# Families are grown at most, and so many at once; and kept at most: those that face the target, and those with their back to it.
+_GROWN, _AT_ONCE, _FACING, _BACKWARDS = 14, 5, 3, 1
 # A family is kept that reaches this share of the cells of the best more than those before it.
 _WORTH = 0.01
 # Values at which joints that are left over are locked, from home's, and how far from their limits.
-_ASIDE, _INSIDE = (0.0, 0.6, -0.6), 0.15
+_ASIDE, _INSIDE = (0.0, 0.9, -0.9), 0.15
+# Headings of the jaws at each cell that families are compared by.
+_HEADINGS = 12
 _SEED = 1
 
 
@@ -46,54 +48,62 @@ class Seeds:
     # The point of the gripper frame, on the wrist's axis, that the grid is about, (3,).
     point_m: Array
     joints: Array  # (families, n, cells)
+    # Where the turns of each family's joints are counted from, (families, n).
+    middle: Array
     # Whether a cell was solved; the others have the posture of the nearest one that was, (families, cells).
     solved: Flags
     # How many families face the target; and, of an arm with a plane of its own, which way it looks, 1 or -1.
     facing: int
     way: Array  # (families,)
+    # On which side of singular postures each is: the sign of the determinant with a heading and without, (2, families).
+    side: Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Roots:
-    """Solved postures: the cell, the joints and which way the arm looks; one row each."""
+    """Solved postures: the cell, the joints, which way the arm looks, and the determinant's sign; one row each."""
 
     cell: Indices
     joints: Array  # (R, n)
     way: Array
+    side: Array
 
     def of(self, rows: Indices | Flags) -> _Roots:
-        return _Roots(cell=self.cell[rows], joints=self.joints[rows], way=self.way[rows])
+        return _Roots(cell=self.cell[rows], joints=self.joints[rows], way=self.way[rows], side=self.side[rows])
 
 
 def seeds_of(structure: Structure) -> Seeds:
     """Find the families of an arm and put them in order: home's, then those that add most."""
     grid, random = grid_of(structure), np.random.default_rng(_SEED)
     home, roots = _home_root(structure, grid), _random_roots(structure, grid, random)
-    first = _richest(home, roots)
-    joints, solved = _grown(structure, grid, first)
-    known = _known(joints, solved, roots)
-    second = _distinct(roots.of(~known), _GROWN - len(first.cell))
-    if len(second.cell):
-        more, solved_more = _grown(structure, grid, second)
+    grown = home
+    joints, solved = _grown(structure, grid, home)
+    while len(grown.cell) < _GROWN:
+        fresh = _distinct(roots.of(~_known(joints, solved, roots)), min(_AT_ONCE, _GROWN - len(grown.cell)))
+        if not len(fresh.cell):
+            break
+        more, solved_more = _grown(structure, grid, fresh)
+        grown = _both(grown, fresh)
         joints, solved = np.concatenate([joints, more]), np.concatenate([solved, solved_more])
-    way = np.concatenate([first.way, second.way])
-    kept, facing = _chosen(structure, grid, joints, solved, way)
+    kept, facing = _chosen(structure, joints, solved, grown.way)
     if not len(kept):
         raise WiringError(f"no posture of the arm {', '.join(structure.chain.joints)} points its hand at a target")
     return Seeds(
         grid=grid,
         point_m=wrist_point(structure),
         joints=np.stack([_filled(grid, joints[each], solved[each]) for each in kept]),
+        middle=np.array([np.median(joints[each][:, solved[each]], axis=1) for each in kept]),
         solved=solved[kept],
         facing=facing,
-        way=way[kept],
+        way=grown.way[kept],
+        side=np.stack([grown.side[kept], _sides_without(structure, grid, grown.of(kept))]),
     )
 
 
-def _solved(structure: Structure, grid: Grid, cells: Indices, joints: Array, way: Array, steps: int) -> tuple:
-    goals = goals_at(structure, grid.targets(cells), way)
-    found, misses = approached(structure, joints, goals, steps)
-    return found, (misses[0] < _SOLVED_M) & (misses[1] < _SOLVED_RAD)
+def _solved(structure: Structure, grid: Grid, cells: Indices, joints: Array, way: Array) -> tuple[Found, Flags]:
+    """Where postures (n, L) come to that are near solutions at these cells, and which of them are solutions."""
+    found = approached(structure, joints, goals_at(structure, grid.targets(cells), way), _GROW_STEPS)
+    return found, (found.off_m < _SOLVED_M) & (found.off_rad < _SOLVED_RAD)
 
 
 def _home_root(structure: Structure, grid: Grid) -> _Roots:
@@ -141,8 +151,8 @@ def _unlocked(structure: Structure, joints: Array, aside: Indices) -> Array:
 def _settled(structure: Structure, grid: Grid, cells: Indices, starts: Array) -> _Roots:
     """The starts that come to rest within limits at their cells."""
     goals = goals_at(structure, grid.targets(cells), np.ones(len(cells)))
-    joints, _ = approached(structure, starts, goals, _ROOT_STEPS)
-    joints = structure.wrapped(joints)
+    joints = approached(structure, starts, goals, _ROOT_STEPS).joints
+    joints = structure.wrapped(joints, structure.home[:, None])
     way = np.ones(len(cells))
     if structure.planar:
         way = np.where(np.cos(structure.ahead_rad + structure.turn * joints[0]) >= 0, 1.0, -1.0)
@@ -150,9 +160,10 @@ def _settled(structure: Structure, grid: Grid, cells: Indices, starts: Array) ->
         # Jaws that open the other way need half a turn of the wrist.
         other = structure.chain.at(joints).rotation[1, 2] * way < 0
         joints[structure.wrist] += np.pi * other
-    joints, solved = _solved(structure, grid, cells, joints, way, _GROW_STEPS)
-    solved &= _beyond(structure, joints) <= 0
-    return _Roots(cell=cells[solved], joints=joints.T[solved], way=way[solved])
+    found, solved = _solved(structure, grid, cells, joints, way)
+    solved &= _beyond(structure, found.joints) <= 0
+    side = np.sign(found.determinant)
+    return _Roots(cell=cells, joints=found.joints.T, way=way, side=side).of(solved)
 
 
 def _beyond(structure: Structure, joints: Array) -> Array:
@@ -163,13 +174,12 @@ def _beyond(structure: Structure, joints: Array) -> Array:
     return beyond.max(axis=0)
 
 
-def _richest(home: _Roots, roots: _Roots) -> _Roots:
-    """Home, and all that differ at the cell with most solutions."""
-    best = _distinct(roots, _GROWN)
+def _both(one: _Roots, other: _Roots) -> _Roots:
     return _Roots(
-        cell=np.concatenate([home.cell, best.cell]),
-        joints=np.concatenate([home.joints, best.joints]),
-        way=np.concatenate([home.way, best.way]),
+        cell=np.concatenate([one.cell, other.cell]),
+        joints=np.concatenate([one.joints, other.joints]),
+        way=np.concatenate([one.way, other.way]),
+        side=np.concatenate([one.side, other.side]),
     )
 
 
@@ -182,7 +192,7 @@ def _distinct(roots: _Roots, most: int) -> _Roots:
             if all(_apart(roots.joints[row], roots.joints[other]) > _SAME for other in rows):
                 rows.append(int(row))
         best = rows if len(rows) > len(best) else best
-    return roots.of(np.array(best[: max(most, 0)], dtype=np.intp))
+    return roots.of(np.array(best[:most], dtype=np.intp))
 
 
 def _apart(one: Array, other: Array) -> Array:
@@ -211,11 +221,19 @@ def _grown(structure: Structure, grid: Grid, roots: _Roots) -> tuple[Array, Flag
         _, once = np.unique(family[fresh] * cells + beside[fresh], return_index=True)
         fresh = fresh[once]
         family, start, cell = family[fresh], joints[family[fresh], :, cell[of[fresh]]].T, beside[fresh]
-        found, there = _solved(structure, grid, cell, start, roots.way[family], _GROW_STEPS)
-        there &= (np.abs(found - start).max(axis=0) < _NEAR) & (_beyond(structure, found) < _BEYOND)
+        found, there = _solved(structure, grid, cell, start, roots.way[family])
+        there &= (np.abs(found.joints - start).max(axis=0) < _NEAR) & (_beyond(structure, found.joints) < _BEYOND)
+        # A family ends at singular postures: beyond them it would be another.
+        there &= found.determinant * roots.side[family] > 0
         family, cell = family[there], cell[there]
-        joints[family, :, cell], solved[family, cell] = found.T[there], True
+        joints[family, :, cell], solved[family, cell] = found.joints.T[there], True
     return joints, solved
+
+
+def _sides_without(structure: Structure, grid: Grid, roots: _Roots) -> Array:
+    """(R,): the determinant's sign at roots where the heading is left free."""
+    goals = goals_at(structure, grid.targets(roots.cell), roots.way)
+    return np.sign(approached(structure, roots.joints.T, replace(goals, headed=False), 0).determinant)
 
 
 def _filled(grid: Grid, joints: Array, solved: Flags) -> Array:
@@ -233,18 +251,25 @@ def _filled(grid: Grid, joints: Array, solved: Flags) -> Array:
     return joints
 
 
-def _chosen(structure: Structure, grid: Grid, joints: Array, solved: Flags, way: Array) -> tuple[Indices, int]:
+def _chosen(structure: Structure, joints: Array, solved: Flags, way: Array) -> tuple[Indices, int]:
     """Families in their order, and how many of them face the target: the first, and what adds most to those before."""
     families, n, cells = joints.shape
-    within = _beyond(structure, joints.transpose(1, 0, 2).reshape(n, -1)).reshape(families, cells) <= 0
-    reached = within & solved
+    flat = joints.transpose(1, 0, 2).reshape(n, -1)
+    reached = ((_beyond(structure, flat) <= 0).reshape(families, cells) & solved)[:, None]
+    if structure.steered:
+        # And the share of headings that the wrist has.
+        wrist = structure.wrist
+        turned = np.repeat(flat, _HEADINGS, axis=1)
+        turned[wrist] += np.tile(np.arange(_HEADINGS) * (2 * np.pi / _HEADINGS), flat.shape[1])
+        angle = structure.wrapped(turned, structure.home[:, None])[wrist].reshape(families, cells, _HEADINGS).transpose(0, 2, 1)
+        reached = reached & (angle >= structure.lower[wrist]) & (angle <= structure.upper[wrist])
     if structure.planar:
         faces = way > 0
     else:
         first = [float(np.median(joints[each, 0, solved[each]])) for each in range(families)]
         faces = np.cos(np.array(first) - first[0]) > 0 if families else np.array([], dtype=bool)
     kept: list[int] = []
-    covered = np.zeros(cells, dtype=bool)
+    covered = np.zeros(reached.shape[1:], dtype=bool)
     for group, most in ((faces, _FACING), (~faces, _BACKWARDS)):
         left = [int(each) for each in np.flatnonzero(group)]
         for at in range(most):

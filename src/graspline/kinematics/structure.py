@@ -42,6 +42,9 @@ class Structure:
     lower: Array  # (n,)
     upper: Array
     home: Array
+    # The middle of each joint's range and how wide it is; home, and infinite, where there is no limit.
+    middle: Array
+    room: Array
     # Whether the approach stays in a vertical plane that turns with the first joint; its heading at joint position 0.
     planar: bool
     ahead_rad: float
@@ -66,9 +69,10 @@ class Structure:
         """Whether the wrist takes the heading."""
         return self.roll != 0
 
-    def wrapped(self, joints: Array) -> Array:
-        """(n, L): hinges on the turn that is nearest to the middle of their range."""
-        middle = np.where(self.chain.slides, 0.0, (self.lower + self.upper) / 2)[:, None]
+    def wrapped(self, joints: Array, near: Array) -> Array:
+        """(n, L): each hinge on the turn that is nearest to `near`, (n, 1) or (n, L), as far as its limits let it."""
+        reach = np.where(np.isfinite(self.room), np.maximum(self.room / 2 - np.pi, 0.0), np.inf)[:, None]
+        middle = np.clip(near, self.middle[:, None] - reach, self.middle[:, None] + reach)
         turns = np.rint((joints - middle) / (2 * np.pi))
         turns[self.chain.slides] = 0.0
         return joints - 2 * np.pi * turns
@@ -86,6 +90,7 @@ def structure_of(robot: Robot) -> Structure:
     chain = chain_of(robot, tool_m)
     lower, upper = robot.limits.lower[robot.arm], robot.limits.upper[robot.arm]
     home = np.asarray(robot.home, float)[robot.arm]
+    finite = np.isfinite(lower) & np.isfinite(upper)
     turn, axis_m = _first(robot, chain)
     random = np.random.default_rng(_SEED)
     samples = _within(lower, upper, home, random.random((len(joints), _SAMPLES)))
@@ -116,6 +121,8 @@ def structure_of(robot: Robot) -> Structure:
         lower=lower,
         upper=upper,
         home=home,
+        middle=np.where(finite, (lower + upper) / 2, home),
+        room=np.where(finite, upper - lower, np.inf),
         planar=planar,
         ahead_rad=ahead_rad,
         wrist=wrist,
