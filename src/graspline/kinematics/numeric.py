@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 
 # What a branch may miss a target by and still be a solution.
 TOLERANCE_M, TOLERANCE_RAD = 1e-7, 1e-6
+# Targets that are solved at once.
+_AT_ONCE = 1000
 # Newton steps that a row may take; nearly all that are reached need four.
 STEPS = 10
 # A slide keeps this much of a limit for each radian that hinges keep of theirs.
@@ -59,16 +61,36 @@ class NumericArm:
         backwards: bool = True,
     ) -> Solutions:
         """See `Arm.solve`. With yaw None the wrist stays as it is at home."""
-        structure = self._structure
         position = np.atleast_2d(np.asarray(position_m, float))
+        count = len(position)
+        pitch, yaw = np.full(count, pitch_rad), None if yaw_rad is None else np.full(count, yaw_rad)
+        tool, margin = np.broadcast_to(np.asarray(tool_m, float), (count, 3)), np.full(count, margin_rad)
+        # What is worked on stays in the processor's cache.
+        parts = [
+            self._solved(
+                position[rows], pitch[rows], None if yaw is None else yaw[rows], tool[rows], margin[rows], backwards
+            )
+            for rows in (slice(at, at + _AT_ONCE) for at in range(0, max(count, 1), _AT_ONCE))
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return Solutions(
+            joints_rad=np.concatenate([each.joints_rad for each in parts]),
+            excess=np.concatenate([each.excess for each in parts]),
+            reached=np.concatenate([each.reached for each in parts]),
+            limits=self.limits,
+        )
+
+    def _solved(
+        self, position: Array, pitch: Array, yaw: Array | None, tool: Array, margin: Array, backwards: bool
+    ) -> Solutions:
+        structure = self._structure
         count, n = len(position), len(structure.home)
         branches = self.branches if backwards else self._seeds.facing
         out = position.T - np.array([*structure.axis_m, 0.0])[:, None]
         azimuth = np.arctan2(out[1], out[0])
-        pitch, yaw = np.full(count, pitch_rad), None if yaw_rad is None else np.full(count, yaw_rad) - azimuth
-        tool = np.broadcast_to(np.asarray(tool_m, float), (count, 3)).T
         way = np.repeat(self._seeds.way[:branches], count)
-        one = _goals(structure, np.hypot(out[0], out[1]), out[2], pitch, yaw, tool)
+        one = _goals(structure, np.hypot(out[0], out[1]), out[2], pitch, None if yaw is None else yaw - azimuth, tool.T)
         goals = one.of(np.tile(np.arange(count), branches))
         found = approached(structure, self._starts(goals, way, branches), goals, STEPS)
         joints = found.joints
@@ -79,8 +101,7 @@ class NumericArm:
         # Beyond a singular posture it would be another branch, which a steady motion does not come to.
         side = np.repeat(self._seeds.side[0 if goals.headed else 1, :branches], count)
         excess[2] = -side * found.determinant
-        margin = np.tile(np.full(count, margin_rad), branches)
-        kept = np.where(structure.chain.slides, _SLIDE_M_PER_RAD, 1.0)[:, None] * margin
+        kept = np.where(structure.chain.slides, _SLIDE_M_PER_RAD, 1.0)[:, None] * np.tile(margin, branches)
         np.maximum(structure.lower[:, None] - joints, joints - structure.upper[:, None], out=excess[3:])
         excess[3:] += kept
         reached = np.logical_and.reduce(excess <= 0, axis=0)
