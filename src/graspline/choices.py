@@ -21,8 +21,6 @@ ASPECTS = (
     "textures",
     "distractors",
 )
-# Arms whose reach and jaw can be measured, as `workspace` and `jaw` take them.
-ARM_NAMES = ("so101", "ur5e")
 # What `demo` plays, in words too, and the task that help suggests to begin with.
 DEMO_TASK = "oranges"
 DEMO_GOAL = "Put three oranges on a plate"

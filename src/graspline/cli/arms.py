@@ -9,19 +9,17 @@ from typing import Annotated
 import typer
 import yaml
 
-from graspline.choices import ARM_NAMES
 from graspline.cli.interrupts import interruptible
 from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import steps
 from graspline.cli.working import working
 from graspline.episodes.arm_pages import jaw_page, line_row, opening_rows, workspace_page
-from graspline.errors import InputError
+from graspline.errors import InputError, WiringError
 from graspline.kinematics import jaw as jaws
-from graspline.kinematics.arms import ARMS
-from graspline.kinematics.workspace import MARGIN, Arm, Bounds, measure, plan_view, steps_of
+from graspline.kinematics.workspace import MARGIN, Bounds, Survey, measure, plan_view, steps_of, survey_of
 from graspline.robots.catalogue import ROBOTS
 
-RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help=f"Name of a robot: {' or '.join(ARM_NAMES)}.")]
+RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help=f"A robot: {', '.join(ROBOTS)}, or MODULE:NAME.")]
 # Where the plan view is cut: about the middle of what lies on a table.
 _PLAN_HEIGHT_M = 0.02
 
@@ -46,12 +44,12 @@ def workspace(
       graspline workspace ur5e
       graspline workspace so101 --samples 1000000 --out out/reach
     """
-    arm = _arm(robot)
+    survey = _survey(robot)
     make_folder("--out", out)
     with interruptible(lambda: "nothing was written"), steps("trying poses") as progress:
-        done = progress(steps_of(arm, samples))
-        found = measure(arm, samples, done=done)
-        seen_from_above = plan_view(arm, _PLAN_HEIGHT_M, done=done)
+        done = progress(steps_of(survey, samples))
+        found = measure(survey, samples, done=done)
+        seen_from_above = plan_view(survey, _PLAN_HEIGHT_M, done=done)
     raw = found.section.bounds()
     print(f"any orientation:           {_said(found.general)}")
     print(f"straight down:             {_said(raw)}")
@@ -95,11 +93,12 @@ def jaw(
         tell_saved(out / "jaw.html")
 
 
-def _arm(name: str) -> Arm:
+def _survey(name: str) -> Survey:
     robot = ROBOTS.find(name)
-    if robot.name not in ARMS:
-        raise InputError(f"the workspace of {robot.name} cannot be measured; choose {', '.join(ARMS)}")
-    return ARMS[robot.name]
+    try:
+        return survey_of(robot)
+    except WiringError as error:
+        raise InputError(f"the workspace of {robot.name} cannot be measured: {error}") from error
 
 
 def _said(bounds: Bounds) -> str:

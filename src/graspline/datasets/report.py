@@ -20,7 +20,7 @@ from graspline.datasets.style import STYLE
 from graspline.datasets.summary import Failure, Setback, Spot, Summary, summarise
 from graspline.episodes.pages import page, table
 from graspline.episodes.statistics import wilson
-from graspline.kinematics.table_reach import TABLE_REACHES, TableReach
+from graspline.kinematics.table_reach import TableReach, table_reach
 from graspline.machine.diagram import svg
 from graspline.parameters import describe
 from graspline.version import VERSION
@@ -45,7 +45,7 @@ def report_page(dataset: Dataset, progress: Progress = silent) -> str:
         *_rates(dataset, summary),
         *_failures(summary),
         *_setbacks(summary),
-        *_workspace(summary, TABLE_REACHES.get(dataset.scene.robot.name)),
+        *_workspace(summary, table_reach(dataset.scene.robot)),
         *_sent(summary),
         *_timings(summary),
         *_gallery(dataset, summary, done),

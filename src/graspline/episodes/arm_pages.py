@@ -96,8 +96,8 @@ def workspace_page(workspace: Workspace, plan: tuple[Array, Array], plan_height_
         _row(f"straight down, less {100 * MARGIN:.0f} % on each side", raw.inner()),
     ]
     body = [
-        f"<p>Tool points of {escape(workspace.arm.name)}; radius is measured from its first axis, which stands at "
-        f"x = {workspace.arm.axis_m[0]:.4f} m.</p>",
+        f"<p>Tool points of {escape(workspace.survey.name)}; radius is measured from its first axis, which stands at "
+        f"x = {workspace.survey.arm.axis_m[0]:.4f} m.</p>",
         table(("workspace", "radius", "height"), rows),
         f"<p>Of {coverage.poses} random poses inside the bounds with their margin, inverse kinematics accepts "
         f"<b>{100 * coverage.share:.1f} %</b> as they are and <b>{100 * coverage.share_either_way:.1f} %</b> with the "
@@ -106,7 +106,7 @@ def workspace_page(workspace: Workspace, plan: tuple[Array, Array], plan_height_
         _section(workspace, raw),
         _plan(workspace, plan, plan_height_m),
     ]
-    return page(f"Workspace of {workspace.arm.name}", body, _STYLE)
+    return page(f"Workspace of {workspace.survey.name}", body, _STYLE)
 
 
 def jaw_page(name: str, opening: Opening) -> str:
@@ -175,9 +175,9 @@ def _plan(workspace: Workspace, plan: tuple[Array, Array], height_m: float) -> s
     axis, share = plan
     # Forward is up and the robot's left is left.
     span = float(axis[-1])
-    plot = _Plot((-span, span), (-span + workspace.arm.axis_m[0], span + workspace.arm.axis_m[0]), (700, 700))
+    plot = _Plot((-span, span), (-span + workspace.survey.arm.axis_m[0], span + workspace.survey.arm.axis_m[0]), (700, 700))
     plot.axes(0.1, 0.1, "right (m)", "forward (m)")
-    plot.cells(-axis[::-1], axis + workspace.arm.axis_m[0], share.T[::-1], STEP_M)
+    plot.cells(-axis[::-1], axis + workspace.survey.arm.axis_m[0], share.T[::-1], STEP_M)
     plot.box("base", (-0.05, 0.05), (-0.055, 0.07))
     return plot.figure(f"Plan view {100 * height_m:.0f} cm above the table, straight down: {_HEADINGS}.")
 

@@ -18,7 +18,7 @@ from graspline.evaluations.gallery import Sheet
 from graspline.evaluations.store import Evaluation, Line
 from graspline.evaluations.summary import Summary, mode_of
 from graspline.evidence import Measurement
-from graspline.kinematics.table_reach import TABLE_REACHES
+from graspline.kinematics.table_reach import table_reach
 from graspline.parameters import describe
 from graspline.version import VERSION
 from graspline.wording import counted, duration
@@ -129,7 +129,7 @@ def _measured(plain: dict[str, Any]) -> str:
 
 def _where(evaluation: Evaluation) -> Iterable[str]:
     task, parameters = evaluation.settings.found_task()
-    around = TABLE_REACHES.get(task.scene(parameters).robot.name)
+    around = table_reach(task.scene(parameters).robot)
     if around is None:
         return
     fine, failed = list[Spot](), list[Spot]()

@@ -1,20 +1,18 @@
-"""How each arm brings its tool to a pose: the closed form a session uses, by the name of the robot."""
+"""How an arm brings its tool to a pose that an operator names: its own kinematics, and where its tool centre point is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
-from graspline.kinematics import so101, ur5e
-from graspline.robots.gripper_2f85 import TOOL_M
-from graspline.robots.so101 import FIXED_TIP_M, SO101
-from graspline.robots.ur5e import UR5E
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
+from graspline.kinematics.arms import known_arm
+from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
 
@@ -22,138 +20,98 @@ Array = NDArray[np.float64]
 # shut fingertips of others, or midway between the jaws as they are.
 TcpConvention = Literal["fixed_tip", "between"]
 
+_TURN = 2 * np.pi
+# Places that are tried for an example: so far apart, and as near to straight down as can be.
+_EXAMPLE_STEP_M, _TILTS_RAD = 0.05, np.radians(np.arange(0, 85, 5))
+# An example keeps clear of the joint limits, and of the table.
+_EXAMPLE_MARGIN_RAD, _EXAMPLE_HEIGHT_M = 0.1, 0.05
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPose:
-    """Where the tool centre point is, how it points and where its jaw opens to; see `kinematics.so101`.
-
-    The tool points along a plane through the arm's pan axis, as an arm of five joints has to.
-    """
+    """Where the tool centre point is, how it points and where its jaw opens to; see `kinematics.arm`."""
 
     position_m: Array
     pitch_rad: float
     yaw_rad: float | None
 
 
-class Reach(Protocol):
-    """The kinematics of one arm, for people who name poses."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reach:
+    """The kinematics of one arm, for operators who name poses."""
 
-    @property
-    def example_m(self) -> tuple[float, float, float]:
-        """A place that the arm reaches from above."""
-        ...
+    robot: Robot
+    arm: Arm
 
     def tool_m(self, tcp: TcpConvention, gap_m: float) -> Array:
         """The tool centre point in the gripper's frame."""
-        ...
+        tool = np.array(self.robot.hand.tool_m if self.robot.hand else (0.0, 0.0, 0.0))
+        if tcp == "fixed_tip":
+            return tool
+        law = self.robot.jaw_law
+        # Where the middle is follows the jaw: fingertips may swing forward when they close.
+        return tool + law.middle_m(float(law.angle_rad(gap_m)))
 
-    def pose(self, joints_rad: Array, tool_m: Array) -> ToolPose: ...
+    def pose(self, joints_rad: Array, tool_m: Array) -> ToolPose:
+        """Of a robot with its joints (nu,) there."""
+        rows = joints_rad[None, self.robot.arm]
+        position, rotation = self.arm.forward(rows, tool_m)
+        opening = rotation[0, :, 2]
+        pitch = float(self.arm.pitch_rad(rows)[0])
+        return ToolPose(position_m=position[0], pitch_rad=pitch, yaw_rad=float(np.arctan2(opening[1], opening[0])))
 
     def solve(self, poses: list[ToolPose], tool_m: Array, near_rad: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Arm joints (N, branches, n) for poses that all have a yaw or all none, and which of them are solutions.
 
         Joints that turn more than once around take the turn nearest to `near_rad` (nu,).
         """
-        ...
+        solved, limits = self._solved(poses, tool_m), self.arm.limits
+        turning = ~np.isin(limits.joints, limits.slides)
+        turns = np.rint((near_rad[self.robot.arm] - solved.joints_rad) / _TURN) * turning
+        joints = solved.joints_rad + _TURN * turns
+        outside = (joints < limits.lower_rad) | (joints > limits.upper_rad)
+        return np.where(outside, solved.joints_rad, joints), solved.reached
 
     def explain(self, pose: ToolPose, tool_m: Array) -> Evidence:
         """Which limits a pose that is not reached misses, and by how much."""
-        ...
-
-
-class So101Reach:
-    """The SO-101's closed form."""
-
-    example_m = (0.2, 0.0, 0.08)
-
-    def tool_m(self, tcp: TcpConvention, gap_m: float) -> Array:
-        along, lateral, opening = FIXED_TIP_M
-        return np.array([along, lateral, opening + (gap_m / 2 if tcp == "between" else 0.0)])
-
-    def pose(self, joints_rad: Array, tool_m: Array) -> ToolPose:
-        position, rotation = so101.forward(joints_rad, tool_m)
-        opening = rotation[0, :, 2]
-        # The three joints of the arm's plane turn about one axis.
-        pitch = float(joints_rad[1:4].sum())
-        return ToolPose(position_m=position[0], pitch_rad=pitch, yaw_rad=float(np.arctan2(opening[1], opening[0])))
-
-    def solve(self, poses: list[ToolPose], tool_m: Array, near_rad: Array) -> tuple[Array, NDArray[np.bool_]]:
-        solved = self._solved(poses, tool_m)
-        return solved.joints_rad, solved.reached
-
-    def explain(self, pose: ToolPose, tool_m: Array) -> Evidence:
         return self._solved([pose], tool_m).explain(0)
 
-    @staticmethod
-    def _solved(poses: list[ToolPose], tool_m: Array) -> so101.Solutions:
+    def _solved(self, poses: list[ToolPose], tool_m: Array) -> Solutions:
         yaws = [each.yaw_rad for each in poses if each.yaw_rad is not None]
         positions = np.stack([each.position_m for each in poses])
         pitches = np.array([each.pitch_rad for each in poses])
-        return so101.solve(positions, pitches, np.array(yaws) if yaws else None, tool_m)
+        return self.arm.solve(positions, pitches, np.array(yaws) if yaws else None, tool_m)
+
+    def example(self) -> ToolPose:
+        """A pose that the arm reaches from above: near where its tool is at home, and as steep as can be there."""
+        tool_m = self.tool_m("fixed_tip", 0.0)
+        robot, axis = self.robot, np.array(self.arm.axis_m)
+        if robot.down is not None:
+            return _rounded(self.pose(robot.down, tool_m), STRAIGHT_DOWN_RAD)
+        home = self.pose(robot.home, tool_m)
+        out = home.position_m[:2] - axis
+        far = float(np.hypot(*out))
+        radii, heights = (
+            np.arange(first, last, _EXAMPLE_STEP_M) for first, last in ((far / 2, 1.5 * far), (_EXAMPLE_HEIGHT_M, far))
+        )
+        radius, height, tilt = (each.ravel() for each in np.meshgrid(radii, heights, _TILTS_RAD, indexing="ij"))
+        points = np.column_stack([axis + radius[:, None] * out / max(far, 1e-9), height])
+        pitch = STRAIGHT_DOWN_RAD - tilt
+        reached = self.arm.solve(points, pitch, None, tool_m, _EXAMPLE_MARGIN_RAD).reached.any(axis=1)
+        if not reached.any():
+            return home
+        steepest = np.flatnonzero(reached & (tilt == tilt[reached].min()))
+        nearest = steepest[np.argmin(np.linalg.norm(points[steepest] - home.position_m, axis=1))]
+        return _rounded(ToolPose(position_m=points[nearest], pitch_rad=0.0, yaw_rad=None), float(pitch[nearest]))
 
 
-class Ur5eReach:
-    """The UR5e's closed form: eight branches, and as many for each of some headings where the jaw may open in any."""
-
-    example_m = (0.5, 0.0, 0.3)
-
-    def tool_m(self, tcp: TcpConvention, gap_m: float) -> Array:
-        if tcp == "fixed_tip":
-            return np.array([TOOL_M, 0.0, 0.0])
-        # Fingertips swing forward when they close.
-        return np.array([TOOL_M, 0.0, 0.0]) + UR5E.jaw_law.middle_m(float(UR5E.jaw_law.angle_rad(gap_m)))
-
-    def pose(self, joints_rad: Array, tool_m: Array) -> ToolPose:
-        position, rotation = ur5e.forward(joints_rad[UR5E.arm], tool_m[0])
-        approach, opening = rotation[:, 0], rotation[:, 2]
-        ahead = _heading(position) @ approach
-        pitch = float(np.arctan2(-approach[2], ahead))
-        return ToolPose(position_m=position, pitch_rad=pitch, yaw_rad=float(np.arctan2(opening[1], opening[0])))
-
-    def solve(self, poses: list[ToolPose], tool_m: Array, near_rad: Array) -> tuple[Array, NDArray[np.bool_]]:
-        near = near_rad[UR5E.arm]
-        yaws = _ANY_YAW if poses[0].yaw_rad is None else None
-        turned = [
-            (each.position_m, _pointing(each, yaw))
-            for each in poses
-            for yaw in ((each.yaw_rad or 0.0,) if yaws is None else yaws)
-        ]
-        positions, rotations = (np.stack(parts) for parts in zip(*turned, strict=True))
-        solved = ur5e.solve(positions, rotations, tool_m[0], near[-1])
-        turns = 2 * np.pi * np.rint((near - solved.joints_rad) / (2 * np.pi))
-        joints = solved.joints_rad + turns
-        outside = (joints < ur5e.ARM_LOWER) | (joints > ur5e.ARM_UPPER)
-        joints = np.where(outside, solved.joints_rad, joints)
-        return joints.reshape(len(poses), -1, len(near)), solved.reached.reshape(len(poses), -1)
-
-    def explain(self, pose: ToolPose, tool_m: Array) -> Evidence:
-        return ur5e.solve(pose.position_m[None], _pointing(pose, pose.yaw_rad or 0.0), tool_m[0]).explain(0)
+def _rounded(pose: ToolPose, pitch_rad: float) -> ToolPose:
+    """To whole millimetres."""
+    return ToolPose(position_m=np.round(pose.position_m, 3), pitch_rad=pitch_rad, yaw_rad=pose.yaw_rad)
 
 
-# Headings of a jaw that may open in any; half a turn further it is the same jaw.
-_ANY_YAW = tuple(np.arange(6) * np.pi / 6)
-# A tool that points flatter than this has its jaw level, whatever the yaw.
-_FLAT = 1e-3
-
-
-def _heading(position_m: Array) -> Array:
-    """(3,): level, from the pan axis to there."""
-    angle = np.arctan2(position_m[1], position_m[0])
-    return np.array([np.cos(angle), np.sin(angle), 0.0])
-
-
-def _pointing(pose: ToolPose, yaw_rad: float) -> Array:
-    """(3, 3): a tool that points outwards at the pose's pitch and opens, seen from above, along a heading."""
-    outwards = _heading(pose.position_m)
-    approach = np.cos(pose.pitch_rad) * outwards - np.sin(pose.pitch_rad) * np.array([0.0, 0.0, 1.0])
-    opening = np.array([np.cos(yaw_rad), np.sin(yaw_rad), 0.0])
-    if abs(approach[2]) > _FLAT:
-        opening[2] = -(approach @ opening) / approach[2]
-    else:
-        left = np.array([-outwards[1], outwards[0], 0.0])
-        opening = left if left @ opening >= 0 else -left
-    opening /= np.linalg.norm(opening)
-    return np.stack([approach, np.cross(opening, approach), opening], axis=1)
-
-
-REACHES: Mapping[str, Reach] = MappingProxyType({SO101.name: So101Reach(), UR5E.name: Ur5eReach()})
+@functools.cache
+def reach_of(robot: Robot) -> Reach | None:
+    """None for a robot whose arm cannot be sent to a pose alone."""
+    arm = known_arm(robot)
+    return None if arm is None else Reach(robot=robot, arm=arm)

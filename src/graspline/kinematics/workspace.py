@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm
+from graspline.kinematics.arms import arm_of
+from graspline.robots.robot import Robot
+
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Range = tuple[float, float]
@@ -27,6 +31,8 @@ MARGIN = 0.05
 # Poses that are tried at once, and poses for the coverage.
 _CHUNK = 100_000
 _COVERAGE_POSES = 20_000
+# Random postures that say how far targets are tried, in whole steps.
+_EXTENT_POSES, _EXTENT_STEP_M = 50_000, 0.05
 
 Done = Callable[[], object]
 
@@ -36,21 +42,53 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
-    """What a workspace is measured with: an arm's own kinematics."""
+class Survey:
+    """What a workspace is measured of: an arm, the point of its tool, and where targets are tried."""
 
     name: str
-    # Where the first axis stands on the floor.
-    axis_m: tuple[float, float]
-    lower_rad: Array
-    upper_rad: Array
+    arm: Arm
+    # In the gripper frame, (3,).
+    tool_m: Array
     # How far out and how high and low targets are tried.
     radius_m: Range
     height_m: Range
-    # Tool points (N, 3) of joint angles (N, n).
-    forward: Callable[[Array], Array]
-    # Which tool points (N, 3) are reached straight down with the jaws at this heading (N,).
-    reaches_down: Callable[[Array, Array], Flags]
+
+    def forward(self, joints_rad: Array) -> Array:
+        """Tool points (N, 3) of joint angles (N, n)."""
+        return self.arm.forward(joints_rad, self.tool_m)[0]
+
+    def reaches_down(self, points_m: Array, yaw_rad: Array) -> Flags:
+        """Which tool points (N, 3) are reached straight down with the jaws at this heading, (N,)."""
+        return self.arm.solve(points_m, STRAIGHT_DOWN_RAD, yaw_rad, self.tool_m).reached.any(axis=1)
+
+
+def survey_of(robot: Robot) -> Survey:
+    """All around the robot's first axis, as far as its tool gets in any posture."""
+    arm = arm_of(robot)
+    tool = np.array(robot.hand.tool_m if robot.hand else (0.0, 0.0, 0.0))
+    joints = _sampled(arm, np.random.default_rng(0), _EXTENT_POSES)
+    points, _ = arm.forward(joints, tool)
+    radius = _radius(arm, points)
+    return Survey(
+        name=robot.name,
+        arm=arm,
+        tool_m=tool,
+        radius_m=(0.0, _outward(radius.max())),
+        height_m=(-_outward(-points[:, 2].min()), _outward(points[:, 2].max())),
+    )
+
+
+def _outward(value_m: float) -> float:
+    """To the next step away from zero, or towards it if negative."""
+    return float(np.ceil(value_m / _EXTENT_STEP_M) * _EXTENT_STEP_M)
+
+
+def _sampled(arm: Arm, random: np.random.Generator, samples: int) -> Array:
+    """Joint positions (N, n), evenly within their limits."""
+    lower, upper = arm.limits.lower_rad, arm.limits.upper_rad
+    # A joint without limits turns all the way round.
+    low, high = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
+    return random.uniform(low, high, (samples, len(low)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +144,7 @@ class Coverage:
 class Workspace:
     """Both workspaces of one arm, as measured."""
 
-    arm: Arm
+    survey: Survey
     samples: int
     general: Bounds
     # Radius and height of some of the samples, to draw.
@@ -118,8 +156,8 @@ class Workspace:
         """What `workspace_bounds.yaml` says."""
         raw = self.section.bounds()
         return {
-            "robot": self.arm.name,
-            "axis_m": list(self.arm.axis_m),
+            "robot": self.survey.name,
+            "axis_m": list(self.survey.arm.axis_m),
             "general": {"samples": self.samples, **_ranges(self.general)},
             "grasp": {
                 "step_m": STEP_M,
@@ -137,76 +175,89 @@ class Workspace:
         }
 
 
-def steps_of(arm: Arm, samples: int) -> int:
+def steps_of(survey: Survey, samples: int) -> int:
     """How often `measure` and `plan_view` together call `done`."""
-    radii, heights, across = (len(_grid(span, STEP_M)) for span in (arm.radius_m, arm.height_m, _across(arm)))
+    radii, heights, across = (len(_grid(span, STEP_M)) for span in (survey.radius_m, survey.height_m, _across(survey)))
     counts = samples, radii * heights * HEADINGS, _COVERAGE_POSES, _COVERAGE_POSES, across**2 * HEADINGS
     return sum(-(-count // _CHUNK) for count in counts)
 
 
-def measure(arm: Arm, samples: int, seed: int = 0, done: Done = _nothing) -> Workspace:
+def measure(survey: Survey, samples: int, seed: int = 0, done: Done = _nothing) -> Workspace:
     """Sample joint angles, sweep the section, and count which poses in it are reached; `done` after each part."""
     random = np.random.default_rng(seed)
-    joints = random.uniform(arm.lower_rad, arm.upper_rad, (samples, len(arm.lower_rad)))
+    joints = _sampled(survey.arm, random, samples)
     parts: list[Array] = []
     for at in range(0, samples, _CHUNK):
-        parts.append(arm.forward(joints[at : at + _CHUNK]))
+        parts.append(survey.forward(joints[at : at + _CHUNK]))
         done()
     points = np.concatenate(parts)
-    radius, height = radius_of(arm, points), points[:, 2]
-    section = sweep(arm, done=done)
+    radius, height = _radius(survey.arm, points), points[:, 2]
+    section = sweep(survey, done=done)
     return Workspace(
-        arm=arm,
+        survey=survey,
         samples=samples,
         general=Bounds(
             radius_m=(float(radius.min()), float(radius.max())), height_m=(float(height.min()), float(height.max()))
         ),
         cloud_m=np.stack([radius, height], axis=-1)[:3000],
         section=section,
-        coverage=_coverage(arm, section.bounds().inner(), random, done),
+        coverage=_coverage(survey, section.bounds().inner(), random, done),
     )
 
 
-def radius_of(arm: Arm, points: Array) -> Array:
+def _radius(arm: Arm, points: Array) -> Array:
     return np.hypot(points[:, 0] - arm.axis_m[0], points[:, 1] - arm.axis_m[1])
 
 
-def sweep(arm: Arm, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing) -> Section:
+def sweep(survey: Survey, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing) -> Section:
     """Every radius, height and heading of a grid through inverse kinematics."""
-    radii, heights = _grid(arm.radius_m, step_m), _grid(arm.height_m, step_m)
+    radii, heights = _grid(survey.radius_m, step_m), _grid(survey.height_m, step_m)
     yaws = np.arange(headings, dtype=float) * (2 * np.pi / headings)
     radius, height, yaw = _all_of(radii, heights, yaws)
-    reached = _reached(arm, _at(arm, radius, np.zeros(len(radius)), height), yaw, done)
+    reached = _reached(survey, _at(survey.arm, radius, np.zeros(len(radius)), height), yaw, done)
     shape = len(radii), len(heights), headings
     return Section(radii_m=radii, heights_m=heights, share=reached.reshape(shape).mean(axis=2))
 
 
 def plan_view(
-    arm: Arm, height_m: float, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing
+    survey: Survey, height_m: float, step_m: float = STEP_M, headings: int = HEADINGS, done: Done = _nothing
 ) -> tuple[Array, Array]:
     """Grid coordinates along x and y alike, and the share of headings reached at this height, (x, y)."""
-    axis = _grid(_across(arm), step_m)
+    axis = _grid(_across(survey), step_m)
     yaws = np.arange(headings, dtype=float) * (2 * np.pi / headings)
     x, y, yaw = _all_of(axis, axis, yaws)
-    points = np.stack([x + arm.axis_m[0], y + arm.axis_m[1], np.full(len(x), height_m)], axis=-1)
-    share = _reached(arm, points, yaw, done).reshape(len(axis), len(axis), headings).mean(axis=2)
+    points = np.stack([x + survey.arm.axis_m[0], y + survey.arm.axis_m[1], np.full(len(x), height_m)], axis=-1)
+    share = _reached(survey, points, yaw, done).reshape(len(axis), len(axis), headings).mean(axis=2)
     return axis, share
 
 
-def _across(arm: Arm) -> Range:
-    return -arm.radius_m[1], arm.radius_m[1]
+def _across(survey: Survey) -> Range:
+    return -survey.radius_m[1], survey.radius_m[1]
 
 
-def _coverage(arm: Arm, bounds: Bounds, random: np.random.Generator, done: Done) -> Coverage:
+def _coverage(survey: Survey, bounds: Bounds, random: np.random.Generator, done: Done) -> Coverage:
     """Poses are sampled evenly in the plane of the section and all around, as far as the first joint turns."""
     poses = _COVERAGE_POSES
     radius = random.uniform(*bounds.radius_m, poses)
     height = random.uniform(*bounds.height_m, poses)
-    azimuth = -random.uniform(arm.lower_rad[0], arm.upper_rad[0], poses)
+    azimuth = -random.uniform(*_turned(survey.arm), poses)
     yaw = random.uniform(-np.pi, np.pi, poses)
-    points = _at(arm, radius, azimuth, height)
-    one, other = _reached(arm, points, yaw, done), _reached(arm, points, yaw + np.pi, done)
+    points = _at(survey.arm, radius, azimuth, height)
+    one, other = _reached(survey, points, yaw, done), _reached(survey, points, yaw + np.pi, done)
     return Coverage(poses=poses, share=float(one.mean()), share_either_way=float((one | other).mean()))
+
+
+def _turned(arm: Arm) -> Range:
+    """The first joint's range, counted to the right."""
+    before = _sampled(arm, np.random.default_rng(0), 16)
+    after = before.copy()
+    after[:, 0] += 0.1
+    (x, y), (moved_x, moved_y) = (
+        (arm.forward(joints, np.zeros(3))[0][:, :2] - arm.axis_m).T for joints in (before, after)
+    )
+    low, high = float(arm.limits.lower_rad[0]), float(arm.limits.upper_rad[0])
+    low, high = (low, high) if np.isfinite(high - low) else (-np.pi, np.pi)
+    return (-high, -low) if (x * moved_y - y * moved_x).sum() > 0 else (low, high)
 
 
 def _at(arm: Arm, radius: Array, azimuth: Array, height: Array) -> Array:
@@ -214,10 +265,10 @@ def _at(arm: Arm, radius: Array, azimuth: Array, height: Array) -> Array:
     return np.stack([x + radius * np.cos(azimuth), y + radius * np.sin(azimuth), height], axis=-1)
 
 
-def _reached(arm: Arm, points: Array, yaw: Array, done: Done) -> Flags:
+def _reached(survey: Survey, points: Array, yaw: Array, done: Done) -> Flags:
     parts: list[Flags] = []
     for at in range(0, len(points), _CHUNK):
-        parts.append(arm.reaches_down(points[at : at + _CHUNK], yaw[at : at + _CHUNK]))
+        parts.append(survey.reaches_down(points[at : at + _CHUNK], yaw[at : at + _CHUNK]))
         done()
     return np.concatenate(parts)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
-from graspline.kinematics.reach import REACHES, Reach, TcpConvention, ToolPose
+from graspline.kinematics.reach import TcpConvention, ToolPose, reach_of
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
@@ -37,7 +37,7 @@ class Mover:
 
     def __init__(self, scene: Scene) -> None:
         self._robot = scene.robot
-        self._reach: Reach | None = REACHES.get(scene.robot.name)
+        self._reach = reach_of(scene.robot)
         # The second is for a hand that stands closer to something than one would plan to go.
         self._worlds = CollisionWorld(scene, stand_ins=True), CollisionWorld(scene, 0.0, stand_ins=True)
         self._owners = {geom: name for name, geoms in scene.surfaces.items() for geom in geoms}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graspline.evidence import at_least, at_most, failures
 from graspline.execution.requests import Reply
 from graspline.kinematics.differential import ToolKinematics, ToolMotion
-from graspline.kinematics.reach import REACHES
+from graspline.kinematics.reach import reach_of
 from graspline.live.commands import Drive, ToolTarget
 from graspline.motion.joint_moves import brake
 from graspline.motion.path import Command, Path
@@ -64,7 +64,7 @@ class Stepper:
 
     def __init__(self, scene: Scene) -> None:
         self._robot, self._tool = scene.robot, ToolKinematics(scene)
-        self._reach = REACHES.get(scene.robot.name)
+        self._reach = reach_of(scene.robot)
         # The second is for an arm that stands closer to something than it may be driven to.
         self._world, self._tight = CollisionWorld(scene), CollisionWorld(scene, 0.0)
         for world in (self._world, self._tight):
@@ -234,7 +234,7 @@ class Stepper:
         return Refused(reason=reason, evidence=broken.evidence)
 
     def _at_the_edge(self, command: Command, linear: Array, share: float) -> Refused:
-        """Where joints would have to turn much faster than they may: by the closed form, if there is one."""
+        """Where joints would have to turn much faster than they may: by the arm's own kinematics, if it has any."""
         reach, speed = self._reach, float(np.linalg.norm(linear))
         if reach is not None and speed > 0:
             tool_m = reach.tool_m("fixed_tip", 0.0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graspline.kinematics.reach import REACHES
+from graspline.kinematics.reach import Reach, reach_of
 from graspline.live.commands import Jog, MoveJaw, MoveTool
 from graspline.live.pace import now_s
 from graspline.live.snapshot import Snapshot
@@ -42,9 +42,10 @@ class JointsSection:
             )
             Text(gui, words.caption("Joints in ° and mm" if robot.slides else "Joints in °"))
             self._sliders = [self._slider(index) for index in range(len(robot.joints))]
-            if robot.name in REACHES:
+            reach = reach_of(robot)
+            if reach is not None:
                 Text(gui, words.caption("Tool target"))
-                self._target()
+                self._target(reach)
             Text(gui, words.caption("Measured"))
             self._readouts = Text(gui)
 
@@ -87,15 +88,16 @@ class JointsSection:
         if isinstance(result, Refused):
             self._followed[:] = np.inf
 
-    def _target(self) -> None:
+    def _target(self, reach: Reach) -> None:
         controls, gui = self._controls, self._controls.gui
-        x, y, z = (1000 * each for each in REACHES[self._robot.name].example_m)
+        example = reach.example()
+        x, y, z = (1000 * float(each) for each in example.position_m)
         position = controls.hold(gui.add_vector3("x, y, z (mm)", (x, y, z), step=1.0))
 
         def angle(label: str, value: float, hint: str) -> Any:
             return controls.hold(gui.add_number(label, value, min=-180.0, max=180.0, step=1.0, hint=hint))
 
-        pitch = angle("Pitch (°)", 90.0, "90 is straight down, 0 straight ahead")
+        pitch = angle("Pitch (°)", round(float(np.degrees(example.pitch_rad)), 1), "90 is straight down, 0 straight ahead")
         yaw = angle("Yaw (°)", 0.0, "The heading in which the jaw opens")
         free = controls.hold(gui.add_checkbox("Any yaw", False))
 
@@ -106,7 +108,6 @@ class JointsSection:
 
         def here() -> None:
             snapshot = controls.helm.session.snapshot
-            reach = REACHES[self._robot.name]
             tcp = "between" if snapshot.variables.get("tcp") == "between" else "fixed_tip"
             now = reach.pose(snapshot.command_rad, reach.tool_m(tcp, snapshot.jaw_gap_m))
             position.value = tuple(round(1000 * float(each), 1) for each in now.position_m)

@@ -29,6 +29,8 @@ JOINTS = (*ARM_JOINTS, JAW)
 DH_D_M = np.array([0.1625, 0.0, 0.0, 0.1333, 0.0997, 0.0996])
 DH_A_M = np.array([0.0, -0.425, -0.3922, 0.0, 0.0, 0.0])
 DH_ALPHA_RAD = np.array([np.pi / 2, 0.0, 0.0, np.pi / 2, -np.pi / 2, 0.0])
+# What stands on a table: from x, to x, half its width.
+BASE_FOOTPRINT_M = (-0.0745, 0.0745, 0.0745)
 # How the base of the parameters stands in ours, about z.
 BASE_TURN_RAD = np.pi
 
@@ -227,6 +229,9 @@ def ur5e(velocity_rad_s: float = 3.0, acceleration_rad_s2: float = 15.0, jerk_ra
         pads=PADS,
         paints=tuple(COLOURS),
         add_to=add_ur5e,
+        hand=hand(),
+        closed_form="graspline.kinematics.ur5e_arm:ARM",
+        footprint_m=BASE_FOOTPRINT_M,
         seen_from_m=(1.9, -1.5, 1.35),
         seen_at_m=(0.25, 0.0, 0.15),
     )

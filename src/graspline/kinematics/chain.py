@@ -1,0 +1,162 @@
+"""A serial chain of hinges and slides, read once from a compiled model: where its joints and its hand are, in rows.
+
+Arrays have the rows last, so that every operation runs along them and each row has the bits it has alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.errors import WiringError, nearest
+from graspline.robots.robot import Robot
+from graspline.spatial.rotations import matrix_from_quaternion
+
+Array = NDArray[np.float64]
+
+TOOL_SITE = "tool"
+_HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+# Entries of a constant rotation this near to -1, 0 or 1 differ from it by rounding.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posture:
+    """Where a chain's joints and its hand are, in W, for L rows."""
+
+    # The axis of each joint and a point on it, (3, n, L).
+    axes: Array
+    anchors: Array
+    # R_WG, whose columns are the hand's axes, (3, 3, L), and the origin of G, (3, L).
+    rotation: Array
+    origin: Array
+
+    def point(self, tool_m: Array) -> Array:
+        """(3, L): a point of the gripper frame, (3, L) or (3, 1), in W."""
+        return self.origin + np.add.reduce(self.rotation * tool_m, axis=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Chain:
+    """n joints in series. Frame j turns about, or slides along, its own z; other joints of the model stay at qpos0."""
+
+    joints: tuple[str, ...]
+    # (n,): which joints slide; and joint positions in the model as it was authored.
+    slides: NDArray[np.bool_]
+    rest: Array
+    # (n + 1, 3, 4): frame j in frame j - 1 at rest, and the gripper frame in the last one.
+    steps: Array
+
+    def at(self, joints: Array) -> Posture:
+        """For joint positions (n, L)."""
+        count, lanes = joints.shape
+        turned = joints - self.rest[:, None]
+        cosines, sines = np.cos(turned), np.sin(turned)
+        frames = np.empty((3, 4, count, lanes))
+        frame = np.broadcast_to(np.eye(3, 4)[:, :, None], (3, 4, lanes))
+        for joint in range(count):
+            frame = _after(frame, self.steps[joint])
+            if self.slides[joint]:
+                frame[:, 3] += frame[:, 2] * turned[joint]
+            else:
+                x, y = frame[:, 0], frame[:, 1]
+                across = y * cosines[joint] - x * sines[joint]
+                frame[:, 0] = x * cosines[joint] + y * sines[joint]
+                frame[:, 1] = across
+            frames[:, :, joint] = frame
+        hand = _after(frame, self.steps[count])
+        return Posture(axes=frames[:, 2], anchors=frames[:, 3], rotation=hand[:, :3], origin=hand[:, 3])
+
+
+def _after(frame: Array, step: Array) -> Array:
+    """(3, 4, L): a constant transform, (3, 4), behind each of L."""
+    moved = np.add.reduce(frame[:, :3, None] * step[:, :, None], axis=1)
+    moved[:, 3] += frame[:, 3]
+    return moved
+
+
+def chain_of(robot: Robot, tool_m: Array) -> Chain:
+    """The chain from the world to the robot's gripper frame, in which its tool site is at `tool_m`, (3,)."""
+    model, wanted = robot.model(), robot.joints[robot.arm]
+    site = _tool_site(robot, model)
+    known = {model.joint(index).name: index for index in range(model.njnt)}
+    problems = [f"no joint {name!r} in the model; {nearest(name, known)}" for name in wanted if name not in known]
+    if problems:
+        raise WiringError(f"{robot.name}: " + "; ".join(problems))
+    ids = {known[name] for name in wanted}
+    at, steps, found = np.eye(4), [], []
+    for body in _bodies_to(model, int(model.site_bodyid[site])):
+        at = at @ _transform(model.body_quat[body], model.body_pos[body])
+        first = int(model.body_jntadr[body])
+        for joint in range(first, first + int(model.body_jntnum[body])):
+            if joint not in ids:
+                continue
+            if int(model.jnt_type[joint]) not in (_HINGE, _SLIDE):
+                raise WiringError(f"{robot.name}: arm joint {model.joint(joint).name!r} is neither a hinge nor a slide")
+            frame = _about(at, model.jnt_axis[joint], model.jnt_pos[joint])
+            steps.append(at @ frame)
+            at = np.linalg.inv(frame)
+            found.append(joint)
+    missing = [name for name in wanted if known[name] not in found]
+    if missing:
+        raise WiringError(f"{robot.name}: arm joints {', '.join(missing)} do not move the site {TOOL_SITE!r}")
+    names = tuple(model.joint(joint).name for joint in found)
+    if names != wanted:
+        raise WiringError(
+            f"{robot.name}: arm joints are named {', '.join(wanted)}, but in the chain they are {', '.join(names)}"
+        )
+    tool = _transform(model.site_quat[site], model.site_pos[site])
+    steps.append(at @ tool @ _transform(np.array([1.0, 0, 0, 0]), -tool_m))
+    ends = np.array(steps)[:, :3]
+    whole = np.rint(ends[:, :, :3])
+    ends[:, :, :3] = np.where(np.abs(ends[:, :, :3] - whole) < _ROUNDING, whole, ends[:, :, :3])
+    return Chain(
+        joints=names,
+        slides=np.array([int(model.jnt_type[joint]) == _SLIDE for joint in found]),
+        rest=np.array([float(model.qpos0[model.jnt_qposadr[joint]]) for joint in found]),
+        steps=ends,
+    )
+
+
+def _tool_site(robot: Robot, model: mujoco.MjModel) -> int:
+    sites = [model.site(index).name for index in range(model.nsite)]
+    if TOOL_SITE not in sites:
+        raise WiringError(
+            f"{robot.name}: the model has no site {TOOL_SITE!r} at the tool, x along the fingers and z from the fixed "
+            f"finger to the moving one; its sites are {', '.join(sites) or 'none'}"
+        )
+    return sites.index(TOOL_SITE)
+
+
+def _bodies_to(model: mujoco.MjModel, body: int) -> list[int]:
+    """From the first body below the world down to this one."""
+    found = []
+    while body:
+        found.append(body)
+        body = int(model.body_parentid[body])
+    return found[::-1]
+
+
+def _transform(quaternion: Array, position: Array) -> Array:
+    """(4, 4)."""
+    found = np.eye(4)
+    found[:3, :3], found[:3, 3] = matrix_from_quaternion(quaternion), position
+    return found
+
+
+def _about(at: Array, axis: Array, anchor: Array) -> Array:
+    """(4, 4): a frame with its z along a joint's axis, turned as little as may be against W at rest.
+
+    Most robots have joints along the axes of W at rest, and their constant rotations are then whole numbers.
+    """
+    R = at[:3, :3]
+    z = axis / np.linalg.norm(axis)
+    level = np.eye(3)[int(np.argmin(np.abs(R @ z)))] @ R
+    x = level - z * (level @ z)
+    x /= np.linalg.norm(x)
+    found = np.eye(4)
+    found[:3, :3], found[:3, 3] = np.stack([x, np.cross(z, x), z], axis=1), anchor
+    return found

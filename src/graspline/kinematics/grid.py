@@ -1,0 +1,88 @@
+"""A coarse grid of an arm's targets, seen from its first axis: radius, height and pitch; and goals at its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.kinematics.newton import Goals
+from graspline.kinematics.structure import Indices, Structure
+
+Array = NDArray[np.float64]
+
+# So many radii, heights as far apart as these, and pitches from nearly ahead over straight down to leaning back.
+_RADII, _PITCHES, _PITCH_STEP_RAD, _FIRST_PITCH_RAD = 18, 10, np.pi / 12, np.pi / 18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grid:
+    """Radii, heights and pitches of a grid's cells, in this order."""
+
+    low: Array  # (3,)
+    step: Array
+    shape: tuple[int, int, int]
+
+    def nearest(self, radius: Array, height: Array, pitch: Array) -> Indices:
+        """The cell of each target, or the nearest at the grid's edge."""
+        found = np.zeros(radius.shape, dtype=np.intp)
+        for axis, values in enumerate((radius, height, pitch)):
+            at = np.rint((values - self.low[axis]) / self.step[axis])
+            found = found * self.shape[axis] + np.minimum(np.maximum(at, 0), self.shape[axis] - 1).astype(np.intp)
+        return found
+
+    def targets(self, cells: Indices) -> Array:
+        """Radius, height and pitch of each cell, (3, L)."""
+        return self.low[:, None] + self.step[:, None] * np.stack(np.unravel_index(cells, self.shape))
+
+    def neighbours(self, cells: Indices) -> tuple[Indices, Indices]:
+        """Cells beside these, and which of these each is beside."""
+        at = np.stack(np.unravel_index(cells, self.shape))
+        found, beside = [], []
+        for axis in range(3):
+            for way in (-1, 1):
+                moved = at.copy()
+                moved[axis] += way
+                inside = (moved[axis] >= 0) & (moved[axis] < self.shape[axis])
+                found.append(np.ravel_multi_index(tuple(moved[:, inside]), self.shape))
+                beside.append(np.flatnonzero(inside))
+        return np.concatenate(found), np.concatenate(beside)
+
+
+def grid_of(structure: Structure) -> Grid:
+    """About all that the arm reaches."""
+    step = structure.reach_m / (_RADII - 1)
+    low, high = structure.heights_m
+    return Grid(
+        low=np.array([0.0, low, _FIRST_PITCH_RAD]),
+        step=np.array([step, step, _PITCH_STEP_RAD]),
+        shape=(_RADII, int(np.ceil((high - low) / step)) + 1, _PITCHES),
+    )
+
+
+def goals_at(structure: Structure, targets: Array, way: Array) -> Goals:
+    """The wrist's point at radius, height and pitch (3, L) ahead, jaws opening to the left of the way the arm looks."""
+    radius, height, pitch = targets
+    nothing = np.zeros_like(radius)
+    position = np.stack([structure.axis_m[0] + radius, structure.axis_m[1] + nothing, height])
+    sine, cosine = np.sin(pitch), np.cos(pitch)
+    return Goals(
+        position_m=position,
+        tool_m=np.repeat(wrist_point(structure)[:, None], len(radius), axis=1),
+        pitch=np.stack([sine, cosine]),
+        across=np.stack([way, nothing, nothing] if structure.planar else [sine, nothing, cosine]),
+        along=np.stack([nothing, way, nothing]),
+        headed=structure.steered,
+    )
+
+
+def wrist_point(structure: Structure) -> Array:
+    """(3,): the point of the wrist's axis that is nearest to the tool, in the gripper frame."""
+    if not structure.steered:
+        return structure.tool_m
+    hand = structure.chain.steps[-1]
+    # The gripper's origin and axes in the wrist's frame, whose z is the axis.
+    beside = hand[:, 3].copy()
+    beside[2] = 0.0
+    return np.array([structure.tool_m[0], 0.0, 0.0]) - np.array([0.0, *(hand[:, 1:3].T @ beside)])

@@ -1,0 +1,196 @@
+"""The arm of any robot of four joints or more, solved numerically from tables of solved postures; see `seeds`.
+
+Each row starts from the posture of its own cell of the grid and takes a few Newton steps by itself, so it has the bits
+it has alone, and along a steady motion of the target a branch moves steadily. Of four joints, the heading of the jaws
+has to come out right, unless the last one turns the hand about its approach: then it is the pitch that has to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.kinematics.arm import ArmLimits, Solutions
+from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
+from graspline.kinematics.newton import Goals, approached
+from graspline.kinematics.pointing import cross, opening_towards
+from graspline.kinematics.seeds import seeds_of
+from graspline.kinematics.structure import Structure, structure_of
+from graspline.robots.robot import Robot
+
+Array = NDArray[np.float64]
+
+# What a branch may miss a target by and still be a solution.
+TOLERANCE_M, TOLERANCE_RAD = 1e-7, 1e-6
+# Targets that are solved at once.
+_AT_ONCE = 1000
+# Newton steps that a row may take; nearly all that are reached need four.
+STEPS = 10
+# A slide keeps this much of a limit for each radian that hinges keep of theirs.
+_SLIDE_M_PER_RAD = 0.1
+
+
+class NumericArm:
+    """What planners ask about an arm that has no closed form; see `kinematics.arm.Arm`."""
+
+    def __init__(self, robot: Robot) -> None:
+        self._structure = structure = structure_of(robot)
+        self._seeds = seeds_of(structure)
+        self.limits = ArmLimits(
+            misses=(("tool_off_target", "m"), ("hand_off_direction", "rad"), ("beyond_singular_posture", "")),
+            joints=structure.chain.joints,
+            lower_rad=structure.lower,
+            upper_rad=structure.upper,
+            slides=tuple(np.array(structure.chain.joints)[structure.chain.slides].tolist()),
+        )
+        self.axis_m = structure.axis_m
+        self.wrist = structure.wrist
+
+    @property
+    def branches(self) -> int:
+        return len(self._seeds.way)
+
+    def solve(
+        self,
+        position_m: Array,
+        pitch_rad: Array | float,
+        yaw_rad: Array | float | None,
+        tool_m: Array,
+        margin_rad: Array | float = 0.0,
+        *,
+        backwards: bool = True,
+    ) -> Solutions:
+        """See `Arm.solve`. With yaw None the wrist stays as it is at home."""
+        position = np.atleast_2d(np.asarray(position_m, float))
+        count = len(position)
+        pitch, yaw = np.full(count, pitch_rad), None if yaw_rad is None else np.full(count, yaw_rad)
+        tool, margin = np.broadcast_to(np.asarray(tool_m, float), (count, 3)), np.full(count, margin_rad)
+        # What is worked on stays in the processor's cache.
+        parts = [
+            self._solved(
+                position[rows], pitch[rows], None if yaw is None else yaw[rows], tool[rows], margin[rows], backwards
+            )
+            for rows in (slice(at, at + _AT_ONCE) for at in range(0, max(count, 1), _AT_ONCE))
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return Solutions(
+            joints_rad=np.concatenate([each.joints_rad for each in parts]),
+            excess=np.concatenate([each.excess for each in parts]),
+            reached=np.concatenate([each.reached for each in parts]),
+            limits=self.limits,
+        )
+
+    def _solved(
+        self, position: Array, pitch: Array, yaw: Array | None, tool: Array, margin: Array, backwards: bool
+    ) -> Solutions:
+        structure = self._structure
+        count, n = len(position), len(structure.home)
+        branches = self.branches if backwards else self._seeds.facing
+        out = position.T - np.array([*structure.axis_m, 0.0])[:, None]
+        azimuth = np.arctan2(out[1], out[0])
+        way = np.repeat(self._seeds.way[:branches], count)
+        one = _goals(structure, np.hypot(out[0], out[1]), out[2], pitch, None if yaw is None else yaw - azimuth, tool.T)
+        goals = one.of(np.tile(np.arange(count), branches))
+        found = approached(structure, self._starts(goals, way, branches), goals, STEPS)
+        joints = found.joints
+        joints[0] += structure.turn * np.tile(azimuth, branches)
+        joints = structure.wrapped(joints, np.repeat(self._seeds.middle[:branches].T, count, axis=1))
+        excess = np.empty((3 + n, branches * count))
+        excess[0], excess[1] = found.off_m - TOLERANCE_M, found.off_rad - TOLERANCE_RAD
+        # Beyond a singular posture it would be another branch, which a steady motion does not come to.
+        side = np.repeat(self._seeds.side[0 if goals.headed else 1, :branches], count)
+        excess[2] = -side * found.determinant
+        kept = np.where(structure.chain.slides, _SLIDE_M_PER_RAD, 1.0)[:, None] * np.tile(margin, branches)
+        np.maximum(structure.lower[:, None] - joints, joints - structure.upper[:, None], out=excess[3:])
+        excess[3:] += kept
+        reached = np.logical_and.reduce(excess <= 0, axis=0)
+        return Solutions(
+            joints_rad=joints.reshape(n, branches, count).transpose(2, 1, 0),
+            excess=excess.reshape(3 + n, branches, count).transpose(2, 1, 0),
+            reached=reached.reshape(branches, count).T,
+            limits=self.limits,
+        )
+
+    def _starts(self, goals: Goals, way: Array, branches: int) -> Array:
+        """Joints (n, L) near goals of all branches: the posture of each one's cell, turned to its azimuth and heading."""
+        structure, seeds = self._structure, self._seeds
+        sine, cosine = goals.pitch
+        middle = np.array([*structure.axis_m, 0.0])[:, None]
+        beside = goals.tool_m - seeds.point_m[:, None]
+        turned = np.zeros_like(sine)
+        # The point of the wrist's axis is where the hand's own direction puts it; that of an arm with a plane is in it.
+        for _ in range(2 if structure.planar else 1):
+            x, y = (way * np.cos(turned), way * np.sin(turned)) if structure.planar else (1.0, 0.0)
+            approach = np.stack([cosine * x, cosine * y, -sine])
+            left = np.stack([-y * np.ones_like(sine), x * np.ones_like(sine), np.zeros_like(sine)])
+            opening = _opening(approach, goals, structure.planar) if structure.steered and goals.headed else left
+            across = cross(opening, approach)
+            point = goals.position_m - middle
+            point = point - (approach * beside[0] + across * beside[1] + opening * beside[2])
+            turned = np.arctan2(point[1], point[0])
+        cells = seeds.grid.nearest(np.hypot(point[0], point[1]), point[2], np.arctan2(sine, cosine))
+        lanes = np.repeat(np.arange(branches), len(sine) // branches)
+        joints = seeds.joints[lanes, :, cells].T
+        joints[0] += structure.turn * turned
+        if structure.steered and goals.headed:
+            above = cross(approach, left)
+            roll = np.arctan2(np.add.reduce(opening * above, axis=0), np.add.reduce(opening * left, axis=0))
+            joints[structure.wrist] += structure.roll * roll
+        elif structure.steered:
+            joints[structure.wrist] = structure.home[structure.wrist]
+        return joints
+
+    def forward(self, joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
+        """Position (N, 3) of the tool point and rotation (N, 3, 3) of the gripper for joints (N, at least n)."""
+        posture = self._structure.chain.at(self._rows(joints_rad))
+        tool = np.asarray(tool_m, float)
+        point = posture.point(tool.T if tool.ndim > 1 else tool[:, None])
+        return point.T, posture.rotation.transpose(2, 0, 1)
+
+    def pitch_rad(self, joints_rad: Array) -> Array:
+        """(N,): in the arm's own plane, or in that of the tool point."""
+        structure, joints = self._structure, self._rows(joints_rad)
+        posture = structure.chain.at(joints)
+        approach = posture.rotation[:, 0]
+        if structure.planar:
+            heading = structure.ahead_rad + structure.turn * joints[0]
+        else:
+            point = posture.point(structure.tool_m[:, None])
+            heading = np.arctan2(point[1] - structure.axis_m[1], point[0] - structure.axis_m[0])
+        return np.arctan2(-approach[2], approach[0] * np.cos(heading) + approach[1] * np.sin(heading))
+
+    def _rows(self, joints_rad: Array) -> Array:
+        """(n, N)."""
+        return np.atleast_2d(np.asarray(joints_rad, float))[:, : len(self._structure.home)].T
+
+    def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
+        structure = self._structure
+        return heading_that_keeps_wrist(self, structure.roll, structure.tool_m, position_m, across_m, joints_rad)
+
+
+def _goals(
+    structure: Structure, radius: Array, height: Array, pitch: Array, yaw: Array | None, tool: Array
+) -> Goals:
+    """Goals of N targets straight ahead; yaws count from there."""
+    sine, cosine = np.sin(pitch), np.cos(pitch)
+    nothing = np.zeros_like(radius)
+    if yaw is None:
+        across = along = np.zeros((3, len(radius)))
+    elif structure.planar:
+        x, y = np.cos(yaw), np.sin(yaw)
+        across, along = np.stack([y, -x, nothing]), np.stack([x, y, nothing])
+    else:
+        approach = np.stack([cosine, nothing, -sine])
+        along = opening_towards(approach, np.cos(yaw), np.sin(yaw))
+        across = cross(approach, along)
+    position = np.stack([structure.axis_m[0] + radius, structure.axis_m[1] + nothing, height])
+    pitched = np.stack([sine, cosine])
+    return Goals(
+        position_m=position, tool_m=tool, pitch=pitched, across=across, along=along, headed=yaw is not None
+    )
+
+
+def _opening(approach: Array, goals: Goals, planar: bool) -> Array:
+    """(3, L): where the jaws open to, with the hand pointing this way."""
+    return opening_towards(approach, goals.along[0], goals.along[1]) if planar else goals.along
