@@ -81,6 +81,11 @@ class Solutions:
         return tuple(found)
 
 
+def lean_rad(rotation: Array) -> Array:
+    """How far the opening axis of grippers turned like this, (N, 3, 3), is from horizontal."""
+    return np.abs(np.arcsin(np.clip(rotation[:, 2, 2], -1, 1)))
+
+
 class Arm(Protocol):
     """The kinematics of one robot's arm: every joint but the jaw.
 

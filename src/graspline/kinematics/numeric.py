@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics.arm import ArmLimits, Solutions
+from graspline.kinematics.arm import ArmLimits, Solutions, lean_rad
 from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
 from graspline.kinematics.newton import Goals, approached
 from graspline.kinematics.pointing import cross, opening_towards
@@ -163,6 +163,9 @@ class NumericArm:
     def _rows(self, joints_rad: Array) -> Array:
         """(n, N)."""
         return np.atleast_2d(np.asarray(joints_rad, float))[:, : len(self._structure.home)].T
+
+    def jaw_lean_rad(self, joints_rad: Array) -> Array:
+        return lean_rad(self.forward(joints_rad, np.zeros(3))[1])
 
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
         structure = self._structure

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.kinematics import ur5e
-from graspline.kinematics.arm import Arm, ArmLimits, Solutions
+from graspline.kinematics.arm import Arm, ArmLimits, Solutions, lean_rad
 from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
 from graspline.kinematics.pointing import cross, opening_towards
 from graspline.robots.gripper_2f85 import TOOL_M
@@ -97,6 +97,9 @@ class Ur5eArm:
         azimuth = np.arctan2(point[:, 1], point[:, 0])
         ahead = np.cos(azimuth) * rotation[:, 0, 0] + np.sin(azimuth) * rotation[:, 1, 0]
         return np.arctan2(-rotation[:, 2, 0], ahead)
+
+    def jaw_lean_rad(self, joints_rad: Array) -> Array:
+        return lean_rad(self.forward(joints_rad, np.zeros(3))[1])
 
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
         # Wrist 3 turns about the approach.

@@ -222,7 +222,6 @@ def ur5e(velocity_rad_s: float = 3.0, acceleration_rad_s2: float = 15.0, jerk_ra
         # The arm stretched out; about its own axis the hand with its camera, and the jaw.
         levers_m=np.array([1.15, 1.15, 0.72, 0.32, 0.28, 0.10, 0.11]),
         jaw_law=jaw_law(),
-        hand=hand(),
         control_hz=120,
         substeps=4,
         cameras=("wrist",),
