@@ -28,12 +28,12 @@ from graspline.episodes.run import run_scenarios
 from graspline.episodes.statistics import rate_text
 from graspline.evidence import failures, passes
 from graspline.execution.drivers import FOLLOW
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_grasp
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.motion.path import at_rest
 from graspline.parameters import build
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
+from graspline.refusal import Refusal
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.lift_cube import LiftCube, collision_world
@@ -176,7 +176,7 @@ def _reach(episode: Episode) -> str:
     if not isinstance(parameters, LiftCube):
         return "reach not checked"
     cube = episode.truth["objects"][CUBE]
-    estimate = Estimate(
+    estimate = Belief(
         name=CUBE,
         position_m=np.array(cube["position_m"]),
         quaternion=np.array(cube["quaternion"]),
@@ -187,7 +187,7 @@ def _reach(episode: Episode) -> str:
     )
     home, reach = at_rest(SO101.home), parameters.reach.whole()
     found = plan_grasp(SO101, collision_world(), resting(estimate), home, parameters.jaw, reach)
-    return f"out of reach ({found.check})" if isinstance(found, GraspRejected) else "IN REACH"
+    return f"out of reach ({found.check})" if isinstance(found, Refusal) else "IN REACH"
 
 
 if __name__ == "__main__":

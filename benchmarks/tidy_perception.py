@@ -21,10 +21,10 @@ from PIL import Image
 
 from graspline.kinematics.hsr import head_camera
 from graspline.parameters import Range
+from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.drawing import draw_solids
 from graspline.perception.free_areas import free_areas
 from graspline.perception.planes import NoPlane
-from graspline.perception.solids import UNKNOWN, Solid
 from graspline.perception.tabletop import Tabletop, see_tabletop
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.rendering.depth_errors import LOST_SHARE, DepthErrors, measured_depth
@@ -223,7 +223,7 @@ def rate(score: Score, view: View, seen: Tabletop, level: str, seed: int) -> Non
         score.free.append(bool(min(gaps, default=np.inf) > 0))
 
 
-def rate_thing(score: Score, truth: Truth, solid: Solid, off_m: float) -> None:
+def rate_thing(score: Score, truth: Truth, solid: Belief, off_m: float) -> None:
     score.in_sigmas.append(off_m / solid.position_sigma_m)
     if truth.share_seen < 0.5:
         score.hidden_off_m.append(off_m)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.hsr import ranked, solve
 from graspline.motion.path import Path
-from graspline.perception.solids import Shape, Solid
+from graspline.perception.beliefs import Belief, Shape
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.planning.whole_body import Held, WholeBodyWorld
 from graspline.robots.hsr import HSR
@@ -149,7 +149,7 @@ def any_pose(random: np.random.Generator) -> tuple[Array, Array]:
 def ask(
     world: WholeBodyWorld,
     tally: Tally,
-    things: tuple[Solid, ...],
+    things: tuple[Belief, ...],
     held: Held | None,
     start: Array,
     tool_m: Array,
@@ -210,9 +210,9 @@ def down(heading_rad: float) -> Array:
     return multiply(rotation_z(heading_rad), rotation_y(np.pi / 2))
 
 
-def on_table(random: np.random.Generator) -> tuple[Solid, ...]:
+def on_table(random: np.random.Generator) -> tuple[Belief, ...]:
     """Five things, 12 cm from each other at least."""
-    found = list[Solid]()
+    found = list[Belief]()
     while len(found) < 5:
         x, y, _ = TABLE.in_world(random.uniform((-0.22, -0.32, 0), (0.15, 0.32, 0)))
         if all(np.hypot(*(each.position_m[:2] - (x, y))) > 0.12 for each in found):
@@ -220,7 +220,7 @@ def on_table(random: np.random.Generator) -> tuple[Solid, ...]:
     return tuple(found)
 
 
-def on_boards(random: np.random.Generator) -> tuple[Solid, ...]:
+def on_boards(random: np.random.Generator) -> tuple[Belief, ...]:
     """Two things in the back of each board."""
     places = [
         SHELF.in_world(
@@ -232,12 +232,12 @@ def on_boards(random: np.random.Generator) -> tuple[Solid, ...]:
     return tuple(thing(random, *place) for place in places)
 
 
-def thing(random: np.random.Generator, x: float, y: float, bottom_m: float) -> Solid:
+def thing(random: np.random.Generator, x: float, y: float, bottom_m: float) -> Belief:
     shape = SHAPES[random.integers(len(SHAPES))]
     wide, deep, high = random.uniform((0.02, 0.02, 0.03), (0.04, 0.04, 0.11))
     half = {"box": (wide, deep, high), "cylinder": (wide, wide, high), "ball": (wide, wide, wide)}[shape]
     yaw = random.uniform(-np.pi, np.pi)
-    return Solid(
+    return Belief(
         name="thing",
         shape=shape,
         position_m=np.array([x, y, bottom_m + half[2]]),

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from graspline.execution.requests import Solve
 from graspline.execution.solving import Crash, solve_all
-from graspline.grasping.candidates import GraspRejected, JawParameters
-from graspline.grasping.straight import Missed, Move, Moves, ReachParameters
+from graspline.grasping.candidates import JawParameters
+from graspline.grasping.straight import Move, Moves, ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_lift, plan_shift
 from graspline.kinematics.questions import Stances, Targets
 from graspline.kinematics.so101 import ARM, PAN_X_M, STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
 from graspline.placement.carry import plan_carry, plan_raise
 from graspline.placement.query import CarryQuery, Support
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import HOME, LOWER, SO101, UPPER
 from graspline.tasks import lift_cube
@@ -106,6 +107,7 @@ def random_moves(random: np.random.Generator) -> Moves:
         way = random.uniform(-1, 1, 5) * (0.4 if polar else 0.05, 0.05, 0.05, 0.2, 0.3 if polar else 0.0)
         moves.append(
             Move(
+                stage="move",
                 start=tuple(map(float, start)),
                 way=tuple(way.tolist()),
                 jaw_rad=float(random.uniform(0.0, 1.0)),
@@ -119,6 +121,7 @@ def random_moves(random: np.random.Generator) -> Moves:
         branch=int(random.random() < 0.2),
         tool_m=(float(random.uniform(0.08, 0.1)), 0.0, float(random.uniform(0.0, 0.03))),
         margin_rad=float(random.choice([0.0, 0.02])),
+        label="random",
         moves=tuple(moves),
     )
 
@@ -134,7 +137,7 @@ def test_moves(seed: int, arms: int) -> None:
 
 def test_among_random_moves_some_are_reached_and_some_are_not() -> None:
     random = np.random.default_rng(0)
-    missed = [isinstance(each, Missed) for each in Moves.answered([random_moves(random) for _ in range(60)])]
+    missed = [isinstance(each, Refusal) for each in Moves.answered([random_moves(random) for _ in range(60)])]
     assert any(missed)
     assert not all(missed)
 
@@ -166,7 +169,7 @@ def cubes() -> list[tuple[Any, ...]]:
 
 def test_grasps(cubes: list[tuple[Any, ...]]) -> None:
     found = assert_alone(plan_grasp, cubes)
-    kinds = {each.check if isinstance(each, GraspRejected) else "planned" for each in found}
+    kinds = {each.check if isinstance(each, Refusal) else "planned" for each in found}
     assert {"planned", "reach"} <= kinds
 
 
@@ -179,7 +182,7 @@ def test_lifts_and_shifts(cubes: list[tuple[Any, ...]]) -> None:
         for plan, start in zip(plans, ends, strict=True)
     ]
     kinds = {type(each) for each in assert_alone(plan_lift, lifts)}
-    assert GraspRejected in kinds
+    assert Refusal in kinds
     assert len(kinds) == 2
     shifts = [
         (SO101, plan, start, float(random.uniform(0.0, 0.01)), REACH, float(random.choice([0.0, -0.003, 0.4])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graspline.kinematics.so101 import PAN_X_M
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 
 
 def ball(
@@ -16,8 +16,8 @@ def ball(
     name: str = "orange_1",
     floor_m: float = 0.0,
     position_sigma_m: float = 0.0,
-) -> Estimate:
-    return Estimate(
+) -> Belief:
+    return Belief(
         name=name,
         position_m=np.array([x_m, y_m, floor_m + radius_m]),
         quaternion=np.array([1.0, 0.0, 0.0, 0.0]),
@@ -29,15 +29,13 @@ def ball(
     )
 
 
-def around(radius_m: float, azimuth_rad: float, ball_m: float = 0.03, **more: float) -> Estimate:
+def around(radius_m: float, azimuth_rad: float, ball_m: float = 0.03, **more: float) -> Belief:
     """A ball at this distance and direction from the pan axis."""
     x, y = PAN_X_M + radius_m * np.cos(azimuth_rad), radius_m * np.sin(azimuth_rad)
     return ball(float(x), float(y), ball_m, **more)  # pyright: ignore[reportArgumentType]
 
 
-def beside(
-    target: Estimate, angle_rad: float, gap_m: float, radius_m: float = 0.03, name: str = "orange_2"
-) -> Estimate:
+def beside(target: Belief, angle_rad: float, gap_m: float, radius_m: float = 0.03, name: str = "orange_2") -> Belief:
     """A neighbour in this direction, its skin this far away."""
     apart = target.radius_m + gap_m + radius_m
     x, y = target.position_m[:2] + apart * np.array([np.cos(angle_rad), np.sin(angle_rad)])

@@ -8,21 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graspline.grasping.candidates import (
-    BallJaw,
-    Grasp,
-    GraspRejected,
-    JawParameters,
-    ball_grasps,
-    ball_open_rad,
-    ball_touch_rad,
-)
+from graspline.grasping.candidates import BallJaw, Grasp, JawParameters, ball_grasps, ball_open_rad, ball_touch_rad
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.so101 import FIXED_FACE_M, HOME, SO101, TIP_M, moving_finger_m
 from graspline.scenes.fruit_table import fruit_table
 from graspline.spatial.rotations import wrap
@@ -42,7 +35,7 @@ def world() -> CollisionWorld:
     return CollisionWorld(fruit_table(5, None, 0, False))
 
 
-def grasps(estimate: Estimate, jaw: JawParameters = JAW) -> list[Grasp]:
+def grasps(estimate: Belief, jaw: JawParameters = JAW) -> list[Grasp]:
     found = ball_grasps(SO101, estimate, jaw, HOME)
     assert isinstance(found, list)
     return found
@@ -113,7 +106,7 @@ def test_a_ball_offers_headings_all_around() -> None:
 @given(RADII, st.floats(0.0, 0.003))
 def test_the_fixed_jaw_stands_off_by_its_clearance_and_the_error_of_the_sighting(radius: float, sigma: float) -> None:
     found = ball_grasps(SO101, ball(radius_m=radius, position_sigma_m=sigma), JAW, HOME)
-    if isinstance(found, GraspRejected):
+    if isinstance(found, Refusal):
         assert found.check == "jaw_width"
         return
     grasp, error = found[0], JAW.error_sigmas * sigma
@@ -128,7 +121,7 @@ def test_the_fixed_jaw_stands_off_by_its_clearance_and_the_error_of_the_sighting
 
 def test_a_ball_too_large_for_the_jaws_is_refused_with_the_room_it_needs() -> None:
     found = ball_grasps(SO101, ball(radius_m=0.06), JAW, HOME)
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert (found.check, found.stage) == ("jaw_width", "open")
     (evidence,) = found.evidence
     assert evidence.value == pytest.approx(0.06 + JAW.moving_clearance_m)
@@ -144,15 +137,15 @@ def test_an_oval_ball_is_taken_as_if_it_were_as_large_as_its_longest_axis() -> N
 # Whole plans
 
 
-def planned(world: CollisionWorld, target: Estimate, *others: Estimate, **options) -> GraspPlan:
+def planned(world: CollisionWorld, target: Belief, *others: Belief, **options) -> GraspPlan:
     found = plan_grasp(SO101, world, target, at_rest(HOME), JAW, REACH, others=others, **options)
     assert isinstance(found, GraspPlan), str(found)
     return found
 
 
-def refused(world: CollisionWorld, target: Estimate, *others: Estimate) -> GraspRejected:
+def refused(world: CollisionWorld, target: Belief, *others: Belief) -> Refusal:
     found = plan_grasp(SO101, world, target, at_rest(HOME), JAW, REACH, others=others)
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     return found
 
 
@@ -282,6 +275,6 @@ def test_a_shift_starts_from_wherever_the_hand_really_is(world: CollisionWorld) 
 def test_a_shift_out_of_reach_is_refused_with_evidence(world: CollisionWorld) -> None:
     plan = planned(world, around(0.34, 0.0, 0.025))
     found = plan_shift(SO101, plan, at_rest(plan.descend.end), 0.0, REACH, up_m=0.4)
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert found.check == "reach"
     assert found.evidence

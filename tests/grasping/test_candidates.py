@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graspline.grasping.candidates import Grasp, GraspRejected, JawParameters, box_grasps
+from graspline.grasping.candidates import Grasp, JawParameters, box_grasps
+from graspline.refusal import Refusal
 from graspline.robots.so101 import FIXED_FACE_M, SO101, TIP_M
 from graspline.spatial.rotations import wrap
 
@@ -23,9 +24,9 @@ def grasps(*arguments, **options) -> list[Grasp]:
     return found
 
 
-def refusal(*arguments, **options) -> GraspRejected:
+def refusal(*arguments, **options) -> Refusal:
     found = box_grasps(SO101.hand, *arguments, **options)
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     return found
 
 

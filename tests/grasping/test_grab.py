@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graspline.grasping.grab import (
     GrabPlan,
-    GrabRejected,
+    GrabRefusal,
     GrabVariables,
     Jaws,
     attempt,
@@ -27,13 +27,13 @@ from .things import asked, thing
 Array = NDArray[np.float64]
 
 
-def planned(found: GrabPlan | GrabRejected) -> GrabPlan:
+def planned(found: GrabPlan | GrabRefusal) -> GrabPlan:
     assert isinstance(found, GrabPlan), str(found)
     return found
 
 
-def rejected(found: GrabPlan | GrabRejected) -> GrabRejected:
-    assert isinstance(found, GrabRejected)
+def rejected(found: GrabPlan | GrabRefusal) -> GrabRefusal:
+    assert isinstance(found, GrabRefusal)
     return found
 
 
@@ -67,7 +67,7 @@ def test_gaps_are_the_objects_width_the_clearance_on_both_sides_and_a_little_mor
 @pytest.mark.parametrize("variables", [{"close_clearance_m": -0.04}, {"open_clearance_m": 0.05, "cross_axis": True}])
 def test_a_gap_that_the_jaw_does_not_have_is_refused(variables: dict[str, float | bool]) -> None:
     found = jaws_for(SO101, thing("blue_2x4"), GrabVariables.model_validate(variables))
-    assert isinstance(found, GrabRejected)
+    assert isinstance(found, GrabRefusal)
     assert found.check == "jaw_width"
     assert not found.evidence[0].passed
 
@@ -189,7 +189,7 @@ def test_a_plan_starts_here_keeps_limits_and_ends_with_the_object_between_the_ja
 ) -> None:
     block = thing(name, 0.0388 + radius * np.cos(azimuth), radius * np.sin(azimuth), yaw)
     found = attempt(asked(block, tcp_clearance_m=clearance, approach_height_m=approach))
-    if isinstance(found, GrabRejected):
+    if isinstance(found, GrabRefusal):
         assert found.evidence
         return
     at = HOME

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graspline.grasping.hand_poses import TOP_RAD, HandPose, grasps_of_shape, hand_poses
-from graspline.perception.solids import Shape, Solid
+from graspline.perception.beliefs import Belief, Shape
 from graspline.scenes.household import item_of
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 
@@ -19,8 +19,8 @@ HALF_M: dict[Shape, tuple[float, float, float]] = {
 }
 
 
-def solid(shape: Shape = "box", yaw_rad: float = 0.0, half_m: tuple[float, float, float] | None = None) -> Solid:
-    return Solid(
+def solid(shape: Shape = "box", yaw_rad: float = 0.0, half_m: tuple[float, float, float] | None = None) -> Belief:
+    return Belief(
         name="unknown",
         shape=shape,
         position_m=np.array([1.2, -0.1, 0.8]),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from graspline.grasping.grab import GrabPlan, GrabRejected, attempt
+from graspline.grasping.grab import GrabPlan, GrabRefusal, attempt
 from graspline.grasping.nearest import plan_grab
 
 from .things import asked, thing
@@ -28,7 +28,7 @@ from .things import asked, thing
 def test_the_nearest_pose_passes(name: str, place: tuple[float, float], variables: dict[str, float]) -> None:
     block = thing(name, *place, yaw=0.2)
     found = plan_grab(asked(block, **variables))
-    assert isinstance(found, GrabRejected)
+    assert isinstance(found, GrabRefusal)
     near = found.nearest
     assert near is not None
     assert "nearest that passes" in str(found)
@@ -42,11 +42,11 @@ def test_the_nearest_pose_passes(name: str, place: tuple[float, float], variable
 def test_a_neighbour_is_not_advised_to_be_moved_into() -> None:
     block = thing("red_2x2", 0.36, 0.0)
     free = plan_grab(asked(block))
-    assert isinstance(free, GrabRejected)
+    assert isinstance(free, GrabRefusal)
     assert free.nearest is not None
     blocker = replace(thing("orange_1"), position_m=np.array([*free.nearest.position_m[:2], 0.028]))
     found = plan_grab(asked(block, blocker))
-    assert isinstance(found, GrabRejected)
+    assert isinstance(found, GrabRefusal)
     if found.nearest is not None:
         apart = np.hypot(*(np.array(found.nearest.position_m[:2]) - blocker.position_m[:2]))
         assert apart > 0.028 + 0.016
@@ -61,7 +61,7 @@ def test_too_little_room_is_told_with_the_clearances_that_are_enough(
 ) -> None:
     block = replace(thing("red_2x2"), position_sigma_m=sigma_m)
     found = plan_grab(asked(block, **variables))
-    assert isinstance(found, GrabRejected)
+    assert isinstance(found, GrabRefusal)
     assert found.check in ("open_clearance", "jaw_width")
     assert found.advice.startswith("raise ")
     raised = dict(re.findall(r"(\w+) to at least (\S+)", found.advice))
@@ -73,7 +73,7 @@ def test_too_little_room_is_told_with_the_clearances_that_are_enough(
 def test_too_high_an_approach_is_told_with_one_that_works() -> None:
     block = thing("red_2x2", 0.24, 0.0)
     found = plan_grab(asked(block, approach_height_m=0.12))
-    assert isinstance(found, GrabRejected)
+    assert isinstance(found, GrabRefusal)
     assert "it works from" in found.advice
     (lower,) = re.findall(r"approach_height_m (\S+)\)", found.advice)
     assert found.change == {"approach_height_m": float(lower)}
@@ -83,7 +83,7 @@ def test_too_high_an_approach_is_told_with_one_that_works() -> None:
 @pytest.mark.parametrize("variables", [{"cross_axis": True}, {"tcp_offset": False}])
 def test_what_no_pose_can_mend_advises_none(variables: dict[str, bool]) -> None:
     found = plan_grab(asked(thing("blue_2x4"), **variables))
-    assert isinstance(found, GrabRejected)
+    assert isinstance(found, GrabRefusal)
     assert found.nearest is None
 
 

@@ -14,7 +14,6 @@ from graspline.grasping.reaching import (
     UP,
     Reach,
     ReachQuery,
-    Refused,
     Step,
     Surroundings,
     go,
@@ -27,8 +26,9 @@ from graspline.grasping.reaching import (
 )
 from graspline.kinematics import hsr
 from graspline.motion.path import Path, check_path
-from graspline.perception.solids import Shape, Solid
+from graspline.perception.beliefs import Belief, Shape
 from graspline.planning.whole_body import CLEARANCE_M, WholeBodyWorld
+from graspline.refusal import Refusal
 from graspline.robots.hsr import HSR
 
 Array = NDArray[np.float64]
@@ -41,8 +41,8 @@ def world() -> WholeBodyWorld:
     return WholeBodyWorld(HSR)
 
 
-def thing(name: str, at: tuple[float, float, float], half: tuple[float, float, float], shape: Shape = "box") -> Solid:
-    return Solid(
+def thing(name: str, at: tuple[float, float, float], half: tuple[float, float, float], shape: Shape = "box") -> Belief:
+    return Belief(
         name=name,
         shape=shape,
         position_m=np.array(at),
@@ -58,7 +58,7 @@ CAN = thing("can", (1.15, 0.0, 0.77), (0.033, 0.033, 0.05), "cylinder")
 POSES = hand_poses(CAN, ())
 
 
-def query(*more: Solid, start: Array = HSR.home) -> ReachQuery:
+def query(*more: Belief, start: Array = HSR.home) -> ReachQuery:
     among = Surroundings(solids=(TOP, CAN, *more))
     left = Surroundings(solids=(TOP, *more))
     return ReachQuery(
@@ -70,16 +70,16 @@ def query(*more: Solid, start: Array = HSR.home) -> ReachQuery:
     )
 
 
-def query_for(pose: HandPose, *more: Solid) -> ReachQuery:
+def query_for(pose: HandPose, *more: Belief) -> ReachQuery:
     asked = query(*more)
     return replace(asked, inwards=replace(asked.inwards, way_m=BACK_M * pose.rotation[:, 0]))
 
 
-def plan(pose: HandPose, postures: Array, *more: Solid) -> Reach | Refused:
+def plan(pose: HandPose, postures: Array, *more: Belief) -> Reach | Refusal:
     return plan_reach(HSR, world(), query_for(pose, *more), pose, postures)
 
 
-def first(*more: Solid) -> Reach | Refused:
+def first(*more: Belief) -> Reach | Refusal:
     pose, postures = order(HSR, POSES, HSR.home)[0]
     return plan(pose, postures, *more)
 
@@ -143,16 +143,16 @@ class TestPlanReach:
         pose, postures = order(HSR, POSES, HSR.home)[0]
         x, y, _ = (CAN.position_m - 0.09 * pose.rotation[:, 0]).tolist()
         found = plan(pose, postures[:1], thing("post", (x, y, 0.8), (0.01, 0.01, 0.08)))
-        assert isinstance(found, Refused)
-        assert "would meet post" in found.reason
-        assert str(found) == f"{pose.label}: {found.reason}"
+        assert isinstance(found, Refusal)
+        assert "would meet post" in found.check
+        assert str(found) == f"{pose.label}: {found.check}"
 
     def test_a_roof_over_the_thing_is_in_the_way_of_the_lift(self) -> None:
         pose, postures = order(HSR, POSES, HSR.home)[0]
         assert isinstance(plan(pose, postures[:1]), Reach)
         found = plan(pose, postures[:1], thing("roof", (1.15, 0.0, 0.88), (0.1, 0.1, 0.01)))
-        assert isinstance(found, Refused)
-        assert "would meet roof" in found.reason
+        assert isinstance(found, Refusal)
+        assert "would meet roof" in found.check
 
     def test_where_the_way_in_begins_the_head_looks_at_what_it_is_told_to(self) -> None:
         pose, postures = order(HSR, POSES, HSR.home)[0]
@@ -172,14 +172,14 @@ class TestPlanReach:
         high = replace(POSES[0], position_m=POSES[0].position_m + 2 * UP)
         ((pose, postures),) = order(HSR, (high,), HSR.home)
         found = plan(pose, postures)
-        assert isinstance(found, Refused)
-        assert found.reason == "no posture reaches it"
+        assert isinstance(found, Refusal)
+        assert found.check == "no posture reaches it"
         assert [each.name for each in found.evidence] == ["arm_lift"]
         assert not found.evidence[0].passed
 
 
 class TestInTheWay:
-    def found(self, *more: Solid) -> str:
+    def found(self, *more: Belief) -> str:
         """What is said of a plan that was made before any of these was known."""
         reach = first()
         assert isinstance(reach, Reach)

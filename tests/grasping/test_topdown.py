@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graspline.grasping.candidates import GraspRejected, JawParameters
+from graspline.grasping.candidates import JawParameters
 from graspline.grasping.topdown import (
     GraspPlan,
     ReachParameters,
@@ -21,8 +21,9 @@ from graspline.grasping.topdown import (
 from graspline.kinematics.so101 import ARM, PAN_X_M, STRAIGHT_DOWN_RAD, forward
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.so101 import (
     CAMERA_HOUSING,
     CAMERA_KEEPS_M,
@@ -53,15 +54,15 @@ def world() -> CollisionWorld:
     return CollisionWorld(cube_table())
 
 
-def planned(world: CollisionWorld, estimate: Estimate, start: Command | None = None, **options) -> GraspPlan:
+def planned(world: CollisionWorld, estimate: Belief, start: Command | None = None, **options) -> GraspPlan:
     found = plan_grasp(SO101, world, estimate, start or at_rest(HOME), JAW, REACH, **options)
     assert isinstance(found, GraspPlan), str(found)
     return found
 
 
-def refused(world: CollisionWorld, estimate: Estimate, reach: ReachParameters = REACH) -> GraspRejected:
+def refused(world: CollisionWorld, estimate: Belief, reach: ReachParameters = REACH) -> Refusal:
     found = plan_grasp(SO101, world, estimate, at_rest(HOME), JAW, reach)
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     return found
 
 
@@ -69,10 +70,10 @@ def paths_of(plan: GraspPlan) -> dict[str, Path]:
     return {stage: getattr(plan, stage) for stage in STAGES}
 
 
-def random_plans(world: CollisionWorld, count: int, seed: int) -> list[tuple[Estimate, GraspPlan]]:
+def random_plans(world: CollisionWorld, count: int, seed: int) -> list[tuple[Belief, GraspPlan]]:
     """Certified plans for cubes anywhere around the arm, straight and leaning."""
     random = np.random.default_rng(seed)
-    found: list[tuple[Estimate, GraspPlan]] = []
+    found: list[tuple[Belief, GraspPlan]] = []
     while len(found) < count:
         radius, azimuth = random.uniform(0.12, 0.36), random.uniform(-1.8, 1.8)
         estimate = box(
@@ -89,7 +90,7 @@ def random_plans(world: CollisionWorld, count: int, seed: int) -> list[tuple[Est
 
 
 @pytest.fixture(scope="module")
-def plans(world: CollisionWorld) -> list[tuple[Estimate, GraspPlan]]:
+def plans(world: CollisionWorld) -> list[tuple[Belief, GraspPlan]]:
     found = random_plans(world, 60, 1)
     leaning = [plan.pitch_rad < STRAIGHT_DOWN_RAD for _, plan in found]
     assert any(leaning)
@@ -115,14 +116,14 @@ def tip_corners_m(path: Path) -> tuple[Array, Array]:
     return np.stack(fixed), np.stack(moving)
 
 
-def test_every_path_of_a_plan_keeps_every_limit_and_ends_at_rest(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_every_path_of_a_plan_keeps_every_limit_and_ends_at_rest(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for _, plan in plans:
         for path in paths_of(plan).values():
             assert check_path(path, SO101) is None
             assert not path.velocities[[0, -1]].any()
 
 
-def test_each_path_starts_where_the_one_before_it_ends(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_each_path_starts_where_the_one_before_it_ends(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for _, plan in plans:
         np.testing.assert_array_equal(plan.approach.positions[0], HOME)
         np.testing.assert_array_equal(plan.approach.end, plan.descend.positions[0])
@@ -130,7 +131,7 @@ def test_each_path_starts_where_the_one_before_it_ends(plans: list[tuple[Estimat
         np.testing.assert_allclose(plan.descend.end, plan.lift.positions[0], atol=1e-9)
 
 
-def test_plans_keep_away_from_joint_limits(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_plans_keep_away_from_joint_limits(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for _, plan in plans:
         for stage in ("descend", "seat", "lift"):
             arm = paths_of(plan)[stage].positions[:, :5]
@@ -138,7 +139,7 @@ def test_plans_keep_away_from_joint_limits(plans: list[tuple[Estimate, GraspPlan
             assert (arm <= UPPER[:5] - REACH.joint_margin_rad + 1e-9).all()
 
 
-def test_at_the_end_of_the_descent_the_open_jaws_straddle_the_cube(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_at_the_end_of_the_descent_the_open_jaws_straddle_the_cube(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for estimate, plan in plans:
         joints = plan.descend.end[None]
         origin, rotation = forward(joints, np.zeros(3))
@@ -155,7 +156,7 @@ def test_at_the_end_of_the_descent_the_open_jaws_straddle_the_cube(plans: list[t
 
 
 def test_on_the_way_down_the_fingers_stay_clear_of_the_cube_by_plain_geometry(
-    plans: list[tuple[Estimate, GraspPlan]],
+    plans: list[tuple[Belief, GraspPlan]],
 ) -> None:
     for estimate, plan in plans:
         for path in (plan.approach, plan.descend):
@@ -165,7 +166,7 @@ def test_on_the_way_down_the_fingers_stay_clear_of_the_cube_by_plain_geometry(
                 assert not deep_inside.any()
 
 
-def test_the_jaw_axis_is_square_to_the_faces_it_closes_on(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_the_jaw_axis_is_square_to_the_faces_it_closes_on(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for estimate, plan in plans:
         _, rotation = forward(plan.descend.end[None], np.zeros(3))
         opening = rotation[0, :, 2] @ estimate.rotation
@@ -175,7 +176,7 @@ def test_the_jaw_axis_is_square_to_the_faces_it_closes_on(plans: list[tuple[Esti
         assert abs(float(wrap(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]) - plan.grasp.yaw_rad))) < 1e-9
 
 
-def test_no_fingertip_comes_nearer_to_the_table_than_its_clearance(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_no_fingertip_comes_nearer_to_the_table_than_its_clearance(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for _, plan in plans:
         for path in paths_of(plan).values():
             for tips in tip_corners_m(path):
@@ -197,14 +198,14 @@ def lowest_of_camera_m(path: Path) -> float:
 
 
 def test_the_wrist_camera_comes_no_nearer_to_the_table_than_five_millimetres(
-    plans: list[tuple[Estimate, GraspPlan]],
+    plans: list[tuple[Belief, GraspPlan]],
 ) -> None:
     assert pytest.approx(0.005) == CLEARANCE_M + CAMERA_KEEPS_M
     for _, plan in plans:
         assert min(lowest_of_camera_m(path) for path in paths_of(plan).values()) > 0.005
 
 
-def test_a_hand_that_brakes_past_its_seat_can_still_lift(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_a_hand_that_brakes_past_its_seat_can_still_lift(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for _, plan in plans:
         past = plan_shift(SO101, plan, at_rest(plan.seat.end), 0.0004, REACH)
         assert isinstance(past, Path)
@@ -219,7 +220,7 @@ def test_a_cube_that_could_not_be_lifted_after_braking_is_refused(world: Collisi
 
 
 def test_pointing_straight_down_the_fixed_tip_keeps_the_ground_clearance(
-    plans: list[tuple[Estimate, GraspPlan]],
+    plans: list[tuple[Belief, GraspPlan]],
 ) -> None:
     for _, plan in plans:
         if plan.pitch_rad == STRAIGHT_DOWN_RAD:
@@ -227,7 +228,7 @@ def test_pointing_straight_down_the_fixed_tip_keeps_the_ground_clearance(
                 assert tip_corners_m(path)[0][..., 2].min() > JAW.ground_clearance_m - 1e-6
 
 
-def test_the_hand_comes_down_along_its_approach_axis(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_the_hand_comes_down_along_its_approach_axis(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for estimate, plan in plans:
         points, rotation = forward(plan.descend.positions, np.array(plan.grasp.tool_m))
         way = points[-1] - points[0]
@@ -239,7 +240,7 @@ def test_the_hand_comes_down_along_its_approach_axis(plans: list[tuple[Estimate,
         np.testing.assert_allclose(points[-1], estimate.position_m, atol=1e-5)
 
 
-def test_the_seat_goes_sideways_towards_the_object_and_no_deeper(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_the_seat_goes_sideways_towards_the_object_and_no_deeper(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for _, plan in plans:
         points, _ = forward(plan.seat.positions, np.array(plan.grasp.tool_m))
         way = points[-1] - points[0]
@@ -248,7 +249,7 @@ def test_the_seat_goes_sideways_towards_the_object_and_no_deeper(plans: list[tup
         assert float(np.arctan2(way[1], way[0])) == pytest.approx(plan.grasp.yaw_rad, abs=1e-4)
 
 
-def test_the_lift_is_straight_up_by_as_much_as_asked(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_the_lift_is_straight_up_by_as_much_as_asked(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for _, plan in plans:
         points, _ = forward(plan.lift.positions, np.array(plan.grasp.tool_m))
         np.testing.assert_allclose(points[-1] - points[0], (0, 0, REACH.lift_m), atol=1e-5)
@@ -256,7 +257,7 @@ def test_the_lift_is_straight_up_by_as_much_as_asked(plans: list[tuple[Estimate,
         assert (np.diff(points[:, 2]) > -1e-9).all()
 
 
-def test_fingertips_are_no_faster_than_asked(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_fingertips_are_no_faster_than_asked(plans: list[tuple[Belief, GraspPlan]]) -> None:
     speeds = {"descend": REACH.descend_speed_m_s, "seat": REACH.seat_speed_m_s, "lift": REACH.lift_speed_m_s}
     for _, plan in plans:
         for stage, speed in speeds.items():
@@ -266,7 +267,7 @@ def test_fingertips_are_no_faster_than_asked(plans: list[tuple[Estimate, GraspPl
             assert fastest <= speed * 1.001
 
 
-def test_the_jaws_are_open_from_the_end_of_the_approach_on(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_the_jaws_are_open_from_the_end_of_the_approach_on(plans: list[tuple[Belief, GraspPlan]]) -> None:
     for _, plan in plans:
         assert plan.approach.end[5] == plan.grasp.open_rad
         for stage in ("descend", "seat", "lift"):
@@ -393,7 +394,7 @@ def test_a_collision_names_what_meets_what(world: CollisionWorld) -> None:
         radius, azimuth = random.uniform(0.05, 0.4), random.uniform(-1.9, 1.9)
         estimate = box(PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth), random.uniform(-3, 3), 0.01)
         found = plan_grasp(SO101, world, estimate, at_rest(HOME), JAW, REACH)
-        if isinstance(found, GraspRejected):
+        if isinstance(found, Refusal):
             checks[found.check] = checks.get(found.check, 0) + 1
             assert found.evidence, str(found)
             assert not any(each.passed for each in found.evidence)
@@ -419,7 +420,7 @@ def lift_from(plan: GraspPlan, start: Command, lift_m: float = 0.06) -> Path:
 
 
 def test_a_lift_starts_from_the_command_to_the_last_bit_and_goes_straight_up(
-    plans: list[tuple[Estimate, GraspPlan]],
+    plans: list[tuple[Belief, GraspPlan]],
 ) -> None:
     for _, plan in plans[:30]:
         for tick in (0, plan.seat.ticks // 2, plan.seat.ticks):
@@ -438,13 +439,13 @@ def test_a_lift_too_high_is_refused_with_the_reason(world: CollisionWorld) -> No
     plan = planned(world, box(0.3, 0.0, 0.0))
     steep = ReachParameters(max_tilt_rad=0.0)
     path = plan_lift(SO101, dataclasses.replace(plan), at_rest(plan.descend.end), 0.4, steep)
-    assert isinstance(path, GraspRejected)
+    assert isinstance(path, Refusal)
     assert (path.stage, path.check) == ("lift", "reach")
     assert path.evidence
     assert not path.evidence[0].passed
 
 
-def test_the_way_back_is_the_way_there_reversed(plans: list[tuple[Estimate, GraspPlan]]) -> None:
+def test_the_way_back_is_the_way_there_reversed(plans: list[tuple[Belief, GraspPlan]]) -> None:
     _, plan = plans[0]
     back = reversed_path(plan.descend)
     np.testing.assert_array_equal(back.positions, plan.descend.positions[::-1])

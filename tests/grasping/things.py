@@ -11,7 +11,7 @@ from graspline.grasping.grab import GrabQuery, GrabVariables
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.motion.path import at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, SO101
 from graspline.scenes.block_table import block_table, kind_of
@@ -22,10 +22,10 @@ def world() -> CollisionWorld:
     return CollisionWorld(block_table(), 0.0005)
 
 
-def thing(name: str = "red_2x2", x: float = 0.24, y: float = 0.0, yaw: float = 0.0, scale: float = 1.0) -> Estimate:
+def thing(name: str = "red_2x2", x: float = 0.24, y: float = 0.0, yaw: float = 0.0, scale: float = 1.0) -> Belief:
     kind = kind_of(name)
     half = np.array(kind.half_extents_m) * scale
-    return Estimate(
+    return Belief(
         name=name,
         position_m=np.array([x, y, half[2]]),
         quaternion=np.array([np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)]),
@@ -37,7 +37,7 @@ def thing(name: str = "red_2x2", x: float = 0.24, y: float = 0.0, yaw: float = 0
     )
 
 
-def asked(estimate: Estimate, *others: Estimate, **variables: Any) -> GrabQuery:
+def asked(estimate: Belief, *others: Belief, **variables: Any) -> GrabQuery:
     return GrabQuery(
         robot=SO101,
         world=world(),

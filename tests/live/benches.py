@@ -18,7 +18,7 @@ from graspline.live.snapshot import Snapshot
 from graspline.machine.machine import Machine
 from graspline.machine.table import End
 from graspline.motion.joint_moves import joint_move
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.robots.so101 import SO101
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
@@ -133,7 +133,7 @@ class PlainConsole:
         self.variables: Mapping[str, Plain] = {"tcp": "fixed_tip"}
         self.variables_model = GrabVariables
         self.objects: tuple[ObjectListed, ...] = ()
-        self.believed: tuple[Estimate, ...] = ()
+        self.believed: tuple[Belief, ...] = ()
         self.calls: list[str] = []
 
     def forget(self) -> None:

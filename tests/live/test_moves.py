@@ -11,7 +11,7 @@ from graspline.kinematics.reach import REACHES, TcpConvention, ToolPose
 from graspline.kinematics.so101 import forward
 from graspline.live.moves import Mover
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE, cube_table
@@ -27,7 +27,7 @@ def mover() -> Mover:
     return Mover(cube_table())
 
 
-def cube_at(x_m: float, y_m: float, edge_m: float = 0.03) -> Estimate:
+def cube_at(x_m: float, y_m: float, edge_m: float = 0.03) -> Belief:
     return lying_at(CUBE, x_m, y_m, np.full(3, edge_m / 2), "box", 0.0)
 
 
@@ -35,7 +35,7 @@ def pose(x: float, y: float, z: float, pitch: float = DOWN, yaw: float | None = 
     return ToolPose(position_m=np.array([x, y, z]), pitch_rad=pitch, yaw_rad=yaw)
 
 
-def assert_free(path: Path, believed: tuple[Estimate, ...]) -> None:
+def assert_free(path: Path, believed: tuple[Belief, ...]) -> None:
     assert check_path(path, SO101) is None
     world = CollisionWorld(cube_table())
     world.place(believed)
@@ -80,7 +80,7 @@ def test_a_pose_in_an_object_is_refused_by_its_name(mover: Mover) -> None:
     assert isinstance(mover.to_tool((), HOME, pose(0.22, 0.0, 0.01), "fixed_tip"), Path)
 
 
-def straddling(mover: Mover, believed: Estimate) -> Path:
+def straddling(mover: Mover, believed: Belief) -> Path:
     """A hand whose open jaws stand round a cube."""
     wide = SO101.home.copy()
     wide[SO101.jaw] = SO101.jaw_law.angle_rad(0.05)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.following import Ur5eHand
 from graspline.kinematics.ur5e import straight_down
-from graspline.motion.hops import Clearance, Hop, HopQuery, NoHop, Ride, plan_hop
+from graspline.motion.hops import Clearance, Hop, HopQuery, Ride, plan_hop
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.motion.scaling import Scaling
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.robots.ur5e import HOME, ur5e
 
@@ -214,7 +215,7 @@ def test_a_hop_is_never_there_too_late(ends: tuple[End, End], until_s: float) ->
         assert_proper(ROBOT, asked, hop)
     else:
         unhurried = plan_hop(ROBOT, HAND, query(*ends))
-        assert isinstance(unhurried, NoHop) or unhurried.ends_s > asked.until_s - 2 * ROBOT.dt_s
+        assert isinstance(unhurried, Refusal) or unhurried.ends_s > asked.until_s - 2 * ROBOT.dt_s
 
 
 def test_a_hop_may_end_at_the_last_moment_but_not_a_tick_later() -> None:
@@ -222,9 +223,9 @@ def test_a_hop_may_end_at_the_last_moment_but_not_a_tick_later() -> None:
     hop = planned(ROBOT, asked)
     assert planned(ROBOT, replace(asked, until_s=hop.ends_s)).ends_s == hop.ends_s
     refused = plan_hop(ROBOT, HAND, replace(asked, until_s=hop.ends_s - 2 * ROBOT.dt_s))
-    assert refused == NoHop(reason="it leaves before it could be met")
+    assert refused == Refusal(check="leaves_first")
     gone = plan_hop(ROBOT, HAND, replace(asked, until_s=NOW_S - 1.0))
-    assert gone == NoHop(reason="it leaves before it could be met")
+    assert gone == Refusal(check="leaves_first")
 
 
 @pytest.mark.parametrize("speed", [0.05, 0.2, -0.1])
@@ -233,31 +234,31 @@ def test_a_moving_block_is_met_as_soon_as_can_be_wherever_that_is(speed: float) 
     asked = query(over_bin(-0.24), on_belt(y=0.3, speed=speed))
     hop = planned(ROBOT, asked)
     for sooner in (2, 3, 5, 10):
-        assert isinstance(plan_hop(ROBOT, HAND, replace(asked, until_s=hop.ends_s - sooner * ROBOT.dt_s)), NoHop)
+        assert isinstance(plan_hop(ROBOT, HAND, replace(asked, until_s=hop.ends_s - sooner * ROBOT.dt_s)), Refusal)
 
 
 @pytest.mark.parametrize("point", [(1.4, 0.0, 0.03), (0.05, 0.0, 0.03), (0.5, 0.0, 1.4)])
 def test_what_is_out_of_reach_is_refused(point: tuple[float, float, float]) -> None:
     end = End(point_m=np.array(point), velocity_m_s=np.zeros(3), yaw_rad=-np.pi / 2)
     refused = plan_hop(ROBOT, HAND, query(over_bin(), end))
-    assert refused == NoHop(reason="out of reach where it would be met")
+    assert refused == Refusal(check="reach")
 
 
 def test_a_hand_that_cannot_rise_is_told_so() -> None:
     refused = plan_hop(ROBOT, HAND, replace(query(on_belt(), over_bin()), rise_m=1.5))
-    assert refused == NoHop(reason="no room to rise")
+    assert refused == Refusal(check="room_to_rise")
 
 
 def test_a_ride_as_fast_as_the_arm_may_move_leaves_nothing_for_a_hop() -> None:
     slow = ur5e(0.25, 15.0, 600.0)
     refused = plan_hop(slow, HAND, query(on_belt(speed=0.4), over_bin()))
-    assert refused == NoHop(reason="no hop keeps the limits")
+    assert refused == Refusal(check="limits")
 
 
 def test_a_hop_does_not_throw_the_arm_over_to_save_a_long_turn_of_the_wrist() -> None:
     """Another posture would be nearer than turning wrist 3 by more than half a turn, a metre away from both ends."""
     asked = query(over_bin(0.24, turn=-0.6), on_belt(y=-0.3, turn=1.5))
-    assert plan_hop(ROBOT, HAND, asked) == NoHop(reason="the arm would change its posture")
+    assert plan_hop(ROBOT, HAND, asked) == Refusal(check="posture")
 
 
 @pytest.mark.parametrize("scaling", ["ruckig", "cubic"])

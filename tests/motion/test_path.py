@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.motion.joint_moves import joint_move
-from graspline.motion.path import (
-    SLACK,
-    Path,
-    PathRefused,
-    at_rest,
-    check_corners,
-    check_path,
-    controls_of,
-    load_factor,
-    seal_kept,
-)
+from graspline.motion.path import SLACK, Path, at_rest, check_corners, check_path, controls_of, load_factor, seal_kept
+from graspline.refusal import Refusal
 from graspline.robots.so101 import HOME, JOINTS, LOWER, SO101, UPPER
 
 Array = NDArray[np.float64]
@@ -33,7 +24,7 @@ def standing(ticks: int = 4) -> Path:
     return Path(positions=positions, velocities=np.zeros_like(positions), dt_s=DT_S)
 
 
-def refused(path: Path) -> PathRefused:
+def refused(path: Path) -> Refusal:
     found = check_path(path, SO101)
     assert found is not None
     return found

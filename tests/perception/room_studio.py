@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.kinematics.hsr import head_camera
+from graspline.perception.beliefs import Belief
 from graspline.perception.planes import Within
 from graspline.perception.recognition import KnownModel
-from graspline.perception.solids import Solid
 from graspline.perception.tabletop import Tabletop, see_tabletop
 from graspline.rendering.choose import open_renderer
 from graspline.rendering.depth_errors import DepthErrors, measured_depth
@@ -75,7 +75,7 @@ class Shot:
     rotation: Array
     level: str
 
-    def seen(self, known: Sequence[Solid] = ()) -> Tabletop:
+    def seen(self, known: Sequence[Belief] = ()) -> Tabletop:
         found = see_tabletop(
             self.picture,
             self.position_m,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from graspline.perception.beliefs import Belief, Shape
 from graspline.perception.drawing import draw_solids
-from graspline.perception.solids import Shape, Solid
 
 from .depth_pictures import CAMERA_M, FOVY_RAD, R_OC
 
 
-def solid(shape: Shape, x_m: float = 1.0) -> Solid:
-    return Solid(
+def solid(shape: Shape, x_m: float = 1.0) -> Belief:
+    return Belief(
         name="mug",
         shape=shape,
         position_m=np.array([x_m, 0.0, 0.75]),

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graspline.perception.beliefs import Belief, Shape
 from graspline.perception.free_areas import FreeArea, free_areas
 from graspline.perception.planes import Plane
-from graspline.perception.solids import Shape, Solid
 from graspline.perception.surfaces import Surface
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 
@@ -27,9 +27,9 @@ BOARD = Surface(
 HALF_M, MARGIN_M = (0.03, 0.05), 0.02
 
 
-def solid(x_m: float, y_m: float, shape: Shape = "cylinder", yaw_rad: float = 0.0, sigma_m: float = 0.0) -> Solid:
+def solid(x_m: float, y_m: float, shape: Shape = "cylinder", yaw_rad: float = 0.0, sigma_m: float = 0.0) -> Belief:
     """Something 8 cm wide, or 8 by 16 cm, so far behind and left of the board's middle."""
-    return Solid(
+    return Belief(
         name="thing",
         shape=shape,
         position_m=BOARD.middle_m + BOARD.rotation @ np.array([x_m, y_m, 0.1]),

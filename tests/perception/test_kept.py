@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.clouds import view_of
 from graspline.perception.kept import Sight, empty_share, hidden_share, is_new, moved_m
-from graspline.perception.solids import UNKNOWN, Solid
 from graspline.spatial.rotations import multiply, quaternion_from_matrix, rotation_z
 
 from .depth_pictures import CAMERA_M, R_OC, TABLE_M, Array, box_depth, picture_of, table_depth
@@ -27,8 +27,8 @@ def box(
     half_m: tuple[float, float, float] = (0.03, 0.04, 0.06),
     name: str = UNKNOWN,
     sigma_m: float = 0.0,
-) -> Solid:
-    return Solid(
+) -> Belief:
+    return Belief(
         name=name,
         shape="box",
         position_m=np.array([x, y, TABLE_M + half_m[2]]),
@@ -39,7 +39,7 @@ def box(
     )
 
 
-def look(*standing: Solid, things: Sequence[Solid] | None = None, lost: Solid | None = None, seed: int = 0) -> Sight:
+def look(*standing: Belief, things: Sequence[Belief] | None = None, lost: Belief | None = None, seed: int = 0) -> Sight:
     """A picture of a table with boxes on it; found in it are these things, or all of them. One may be a hole in it."""
     depth = table_depth((0.3, 0.4))
     for each in standing:
@@ -54,7 +54,7 @@ def look(*standing: Solid, things: Sequence[Solid] | None = None, lost: Solid | 
     )
 
 
-def told(*things: Solid) -> Sight:
+def told(*things: Belief) -> Sight:
     """A look without a picture."""
     return Sight(view=None, things=things, at_m=MIDDLE_M, rotation=np.eye(3))
 
@@ -66,7 +66,7 @@ def slipped(sight: Sight, shift_m: Array, turn_rad: float) -> Sight:
     def placed(point_m: Array) -> Array:
         return turn @ point_m + shift_m
 
-    def moved(solid: Solid) -> Solid:
+    def moved(solid: Belief) -> Belief:
         quaternion = quaternion_from_matrix(multiply(turn, solid.rotation))
         return replace(solid, position_m=placed(solid.position_m), quaternion=quaternion)
 
@@ -108,7 +108,7 @@ class TestMoved:
         ],
         ids=["name", "shape", "size", "place"],
     )
-    def test_what_differs_in_name_shape_or_size_or_is_far_away_is_something_else(self, other: Solid) -> None:
+    def test_what_differs_in_name_shape_or_size_or_is_far_away_is_something_else(self, other: Belief) -> None:
         assert moved_m(BOX, told(BOX), told(other)) == np.inf
         assert moved_m(BOX, told(BOX), told(replace(BOX, half_extents_m=BOX.half_extents_m + 0.011))) == 0.0
 
@@ -153,7 +153,7 @@ class TestNew:
 
 
 class TestHiddenShare:
-    def share(self, thing: Solid, sight: Sight) -> float:
+    def share(self, thing: Belief, sight: Sight) -> float:
         assert sight.view is not None
         return hidden_share(thing, sight.view)
 
@@ -211,7 +211,7 @@ class TestAfterWheelsSlipped:
 
     SHIFT_M, TURN_RAD = np.array([0.07, -0.05, 0.0]), 0.05
 
-    def again(self, *standing: Solid, things: Sequence[Solid] | None = None) -> Sight:
+    def again(self, *standing: Belief, things: Sequence[Belief] | None = None) -> Sight:
         return slipped(look(*standing, things=things, seed=1), self.SHIFT_M, self.TURN_RAD)
 
     def test_what_was_not_touched_has_not_moved_and_is_not_new(self) -> None:

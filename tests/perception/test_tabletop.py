@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from graspline.errors import WiringError
+from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.planes import NoPlane
-from graspline.perception.solids import UNKNOWN, Solid
 from graspline.perception.tabletop import Tabletop, see_tabletop
 from graspline.rendering.depth_errors import DepthErrors
 from graspline.scenes.household import item_of, unknown_item
@@ -34,7 +34,7 @@ def studio() -> Iterator[RoomStudio]:
         yield found
 
 
-def matched(things: Sequence[Standing], solids: Sequence[Solid]) -> list[tuple[Standing, Solid]]:
+def matched(things: Sequence[Standing], solids: Sequence[Belief]) -> list[tuple[Standing, Belief]]:
     """Every thing with the solid nearest to it; as many of these as of those."""
     assert len(solids) == len(things)
     pairs = []
@@ -45,11 +45,11 @@ def matched(things: Sequence[Standing], solids: Sequence[Solid]) -> list[tuple[S
     return pairs
 
 
-def off_m(thing: Standing, solid: Solid) -> float:
+def off_m(thing: Standing, solid: Belief) -> float:
     return float(np.linalg.norm(solid.position_m - np.array(thing.position_m)))
 
 
-def turned_off(yaw_rad: float, solid: Solid, period_rad: float) -> float:
+def turned_off(yaw_rad: float, solid: Belief, period_rad: float) -> float:
     return abs((solid.yaw_rad - yaw_rad + period_rad / 2) % period_rad - period_rad / 2)
 
 
@@ -211,7 +211,7 @@ def test_walls_of_a_shelf_are_no_things(studio: RoomStudio, level: str) -> None:
 
 def test_what_is_known_to_be_there_is_no_thing(studio: RoomStudio) -> None:
     (bottle,) = (each for each in FIVE if each.item.name == "water_bottle")
-    known = Solid(
+    known = Belief(
         name="bottle",
         shape="box",
         position_m=np.array(bottle.position_m),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from graspline.perception.outlines import Array, Lens
 from graspline.perception.silhouettes import beyond_px, silhouette_px
-from graspline.perception.solids import Shape
 from graspline.perception.uprights import footprint_m, half_extents_m, inverse_depths, reaches_px, with_numbers
+from graspline.scenes.scene import ObjectShape
 from graspline.spatial.rotations import rotation_x, rotation_z
 
 LENS = Lens(
@@ -20,18 +20,18 @@ LENS = Lens(
     width=640,
     height=480,
 )
-SHAPES: tuple[Shape, ...] = ("box", "cylinder", "ball")
+SHAPES: tuple[ObjectShape, ...] = ("box", "cylinder", "ball")
 UPRIGHTS = st.tuples(
     st.floats(0.7, 1.3), st.floats(-0.3, 0.3), st.floats(-3, 3), st.floats(0.02, 0.06), st.floats(0.02, 0.06),
     st.floats(0.04, 0.3),
 ).map(np.array)  # fmt: skip
 
 
-def made(shape: Shape, numbers: Array) -> Array:
+def made(shape: ObjectShape, numbers: Array) -> Array:
     return with_numbers(shape, numbers, (), np.zeros((1, 0)))
 
 
-def outside_m(shape: Shape, upright: Array, points: Array) -> Array:
+def outside_m(shape: ObjectShape, upright: Array, points: Array) -> Array:
     """How far points (N, 3) are from the surface of a shape."""
     half = half_extents_m(upright)
     off = (points - np.array([upright[0], upright[1], half[2]])) @ rotation_z(upright[2])
@@ -46,7 +46,7 @@ def outside_m(shape: Shape, upright: Array, points: Array) -> Array:
 @pytest.mark.parametrize("shape", SHAPES)
 @given(numbers=UPRIGHTS)
 @settings(max_examples=40)
-def test_rays_end_on_the_surface(shape: Shape, numbers: Array) -> None:
+def test_rays_end_on_the_surface(shape: ObjectShape, numbers: Array) -> None:
     upright = made(shape, numbers)
     middle = LENS.pixels(np.array([upright[0, 0], upright[0, 1], upright[0, 5] / 2]))
     around = middle + np.random.default_rng(0).uniform(-8, 8, (20, 2))
@@ -61,7 +61,7 @@ def test_rays_end_on_the_surface(shape: Shape, numbers: Array) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @given(numbers=UPRIGHTS)
 @settings(max_examples=40)
-def test_outlines_of_many_are_those_of_one(shape: Shape, numbers: Array) -> None:
+def test_outlines_of_many_are_those_of_one(shape: ObjectShape, numbers: Array) -> None:
     uprights = np.concatenate([made(shape, numbers), made(shape, numbers + 0.001)])
     for upright, reach in zip(uprights, reaches_px(LENS, shape, uprights, _near(uprights[0])), strict=True):
         half = half_extents_m(upright)
@@ -84,7 +84,7 @@ def test_a_ray_that_passes_by_meets_nothing() -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_footprints_are_as_wide_as_the_shape(shape: Shape) -> None:
+def test_footprints_are_as_wide_as_the_shape(shape: ObjectShape) -> None:
     print_m = footprint_m(shape, made(shape, np.array([1.0, 0.2, 0.0, 0.03, 0.05, 0.1]))[0])
     wide = 0.05 if shape == "box" else 0.03
     np.testing.assert_allclose(np.ptp(print_m, axis=0), (0.06, 2 * wide), rtol=0.01)

@@ -12,18 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graspline.grasping.candidates import BallJaw, GraspRejected
+from graspline.grasping.candidates import BallJaw
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.carry import plan_carry
 from graspline.placement.clearance import held_clearance
 from graspline.placement.held import HeldObject
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.so101 import FIXED_FACE_M, HOME, SO101, moving_finger_m
 from graspline.scenes.fruit_table import FLOOR_M, PLATE, fruit_table
 
@@ -35,8 +36,8 @@ SPOT = PLATE_XY
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
-def believed(name: str, position_m: Array, half_m: Array, shape: Literal["ball", "plate", "box"]) -> Estimate:
-    return Estimate(
+def believed(name: str, position_m: Array, half_m: Array, shape: Literal["ball", "plate", "box"]) -> Belief:
+    return Belief(
         name=name,
         position_m=position_m,
         quaternion=UPRIGHT,
@@ -48,11 +49,11 @@ def believed(name: str, position_m: Array, half_m: Array, shape: Literal["ball",
     )
 
 
-def ball(x_m: float, y_m: float, radius_m: float = 0.03, *, floor_m: float = FLOOR_M, number: int = 2) -> Estimate:
+def ball(x_m: float, y_m: float, radius_m: float = 0.03, *, floor_m: float = FLOOR_M, number: int = 2) -> Belief:
     return believed(f"orange_{number}", np.array([x_m, y_m, floor_m + radius_m]), np.full(3, radius_m), "ball")
 
 
-def tower(x_m: float, y_m: float) -> Estimate:
+def tower(x_m: float, y_m: float) -> Belief:
     """A box as high as things are carried."""
     return believed("tower", np.array([x_m, y_m, 0.08]), np.array([0.015, 0.015, 0.08]), "box")
 
@@ -74,7 +75,7 @@ def pick(world: CollisionWorld) -> GraspPlan:
     return found
 
 
-def query(world: CollisionWorld, pick: GraspPlan, *obstacles: Estimate, **carry: Any) -> CarryQuery:
+def query(world: CollisionWorld, pick: GraspPlan, *obstacles: Belief, **carry: Any) -> CarryQuery:
     """The ball in the hand, raised as high as it is carried."""
     grasp = pick.grasp
     held = HeldObject(
@@ -158,7 +159,7 @@ def test_wherever_a_plan_is_claimed_it_ends_at_the_spot_and_keeps_its_distances(
     asked = query(world, pick, other, strategy=strategy)
     spot = (PLATE_XY[0] + x, PLATE_XY[1] + y)
     plan = plan_carry(asked, on_plate(spot))
-    if isinstance(plan, GraspRejected):
+    if isinstance(plan, Refusal):
         assert plan.evidence
         return
     np.testing.assert_allclose(held_m(asked, plan.lower.positions[-1:])[0, :2], spot, atol=1e-5)
@@ -245,7 +246,7 @@ def test_where_straight_across_is_blocked_the_ball_is_drawn_back_first(world: Co
     start = polar(query(world, pick).held_m())[0]
     in_the_way = tower(PAN_X_M + start * np.cos(-0.3), start * np.sin(-0.3))
     blocked = plan_carry(query(world, pick, in_the_way, strategy="direct"), on_plate(SPOT))
-    assert isinstance(blocked, GraspRejected)
+    assert isinstance(blocked, Refusal)
     assert blocked.check == "collision"
     assert blocked.evidence[0].name == "held_to_tower"
     plan = planned(query(world, pick, in_the_way))
@@ -266,7 +267,7 @@ def test_a_plan_is_used_again_and_checked_again_where_something_has_moved(
     np.testing.assert_array_equal(again.withdraw.positions, before.withdraw.positions)
     rolled = dataclasses.replace(beside, position_m=np.array([spot[0] + 0.04, spot[1], beside.position_m[2]]))
     found = plan_carry(dataclasses.replace(query(world, pick, rolled), planned=before), on_plate(spot))
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert found.check == "collision"
 
 
@@ -307,7 +308,7 @@ def test_the_first_spot_with_a_way_to_it_is_taken(world: CollisionWorld, pick: G
 
 def test_a_spot_out_of_reach_is_refused_with_evidence(world: CollisionWorld, pick: GraspPlan) -> None:
     found = plan_carry(query(world, pick), on_plate((0.7, 0.0), (0.0, -0.6)))
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert (found.check, found.label) == ("reach", "spot 0.700 0.000")
     assert found.evidence
     assert not all(each.passed for each in found.evidence)
@@ -315,14 +316,14 @@ def test_a_spot_out_of_reach_is_refused_with_evidence(world: CollisionWorld, pic
 
 def test_a_spot_that_is_taken_is_refused_for_what_lies_there(world: CollisionWorld, pick: GraspPlan) -> None:
     found = plan_carry(query(world, pick, ball(SPOT[0] + 0.03, SPOT[1])), on_plate(SPOT))
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert found.check == "collision"
     assert any("orange_2" in each.name for each in found.evidence)
 
 
 def test_without_a_spot_there_is_no_plan(world: CollisionWorld, pick: GraspPlan) -> None:
     found = plan_carry(query(world, pick), on_plate())
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert found.check == "no_spot"
     (evidence,) = found.evidence
     assert (evidence.name, evidence.value, evidence.limit) == ("free_spots", 0, 1)

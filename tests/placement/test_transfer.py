@@ -7,15 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from graspline.grasping.candidates import GraspRejected, JawParameters
+from graspline.grasping.candidates import JawParameters
 from graspline.grasping.straight import ReachParameters
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD
 from graspline.motion.path import at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.parameters import PlaceParameters
 from graspline.placement.query import Support
 from graspline.placement.transfer import Transfer, TransferQuery, plan_transfer
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.so101 import SO101
 from graspline.scenes.table import Box, table_with
 from graspline.tasks.scatter import lying_at
@@ -24,7 +25,7 @@ WORLD = CollisionWorld(table_with(Box(name="red", rgb=(1, 0, 0)), Box(name="blue
 BLUE = lying_at("blue", 0.2, -0.1, np.full(3, 0.018), "box")
 
 
-def asked(red: Estimate, support: Support, *others: Estimate) -> TransferQuery:
+def asked(red: Belief, support: Support, *others: Belief) -> TransferQuery:
     return TransferQuery(
         robot=SO101,
         world=WORLD,
@@ -38,7 +39,7 @@ def asked(red: Estimate, support: Support, *others: Estimate) -> TransferQuery:
     )
 
 
-def red(x_m: float = 0.2, y_m: float = 0.1, z_m: float = 0.015) -> Estimate:
+def red(x_m: float = 0.2, y_m: float = 0.1, z_m: float = 0.015) -> Belief:
     there = lying_at("red", x_m, y_m, np.full(3, 0.015), "box")
     return replace(there, position_m=np.array([x_m, y_m, z_m]))
 
@@ -68,7 +69,7 @@ def test_the_hand_points_straight_down() -> None:
 
 def test_a_place_out_of_reach_refuses_the_whole() -> None:
     found = plan_transfer(asked(red(), Support(x_m=0.42, y_m=0.0)))
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert (found.stage, found.check) == ("lower", "reach")
 
 

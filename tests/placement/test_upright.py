@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 
 from grasping.things import asked, thing, world
 from graspline.evidence import passes
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.grab import GrabPlan, attempt
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import at_rest, check_path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import HeldObject
 from graspline.placement.parameters import PlaceParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.resting import resting_evidence
+from graspline.refusal import Refusal
 from graspline.robots.so101 import FIXED_TIP_M, SO101
 
 Array = NDArray[np.float64]
 
 
-def carrying(*others: Estimate) -> CarryQuery:
+def carrying(*others: Belief) -> CarryQuery:
     """A red block raised by four centimetres in front of the arm."""
     plan = attempt(asked(thing("red_2x2"), approach_height_m=0.04))
     assert isinstance(plan, GrabPlan)
@@ -51,12 +51,12 @@ def carrying(*others: Estimate) -> CarryQuery:
     )
 
 
-def top_of(thing: Estimate) -> Support:
+def top_of(thing: Belief) -> Support:
     x, y, z = (float(each) for each in thing.position_m)
     return Support(x_m=x, y_m=y, z_m=z + thing.half_height_m, name=thing.name)
 
 
-def put(query: CarryQuery, support: Support | tuple[float, float]) -> CarryPlan | GraspRejected:
+def put(query: CarryQuery, support: Support | tuple[float, float]) -> CarryPlan | Refusal:
     return plan_carry(query, [support if isinstance(support, Support) else Support(x_m=support[0], y_m=support[1])])
 
 
@@ -106,26 +106,26 @@ def test_what_is_not_lifted_over_its_support_is_refused() -> None:
     below = replace(thing("white_can", 0.2, 0.12), half_extents_m=np.array([0.018, 0.018, 0.020]))
     below = replace(below, position_m=np.array([0.2, 0.12, 0.020]))
     found = put(carrying(below), top_of(below))
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert (found.check, found.evidence[0].name) == ("collision", "held_to_white_can")
 
 
 def test_a_spot_out_of_reach_is_refused() -> None:
     found = put(carrying(), (0.42, 0.0))
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert (found.stage, found.check) == ("lower", "reach")
 
 
 def test_a_spot_that_is_taken_is_refused() -> None:
     found = put(carrying(thing("blue_2x4", 0.2, 0.13)), (0.2, 0.12))
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert found.check == "collision"
 
 
 def test_something_tall_on_the_way_is_refused_and_something_low_is_passed_over() -> None:
     tall = replace(thing("white_can", 0.235, 0.08), half_extents_m=np.array([0.018, 0.018, 0.045]))
     tall = replace(tall, position_m=np.array([0.235, 0.08, 0.045]))
-    assert isinstance(put(carrying(tall), (0.17, 0.17)), GraspRejected)
+    assert isinstance(put(carrying(tall), (0.17, 0.17)), Refusal)
     planned(carrying(thing("yellow_1x4", 0.235, 0.08)), (0.17, 0.17))
 
 

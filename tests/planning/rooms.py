@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.kinematics.hsr import ranked, solve
-from graspline.perception.solids import Shape, Solid
+from graspline.perception.beliefs import Belief, Shape
 from graspline.spatial.rotations import multiply, rotation_x, rotation_z
 
 Array = NDArray[np.float64]
@@ -22,8 +22,8 @@ def solid(
     position_m: tuple[float, float, float],
     half_extents_m: tuple[float, float, float],
     shape: Shape = "box",
-) -> Solid:
-    return Solid(
+) -> Belief:
+    return Belief(
         name=name,
         shape=shape,
         position_m=np.array(position_m, float),
@@ -34,7 +34,7 @@ def solid(
     )
 
 
-def table() -> list[Solid]:
+def table() -> list[Belief]:
     x, y, top = TABLE_M
     legs = [(x + 0.27 * i, y + 0.47 * j, 0.345) for i in (-1, 1) for j in (-1, 1)]
     return [
@@ -43,7 +43,7 @@ def table() -> list[Solid]:
     ]
 
 
-def shelf() -> list[Solid]:
+def shelf() -> list[Belief]:
     x, y = SHELF_M
     return [
         *(solid("board", (x, y, top - 0.01), (0.45, 0.175, 0.01)) for top in BOARDS_M),
@@ -52,7 +52,7 @@ def shelf() -> list[Solid]:
     ]
 
 
-def walls() -> list[Solid]:
+def walls() -> list[Belief]:
     return [
         solid("wall", (2.2, 0.5, 1.0), (0.05, 3.0, 1.0)),
         solid("wall", (-1.8, 0.5, 1.0), (0.05, 3.0, 1.0)),
@@ -61,7 +61,7 @@ def walls() -> list[Solid]:
     ]
 
 
-def room() -> list[Solid]:
+def room() -> list[Belief]:
     return [*table(), *shelf(), *walls()]
 
 

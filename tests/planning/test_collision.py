@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, solve
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CLEARANCE_M, Collision, CollisionWorld
 from graspline.robots.so101 import CAMERA_HOUSING, CAMERA_KEEPS_M, FIXED_FACE_M, HOME, SO101, TIP_M
 from graspline.scenes.cube_table import CUBE, cube_table
@@ -20,9 +20,9 @@ Array = NDArray[np.float64]
 TIP = np.array([TIP_M, 0.0, FIXED_FACE_M])
 
 
-def believed(x: float = 0.25, y: float = 0.0, half: float | tuple[float, float, float] = 0.015) -> Estimate:
+def believed(x: float = 0.25, y: float = 0.0, half: float | tuple[float, float, float] = 0.015) -> Belief:
     extents = np.broadcast_to(np.asarray(half, float), 3).copy()
-    return Estimate(
+    return Belief(
         name=CUBE,
         position_m=np.array([x, y, extents[2]]),
         quaternion=np.array([1.0, 0.0, 0.0, 0.0]),
@@ -40,7 +40,7 @@ def tip_at(x: float, y: float, z: float, *, yaw_rad: float = np.pi / 2, jaw_rad:
     return np.append(joints[0], jaw_rad)
 
 
-def world_with(*estimates: Estimate) -> CollisionWorld:
+def world_with(*estimates: Belief) -> CollisionWorld:
     world = CollisionWorld(cube_table())
     world.place(estimates)
     return world

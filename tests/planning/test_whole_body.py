@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.errors import WiringError
 from graspline.kinematics.hsr import forward
-from graspline.perception.solids import Shape, Solid
+from graspline.perception.beliefs import Belief, Shape
 from graspline.planning.collision import Collision
 from graspline.planning.whole_body import CLEARANCE_M, STEP_M, Held, WholeBodyWorld
 from graspline.robots.hsr import HSR
@@ -281,7 +281,7 @@ def test_the_world_agrees_with_distances_between_shapes(world: WholeBodyWorld) -
     assert 20 < count < 130
 
 
-def _independent(things: list[Solid]) -> tuple[mujoco.MjModel, list[int]]:
+def _independent(things: list[Belief]) -> tuple[mujoco.MjModel, list[int]]:
     """A model with these solids, and its robot's geoms that touch."""
     kinds = {
         "box": mujoco.mjtGeom.mjGEOM_BOX,

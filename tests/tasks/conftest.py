@@ -9,7 +9,7 @@ from graspline.grasping.candidates import JawParameters
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, SO101
 from graspline.scenes.cube_table import CUBE, cube_table
@@ -21,8 +21,8 @@ def world() -> CollisionWorld:
 
 
 @pytest.fixture(scope="session")
-def estimate() -> Estimate:
-    return Estimate(
+def estimate() -> Belief:
+    return Belief(
         name=CUBE,
         position_m=np.array([0.24, 0.05, 0.015]),
         quaternion=np.array([1.0, 0.0, 0.0, 0.0]),
@@ -34,7 +34,7 @@ def estimate() -> Estimate:
 
 
 @pytest.fixture(scope="session")
-def grasp_plan(world: CollisionWorld, estimate: Estimate) -> GraspPlan:
+def grasp_plan(world: CollisionWorld, estimate: Belief) -> GraspPlan:
     found = plan_grasp(SO101, world, estimate, at_rest(HOME), JawParameters(), ReachParameters())
     assert isinstance(found, GraspPlan)
     return found

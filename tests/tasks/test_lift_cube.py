@@ -20,14 +20,14 @@ from graspline.errors import InputError
 from graspline.evidence import Evidence, passes
 from graspline.execution.happenings import Entered, Happening
 from graspline.execution.requests import Announce, Look, Motion, Solve, Within
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.machine.machine import Result
 from graspline.motion.path import at_rest
 from graspline.parameters import build
-from graspline.perception.estimates import Estimate, Perception
+from graspline.perception.beliefs import Belief, Perception
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.so101 import BASE_FOOTPRINT_M, FIXED_FINGER, HOME, SO101, moving_finger_m
 from graspline.scenes.cube_table import CUBE, cube_table
 from graspline.scenes.variation import Variation
@@ -165,7 +165,7 @@ def test_the_speed_of_several_sightings_is_their_slope(x: float, y: float, z: fl
 
 
 def verifying(perception: Perception | None = None, goal: GoalParameters = GOAL):
-    estimate = Estimate(
+    estimate = Belief(
         name=CUBE,
         position_m=np.array([0.2, 0.0, LAY_AT_M]),
         quaternion=np.array([1.0, 0, 0, 0]),
@@ -346,7 +346,7 @@ def test_impossible_places_are_refused_before_anything_moves(impossible: list[st
 
 def test_certifying_a_place_out_of_reach_says_why() -> None:
     found = certify(DEFAULTS, 0.7, 0.0, 0.0, 0.03)
-    assert isinstance(found, GraspRejected)
+    assert isinstance(found, Refusal)
     assert found.check == "reach"
 
 

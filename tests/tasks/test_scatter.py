@@ -7,7 +7,7 @@ import pytest
 
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.parameters import Range
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.scenes.distractors import DISTRACTOR_HALF_M
 from graspline.spatial.rotations import yaw_of
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at, place_in_ring
@@ -15,7 +15,7 @@ from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at, p
 AHEAD = Range(-1.0, 1.0)
 
 
-def block(x_m: float, y_m: float, half_m: float = 0.015) -> Estimate:
+def block(x_m: float, y_m: float, half_m: float = 0.015) -> Belief:
     return lying_at("block_1", x_m, y_m, np.full(3, half_m), "box")
 
 

@@ -66,7 +66,7 @@ MODULES = {
             *("Destination", "Support", "OnObject", "WhereItLay"),
             *("cube_sampler", "pick_and_place", "pick_and_place_inputs", "rests_by_truth", "in_hand"),
             *("PICK_AND_PLACE_CLAIMS", "HELD_CLAIMS", "PICK", "PICK_AND_PLACE", "again"),
-            *("certify_pick_and_place", "GraspRejected", "Tally", "Estimate", "lying_at", "place_in_ring", "lies_free"),
+            *("certify_pick_and_place", "Refusal", "Tally", "Belief", "lying_at", "place_in_ring", "lies_free"),
             *("Lying", "as_lying", "table_start", "table_variation", "together", "Planning"),
         ),
     ),

@@ -175,7 +175,9 @@ def _plan(workspace: Workspace, plan: tuple[Array, Array], height_m: float) -> s
     axis, share = plan
     # Forward is up and the robot's left is left.
     span = float(axis[-1])
-    plot = _Plot((-span, span), (-span + workspace.survey.arm.axis_m[0], span + workspace.survey.arm.axis_m[0]), (700, 700))
+    plot = _Plot(
+        (-span, span), (-span + workspace.survey.arm.axis_m[0], span + workspace.survey.arm.axis_m[0]), (700, 700)
+    )
     plot.axes(0.1, 0.1, "right (m)", "forward (m)")
     plot.cells(-axis[::-1], axis + workspace.survey.arm.axis_m[0], share.T[::-1], STEP_M)
     plot.box("base", (-0.05, 0.05), (-0.055, 0.07))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.protocol import Engine
 from graspline.execution.disturbance import Clear
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.tool import ToolKinematics
 from graspline.spatial.rotations import matrix_from_quaternion
@@ -31,7 +31,7 @@ class Surroundings:
 
     def clear_from(self, lane: int, start: Array) -> Clear:
         """Whether joint positions touch anything in a lane as it is now, that is not touched at `start` (nu,)."""
-        things, touched = self._things(lane), list[Estimate]()
+        things, touched = self._things(lane), list[Belief]()
         places = self._engine.scene.place_names
         for each in things:
             self._world.place((each,))
@@ -57,12 +57,12 @@ class Surroundings:
 
         return clear
 
-    def _things(self, lane: int) -> tuple[Estimate, ...]:
+    def _things(self, lane: int) -> tuple[Belief, ...]:
         scene, columns, truth = self._engine.scene, self._engine.layout.truth, self._engine.truth[lane]
         shapes = scene.shapes
         sizes_m = {each.name: np.array(each.half_extents_m) for each in scene.places}
         return tuple(
-            Estimate(
+            Belief(
                 name=name,
                 position_m=truth[columns[f"{name}.position"]].copy(),
                 quaternion=truth[columns[f"{name}.quaternion"]].copy(),
@@ -76,7 +76,7 @@ class Surroundings:
         )
 
 
-def _extents_m(thing: Estimate) -> tuple[float, float]:
+def _extents_m(thing: Belief) -> tuple[float, float]:
     """How far a thing reaches sideways at the most, however it is turned, and down."""
     x, y, z = thing.half_extents_m.tolist()
     if thing.shape == "ball":
@@ -85,7 +85,7 @@ def _extents_m(thing: Estimate) -> tuple[float, float]:
     return float(np.linalg.norm((x, y, z))), float(down)
 
 
-def _held_clear(centres_m: Array, extents_m: tuple[float, float], others: tuple[Estimate, ...]) -> bool:
+def _held_clear(centres_m: Array, extents_m: tuple[float, float], others: tuple[Belief, ...]) -> bool:
     """Whether something with its centre at these points, (n, 3), is above the table and away from all other things."""
     sideways_m, down_m = extents_m
     low_m = centres_m[:, 2] - down_m

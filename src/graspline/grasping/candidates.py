@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from graspline.evidence import Evidence, at_most
+from graspline.evidence import at_most
 from graspline.kinematics.arms import arm_of
 from graspline.parameters import Parameters
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
+from graspline.refusal import Refusal
 from graspline.robots.hand import Hand
 from graspline.robots.robot import Robot
 
@@ -90,23 +91,9 @@ class Grasp:
     round: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraspRejected:
-    """Why a grasp does not work: the check it failed, at which stage, with the measurement beside the limit."""
-
-    label: str
-    stage: str
-    check: str
-    evidence: Evidence
-
-    def __str__(self) -> str:
-        measured = "; ".join(str(each) for each in self.evidence)
-        return f"{self.label}: {self.check} at {self.stage}: {measured}"
-
-
 def box_grasps(
-    hand: Hand, estimate: Estimate, parameters: JawParameters, *, deeper: bool = False, lean_rad: float = 0.0
-) -> list[Grasp] | GraspRejected:
+    hand: Hand, estimate: Belief, parameters: JawParameters, *, deeper: bool = False, lean_rad: float = 0.0
+) -> list[Grasp] | Refusal:
     """Four headings, one per side face, then the same four `deeper`; or why the box offers none.
 
     Fingers that lean by `lean_rad` against the faces come nearer to them at the top, and are given that much more room.
@@ -117,7 +104,7 @@ def box_grasps(
     tilt = float(np.arccos(min(float(abs(rotation[2, up])), 1.0)))
     if tilt > _MAX_OBJECT_TILT_RAD:
         evidence = (at_most("object_tilt", tilt, _MAX_OBJECT_TILT_RAD, "rad"),)
-        return GraspRejected(label="any", stage="grasp", check="shape", evidence=evidence)
+        return Refusal(label="any", stage="grasp", check="shape", evidence=evidence)
     height = float(estimate.half_extents_m[up])
     sides = [axis for axis in range(3) if axis != up]
     lowest = height - parameters.ground_clearance_m
@@ -127,7 +114,7 @@ def box_grasps(
     halves, leaning = estimate.half_extents_m.tolist(), height * float(np.tan(lean_rad))
     turning = float(np.sin(parameters.error_sigmas * estimate.yaw_sigma_rad))
     found: list[Grasp] = []
-    refused: list[GraspRejected] = []
+    refused: list[Refusal] = []
     for deep, below in enumerate(depths):
         room = _room(hand, math.floor((hand.tip_m - below - height) / _ROOM_STEP_M))
         for quarter in range(4):
@@ -181,16 +168,16 @@ def _grasp(
     below_m: float,
     room: _Room,
     leaning_m: float,
-    estimate: Estimate,
+    estimate: Belief,
     parameters: JawParameters,
-) -> Grasp | GraspRejected:
+) -> Grasp | Refusal:
     error_m = parameters.error_sigmas * estimate.position_sigma_m
     half = face.half_m + face.turned_m
     fixed = parameters.fixed_clearance_m + error_m + leaning_m
     gap = 2 * half + fixed + parameters.moving_clearance_m + error_m + leaning_m
     if room.most_m < gap:
         evidence = (at_most("jaw_gap", gap, room.most_m, "m"),)
-        return GraspRejected(label=face.label, stage="open", check="jaw_width", evidence=evidence)
+        return Refusal(label=face.label, stage="open", check="jaw_width", evidence=evidence)
     return Grasp(
         label=face.label,
         yaw_rad=face.yaw_rad,
@@ -203,9 +190,7 @@ def _grasp(
     )
 
 
-def ball_grasps(
-    robot: Robot, estimate: Estimate, parameters: JawParameters, joints_rad: Array
-) -> list[Grasp] | GraspRejected:
+def ball_grasps(robot: Robot, estimate: Belief, parameters: JawParameters, joints_rad: Array) -> list[Grasp] | Refusal:
     """Headings all around, the jaws closing on a ball's equator or a little below; or why it offers none.
 
     A ball looks the same from everywhere, so the first heading leaves the wrist as it is in `joints_rad`.
@@ -222,7 +207,7 @@ def ball_grasps(
     if open_rad is None:
         room = float(hand.ball_room_m(hand.positions, along, across).max())
         evidence = (at_most("ball_radius", radius + parameters.moving_clearance_m + error, room, "m"),)
-        return GraspRejected(label="any", stage="open", check="jaw_width", evidence=evidence)
+        return Refusal(label="any", stage="open", check="jaw_width", evidence=evidence)
     ahead = arm_of(robot).jaw_heading(estimate.position_m, across, joints_rad)
     return [
         Grasp(

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from graspline.evidence import Evidence, Measurement, at_least, at_most, failures, passes
-from graspline.grasping.candidates import Grasp, GraspRejected
+from graspline.evidence import Measurement, at_least, at_most, failures, passes
+from graspline.grasping.candidates import Grasp
 from graspline.grasping.straight import Line, Lines, ReachParameters
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Solutions
@@ -25,8 +25,9 @@ from graspline.kinematics.envelopes import Envelope
 from graspline.motion.joint_moves import jaw_move, join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import wrap
 
@@ -145,23 +146,18 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrabRejected:
-    """Why the arm stays where it is: the stage and check that failed, what was measured, and what would pass."""
+class GrabRefusal(Refusal):
+    """Why the arm stays where it is, its `label` the object, and what would pass."""
 
-    name: str
-    stage: StageName
-    check: Check
-    evidence: Evidence
     nearest: Nearest | None = None
     # What to set otherwise, in words and as variables with which the same grasp passes; empty where none helps.
     advice: str = ""
     change: Mapping[str, float | bool] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        measured = "; ".join(str(each) for each in self.evidence)
         advice = f"; {self.advice}" if self.advice else ""
         hint = f"; nearest that passes: {self.nearest}" if self.nearest is not None else ""
-        return f"{self.name}: {self.check} at {self.stage}: {measured}{advice}{hint}"
+        return f"{Refusal.__str__(self)}{advice}{hint}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,10 +166,10 @@ class GrabQuery:
 
     robot: Robot
     world: CollisionWorld
-    estimate: Estimate
+    estimate: Belief
     start: Command
     variables: GrabVariables
-    others: tuple[Estimate, ...]
+    others: tuple[Belief, ...]
     reach: ReachParameters
     workspace: WorkspaceParameters
 
@@ -189,11 +185,11 @@ class Jaws:
     close_rad: float
 
 
-def jaws_for(robot: Robot, estimate: Estimate, variables: GrabVariables) -> Jaws | GrabRejected:
+def jaws_for(robot: Robot, estimate: Belief, variables: GrabVariables) -> Jaws | GrabRefusal:
     """The jaw alone: its gaps for this object, or why it has none."""
     axes = _axes(estimate)
     if isinstance(axes, Measurement):
-        return GrabRejected(name=estimate.name, stage="grasp", check="shape", evidence=(axes,))
+        return GrabRefusal(label=estimate.name, stage="grasp", check="shape", evidence=(axes,))
     width = 2 * float(estimate.half_extents_m[axes[1 if variables.cross_axis else 0]])
     gap = width + 2 * variables.tcp_clearance_m
     opened, closed = gap + variables.open_clearance_m, gap + variables.close_clearance_m
@@ -206,7 +202,7 @@ def jaws_for(robot: Robot, estimate: Estimate, variables: GrabVariables) -> Jaws
         at_most("close_gap", closed, widest, "m"),
     )
     if not passes(evidence):
-        return GrabRejected(name=estimate.name, stage="grasp", check="jaw_width", evidence=failures(evidence))
+        return GrabRefusal(label=estimate.name, stage="grasp", check="jaw_width", evidence=failures(evidence))
     return Jaws(
         width_m=width,
         open_gap_m=opened,
@@ -216,25 +212,25 @@ def jaws_for(robot: Robot, estimate: Estimate, variables: GrabVariables) -> Jaws
     )
 
 
-def attempt(query: GrabQuery) -> GrabPlan | GrabRejected:
+def attempt(query: GrabQuery) -> GrabPlan | GrabRefusal:
     """A plan that passes every check on both stages, or the first check that fails."""
     name, estimate, variables = query.estimate.name, query.estimate, query.variables
     jaws = jaws_for(query.robot, estimate, variables)
-    if isinstance(jaws, GrabRejected) and jaws.check == "shape":
+    if isinstance(jaws, GrabRefusal) and jaws.check == "shape":
         return jaws
     case = Case(query)
     for check in (case.ground, case.workspace):
         refused = check()
         if refused is not None:
             return refused
-    if isinstance(jaws, GrabRejected):
+    if isinstance(jaws, GrabRefusal):
         return jaws
     refused = case.touch(jaws)
     if refused is not None:
         return refused
     solved = case.solved(case.centre[None], case.headings)
     chosen = case.chosen(solved)
-    if isinstance(chosen, GrabRejected):
+    if isinstance(chosen, GrabRefusal):
         return chosen
     heading, branch = chosen
     for refused in (case.overlap(), case.room(jaws)):
@@ -254,7 +250,7 @@ def attempt(query: GrabQuery) -> GrabPlan | GrabRejected:
     return _paths(query, case, grasp, jaws, branch)
 
 
-def _axes(estimate: Estimate) -> tuple[int, int, int] | Measurement:
+def _axes(estimate: Belief) -> tuple[int, int, int] | Measurement:
     """Indices of the short, the long and the upright axis; or how far none of them is upright."""
     if estimate.shape == "ball":
         return 0, 1, 2
@@ -302,19 +298,19 @@ class Case:
         self.heights_m = [variables.approach_height_m, 0.0] if variables.approach_height_m else [0.0]
         self.names: list[StageName] = ["approach", "grasp"] if variables.approach_height_m else ["grasp"]
 
-    def _rejected(self, stage: StageName, check: Check, *evidence: Measurement) -> GrabRejected | None:
+    def _rejected(self, stage: StageName, check: Check, *evidence: Measurement) -> GrabRefusal | None:
         broken = failures(evidence)
         return (
-            GrabRejected(name=self.query.estimate.name, stage=stage, check=check, evidence=broken) if broken else None
+            GrabRefusal(label=self.query.estimate.name, stage=stage, check=check, evidence=broken) if broken else None
         )
 
-    def ground(self) -> GrabRejected | None:
+    def ground(self) -> GrabRefusal | None:
         """The lowest point of either finger, however far the jaw is open, stays above the ground."""
         lowest = self.centre[2] - self.hand.lowest_m
         limit = self.query.workspace.ground_z_m + GROUND_M
         return self._rejected("grasp", "ground", at_least("fingertip_height", lowest, limit, "m"))
 
-    def workspace(self) -> GrabRejected | None:
+    def workspace(self) -> GrabRefusal | None:
         """The fixed jaw's tip at both stages, for the heading that suits it best, within the bounds."""
         bounds = self.query.workspace.envelope(self.query.robot)
         radii = _radii_m(bounds, self.tips_m(self.centre[None], self.headings))
@@ -353,7 +349,7 @@ class Case:
     def _along_top_m(self) -> float:
         return self._along_centre_m() - self.half_height_m
 
-    def touch(self, jaws: Jaws) -> GrabRejected | None:
+    def touch(self, jaws: Jaws) -> GrabRefusal | None:
         """Jaws that have to be wide open to touch do not hold."""
         limit = 1.2 if self.query.estimate.shape == "ball" else STEEPEST_TOUCH_RAD
         tilt = self.hand.tilt_rad(self.touch_rad(jaws))
@@ -374,7 +370,7 @@ class Case:
         over = self.top_m() + self.hand.lowest_m + _OVER_M - float(self.centre[2])
         return [over, *self.heights_m] if over > self.heights_m[0] else self.heights_m
 
-    def chosen(self, solved: list[Solutions]) -> tuple[float, int] | GrabRejected:
+    def chosen(self, solved: list[Solutions]) -> tuple[float, int] | GrabRefusal:
         """The heading with the least turn of the wrist that one elbow reaches at every stage, and that elbow."""
         reached = np.all([each.reached for each in solved], axis=0)
         if reached.any():
@@ -393,9 +389,9 @@ class Case:
         stage = max(level - (len(solved) - len(self.names)), 0)
         if level < len(solved) - len(self.names):
             evidence = tuple(replace(each, name=f"over_the_object_{each.name}") for each in evidence)
-        return GrabRejected(name=self.query.estimate.name, stage=self.names[stage], check="ik", evidence=evidence)
+        return GrabRefusal(label=self.query.estimate.name, stage=self.names[stage], check="ik", evidence=evidence)
 
-    def overlap(self) -> GrabRejected | None:
+    def overlap(self) -> GrabRefusal | None:
         """Pads and object meet over some height; of a ball, the part around its equator counts."""
         half = self.half_height_m / 2 if self.query.estimate.shape == "ball" else self.half_height_m
         middle, tool = float(self.query.estimate.position_m[2]), float(self.centre[2])
@@ -407,17 +403,17 @@ class Case:
     def top_m(self) -> float:
         return float(self.query.estimate.position_m[2]) + self.half_height_m
 
-    def blocked(self, stage: StageName, path: Path, around: tuple[Estimate, ...]) -> GrabRejected | None:
+    def blocked(self, stage: StageName, path: Path, around: tuple[Belief, ...]) -> GrabRefusal | None:
         """The limits a path breaks, or what the robot meets on it."""
         name, world = self.query.estimate.name, self.query.world
         over = check_path(path, self.query.robot)
         if over is not None:
-            return GrabRejected(name=name, stage=stage, check="limits", evidence=over.evidence)
+            return GrabRefusal(label=name, stage=stage, check="limits", evidence=over.evidence)
         world.place(around)
         hit = world.first_collision(world.samples(path.positions))
-        return None if hit is None else GrabRejected(name=name, stage=stage, check="collision", evidence=hit.evidence)
+        return None if hit is None else GrabRefusal(label=name, stage=stage, check="collision", evidence=hit.evidence)
 
-    def room(self, jaws: Jaws) -> GrabRejected | None:
+    def room(self, jaws: Jaws) -> GrabRefusal | None:
         """Both open jaws clear the object itself on the way down."""
         beside, hand = self.offset_m - self.half_width_m, self.hand
         if self.query.estimate.shape == "ball":
@@ -434,7 +430,7 @@ class Case:
         return self._rejected("grasp", "open_clearance", *evidence)
 
 
-def room_beside_m(estimate: Estimate) -> float:
+def room_beside_m(estimate: Belief) -> float:
     """How far the fixed jaw keeps off an object on the way down, for how well the object's place is known."""
     return max(_SURE * estimate.position_sigma_m - _ROUNDING_M, 0.0)
 
@@ -448,7 +444,7 @@ def _beyond(values: Array, span: tuple[float, float]) -> Array:
     return np.maximum(np.maximum(span[0] - values, values - span[1]), 0.0)
 
 
-def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) -> GrabPlan | GrabRejected:
+def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) -> GrabPlan | GrabRefusal:
     """Opening, approach and descent, each checked against limits and collisions as a whole."""
     robot, around = query.robot, (query.estimate, *query.others)
     # How near the fingers come to the object itself is a choice, which `room` has judged; what is left of it here are
@@ -459,14 +455,14 @@ def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) 
     if refused is not None:
         return refused
     downs = _descents(query, case, grasp, branch)
-    if isinstance(downs, GrabRejected):
+    if isinstance(downs, GrabRefusal):
         return downs
     for name, down in downs:
         refused = case.blocked(name, down, (slim, *query.others))
         if refused is not None:
             return refused
     travel = _travel(case, at_rest(opening.end), downs[0][1].positions[0], around)
-    if isinstance(travel, GrabRejected):
+    if isinstance(travel, GrabRefusal):
         return travel
     # What leads from over the object to the first stage belongs to it.
     first = travel
@@ -492,7 +488,7 @@ def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) 
     )
 
 
-def _descents(query: GrabQuery, case: Case, grasp: Grasp, branch: int) -> list[tuple[StageName, Path]] | GrabRejected:
+def _descents(query: GrabQuery, case: Case, grasp: Grasp, branch: int) -> list[tuple[StageName, Path]] | GrabRefusal:
     """Straight down: from over the object to the first stage, where that is lower, and from there to the grasp."""
     points = [case.centre + above * _UP for above in case.levels_m()]
     names = (case.names[:1] + case.names)[-len(points) + 1 :]
@@ -502,14 +498,14 @@ def _descents(query: GrabQuery, case: Case, grasp: Grasp, branch: int) -> list[t
         for name, (top, bottom) in zip(names, itertools.pairwise(points), strict=True)
     ]
     found = Lines(query.robot, query.reach, grasp, branch).plan(*ways)
-    if isinstance(found, GraspRejected):
-        return GrabRejected(name=query.estimate.name, stage=case.names[0], check="ik", evidence=found.evidence)
+    if isinstance(found, Refusal):
+        return GrabRefusal(label=query.estimate.name, stage=case.names[0], check="ik", evidence=found.evidence)
     for upper, lower in itertools.pairwise(found):
         lower.positions[0] = upper.end
     return list(zip(names, found, strict=True))
 
 
-def _travel(case: Case, start: Command, ready: Array, around: tuple[Estimate, ...]) -> Path | GrabRejected:
+def _travel(case: Case, start: Command, ready: Array, around: tuple[Belief, ...]) -> Path | GrabRefusal:
     """To over the object: straight in joint space, or by drawing the arm in first."""
     robot, speed = case.query.robot, case.query.reach.travel_speed
     direct = joint_move(robot, start, ready, speed=speed)

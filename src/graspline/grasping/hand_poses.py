@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.scenes.annotated_grasps import AnnotatedGrasp, grasps_of_ball, grasps_of_box, grasps_of_cylinder
 from graspline.spatial.rotations import multiply, rotate
 
@@ -40,7 +40,7 @@ class HandPose:
         return self.pitch_rad >= TOP_RAD
 
 
-def hand_poses(solid: Solid, known: Sequence[AnnotatedGrasp]) -> tuple[HandPose, ...]:
+def hand_poses(solid: Belief, known: Sequence[AnnotatedGrasp]) -> tuple[HandPose, ...]:
     """Every way to take a solid; without known ones those of its shape. Fingers may be either way round."""
     found = list[HandPose]()
     for grasp in known or grasps_of_shape(solid):
@@ -56,7 +56,7 @@ def hand_poses(solid: Solid, known: Sequence[AnnotatedGrasp]) -> tuple[HandPose,
     return tuple(found)
 
 
-def grasps_of_shape(solid: Solid) -> tuple[AnnotatedGrasp, ...]:
+def grasps_of_shape(solid: Belief) -> tuple[AnnotatedGrasp, ...]:
     """Grasps in the solid's own frame, for one that nobody knows."""
     x, y, z = (float(half) for half in solid.half_extents_m)
     match solid.shape:
@@ -66,6 +66,8 @@ def grasps_of_shape(solid: Solid) -> tuple[AnnotatedGrasp, ...]:
             return grasps_of_cylinder(x, -z, z, -z)
         case "ball":
             return grasps_of_ball(x)
+        case "plate":
+            return ()
 
 
 def _label(rotation: Array, flipped: bool) -> str:

@@ -12,7 +12,7 @@ from graspline.grasping.grab import (
     Case,
     GrabPlan,
     GrabQuery,
-    GrabRejected,
+    GrabRefusal,
     Nearest,
     attempt,
     jaws_for,
@@ -40,7 +40,7 @@ _APART_M = 0.003
 _FINE = 1e4
 
 
-def plan_grab(query: GrabQuery) -> GrabPlan | GrabRejected:
+def plan_grab(query: GrabQuery) -> GrabPlan | GrabRefusal:
     """A plan that passes every check on both stages; or the first that fails, and the nearest pose that passes all."""
     found = attempt(query)
     if isinstance(found, GrabPlan):
@@ -57,7 +57,7 @@ _Advice = tuple[str, Mapping[str, float | bool]]
 _NO_ADVICE: _Advice = ("", {})
 
 
-def _advice(query: GrabQuery, refused: GrabRejected) -> _Advice:
+def _advice(query: GrabQuery, refused: GrabRefusal) -> _Advice:
     """Which variables to set to what, where that is all it takes."""
     closed = refused.evidence[0].name == "open_gap" and refused.evidence[0].relation == ">="
     if refused.check == "open_clearance" or (refused.check == "jaw_width" and closed):
@@ -80,7 +80,7 @@ def _wider(query: GrabQuery) -> _Advice:
             continue
         trial = replace(query, variables=variables.model_copy(update={**changed, "open_clearance_m": opened_m}))
         jaws = jaws_for(query.robot, query.estimate, trial.variables)
-        if not isinstance(jaws, GrabRejected) and Case(trial).room(jaws) is None:
+        if not isinstance(jaws, GrabRefusal) and Case(trial).room(jaws) is None:
             if opened_m > variables.open_clearance_m:
                 advice.append(f"open_clearance_m to at least {opened_m:g}")
                 changed["open_clearance_m"] = opened_m

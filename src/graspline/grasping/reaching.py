@@ -18,17 +18,18 @@ from graspline.grasping.hand_poses import HandPose
 from graspline.kinematics import hsr
 from graspline.motion.path import Path
 from graspline.motion.waypoints import through
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import Collision
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.planning.whole_body import CLEARANCE_M, Held, Part, WholeBodyWorld
+from graspline.refusal import Refusal
 from graspline.robots.hsr_chain import HEAD_JOINTS, WHOLE_BODY_JOINTS
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
 
 # The hand, or what it holds, and what that may touch.
-Touching = tuple[tuple[Part, Solid], ...]
+Touching = tuple[tuple[Part, Belief], ...]
 
 UP = np.array([0.0, 0.0, 1.0])
 # Of each pose, so many postures are checked for collisions, and so many that pass are tried for a way.
@@ -53,7 +54,7 @@ _EVERYTHING = (*WHOLE_BODY_JOINTS, *HEAD_JOINTS, "hand")
 class Surroundings:
     """What is believed to stand around, and what the hand holds."""
 
-    solids: tuple[Solid, ...]
+    solids: tuple[Belief, ...]
     held: Held | None = None
 
 
@@ -68,18 +69,6 @@ class Reach:
     way: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """A pose that is not taken, and why."""
-
-    label: str
-    reason: str
-    evidence: Evidence = ()
-
-    def __str__(self) -> str:
-        return f"{self.label}: {self.reason}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Step:
     """A straight way of the hand, (3,) in O, among these surroundings; what may be touched on it, and by what.
@@ -91,7 +80,7 @@ class Step:
     around: Surroundings
     touching: Touching = ()
     jaw_rad: float | None = None
-    leaving: tuple[Solid, ...] = ()
+    leaving: tuple[Belief, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,9 +98,9 @@ class ReachQuery:
     clearance_m: float = CLEARANCE_M
 
 
-def told(refused: Sequence[Refused]) -> Evidence:
+def told(refused: Sequence[Refusal]) -> Evidence:
     """Why poses were refused, and how many for each reason, the commonest first."""
-    reasons = Counter(each.reason for each in refused)
+    reasons = Counter(each.check for each in refused)
     return tuple(at_most(f"refused: {reason}", count, 0) for reason, count in reasons.most_common(_REASONS))
 
 
@@ -145,12 +134,12 @@ def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[H
 
 def plan_reach(
     robot: Robot, world: WholeBodyWorld, query: ReachQuery, pose: HandPose, postures: Array
-) -> Reach | Refused:
+) -> Reach | Refusal:
     """A way to a pose: the first posture whose straight ways are free, and that a way leads to."""
     if not len(postures):
         tool = tool_of(robot, pose)
         evidence = hsr.solve(tool[None], pose.rotation, margin=_MARGIN).explain(0)
-        return Refused(label=pose.label, reason="no posture reaches it", evidence=evidence)
+        return Refusal(label=pose.label, check="no posture reaches it", evidence=evidence)
     reason, tried = "the lift is too short for its ways", 0
     for posture in _spread(postures):
         at = query.start.copy()
@@ -169,7 +158,7 @@ def plan_reach(
         reason, tried = way, tried + 1
         if tried >= _WAYS:
             break
-    return Refused(label=pose.label, reason=reason)
+    return Refusal(label=pose.label, check=reason)
 
 
 def _spread(postures: Array) -> Array:
@@ -264,7 +253,7 @@ def straight_path(robot: Robot, joints: Array, way_m: Array, *, speed: float = 1
     return through(robot, np.stack([joints, end]), speed=speed)
 
 
-def held_of(solid: Solid, tool_m: Array, rotation: Array) -> Held:
+def held_of(solid: Belief, tool_m: Array, rotation: Array) -> Held:
     """What the hand holds once it has closed around a solid."""
     return Held(
         shape=solid.shape,

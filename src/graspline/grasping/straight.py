@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from graspline.errors import WiringError
-from graspline.evidence import Evidence
-from graspline.grasping.candidates import Grasp, GraspRejected
+from graspline.grasping.candidates import Grasp
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
 from graspline.kinematics.arms import arm_of
 from graspline.kinematics.questions import Targets
@@ -22,6 +21,7 @@ from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Path
 from graspline.parameters import Parameters
 from graspline.planning.together import Planning, alone
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.flags import some
 
@@ -124,7 +124,7 @@ class Lines:
             margin_rad=self.reach.joint_margin_rad,
         )
 
-    def top_pitch(self, wanted: float, positions: Array) -> Planning[float | GraspRejected]:
+    def top_pitch(self, wanted: float, positions: Array) -> Planning[float | Refusal]:
         """The pitch nearest to the wanted one that reaches all positions (n, 3): a held object turns least."""
         count = len(positions)
         pitches = STRAIGHT_DOWN_RAD - leans_rad(self.reach.max_tilt_rad)
@@ -137,30 +137,29 @@ class Lines:
                 return float(pitch[int(np.argmax(reached))])
         solved = yield self._targets(positions, np.full(count, wanted))
         evidence = solved.explain(int(np.argmin(solved.reached[:, self.branch])))
-        return GraspRejected(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
+        return Refusal(label=self.grasp.label, stage="lift", check="reach", evidence=evidence)
 
-    def plan(self, *lines: Line) -> list[Path] | GraspRejected:
+    def plan(self, *lines: Line) -> list[Path] | Refusal:
         """All lines in one solve, or the first sample of the first one that cannot be reached."""
         return alone(self.planning(*lines))
 
-    def planning(self, *lines: Line) -> Planning[list[Path] | GraspRejected]:
+    def planning(self, *lines: Line) -> Planning[list[Path] | Refusal]:
         """The same among other planners."""
         found = yield Moves(
             robot=self.robot,
             branch=self.branch,
             tool_m=self.grasp.tool_m,
             margin_rad=self.reach.joint_margin_rad,
+            label=self.grasp.label,
             moves=tuple(self._move(line) for line in lines),
         )
-        if isinstance(found, Missed):
-            stage = lines[found.move].stage
-            return GraspRejected(label=self.grasp.label, stage=stage, check="reach", evidence=found.evidence)
         return found
 
     def _move(self, line: Line) -> Move:
         way = line.end_m - line.start_m
         lean, length = line.pitches_rad[1] - line.pitches_rad[0], float(np.sqrt(way.dot(way)))
         return Move(
+            stage=line.stage,
             start=(*line.start_m.tolist(), line.pitches_rad[0], self.grasp.yaw_rad),
             way=(*way.tolist(), lean, 0.0),
             jaw_rad=self.grasp.open_rad,
@@ -183,6 +182,8 @@ class Move:
     height about the first axis, pitch, and turn of the jaws from the azimuth.
     """
 
+    # What a plan calls it.
+    stage: str
     start: tuple[float, ...]
     way: tuple[float, ...]
     jaw_rad: float
@@ -191,27 +192,21 @@ class Move:
     polar: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """The first of some moves that cannot be reached, and why."""
-
-    move: int
-    evidence: Evidence
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moves:
-    """Several moves of one arm in one branch, timed within limits; answered by their paths or by what is missed."""
+    """Several moves of one arm in one branch, timed within limits; answered by their paths or by the first that is out of reach."""
 
     robot: Robot
     # Which branch of the arm.
     branch: int
     tool_m: tuple[float, float, float]
     margin_rad: float
+    # What a refusal calls them together.
+    label: str
     moves: tuple[Move, ...]
 
     @classmethod
-    def answered(cls, asked: Sequence[Moves]) -> list[list[Path] | Missed]:
+    def answered(cls, asked: Sequence[Moves]) -> list[list[Path] | Refusal]:
         """The moves of all arms in one solve, and again in one those that have to be slowed down."""
         return _Arms(asked).paths()
 
@@ -234,9 +229,9 @@ class _Arms:
         self._way = np.array([move.way for move in moves]).T
         self._jaw_rad = np.array([move.jaw_rad for move in moves])
         self._polar = np.array([move.polar for move in moves]) if any(move.polar for move in moves) else None
-        self._missed: dict[int, Missed] = {}
+        self._missed: dict[int, Refusal] = {}
 
-    def paths(self) -> list[list[Path] | Missed]:
+    def paths(self) -> list[list[Path] | Refusal]:
         lengths, speeds = [move.length_m for move in self._moves], [move.speed_m_s for move in self._moves]
         paths = scaled_paths(self._robot, self._joints_at, lengths, speeds)
         return [
@@ -278,9 +273,13 @@ class _Arms:
         arms, first = np.unique(self._whose[move[missed]], return_index=True)
         for arm, row in zip(arms.tolist(), missed[first].tolist(), strict=True):
             if arm not in self._missed:
-                branch, begin = self._asked[arm].branch, self._ends[arm] - len(self._asked[arm].moves)
-                evidence = solved.explain(row, slice(branch, branch + 1))
-                self._missed[arm] = Missed(int(move[row]) - begin, evidence)
+                branch = self._asked[arm].branch
+                self._missed[arm] = Refusal(
+                    label=self._asked[arm].label,
+                    stage=self._moves[int(move[row])].stage,
+                    check="reach",
+                    evidence=solved.explain(row, slice(branch, branch + 1)),
+                )
 
 
 def _from_polar(arm: Arm, poses: Array, rows: NDArray[np.intp]) -> None:

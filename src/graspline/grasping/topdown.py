@@ -15,16 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
-from graspline.grasping.candidates import DEEPER, Grasp, GraspRejected, JawParameters, ball_grasps, box_grasps
+from graspline.grasping.candidates import DEEPER, Grasp, JawParameters, ball_grasps, box_grasps
 from graspline.grasping.straight import Line, Lines, ReachParameters, leans_rad
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
 from graspline.kinematics.arms import arm_of
 from graspline.kinematics.questions import Targets
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path, seal_kept
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
+from graspline.refusal import Refusal
 from graspline.robots.hand import Hand
 from graspline.robots.robot import Robot
 
@@ -75,14 +76,14 @@ def reversed_path(path: Path) -> Path:
 def plan_grasp(
     robot: Robot,
     world: CollisionWorld,
-    estimate: Estimate,
+    estimate: Belief,
     start: Command,
     jaw: JawParameters,
     reach: ReachParameters,
     tried: tuple[str, ...] = (),
-    others: tuple[Estimate, ...] = (),
+    others: tuple[Belief, ...] = (),
     posture_apart: bool = False,
-) -> Planning[GraspPlan | GraspRejected]:
+) -> Planning[GraspPlan | Refusal]:
     """The best grasp that passes every check on its whole path, or why none does.
 
     Of grasps that are equally good, the one that turns the wrist least from where it is comes first, so that the choice
@@ -93,7 +94,7 @@ def plan_grasp(
         grasps = ball_grasps(robot, estimate, jaw, start.position)
     else:
         grasps = box_grasps(robot.hand, estimate, jaw, deeper=bool(tried))
-    if isinstance(grasps, GraspRejected):
+    if isinstance(grasps, Refusal):
         return grasps
     query = _Query(
         robot=robot,
@@ -104,7 +105,7 @@ def plan_grasp(
         others=others,
         posture_apart=posture_apart,
     )
-    refused: list[GraspRejected | _Poses] = []
+    refused: list[Refusal | _Poses] = []
     leans = leans_rad(reach.max_tilt_rad)
     # Nearby, straight down alone will mostly do; far out it will not.
     axis_x_m, axis_y_m = arm_of(robot).axis_m
@@ -123,23 +124,23 @@ def plan_grasp(
                 continue
             if lean > _SQUARE_RAD and not grasp.round:
                 grasp = _leaning(robot.hand, grasp, lean, estimate, jaw)
-            plan = grasp if isinstance(grasp, GraspRejected) else (yield from _whole_plan(query, grasp, pitch, branch))
+            plan = grasp if isinstance(grasp, Refusal) else (yield from _whole_plan(query, grasp, pitch, branch))
             if isinstance(plan, GraspPlan):
                 return plan
             refused.append(plan)
             # With room for leaning fingers the hand stands a little farther out: a little more tilt may reach.
             if (plan.stage, plan.check) != ("descend", "reach"):
                 pitches.append(pitch)
-    whys: list[GraspRejected] = []
+    whys: list[Refusal] = []
     for each in refused:
         whys.append((yield from each.why()) if isinstance(each, _Poses) else each)
     return max(whys, key=lambda each: _CHECKS.index(each.check))
 
 
-def _leaning(hand: Hand, grasp: Grasp, lean: float, estimate: Estimate, jaw: JawParameters) -> Grasp | GraspRejected:
+def _leaning(hand: Hand, grasp: Grasp, lean: float, estimate: Belief, jaw: JawParameters) -> Grasp | Refusal:
     """The same grasp with room for fingers that lean against the faces."""
     roomier = box_grasps(hand, estimate, jaw, deeper=grasp.label.endswith(DEEPER), lean_rad=lean)
-    if isinstance(roomier, GraspRejected):
+    if isinstance(roomier, Refusal):
         return roomier
     return next((each for each in roomier if each.label == grasp.label), grasp)
 
@@ -148,10 +149,10 @@ def _leaning(hand: Hand, grasp: Grasp, lean: float, estimate: Estimate, jaw: Jaw
 class _Query:
     robot: Robot
     world: CollisionWorld
-    estimate: Estimate
+    estimate: Belief
     start: Command
     reach: ReachParameters
-    others: tuple[Estimate, ...]
+    others: tuple[Belief, ...]
     posture_apart: bool
 
 
@@ -214,7 +215,7 @@ class _Poses:
             grasp = self._grasps[int(self._which[index])]
             yield grasp, float(self._pitch[index]), branch, float(self._lean[index])
 
-    def why(self) -> Planning[GraspRejected]:
+    def why(self) -> Planning[Refusal]:
         """Why the candidate that came nearest cannot be used."""
         at: Solutions = self._at
         above: Solutions = yield self._targets(self._every, above=True)
@@ -228,9 +229,9 @@ class _Poses:
         evidence = solutions.explain(index) or (at_most("elbow_branches_needed", 2, 1),)
         return self._refusal(index, stage, "reach", evidence)
 
-    def _refusal(self, index: int, stage: str, check: str, evidence: Evidence) -> GraspRejected:
+    def _refusal(self, index: int, stage: str, check: str, evidence: Evidence) -> Refusal:
         label = self._grasps[self._which[index]].label
-        return GraspRejected(label=label, stage=stage, check=check, evidence=evidence)
+        return Refusal(label=label, stage=stage, check=check, evidence=evidence)
 
 
 def _lean_limit(grasp: Grasp, reach: ReachParameters) -> float:
@@ -251,7 +252,7 @@ def _back(arm: Arm, position: Array, pitch: Array) -> Array:
     return np.stack([-x * level, -y * level, np.sin(pitch)], axis=-1)
 
 
-def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Planning[GraspPlan | GraspRejected]:
+def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Planning[GraspPlan | Refusal]:
     """Every motion of one grasp, each checked against limits and collisions."""
     robot, reach, centre = query.robot, query.reach, query.estimate.position_m
     lines = Lines(robot, reach, grasp, branch)
@@ -260,7 +261,7 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
     seated, braked = centre + grasp.seat_m * sideways, centre + (grasp.seat_m + _BRAKING_M) * sideways
 
     top = yield from lines.top_pitch(pitch, np.stack([centre + up, braked + up]))
-    if isinstance(top, GraspRejected):
+    if isinstance(top, Refusal):
         return top
     paths = yield from lines.planning(
         Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
@@ -269,7 +270,7 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
         Line("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
         Line("lift", braked, braked + up, (pitch, top), reach.lift_speed_m_s),
     )
-    if isinstance(paths, GraspRejected):
+    if isinstance(paths, Refusal):
         return paths
     descend, seat, lift, _ = paths
     yield _Ways(robot=robot, paths=(descend, seat, lift))
@@ -286,7 +287,7 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
         if refusal is not None:
             return refusal
     approach = _approach(query, grasp, ready, speed)
-    if isinstance(approach, GraspRejected):
+    if isinstance(approach, Refusal):
         return approach
     return GraspPlan(
         grasp=grasp,
@@ -302,7 +303,7 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
     )
 
 
-def _approach(query: _Query, grasp: Grasp, ready: Array, speed: Array) -> Path | GraspRejected:
+def _approach(query: _Query, grasp: Grasp, ready: Array, speed: Array) -> Path | Refusal:
     """The way to above the object: straight in joint space, or around by drawing the arm in first."""
     robot, start = query.robot, query.start
     direct = joint_move(robot, start, ready, speed=speed)
@@ -333,22 +334,22 @@ class _Ways:
         return [None] * len(asked)
 
 
-def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> GraspRejected | None:
+def _check(query: _Query, grasp: Grasp, stage: str, path: Path) -> Refusal | None:
     refused = check_path(path, query.robot)
     if refused is not None:
-        return GraspRejected(label=grasp.label, stage=stage, check="limits", evidence=refused.evidence)
+        return Refusal(label=grasp.label, stage=stage, check="limits", evidence=refused.evidence)
     # From the seat on the object is in the hand, where touching it is the point.
     query.world.place((query.estimate, *query.others) if stage in ("approach", "posture", "descend") else query.others)
     hit = query.world.first_collision(query.world.samples(path.positions))
     if hit is not None:
-        return GraspRejected(label=grasp.label, stage=stage, check="collision", evidence=hit.evidence)
+        return Refusal(label=grasp.label, stage=stage, check="collision", evidence=hit.evidence)
     return None
 
 
 @together
 def plan_lift(
     robot: Robot, plan: GraspPlan, start: Command, lift_m: float, reach: ReachParameters
-) -> Planning[Path | GraspRejected]:
+) -> Planning[Path | Refusal]:
     """Straight up from where the hand is, turning as little as reach allows, the jaw as it is commanded."""
     arm, joints = arm_of(robot), start.position[robot.arm]
     position, rotation = arm.forward(joints[None], np.array(plan.grasp.tool_m))
@@ -358,12 +359,12 @@ def plan_lift(
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
     lines = Lines(robot, reach, grasp, plan.branch)
     paths = yield from lines.planning(Line("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
-    if isinstance(paths, GraspRejected):
+    if isinstance(paths, Refusal):
         top = yield from lines.top_pitch(pitch, raised[None])
-        if isinstance(top, GraspRejected):
+        if isinstance(top, Refusal):
             return top
         paths = yield from lines.planning(Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
-        if isinstance(paths, GraspRejected):
+        if isinstance(paths, Refusal):
             return paths
     # The same joints to the last bit, so that the motion starts where the last one ended.
     paths[0].positions[0] = start.position
@@ -373,7 +374,7 @@ def plan_lift(
 @together
 def plan_shift(
     robot: Robot, plan: GraspPlan, start: Command, along_m: float, reach: ReachParameters, up_m: float = 0.0
-) -> Planning[Path | GraspRejected]:
+) -> Planning[Path | Refusal]:
     """A short straight way from where the hand is, leaning as it does: towards its moving jaw's side, and up."""
     arm, joints = arm_of(robot), start.position[robot.arm]
     position, rotation = arm.forward(joints[None], np.array(plan.grasp.tool_m))
@@ -382,7 +383,7 @@ def plan_shift(
     end = position[0] + np.array([along_m * np.cos(yaw), along_m * np.sin(yaw), up_m])
     lines = Lines(robot, reach, grasp, plan.branch)
     paths = yield from lines.planning(Line("seat", position[0], end, (pitch, pitch), reach.seat_speed_m_s))
-    if isinstance(paths, GraspRejected):
+    if isinstance(paths, Refusal):
         return paths
     paths[0].positions[0] = start.position
     return paths[0]

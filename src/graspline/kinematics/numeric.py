@@ -172,9 +172,7 @@ class NumericArm:
         return heading_that_keeps_wrist(self, structure.roll, structure.tool_m, position_m, across_m, joints_rad)
 
 
-def _goals(
-    structure: Structure, radius: Array, height: Array, pitch: Array, yaw: Array | None, tool: Array
-) -> Goals:
+def _goals(structure: Structure, radius: Array, height: Array, pitch: Array, yaw: Array | None, tool: Array) -> Goals:
     """Goals of N targets straight ahead; yaws count from there."""
     sine, cosine = np.sin(pitch), np.cos(pitch)
     nothing = np.zeros_like(radius)
@@ -189,9 +187,7 @@ def _goals(
         across = cross(approach, along)
     position = np.stack([structure.axis_m[0] + radius, structure.axis_m[1] + nothing, height])
     pitched = np.stack([sine, cosine])
-    return Goals(
-        position_m=position, tool_m=tool, pitch=pitched, across=across, along=along, headed=yaw is not None
-    )
+    return Goals(position_m=position, tool_m=tool, pitch=pitched, across=across, along=along, headed=yaw is not None)
 
 
 def _opening(approach: Array, goals: Goals, planar: bool) -> Array:

@@ -261,7 +261,11 @@ def _chosen(structure: Structure, joints: Array, solved: Flags, way: Array) -> t
         wrist = structure.wrist
         turned = np.repeat(flat, _HEADINGS, axis=1)
         turned[wrist] += np.tile(np.arange(_HEADINGS) * (2 * np.pi / _HEADINGS), flat.shape[1])
-        angle = structure.wrapped(turned, structure.home[:, None])[wrist].reshape(families, cells, _HEADINGS).transpose(0, 2, 1)
+        angle = (
+            structure.wrapped(turned, structure.home[:, None])[wrist]
+            .reshape(families, cells, _HEADINGS)
+            .transpose(0, 2, 1)
+        )
         reached = reached & (angle >= structure.lower[wrist]) & (angle <= structure.upper[wrist])
     if structure.planar:
         faces = way > 0

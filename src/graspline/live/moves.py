@@ -12,7 +12,7 @@ from graspline.kinematics.reach import TcpConvention, ToolPose, reach_of
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import Collision, CollisionWorld
 from graspline.scenes.scene import Scene
 from graspline.tasks.console import Refused
@@ -42,11 +42,11 @@ class Mover:
         self._worlds = CollisionWorld(scene, stand_ins=True), CollisionWorld(scene, 0.0, stand_ins=True)
         self._owners = {geom: name for name, geoms in scene.surfaces.items() for geom in geoms}
 
-    def to_joints(self, believed: tuple[Estimate, ...], start: Command, target: Array) -> Path | Refused:
+    def to_joints(self, believed: tuple[Belief, ...], start: Command, target: Array) -> Path | Refused:
         """To rest at these joint angles (nu,), straight or after rising."""
         return self._best(believed, start, [target])
 
-    def jog_refusal(self, believed: tuple[Estimate, ...], start: Command, target: Array) -> Refused | None:
+    def jog_refusal(self, believed: tuple[Belief, ...], start: Command, target: Array) -> Refused | None:
         """Why the arm may not be jogged straight there; one that touches something may only be jogged clear of it."""
         path = joint_move(self._robot, start, target, speed=JOG_SPEED)
         world = self._world(believed, start)
@@ -61,7 +61,7 @@ class Mover:
         return Refused(reason=f"the arm already touches {world.touched} and would push into it", evidence=evidence)
 
     def to_tool(
-        self, believed: tuple[Estimate, ...], start: Command, wanted: ToolPose, tcp: TcpConvention
+        self, believed: tuple[Belief, ...], start: Command, wanted: ToolPose, tcp: TcpConvention
     ) -> Path | Refused:
         """To rest with the tool centre point at this pose, jaw as it is."""
         robot, reach = self._robot, self._reach
@@ -79,7 +79,7 @@ class Mover:
         order = np.argsort(np.abs(targets - start.position).max(axis=1), kind="stable")
         return self._best(believed, start, [targets[index] for index in order])
 
-    def _best(self, believed: tuple[Estimate, ...], start: Command, targets: list[Array]) -> Path | Refused:
+    def _best(self, believed: tuple[Belief, ...], start: Command, targets: list[Array]) -> Path | Refused:
         """The first target that a free path leads to; a refusal is that of the first target, gone to straight."""
         world = self._world(believed, start)
         if isinstance(world, Collision):
@@ -141,7 +141,7 @@ class Mover:
         path.positions[0] = start.position
         return path
 
-    def _world(self, believed: tuple[Estimate, ...], start: Command) -> CollisionWorld | Collision:
+    def _world(self, believed: tuple[Belief, ...], start: Command) -> CollisionWorld | Collision:
         """Everything the hand does not touch already, for what it holds goes along; or what it cannot get away from."""
         world, tight = self._worlds
         here = start.position[None]

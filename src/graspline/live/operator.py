@@ -44,7 +44,7 @@ from graspline.live.sightings import see_by_truth
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import Command, Path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 from graspline.tasks.console import Console, Done, ObjectListed, Play, Refused, listed
@@ -79,7 +79,7 @@ class Operator:
         self._scene, self._robot, self._console = scene, scene.robot, console
         self._sees_truth = sees_truth and console is None
         self._mover, self._driving = Mover(scene), Driving(scene)
-        self._believed: tuple[Estimate, ...] = ()
+        self._believed: tuple[Belief, ...] = ()
         self._objects: tuple[ObjectListed, ...] = ()
         self._order: Order | None = None
         # What a hand at the keys wishes; set while the order is one to drive.
@@ -97,7 +97,7 @@ class Operator:
         return self._objects if self._console is None else self._console.objects
 
     @property
-    def believed(self) -> tuple[Estimate, ...]:
+    def believed(self) -> tuple[Belief, ...]:
         """What moves keep clear of, as last seen."""
         return self._believed if self._console is None else self._console.believed
 
@@ -306,7 +306,7 @@ class Operator:
         names = [each.name for each in self._objects]
         return Done(text=counted(len(names), "object"), data={"objects": names})
 
-    def _looked(self, last: Reply) -> Generator[Any, Any, tuple[Estimate, ...]]:
+    def _looked(self, last: Reply) -> Generator[Any, Any, tuple[Belief, ...]]:
         """Look again where that can be done, and say what is believed."""
         if self._console is not None:
             yield from self._console.refresh(last)

@@ -8,20 +8,20 @@ from typing import Any, cast
 import numpy as np
 
 from graspline.execution.requests import Look, ObjectSeen, Reply
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.scenes.scene import Scene
 
 # What is further away than this has left the table, or was taken away, and is not seen.
 _SIGHT_M = 1.0
 
 
-def see_by_truth(scene: Scene) -> Generator[Any, Reply, tuple[Estimate, ...]]:
+def see_by_truth(scene: Scene) -> Generator[Any, Reply, tuple[Belief, ...]]:
     """Look at everything with the `truth` estimator."""
     shapes = scene.shapes
     reply = yield Look(None)
     seen = cast(dict[str, ObjectSeen], reply.value)
     return tuple(
-        Estimate(
+        Belief(
             name=name,
             position_m=each.position_m,
             quaternion=each.quaternion,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from graspline.motion.path import Command
 from graspline.motion.scaling import AT_ONCE, Progress, Rates, Scaling, soonest
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -95,13 +96,6 @@ class Hop:
     ends_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoHop:
-    """Why there is no hop: the target is out of reach where it would be met, leaves before, or limits are too tight."""
-
-    reason: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HopQuery:
     """What a hop is asked for: from a command that rides or rests, at this time, to a ride, the hand turned like this.
@@ -122,26 +116,26 @@ class HopQuery:
     scaling: Scaling = "ruckig"
 
 
-def plan_hop(robot: Robot, arm: Follower, query: HopQuery) -> Hop | NoHop:
+def plan_hop(robot: Robot, arm: Follower, query: HopQuery) -> Hop | Refusal:
     """The hop that meets its target as soon as can be."""
     joints = query.start.position[robot.arm]
     point, turned = arm.forward(joints)
     rows = arm.follow(_column(point, query.rise_m), turned, joints)
     if rows is None:
-        return NoHop(reason="no room to rise")
+        return Refusal(check="room_to_rise")
     begin = _end(rows, query.start.velocity[robot.arm], turned)
     search = _Search(robot=robot, arm=arm, query=query, begin=begin)
     guess, slower = round(_ABOUT_S * robot.control_hz), 1.0
     for _ in range(_TRIES):
         meeting = _meet(search, guess, slower)
-        if isinstance(meeting, NoHop):
+        if isinstance(meeting, Refusal):
             return meeting
         hop = _sampled(search, meeting)
         load = _load(robot, hop)
         if load <= 1.0:
-            return NoHop(reason="the arm would change its posture") if _strays(arm, hop) else hop
+            return Refusal(check="posture") if _strays(arm, hop) else hop
         guess, slower = round(meeting.shape.ticks * load**0.5), slower * _HAIR / load
-    return NoHop(reason="no hop keeps the limits")
+    return Refusal(check="limits")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -224,7 +218,7 @@ class _Meeting:
     ticks: int
 
 
-def _meet(search: _Search, guess: int, slower: float) -> _Meeting | NoHop:
+def _meet(search: _Search, guess: int, slower: float) -> _Meeting | Refusal:
     """The first meeting that the hand comes to no later than the target.
 
     Where they meet decides how long the hop takes, and that where they meet; from a guess one soon leads to the other.
@@ -235,9 +229,9 @@ def _meet(search: _Search, guess: int, slower: float) -> _Meeting | NoHop:
     for _ in range(3 * _TRIES):
         ticks = min(ticks, last)
         if ticks <= low:
-            return best or NoHop(reason="it leaves before it could be met")
+            return best or Refusal(check="leaves_first")
         found = _meeting_at(search, ticks, slower)
-        if isinstance(found, NoHop):
+        if isinstance(found, Refusal):
             if best is not None or low >= first or ticks == first:
                 return best or found
             # Sooner it may be in reach.
@@ -251,17 +245,17 @@ def _meet(search: _Search, guess: int, slower: float) -> _Meeting | NoHop:
         # One tick sooner is not worth another look.
         if best is not None and ticks >= best.ticks - 1:
             return best
-    return best or NoHop(reason="no meeting was found")
+    return best or Refusal(check="meeting")
 
 
-def _meeting_at(search: _Search, ticks: int, slower: float) -> _Meeting | NoHop:
+def _meeting_at(search: _Search, ticks: int, slower: float) -> _Meeting | Refusal:
     """The fastest hop to where the target is `ticks` ticks from now; it may take longer than that."""
     end = search.end_at(ticks)
     if end is None:
-        return NoHop(reason="out of reach where it would be met")
+        return Refusal(check="reach")
     shape = _fastest(search, end, ticks * search.robot.dt_s, slower)
     if shape is None:
-        return NoHop(reason="no hop keeps the limits")
+        return Refusal(check="limits")
     if not search.query.target.velocity_m_s.any():
         # It waits: the end is the same at any time.
         ticks = min(max(shape.ticks, search.first_tick), search.last_tick)

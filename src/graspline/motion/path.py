@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, failures
+from graspline.refusal import Refusal
 from graspline.robots.robot import JointLimits, Robot
 
 Array = NDArray[np.float64]
@@ -103,17 +104,7 @@ def _leads_s(robot: Robot) -> tuple[Array, Array | None]:
     return servo.lag_s + dt_s / 2, servo.lag_s2(dt_s) / dt_s if servo.led_by_acceleration else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathRefused:
-    """A path that would break a limit: the joint, the measured value and the limit."""
-
-    evidence: Evidence
-
-    def __str__(self) -> str:
-        return "; ".join(str(measurement) for measurement in self.evidence)
-
-
-def check_path(path: Path, robot: Robot) -> PathRefused | None:
+def check_path(path: Path, robot: Robot) -> Refusal | None:
     """Every sample inside range, velocity and acceleration limits, or what breaks which limit by how much."""
     if path.keeps_limits_of(robot):
         return None
@@ -153,13 +144,13 @@ def _keeps_limits(path: Path, robot: Robot, seams: Sequence[int] = ()) -> bool:
     return _all(np.abs(changes) <= hard) and _all(np.abs(jumps) <= limits.acceleration * _jump_s2(path))
 
 
-def check_corners(path: Path, robot: Robot) -> PathRefused | None:
+def check_corners(path: Path, robot: Robot) -> Refusal | None:
     """Every sample inside range and every step inside velocity limits; how corners are taken is left to the servos."""
     limits, positions = robot.limits, path.positions
     speeds = np.abs(positions[1:] - positions[:-1]) / path.dt_s
     if keeps_range(positions, limits) and _all(speeds <= limits.velocity * (1 + SLACK)):
         return None
-    return PathRefused(evidence=failures(_range_and_speed(positions, speeds.max(axis=0), robot)))
+    return Refusal(check="limits", evidence=failures(_range_and_speed(positions, speeds.max(axis=0), robot)))
 
 
 def _jumps(path: Path) -> Array:
@@ -191,7 +182,7 @@ def _range_and_speed(positions: Array, speed: Array, robot: Robot) -> Evidence:
     return tuple(found)
 
 
-def _refusal(path: Path, robot: Robot) -> PathRefused:
+def _refusal(path: Path, robot: Robot) -> Refusal:
     limits = robot.limits
     accelerations = np.diff(path.velocities, axis=0) / path.dt_s
     speed = np.abs(path.velocities).max(axis=0)
@@ -208,7 +199,7 @@ def _refusal(path: Path, robot: Robot) -> PathRefused:
         broken = failures(
             tuple(at_most(f"{name} jump", jump[i], bounds[i], "rad") for i, name in enumerate(robot.joints))
         )
-    return PathRefused(evidence=broken)
+    return Refusal(check="limits", evidence=broken)
 
 
 def keeps_range(positions: Array, limits: JointLimits) -> bool:

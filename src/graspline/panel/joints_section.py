@@ -97,7 +97,9 @@ class JointsSection:
         def angle(label: str, value: float, hint: str) -> Any:
             return controls.hold(gui.add_number(label, value, min=-180.0, max=180.0, step=1.0, hint=hint))
 
-        pitch = angle("Pitch (°)", round(float(np.degrees(example.pitch_rad)), 1), "90 is straight down, 0 straight ahead")
+        pitch = angle(
+            "Pitch (°)", round(float(np.degrees(example.pitch_rad)), 1), "90 is straight down, 0 straight ahead"
+        )
         yaw = angle("Yaw (°)", 0.0, "The heading in which the jaw opens")
         free = controls.hold(gui.add_checkbox("Any yaw", False))
 

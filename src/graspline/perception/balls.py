@@ -31,7 +31,7 @@ _SIZE_SHARE = 0.0015
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Belief:
+class BallPrior:
     """What is known of a ball beforehand: a place with one standard deviation per axis, and its size or its support.
 
     With a surface the ball lies on it, and its radius is its height above it; without, the radius is known.
@@ -60,7 +60,7 @@ class BallFit:
         return float(np.sqrt((self.covariance_m2[0, 0] + self.covariance_m2[1, 1]) / 2))
 
 
-def fit_ball(lens: Lens, rays: Array, belief: Belief, start_m: Array) -> BallFit | None:
+def fit_ball(lens: Lens, rays: Array, belief: BallPrior, start_m: Array) -> BallFit | None:
     """The ball most likely to have this outline, given rays (M, 3) of which some are its own; None if it runs away.
 
     Gauss and Newton on the angle between each ray and the cone that the ball is seen in.
@@ -97,7 +97,7 @@ def fit_ball(lens: Lens, rays: Array, belief: Belief, start_m: Array) -> BallFit
     )
 
 
-def _misses_px(lens: Lens, rays: Array, centre: Array, belief: Belief) -> tuple[Array, Array]:
+def _misses_px(lens: Lens, rays: Array, centre: Array, belief: BallPrior) -> tuple[Array, Array]:
     """(M,) how far outside the ball each ray passes, in pixels, and (M, 3) how that changes with the centre."""
     sight = centre - lens.position_m
     distance = np.linalg.norm(sight)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 
+from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.outlines import Array, Lens
-from graspline.perception.solids import UNKNOWN, Solid
 from graspline.rendering.picture import Pixels
 from graspline.spatial.rotations import rotate
 
@@ -26,7 +26,7 @@ _TEXT_SCALE, _TEXT_WEIGHT, _TEXT_LIFT_PX, _PLATE_PX = 0.9, 2, 8, 6
 Plate = tuple[int, int, int, int]
 
 
-def draw_solids(rgb: Pixels, position_m: Array, rotation: Array, fovy_rad: float, solids: Sequence[Solid]) -> Pixels:
+def draw_solids(rgb: Pixels, position_m: Array, rotation: Array, fovy_rad: float, solids: Sequence[Belief]) -> Pixels:
     """A copy of a picture with solids drawn in, seen from a camera pose (p_OC, R_OC), MuJoCo's camera frame."""
     height, width = rgb.shape[:2]
     lens = Lens(
@@ -47,7 +47,7 @@ def draw_solids(rgb: Pixels, position_m: Array, rotation: Array, fovy_rad: float
     return drawn
 
 
-def _lines_m(solid: Solid) -> list[Array]:
+def _lines_m(solid: Belief) -> list[Array]:
     """Lines (V, 3) in O that show a solid."""
     half, rings = solid.half_extents_m, []
     if solid.shape == "ball":
@@ -73,7 +73,7 @@ def _draw_line(drawn: Pixels, lens: Lens, line: Array, colour: tuple[int, int, i
     cv2.polylines(drawn, [points], False, colour, _LINE_PX, cv2.LINE_AA, 4)
 
 
-def _write_name(drawn: Pixels, lens: Lens, solid: Solid, colour: tuple[int, int, int], plates: list[Plate]) -> None:
+def _write_name(drawn: Pixels, lens: Lens, solid: Belief, colour: tuple[int, int, int], plates: list[Plate]) -> None:
     """A thing's name above it, clear of the names there are; none of what is out of the picture."""
     top = np.array([*solid.position_m[:2], solid.top_m])
     if -((top - lens.position_m) @ lens.rotation)[2] < _NEAREST_M:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import Flags, View
 from graspline.perception.outlines import Array
 from graspline.perception.planes import expected_inverse
-from graspline.perception.solids import Solid
 from graspline.perception.surfaces import ON_SIGMAS, Surface
 
 # Places are tried on a grid of this pitch.
@@ -43,7 +43,7 @@ class FreeArea:
 
 def free_areas(
     surface: Surface,
-    solids: Sequence[Solid],
+    solids: Sequence[Belief],
     half_m: tuple[float, float],
     *,
     margin_m: float,
@@ -78,7 +78,7 @@ def free_areas(
     )
 
 
-def _is_under(solid: Solid, surface: Surface, cells: Array) -> Flags:
+def _is_under(solid: Belief, surface: Surface, cells: Array) -> Flags:
     """(X, Y): which cells a solid stands above or may stand above."""
     sigma = _SIGMAS * solid.position_sigma_m
     at = surface.in_own_frame(solid.position_m)

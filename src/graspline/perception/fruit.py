@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.balls import BallFit, Belief, fit_ball
+from graspline.perception.balls import BallFit, BallPrior, fit_ball
 from graspline.perception.blocks import BlockFit, find_blocks
 from graspline.perception.colours import BLUE, GREEN, PURPLE, hue_picture, pixels_within
 from graspline.perception.cones import Cones, guess_cones
@@ -132,7 +132,7 @@ def see_ball_near(picture: Picture, expected_m: Array, radius_m: float, within_m
     merit = merit * opaque(pixels, cones)
     if not len(merit) or merit.max() <= 0:
         return None
-    belief = Belief(centre_m=np.asarray(expected_m, float), sigma_m=np.full(3, within_m), radius_m=radius_m)
+    belief = BallPrior(centre_m=np.asarray(expected_m, float), sigma_m=np.full(3, within_m), radius_m=radius_m)
     fit = fit_ball(pixels.lens, pixels.rays, belief, places[int(np.argmax(merit))])
     if fit is None or fit.share_seen < _LEAST_WATCHED_SHARE:
         return None

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import Flags, View
 from graspline.perception.outlines import Array
-from graspline.perception.solids import Solid
 
 # Two sights of one thing agree in size to this, and are no farther apart.
 _ALIKE_M, _SAME_M = 0.012, 0.06
@@ -35,7 +35,7 @@ class Sight:
 
     # Without one, all there is was seen.
     view: View | None
-    things: Sequence[Solid]
+    things: Sequence[Belief]
     # (3,), any point of the surface, the same in every look.
     at_m: Array
     # (3, 3).
@@ -46,7 +46,7 @@ class Sight:
         return (points_m - other.at_m) @ other.rotation @ self.rotation.T + self.at_m
 
 
-def moved_m(thing: Solid, was: Sight, now: Sight) -> float:
+def moved_m(thing: Belief, was: Sight, now: Sight) -> float:
     """How far a thing has moved at least; infinitely if it is gone, and not at all if something hides it."""
     place = now.from_other(was, thing.position_m[None])[0]
     alike = [each for each in now.things if is_alike(thing, each)]
@@ -64,7 +64,7 @@ def moved_m(thing: Solid, was: Sight, now: Sight) -> float:
     return apart if gone > (_GONE_SHARE if np.isinf(apart) else _PUSHED_SHARE) else 0.0
 
 
-def is_new(thing: Solid, was: Sight, now: Sight) -> bool:
+def is_new(thing: Belief, was: Sight, now: Sight) -> bool:
     """Whether a thing stands where the surface or what is behind it was seen before."""
     if was.view is None or now.view is None:
         place = was.from_other(now, thing.position_m[None])[0]
@@ -74,7 +74,7 @@ def is_new(thing: Solid, was: Sight, now: Sight) -> bool:
     return bool(len(points) >= _LEAST_PX and (farther & ~nearer).mean() > _NEW_SHARE)
 
 
-def hidden_share(thing: Solid, view: View) -> float:
+def hidden_share(thing: Belief, view: View) -> float:
     """How much of a thing something else hides, by points around its middle: 0 to 1."""
     reach = float(np.hypot(*thing.half_extents_m[:2]))
     aside = view.lens.rotation[:, 0]
@@ -86,7 +86,7 @@ def hidden_share(thing: Solid, view: View) -> float:
     return float(nearer.mean())
 
 
-def empty_share(thing: Solid, view: View) -> float:
+def empty_share(thing: Belief, view: View) -> float:
     """Of what nothing nearer hides of a thing's place, the share in which something behind it is seen; else 0.
 
     Points are within any shape of this size, half way through: where it stands, none of them is seen through.
@@ -98,13 +98,13 @@ def empty_share(thing: Solid, view: View) -> float:
     return float(farther[~nearer].mean()) if (~nearer).mean() >= _SHOWN_SHARE else 0.0
 
 
-def is_alike(one: Solid, other: Solid) -> bool:
+def is_alike(one: Belief, other: Belief) -> bool:
     """Whether two sights may be of one thing: the same name and shape, and about the same size."""
     same = one.name == other.name and one.shape == other.shape
     return same and float(np.abs(one.half_extents_m - other.half_extents_m).max()) <= _ALIKE_M
 
 
-def _points_of(thing: Solid, view: View) -> Array:
+def _points_of(thing: Belief, view: View) -> Array:
     """(N, 3): what was seen of a thing."""
     points = view.points_m[:, view.measured].T.astype(float)
     own = np.abs((points - thing.position_m) @ thing.rotation)

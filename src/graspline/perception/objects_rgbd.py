@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from graspline.perception.beliefs import Shape
 from graspline.perception.outlines import Array
 from graspline.perception.shape_starts import ball_starts, box_starts, cylinder_starts
 from graspline.perception.sightings import Sighting
-from graspline.perception.solids import Shape
 from graspline.perception.uprights import POSE, SIZE, YAW, inverse_depths, reaches_px, with_numbers
 
 # Misses count up to this many sigmas.

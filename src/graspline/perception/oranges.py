@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.balls import BallFit, Belief, fit_ball
+from graspline.perception.balls import BallFit, BallPrior, fit_ball
 from graspline.perception.colours import ORANGE, pixels_within, shows_scenery
 from graspline.perception.cones import AGREES_PX, Cones, cross, guess_cones, on_whole_balls
 from graspline.perception.outlines import Array, Lens, Outline, find_outline, on_table
@@ -174,7 +174,7 @@ def _fit_lying(
 
 
 def _fit_on(pixels: OrangePixels, explained: Explained, start_m: Array, surface_m: float) -> BallFit | None:
-    belief = Belief(
+    belief = BallPrior(
         centre_m=np.array([start_m[0], start_m[1], surface_m + _RADIUS_M]),
         sigma_m=np.array([10.0, 10.0, _RADIUS_SIGMA_M]),
         surface_m=surface_m,

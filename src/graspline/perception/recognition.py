@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from graspline.perception.beliefs import UNKNOWN, Shape
 from graspline.perception.objects_rgbd import Fit, fit_pose, misfits_of, of_unknown_size
 from graspline.perception.outlines import Array
 from graspline.perception.shape_starts import find_circle
 from graspline.perception.sightings import Sighting
-from graspline.perception.solids import UNKNOWN, Shape
 from graspline.perception.uprights import DEEP, HIGH, WIDE, YAW, X, Y
 
 # Colours without light differ by so much, 1σ; what differs by more than the limit is something else.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import Flags, Image, Indices, View, ray_parts
 from graspline.perception.outlines import Lens
 from graspline.perception.planes import Plane
-from graspline.perception.solids import Solid
 from graspline.perception.surfaces import Surface
 from graspline.rendering.picture import Array
 
@@ -53,7 +53,7 @@ def ground_of(view: View, plane: Plane) -> Ground:
     )
 
 
-def standing_pixels(ground: Ground, surface: Surface, highest_m: float, known: Sequence[Solid] = ()) -> Flags:
+def standing_pixels(ground: Ground, surface: Surface, highest_m: float, known: Sequence[Belief] = ()) -> Flags:
     """(H, W): where something is seen above the surface, lower than this, that is not at one of the known solids."""
     view, height = ground.view, ground.heights_m
     rows, columns = np.nonzero((height > _LEAST_M) & (height < highest_m))

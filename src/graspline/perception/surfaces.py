@@ -9,11 +9,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.clouds import Flags, View
 from graspline.perception.outlines import Lens
 from graspline.perception.planes import Plane, Within, expected_inverse
 from graspline.perception.silhouettes import beyond_px
-from graspline.perception.solids import UNKNOWN, Solid
 from graspline.rendering.picture import Array
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 
@@ -69,9 +69,9 @@ class Surface:
         """(..., 2): where points (..., 3) are, from the middle of the rectangle along its sides."""
         return np.einsum("...i,ij->...j", points_m - self.middle_m, self.rotation)[..., :2]
 
-    def as_solid(self, thickness_m: float, name: str = UNKNOWN) -> Solid:
+    def as_solid(self, thickness_m: float, name: str = UNKNOWN) -> Belief:
         """A slab of which this is the top."""
-        return Solid(
+        return Belief(
             name=name,
             shape="box",
             position_m=self.middle_m - np.array([0.0, 0.0, thickness_m / 2]),

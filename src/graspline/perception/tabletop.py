@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import cv2
 import numpy as np
 
+from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import View, view_of
 from graspline.perception.clusters import Cluster, find_clusters
 from graspline.perception.handles import find_handle
@@ -17,7 +18,6 @@ from graspline.perception.planes import NoPlane, Within, find_plane
 from graspline.perception.recognition import KnownModel, Recognition, recognise
 from graspline.perception.see_through import seen_through
 from graspline.perception.sightings import Sighting, sighting_of
-from graspline.perception.solids import Solid
 from graspline.perception.standing import Ground, ground_of, standing_pixels
 from graspline.perception.surfaces import Surface, surface_of
 from graspline.perception.uprights import HIGH, WIDE, YAW, X, Y, footprint_m, half_extents_m
@@ -45,7 +45,7 @@ _SEEN_THROUGH = 0.33
 class Thing:
     """A thing on a surface: the solid it is taken for, how sure that name is, 0 to 1, and what was seen of it."""
 
-    solid: Solid
+    solid: Belief
     score: float
     # Mean square miss of its shape in sigmas: 1 is as good as noise allows.
     misfit: float
@@ -64,7 +64,7 @@ class Tabletop:
     tilt_rad: float
 
     @property
-    def solids(self) -> tuple[Solid, ...]:
+    def solids(self) -> tuple[Belief, ...]:
         return tuple(each.solid for each in self.things)
 
 
@@ -83,7 +83,7 @@ def see_tabletop(
     models: Sequence[KnownModel] = (),
     *,
     highest_m: float = 0.45,
-    known: Sequence[Solid] = (),
+    known: Sequence[Belief] = (),
 ) -> Tabletop | NoPlane:
     """What stands on the largest level surface within these bounds, and lower than `highest_m` above it.
 
@@ -207,7 +207,7 @@ def _thing(ground: Ground, seen: _Seen) -> Thing:
         hidden = _hidden_share(seen.sighting) > _HIDDEN_SHARE
         handle = find_handle(ground, seen.cluster, fit.upright, model.handle_m, hidden=hidden)
         yaw, yaw_sigma = handle.yaw_rad, handle.sigma_rad
-    solid = Solid(
+    solid = Belief(
         name=recognition.name,
         shape=fit.shape,
         position_m=ground.position_m + np.array([fit.upright[X], fit.upright[Y], fit.upright[HIGH] / 2]),

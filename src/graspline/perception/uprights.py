@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from graspline.perception.beliefs import Shape
 from graspline.perception.clouds import Flags
 from graspline.perception.outlines import Array, Lens
-from graspline.perception.solids import Shape
 
 X, Y, YAW, WIDE, DEEP, HIGH = range(6)
 # Which of the numbers say where a shape is, and which how large it is.

@@ -12,22 +12,22 @@ from dataclasses import replace
 import numpy as np
 
 from graspline.evidence import at_least
-from graspline.grasping.candidates import GraspRejected
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD
 from graspline.motion.path import Path
 from graspline.placement.held import HeldObject
 from graspline.placement.placing import TILT_STEP_RAD, Placing
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.planning.together import Planning, together
+from graspline.refusal import Refusal
 
 # An object that sits this near to where a plan believed it is carried by that plan.
 _AS_PLANNED_M = 0.001
 
 
 @together
-def plan_carry(query: CarryQuery, supports: Sequence[Support]) -> Planning[CarryPlan | GraspRejected]:
+def plan_carry(query: CarryQuery, supports: Sequence[Support]) -> Planning[CarryPlan | Refusal]:
     """The first support with a way to it and away from it that passes every check, or why the first has none."""
-    refusal: GraspRejected | None = None
+    refusal: Refusal | None = None
     for support in supports:
         found = yield from _to_support(query, support)
         if isinstance(found, CarryPlan):
@@ -36,9 +36,9 @@ def plan_carry(query: CarryQuery, supports: Sequence[Support]) -> Planning[Carry
     return refusal or no_support(query.held.name)
 
 
-def no_support(name: str) -> GraspRejected:
+def no_support(name: str) -> Refusal:
     """There is no place to put it at all."""
-    return GraspRejected(label=name, stage="carry", check="no_spot", evidence=(at_least("free_spots", 0, 1),))
+    return Refusal(label=name, stage="carry", check="no_spot", evidence=(at_least("free_spots", 0, 1),))
 
 
 @together
@@ -61,7 +61,7 @@ def plan_raise(query: CarryQuery) -> Planning[Path | None]:
     return None
 
 
-def _to_support(query: CarryQuery, support: Support) -> Planning[CarryPlan | GraspRejected]:
+def _to_support(query: CarryQuery, support: Support) -> Planning[CarryPlan | Refusal]:
     planned = query.planned
     as_planned = planned is not None and planned.support == support and _alike(query.held, planned.held)
     if planned is not None and as_planned:
@@ -77,9 +77,9 @@ def _to_support(query: CarryQuery, support: Support) -> Planning[CarryPlan | Gra
         if isinstance(found, CarryPlan):
             return found
     postures = [query.posture()] if there else (yield from placing.postures())
-    if isinstance(postures, GraspRejected):
+    if isinstance(postures, Refusal):
         return postures
-    refusal: GraspRejected | None = None
+    refusal: Refusal | None = None
     for posture in postures:
         found = yield from placing.plan_from_here(posture) if there else placing.plan(posture)
         if isinstance(found, CarryPlan):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, failures
 from graspline.kinematics.questions import Stances
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.query import CarryQuery
 from graspline.planning.together import Planning, together
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 @together
-def held_clearance(query: CarryQuery, samples: Array, others: tuple[Estimate, ...]) -> Planning[Evidence]:
+def held_clearance(query: CarryQuery, samples: Array, others: tuple[Belief, ...]) -> Planning[Evidence]:
     """What the object in the hand comes too close to along these joint positions (T, nu); empty if nothing.
 
     A ball is taken as it is, what is upright as a cylinder around it.

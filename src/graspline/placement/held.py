@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graspline.grasping.candidates import Grasp
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.robots.robot import Robot
 
 
@@ -32,7 +32,7 @@ class HeldObject:
         return self.open_rad is None
 
 
-def held_after(robot: Robot, estimate: Estimate, grasp: Grasp, branch: int, along_m: float | None = None) -> HeldObject:
+def held_after(robot: Robot, estimate: Belief, grasp: Grasp, branch: int, along_m: float | None = None) -> HeldObject:
     """An upright object as it will be in the hand once that has closed: against the fixed finger, or in the middle.
 
     It is held `along_m` from the gripper frame's origin; by default where the grasp meets it.

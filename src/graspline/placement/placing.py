@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.grasping.candidates import GraspRejected, ball_open_rad, ball_touch_rad
-from graspline.grasping.straight import Missed, Move, Moves
+from graspline.grasping.candidates import ball_open_rad, ball_touch_rad
+from graspline.grasping.straight import Move, Moves
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
 from graspline.kinematics.questions import Targets
 from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.path import Path, at_rest, check_path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.clearance import held_clearance
 from graspline.placement.held import HeldObject
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Posture, Support, azimuth_of
 from graspline.placement.replaying import rejoined, unmoved
 from graspline.planning.together import Planning
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ class Placing:
         self.label = f"spot {support.x_m:.3f} {support.y_m:.3f}"
         self._azimuth = azimuth_of(query.arm, target)
 
-    def postures(self) -> Planning[list[Posture] | GraspRejected]:
+    def postures(self) -> Planning[list[Posture] | Refusal]:
         """Turns of the hand that reach the support and above it: straight down if enough do, or as steep as each can.
 
         The least turn of the wrist comes first.
@@ -89,7 +89,7 @@ class Placing:
         reached = at & above
         if not reached.any():
             evidence = solved.explain(count, slice(branch, branch + 1)) or solved.explain(0, slice(branch, branch + 1))
-            return GraspRejected(label=self.label, stage="lower", check="reach", evidence=evidence)
+            return Refusal(label=self.label, stage="lower", check="reach", evidence=evidence)
         if np.count_nonzero(reached[:, 0]) >= _POSTURES:
             reached = reached[:, :1]
         steepest, wrist = np.argmax(reached, axis=1), query.arm.wrist
@@ -108,34 +108,34 @@ class Placing:
     def rise(self, now: Posture, pitch: float) -> Planning[Path | None]:
         """From `target` to `above`, leaning from as it is to this pitch."""
         pitches = (now.pitch, pitch)
-        move = self._straight(self.target, self.above, pitches, now.turn, self.query.settings.lower_speed_m_s)
-        paths = yield from self._paths("raise", move)
-        if isinstance(paths, GraspRejected):
+        move = self._straight("raise", self.target, self.above, pitches, now.turn, self.query.settings.lower_speed_m_s)
+        paths = yield from self._paths(move)
+        if isinstance(paths, Refusal):
             return None
         (path,) = paths
         path.positions[0] = self.query.start.position
         return path if check_path(path, self.query.robot) is None else None
 
-    def plan_from_here(self, posture: Posture) -> Planning[CarryPlan | GraspRejected]:
+    def plan_from_here(self, posture: Posture) -> Planning[CarryPlan | Refusal]:
         """The hand is above the support already: only down and away."""
         rest = yield from self._let_go(posture, self.query.start.position)
-        return rest if isinstance(rest, GraspRejected) else self._plan(posture, "here", [], rest)
+        return rest if isinstance(rest, Refusal) else self._plan(posture, "here", [], rest)
 
-    def plan(self, posture: Posture, planned: CarryPlan | None = None) -> Planning[CarryPlan | GraspRejected]:
+    def plan(self, posture: Posture, planned: CarryPlan | None = None) -> Planning[CarryPlan | Refusal]:
         """Across, down and away; what was `planned` is used again from where the hand is, and checked again."""
         settings = self.query.settings
-        refusal: GraspRejected | None = None
+        refusal: Refusal | None = None
         for strategy in ("direct", "retreat") if settings.strategy == "auto" else (settings.strategy,):
-            ways: list[Path] | GraspRejected | None = None
+            ways: list[Path] | Refusal | None = None
             if planned is not None and planned.strategy == strategy:
                 ways = yield from self._across_again(planned)
             ways = ways or (yield from self._across(posture, strategy))
-            if isinstance(ways, GraspRejected):
+            if isinstance(ways, Refusal):
                 refusal = refusal or ways
                 continue
             end = ways[-1].end
             rest = yield from self._let_go_again(planned, end) if planned is not None else self._let_go(posture, end)
-            return rest if isinstance(rest, GraspRejected) else self._plan(posture, strategy, ways, rest)
+            return rest if isinstance(rest, Refusal) else self._plan(posture, strategy, ways, rest)
         assert refusal is not None
         return refusal
 
@@ -165,7 +165,7 @@ class Placing:
             at = path.end
         return paths or None
 
-    def _across(self, posture: Posture, strategy: str) -> Planning[list[Path] | GraspRejected]:
+    def _across(self, posture: Posture, strategy: str) -> Planning[list[Path] | Refusal]:
         """From where the hand is to above the support: one arc, or drawing back and one arc."""
         query, point, now = self.query, self.query.held_m(), self.query.posture()
         # The shorter way round.
@@ -181,19 +181,20 @@ class Placing:
         at = query.start.position
         for begin, end in itertools.pairwise(poses):
             path = yield from self._arc(begin, end, at)
-            if isinstance(path, GraspRejected):
+            if isinstance(path, Refusal):
                 return path
             paths.append(path)
             at = path.end
         return paths
 
-    def _arc(self, begin: _Pose, end: _Pose, start: Array) -> Planning[Path | GraspRejected]:
+    def _arc(self, begin: _Pose, end: _Pose, start: Array) -> Planning[Path | Refusal]:
         """Steadily in polar coordinates from one pose to the other, the held object clear of everything on its way."""
         way = tuple(there - here for here, there in zip(begin.row(), end.row(), strict=True))
         length = float(np.hypot(max(begin.radius, end.radius) * way[0], np.hypot(way[1], way[2])))
         if not self.query.held.round:
             length += _TURN_M * abs(way[4])
         move = Move(
+            stage="transport",
             start=begin.row(),
             way=way,
             jaw_rad=self.query.held.jaw_rad,
@@ -201,14 +202,14 @@ class Placing:
             speed_m_s=self.query.settings.transport_speed_m_s,
             polar=True,
         )
-        paths = yield from self._paths("transport", move)
-        if isinstance(paths, GraspRejected):
+        paths = yield from self._paths(move)
+        if isinstance(paths, Refusal):
             return paths
         (path,) = paths
         path.positions[0] = start
         return (yield from self._refusal("transport", path, self.query.obstacles)) or path
 
-    def _let_go(self, posture: Posture, start: Array) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
+    def _let_go(self, posture: Posture, start: Array) -> Planning[tuple[Path, Path, Path] | Refusal]:
         """Down to the support, the jaws open, sideways off the object and back along the fingers."""
         held, settings, hand = self.query.held, self.query.settings, self.query.robot.hand
         yaw, opened = self._azimuth + posture.turn, _opening_rad(self.query.robot, held, settings)
@@ -218,23 +219,22 @@ class Placing:
         level = np.cos(posture.pitch) * np.array([np.cos(self._azimuth), np.sin(self._azimuth), 0.0])
         back = np.array([0.0, 0.0, np.sin(posture.pitch)]) - level
         pitches = (posture.pitch, posture.pitch)
-        stages = ("lower", "withdraw", "withdraw")
-        paths: list[Path] | GraspRejected | None = None
+        paths: list[Path] | Refusal | None = None
         for far_m in _ways_out_m(self.query.robot, held, settings):
-            down = self._straight(self.above, self.target, pitches, posture.turn, settings.lower_speed_m_s)
-            aside = self._straight(self.target, off, pitches, posture.turn, settings.back_off_speed_m_s)
-            up = self._straight(off, off + far_m * back, pitches, posture.turn, settings.rise_speed_m_s)
-            paths = yield from self._paths(stages, down, replace(aside, jaw_rad=opened), replace(up, jaw_rad=opened))
-            if not isinstance(paths, GraspRejected):
+            down = self._straight("lower", self.above, self.target, pitches, posture.turn, settings.lower_speed_m_s)
+            aside = self._straight("withdraw", self.target, off, pitches, posture.turn, settings.back_off_speed_m_s)
+            up = self._straight("withdraw", off, off + far_m * back, pitches, posture.turn, settings.rise_speed_m_s)
+            paths = yield from self._paths(down, replace(aside, jaw_rad=opened), replace(up, jaw_rad=opened))
+            if not isinstance(paths, Refusal):
                 break
         assert paths is not None
-        if isinstance(paths, GraspRejected):
+        if isinstance(paths, Refusal):
             return paths
         lower, sideways, rising = paths
         rising.positions[0] = sideways.end
         return (yield from self._checked(start, lower, join(sideways, rising)))
 
-    def _let_go_again(self, planned: CarryPlan, start: Array) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
+    def _let_go_again(self, planned: CarryPlan, start: Array) -> Planning[tuple[Path, Path, Path] | Refusal]:
         """The same ways with the jaw as it is commanded now."""
         lower = replace(planned.lower, positions=planned.lower.positions.copy())
         lower.positions[:, self.query.robot.jaw] = self.query.held.jaw_rad
@@ -244,7 +244,7 @@ class Placing:
 
     def _checked(
         self, start: Array, lower: Path, withdraw: Path, *, clear: bool = False
-    ) -> Planning[tuple[Path, Path, Path] | GraspRejected]:
+    ) -> Planning[tuple[Path, Path, Path] | Refusal]:
         """Both ways joined by the opening of the jaws, if all of it passes every check; `clear` ways touch nothing."""
         robot, settings = self.query.robot, self.query.settings
         lower.positions[0] = start
@@ -263,11 +263,12 @@ class Placing:
         return lower, opening, withdraw
 
     def _straight(
-        self, start_m: Array, end_m: Array, pitches_rad: tuple[float, float], turn: float, speed_m_s: float
+        self, stage: str, start_m: Array, end_m: Array, pitches_rad: tuple[float, float], turn: float, speed_m_s: float
     ) -> Move:
         """A straight line of the held object, the hand leaning steadily from one pitch to the other."""
         x, y, z = (end_m - start_m).tolist()
         return Move(
+            stage=stage,
             start=(*start_m.tolist(), pitches_rad[0], self._azimuth + turn),
             way=(x, y, z, pitches_rad[1] - pitches_rad[0], 0.0),
             jaw_rad=self.query.held.jaw_rad,
@@ -275,7 +276,7 @@ class Placing:
             speed_m_s=speed_m_s,
         )
 
-    def _paths(self, stages: Sequence[str] | str, *moves: Move) -> Planning[list[Path] | GraspRejected]:
+    def _paths(self, *moves: Move) -> Planning[list[Path] | Refusal]:
         """Several moves in one solve, or the first sample that cannot be reached."""
         query = self.query
         found = yield Moves(
@@ -283,31 +284,29 @@ class Placing:
             branch=query.held.branch,
             tool_m=query.held.centre_m,
             margin_rad=query.margin_rad,
+            label=self.label,
             moves=moves,
         )
-        if isinstance(found, Missed):
-            stage = stages if isinstance(stages, str) else stages[found.move]
-            return GraspRejected(label=self.label, stage=stage, check="reach", evidence=found.evidence)
         return found
 
     def _refusal(
-        self, stage: str, path: Path, apart_from: tuple[Estimate, ...], *, clear: bool = False
-    ) -> Planning[GraspRejected | None]:
+        self, stage: str, path: Path, apart_from: tuple[Belief, ...], *, clear: bool = False
+    ) -> Planning[Refusal | None]:
         """What is wrong with a path on which the object in the hand has to stay clear of some others."""
         query = self.query
         refused = check_path(path, query.robot)
         if refused is not None:
-            return GraspRejected(label=self.label, stage=stage, check="limits", evidence=refused.evidence)
+            return Refusal(label=self.label, stage=stage, check="limits", evidence=refused.evidence)
         if clear:
             return None
         samples = query.world.samples(path.positions)
         bumped = (yield from held_clearance.steps(query, samples, apart_from)) if apart_from else ()
         if bumped:
-            return GraspRejected(label=self.label, stage=stage, check="collision", evidence=bumped)
+            return Refusal(label=self.label, stage=stage, check="collision", evidence=bumped)
         query.world.place(query.obstacles)
         hit = query.world.first_collision(samples)
         if hit is not None:
-            return GraspRejected(label=self.label, stage=stage, check="collision", evidence=hit.evidence)
+            return Refusal(label=self.label, stage=stage, check="collision", evidence=hit.evidence)
         return None
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graspline.kinematics.arm import Arm
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import Command, Path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.held import HeldObject
 from graspline.placement.parameters import CarryParameters
 from graspline.planning.collision import CollisionWorld
@@ -57,7 +57,7 @@ class CarryPlan:
     # Sideways off the object, then back along the fingers.
     withdraw: Path
     # What all of it was checked against.
-    obstacles: tuple[Estimate, ...]
+    obstacles: tuple[Belief, ...]
 
     @property
     def spot_m(self) -> tuple[float, float]:
@@ -78,7 +78,7 @@ class CarryQuery:
     world: CollisionWorld
     held: HeldObject
     start: Command
-    obstacles: tuple[Estimate, ...]
+    obstacles: tuple[Belief, ...]
     settings: CarryParameters
     margin_rad: float
     # What was planned before, from about here and with the object about as it is in the hand.

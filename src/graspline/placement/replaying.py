@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import Path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -29,14 +29,14 @@ def rejoined(robot: Robot, way: Path, at: Array) -> Path:
     return Path(positions=positions, velocities=velocities, dt_s=way.dt_s)
 
 
-def unmoved(now: tuple[Estimate, ...], before: tuple[Estimate, ...]) -> bool:
+def unmoved(now: tuple[Belief, ...], before: tuple[Belief, ...]) -> bool:
     """Whether the same things are where they were, as large as they were and turned as they were."""
     if [each.name for each in now] != [each.name for each in before]:
         return False
     return bool(np.abs(_rows(now) - _rows(before)).max(initial=0.0) <= _UNMOVED_M)
 
 
-def _rows(things: tuple[Estimate, ...]) -> Array:
+def _rows(things: tuple[Belief, ...]) -> Array:
     """Position, size and turn of each, a turn in what it moves a thing of a decimetre by."""
     rows = np.empty((len(things), 10))
     for row, each in zip(rows, things, strict=True):

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graspline.grasping.candidates import GraspRejected, JawParameters
+from graspline.grasping.candidates import JawParameters
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import Command, at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import HeldObject, held_after
 from graspline.placement.parameters import PlaceParameters
 from graspline.placement.query import CarryQuery, Support
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 
 # Grasps for which the rest of the way is planned too.
@@ -36,10 +37,10 @@ class TransferQuery:
 
     robot: Robot
     world: CollisionWorld
-    estimate: Estimate
+    estimate: Belief
     start: Command
     support: Support
-    others: tuple[Estimate, ...]
+    others: tuple[Belief, ...]
     jaw: JawParameters
     reach: ReachParameters
     put: PlaceParameters
@@ -55,27 +56,27 @@ class Transfer:
 
 
 @together
-def plan_transfer(query: TransferQuery) -> Planning[Transfer | GraspRejected]:
+def plan_transfer(query: TransferQuery) -> Planning[Transfer | Refusal]:
     """The best grasp that passes every check, the way to the support and away from it included; or why none does.
 
     Where the arm cannot come down from as high as usual, or lift as high, it goes as low as it may.
     """
     found = yield from _planned(query, query.jaw, _lifting(query, query.reach.lift_m))
-    if isinstance(found, GraspRejected):
+    if isinstance(found, Refusal):
         low = query.jaw.model_copy(update={"standoff_m": min(query.jaw.standoff_m, _LEAST_STANDOFF_M)})
         again = yield from _planned(query, low, _lifting(query, 0.0))
-        found = found if isinstance(again, GraspRejected) else again
+        found = found if isinstance(again, Refusal) else again
     return found
 
 
-def _planned(query: TransferQuery, jaw: JawParameters, reach: ReachParameters) -> Planning[Transfer | GraspRejected]:
+def _planned(query: TransferQuery, jaw: JawParameters, reach: ReachParameters) -> Planning[Transfer | Refusal]:
     robot, tried = query.robot, query.tried
-    refusal: GraspRejected | None = None
+    refusal: Refusal | None = None
     for _ in range(_GRASPS):
         plan = yield from plan_grasp.steps(
             robot, query.world, query.estimate, query.start, jaw, reach, tried, query.others
         )
-        if isinstance(plan, GraspRejected):
+        if isinstance(plan, Refusal):
             return refusal or plan
         if refusal is not None and plan.grasp.label in tried:
             break
@@ -90,7 +91,7 @@ def _planned(query: TransferQuery, jaw: JawParameters, reach: ReachParameters) -
             margin_rad=reach.joint_margin_rad / 2,
         )
         down = yield from plan_carry.steps(carry, (query.support,))
-        if not isinstance(down, GraspRejected):
+        if not isinstance(down, Refusal):
             return Transfer(plan=plan, held=held)
         refusal = refusal or down
         tried = (*tried, plan.grasp.label)

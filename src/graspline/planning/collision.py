@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import ball_shape_of, box_shape_of, cylinder_shape_of, numbers_of
 
@@ -78,10 +78,10 @@ class CollisionWorld:
         # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
         model.geom_contype[~self._is_robot] = 0
         model.geom_conaffinity[~self._is_robot] = 1
-        self._believed: tuple[Estimate, ...] | None = None
+        self._believed: tuple[Belief, ...] | None = None
         self._sizes: dict[str, tuple[float, float, float]] = {}
 
-    def place(self, believed: tuple[Estimate, ...]) -> None:
+    def place(self, believed: tuple[Belief, ...]) -> None:
         """Put objects where they are believed to be; objects that were not seen are far away.
 
         A thing that was seen although the scene has none of its name is left to those who measure distances, unless
@@ -102,7 +102,7 @@ class CollisionWorld:
                 qpos[at + 3 : at + 7] = estimate.quaternion
                 self._resize(estimate)
 
-    def _with_bodies(self, believed: tuple[Estimate, ...]) -> tuple[Estimate, ...]:
+    def _with_bodies(self, believed: tuple[Belief, ...]) -> tuple[Belief, ...]:
         """The same, each by the name of a body of its shape; where none is left, of one that it fits into."""
         own = [each for each in believed if each.shape == self._kinds.get(each.name, "plate")]
         spare = [name for name in self._kinds if name not in {each.name for each in own}]
@@ -119,7 +119,7 @@ class CollisionWorld:
             placed.append(replace(each, name=body, half_extents_m=np.array(half, float)))
         return tuple(placed)
 
-    def _resize(self, estimate: Estimate) -> None:
+    def _resize(self, estimate: Belief) -> None:
         """Give an object the size it is believed to have; a place keeps the one it was built with."""
         shape = self._shapes.get(estimate.name)
         x, y, z = estimate.half_extents_m.tolist()

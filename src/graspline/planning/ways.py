@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from graspline.motion.joint_moves import join, joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 
@@ -38,7 +38,7 @@ def free_way(
     world: CollisionWorld,
     start: Command,
     target: Array,
-    around: tuple[Estimate, ...],
+    around: tuple[Belief, ...],
     *,
     speed: float = 0.5,
 ) -> Path | None:
@@ -62,7 +62,7 @@ def free_way(
     return None
 
 
-def way_out(robot: Robot, world: CollisionWorld, start: Command, around: tuple[Estimate, ...]) -> Path | None:
+def way_out(robot: Robot, world: CollisionWorld, start: Command, around: tuple[Belief, ...]) -> Path | None:
     """From a contact to a pose that touches nothing, no deeper into anything on the way; None where there is none."""
     world.place(around)
     deepest_m = world.deepest_m(start.position[None]) - _DEEPER_M
@@ -79,7 +79,7 @@ def way_out(robot: Robot, world: CollisionWorld, start: Command, around: tuple[E
     return None
 
 
-def _hits(world: CollisionWorld, path: Path, around: tuple[Estimate, ...], start: Command) -> bool:
+def _hits(world: CollisionWorld, path: Path, around: tuple[Belief, ...], start: Command) -> bool:
     """Whether the way touches anything but what the hand touches already where it stands."""
     world.place(around)
     if world.first_collision(start.position[None]) is not None:
@@ -88,6 +88,6 @@ def _hits(world: CollisionWorld, path: Path, around: tuple[Estimate, ...], start
     return world.first_collision(world.samples(path.positions)) is not None
 
 
-def _beside(world: CollisionWorld, thing: Estimate, start: Command) -> bool:
+def _beside(world: CollisionWorld, thing: Belief, start: Command) -> bool:
     world.place((thing,))
     return world.first_collision(start.position[None]) is not None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from graspline.errors import WiringError
 from graspline.evidence import at_least
-from graspline.perception.solids import Shape, Solid
+from graspline.perception.beliefs import Belief, Shape
 from graspline.planning.collision import Collision
 from graspline.robots.robot import Robot
 from graspline.scenes.solid_pool import FLOOR, HELD, robot_among_solids, slot_name
@@ -75,18 +75,18 @@ class WholeBodyWorld:
         self._others = {self._floor, *self._slots.tolist()}
         body = self._model.body(HELD)
         self._X_hand_tool = body.pos.copy(), matrix_from_quaternion(body.quat)
-        self._standing: list[Solid | None] = [None] * slots
+        self._standing: list[Belief | None] = [None] * slots
         self._wire()
         self.set(())
 
     def set(
         self,
-        solids: Sequence[Solid],
+        solids: Sequence[Belief],
         held: Held | None = None,
         *,
-        ignore: Collection[tuple[Part, Solid]] = (),
+        ignore: Collection[tuple[Part, Belief]] = (),
         start: Array | None = None,
-        leaving: Collection[Solid] | None = None,
+        leaving: Collection[Belief] | None = None,
         clearance_m: float | None = None,
     ) -> None:
         """Put solids where they are believed to be, to be kept clear of by the world's own clearance or by this one.
@@ -117,7 +117,7 @@ class WholeBodyWorld:
         if start is not None:
             self._let_leave(start, leaving)
 
-    def _stand(self, geom: int, solid: Solid) -> None:
+    def _stand(self, geom: int, solid: Belief) -> None:
         """Put a solid into a slot."""
         self._names[geom] = solid.name
         self._shape(geom, solid.shape, solid.half_extents_m)
@@ -129,7 +129,7 @@ class WholeBodyWorld:
         # Bodies that are farther apart than theirs are not looked at; each of these has one geom.
         self._model.body_margin[self._model.geom_bodyid[geoms]] = clearance_m
 
-    def _let_leave(self, start: Array, leaving: Collection[Solid] | None) -> None:
+    def _let_leave(self, start: Array, leaving: Collection[Belief] | None) -> None:
         """Keep no farther from these, or from anything, than the robot is at the start."""
         if self.free(start):
             return
@@ -159,16 +159,16 @@ class WholeBodyWorld:
         for edit in _SHAPE_OF[shape](self._names[geom], (x, y, z)):
             getattr(model, edit.field)[volume if edit.field == "bvh_aabb" else geom, ...] = np.squeeze(edit.values)
 
-    def own_solids(self, row: Array) -> tuple[Solid, ...]:
+    def own_solids(self, row: Array) -> tuple[Belief, ...]:
         """Boxes around every moving part of the robot with its joints at `row` (nu,): what it sees of itself."""
         model, data = self._model, self._data
         data.qpos[:] = self._followers.configurations(row[None])[0]
         mujoco.mj_kinematics(model, data)
-        found = list[Solid]()
+        found = list[Belief]()
         for geom in np.flatnonzero(model.geom_contype & (_ARM | _HAND)).tolist():
             rotation = data.geom_xmat[geom].reshape(3, 3)
             found.append(
-                Solid(
+                Belief(
                     name=self._names[geom],
                     shape="box",
                     position_m=data.geom_xpos[geom] + rotate(rotation, model.geom_aabb[geom, :3]),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence
 from graspline.execution.requests import Reply
 from graspline.parameters import Parameters
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.spatial.rotations import yaw_of
 
 Array = NDArray[np.float64]
@@ -118,7 +118,7 @@ class Console(Protocol):
         ...
 
     @property
-    def believed(self) -> tuple[Estimate, ...]:
+    def believed(self) -> tuple[Belief, ...]:
         """The same with everything else that was seen, for those who keep clear of it."""
         ...
 
@@ -157,7 +157,7 @@ class Console(Protocol):
     def close(self, last: Reply) -> Play: ...
 
 
-def listed(estimate: Estimate) -> ObjectListed:
+def listed(estimate: Belief) -> ObjectListed:
     """An estimate as people see it in a list."""
     return ObjectListed(
         name=estimate.name,

@@ -14,7 +14,7 @@ from pydantic import Field
 from graspline.errors import InputError
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, Request
-from graspline.grasping.candidates import GraspRejected, JawParameters
+from graspline.grasping.candidates import JawParameters
 from graspline.grasping.straight import BoxReach
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.arms import arm_of
@@ -23,10 +23,11 @@ from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import at_rest
 from graspline.parameters import Parameters, Range
-from graspline.perception.estimates import Estimate, Perception
+from graspline.perception.beliefs import Belief, Perception
 from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.planning.together import Planning, together
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.cube_table import CUBE, cube_start, cube_table, cube_variation
 from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
@@ -152,7 +153,7 @@ def _times(window: tuple[Witness, ...]) -> Array:
 
 
 def verify(
-    last: Reply, robot: Robot, eye: Eye, target: str, estimate: Estimate, goal: GoalParameters
+    last: Reply, robot: Robot, eye: Eye, target: str, estimate: Belief, goal: GoalParameters
 ) -> Stage[Literal["verified", "refuted"]]:
     """Look again, several times, and hold what is seen against the goal."""
     reply, window, error_m = last, [], 0.0
@@ -221,7 +222,7 @@ def collision_world(robot: Robot, clearance_m: float = CLEARANCE_M, distractors:
 @together
 def certify(
     parameters: LiftCube, x_m: float, y_m: float, yaw_rad: float, edge_m: float
-) -> Planning[GraspPlan | GraspRejected]:
+) -> Planning[GraspPlan | Refusal]:
     """Plan the grasp of a cube that lies there, exactly as the state will.
 
     With a hair more room than the state asks for: the cube settles by micrometres before it is looked at.
@@ -291,7 +292,7 @@ def sample(parameters: LiftCube, random: np.random.Generator) -> Planning[Draw]:
     while True:
         x, y, yaw, edge = draw_place(parameters, random)
         found = yield from certify.steps(parameters, x, y, yaw, edge)
-        if isinstance(found, GraspRejected):
+        if isinstance(found, Refusal):
             tally.refuse(found.check)
             continue
         cube = lying_at(CUBE, x, y, np.full(3, edge / 2), "box", yaw)
@@ -311,7 +312,7 @@ def sample(parameters: LiftCube, random: np.random.Generator) -> Planning[Draw]:
 
 
 def _draw_blocks(
-    parameters: LiftCube, cube: Estimate, plan: GraspPlan, count: int, random: np.random.Generator
+    parameters: LiftCube, cube: Belief, plan: GraspPlan, count: int, random: np.random.Generator
 ) -> dict[str, Lying] | None:
     """Blocks beside the cube, none of them where the certified plan passes; None if there is no room for them."""
     if not count:
@@ -319,9 +320,9 @@ def _draw_blocks(
     world = collision_world(parameters.the_robot, CLEARANCE_M, parameters.randomize.distractors.pool)
     parts = (plan.approach, plan.descend, plan.seat, plan.lift)
     samples = np.concatenate([world.samples(path.positions) for path in parts])
-    blocks: list[Estimate] = []
+    blocks: list[Belief] = []
 
-    def welcome(block: Estimate) -> bool:
+    def welcome(block: Belief) -> bool:
         if not lies_free(block, [cube, *blocks], _BLOCK_APART_M, parameters.the_robot):
             return False
         world.place((dataclasses.replace(block, half_extents_m=block.half_extents_m + _BLOCK_ROOM_M),))
@@ -339,7 +340,7 @@ def probe(parameters: LiftCube, random: np.random.Generator) -> Probe:
     """One random place in the reachable ring, planned for exactly as the sampler does."""
     x, y, yaw, edge = draw_place(parameters, random)
     found = certify(parameters, x, y, yaw, edge)
-    return Probe(x_m=x, y_m=y, refusal=found.check if isinstance(found, GraspRejected) else "")
+    return Probe(x_m=x, y_m=y, refusal=found.check if isinstance(found, Refusal) else "")
 
 
 def judge(parameters: LiftCube, draw: Draw, truth: Snapshot) -> Evidence:

@@ -12,7 +12,7 @@ import numpy as np
 from graspline.errors import nearest
 from graspline.execution.requests import Motion, Reply, Request
 from graspline.motion.joint_moves import hold
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.robots.robot import Robot
 from graspline.tasks.console import Done, PostObject, Refused, Result
 
@@ -33,23 +33,23 @@ class Posted:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._objects: dict[str, Estimate] = {}
+        self._objects: dict[str, Belief] = {}
         self.now_s = 0.0
         self.in_use = False
 
     @property
-    def objects(self) -> tuple[Estimate, ...]:
+    def objects(self) -> tuple[Belief, ...]:
         """All that are not forgotten, fresh or not."""
         return tuple(self._objects.values())
 
     @property
-    def fresh(self) -> tuple[Estimate, ...]:
+    def fresh(self) -> tuple[Belief, ...]:
         return tuple(each for each in self._objects.values() if self.is_fresh(each))
 
-    def is_fresh(self, estimate: Estimate) -> bool:
+    def is_fresh(self, estimate: Belief) -> bool:
         return self.age_s(estimate) <= USED_S
 
-    def age_s(self, estimate: Estimate) -> float:
+    def age_s(self, estimate: Belief) -> float:
         return self.now_s - estimate.time_s
 
     def stale(self, name: str) -> Refused | None:
@@ -66,7 +66,7 @@ class Posted:
         old = [each.name for each in self.objects if not self.is_fresh(each)]
         return f"; not used, older than {USED_S:g} s: {', '.join(old)}" if old else ""
 
-    def newest(self, name: str) -> Estimate | None:
+    def newest(self, name: str) -> Belief | None:
         return next((each for each in self.fresh if each.name == name), None)
 
     def age(self, now_s: float) -> None:
@@ -86,7 +86,7 @@ class Posted:
             return Refused(reason="; ".join(problems), mistaken=True)
         time_s = self.now_s if posted.time_s is None else posted.time_s
         turned = np.array(posted.quaternion)
-        self._objects[posted.name] = Estimate(
+        self._objects[posted.name] = Belief(
             name=posted.name,
             position_m=np.array(posted.position_m),
             quaternion=turned / np.linalg.norm(turned),
@@ -166,12 +166,12 @@ class PostedEye:
     last: Reply
     _since_s: float = -1.0
 
-    def survey(self) -> Generator[Request, Reply, tuple[Estimate, ...]]:
+    def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
         self._since_s = self.posted.now_s
         return self.posted.fresh
         yield
 
-    def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+    def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
         for _ in range(round(_WAIT_S * self.robot.control_hz)):
             found = self.posted.newest(name)
             if found is not None and found.time_s > self._since_s:
@@ -180,7 +180,7 @@ class PostedEye:
             yield Motion("wait for a post", hold(self.robot, self.last.command, self.robot.dt_s))
         return None
 
-    def see_gripped(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+    def see_gripped(self, name: str) -> Generator[Request, Reply, Belief | None]:
         """Where it was believed: whether the jaws hold anything is for the jaws to say."""
         found = self.posted.newest(name)
         return None if found is None else replace(found, time_s=self.posted.now_s)
@@ -190,6 +190,6 @@ class PostedEye:
         """Nothing follows it in the hand."""
         return None
 
-    def watch_lying(self, estimate: Estimate) -> None:
+    def watch_lying(self, estimate: Belief) -> None:
         """Nothing sees whether it still lies there."""
         return None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.arms import arm_of
 from graspline.parameters import Range
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.robots.catalogue import default_robot
 from graspline.robots.robot import Robot
 from graspline.scenes.distractors import DISTRACTOR_HALF_M
@@ -35,9 +35,9 @@ def place_in_ring(
 
 def lying_at(
     name: str, x_m: float, y_m: float, half_extents_m: Array, shape: ObjectShape, yaw_rad: float = 0.0
-) -> Estimate:
+) -> Belief:
     """A thing that lies there, exactly known."""
-    return Estimate(
+    return Belief(
         name=name,
         position_m=np.array([x_m, y_m, half_extents_m[2]]),
         quaternion=np.array([np.cos(yaw_rad / 2), 0.0, 0.0, np.sin(yaw_rad / 2)]),
@@ -49,7 +49,7 @@ def lying_at(
     )
 
 
-def lies_free(thing: Estimate, others: Sequence[Estimate], apart_m: float, robot: Robot | None = None) -> bool:
+def lies_free(thing: Belief, others: Sequence[Belief], apart_m: float, robot: Robot | None = None) -> bool:
     """Whether a thing is beside the robot's base and so far apart from the others, however they are turned."""
     spread = float(np.hypot(*thing.half_extents_m[:2])) if thing.shape == "box" else thing.radius_m
     x, y = thing.position_m[:2]
@@ -68,9 +68,9 @@ def draw_block(
     name: str,
     azimuth_rad: Range,
     random: np.random.Generator,
-    welcome: Callable[[Estimate], bool],
+    welcome: Callable[[Belief], bool],
     robot: Robot | None = None,
-) -> Estimate | None:
+) -> Belief | None:
     """A block of any size it may have, somewhere in reach where it is welcome; None if such a place is not found."""
     for _ in range(MAX_PLACES):
         x, y = place_in_ring(_BLOCK_RADIUS_M, azimuth_rad, random, robot)
@@ -81,7 +81,7 @@ def draw_block(
     return None
 
 
-def as_lying(thing: Estimate, mass_kg: float) -> Lying:
+def as_lying(thing: Belief, mass_kg: float) -> Lying:
     """The same thing for a start state."""
     x, y, z = (float(half) for half in thing.half_extents_m)
     return Lying(

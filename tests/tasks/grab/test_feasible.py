@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graspline.grasping.grab import Case, GrabQuery, GrabRejected, attempt
+from graspline.grasping.grab import Case, GrabQuery, GrabRefusal, attempt
 from graspline.kinematics.so101 import forward
 from graspline.robots.so101 import FIXED_TIP_M, LOWER, SO101, UPPER
 from graspline.scenes.block_table import KINDS
@@ -119,7 +119,7 @@ def test_the_search_agrees_with_what_is_accepted() -> None:
     random, accepted, missed = np.random.default_rng(5), 0, 0
     while accepted < 60:
         query = random_query(random)
-        if not isinstance(attempt(query), GrabRejected):
+        if not isinstance(attempt(query), GrabRefusal):
             accepted += 1
             missed += not feasible(Case(query))
     # Those within the search's own margin of a limit are missed.
@@ -132,7 +132,7 @@ def test_two_hundred_rejected_grabs_are_infeasible_for_the_reason_they_name() ->
     while named.total() < 200:
         query = random_query(random)
         found = attempt(query)
-        if not isinstance(found, GrabRejected):
+        if not isinstance(found, GrabRefusal):
             continue
         named[found.check] += 1
         case, broken = Case(query), found.evidence[0]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.engine.layout import Readings
 from graspline.execution.requests import Look, Reply
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.scenes.block_table import block_table, blocks_start, blocks_variation, kind_of
 from graspline.scenes.scene import Lying
@@ -74,7 +74,7 @@ def seen(request: Any, answer: Reply) -> Any:
     return result
 
 
-def names(survey: tuple[Estimate, ...]) -> list[str]:
+def names(survey: tuple[Belief, ...]) -> list[str]:
     return [each.name for each in survey]
 
 

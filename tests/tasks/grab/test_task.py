@@ -16,7 +16,7 @@ from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.errors import InputError
 from graspline.evidence import passes
-from graspline.grasping.grab import GrabPlan, GrabRejected, GrabVariables, attempt
+from graspline.grasping.grab import GrabPlan, GrabRefusal, GrabVariables, attempt
 from graspline.parameters import build, dump, load
 from graspline.placement.query import Support
 from graspline.robots.so101 import SO101
@@ -96,7 +96,7 @@ def test_a_place_far_away_is_refused_as_too_far_and_one_that_works_is_named() ->
         parameters, lying_at("red_2x2", 0.22, 0.0, np.array([0.016, 0.016, 0.012]), "box"), GrabVariables()
     )
     found = plan_pick(query, Support(x_m=5.0, y_m=0.0), parameters.put)
-    assert isinstance(found, GrabRejected)
+    assert isinstance(found, GrabRefusal)
     assert (found.stage, found.check) == ("place", "workspace")
     (far,) = found.evidence
     assert far.name == "place_distance_from_pan_axis"
@@ -131,7 +131,7 @@ def test_regenerated_bounds_decide_and_are_part_of_the_parameters(tmp_path: Path
     block = lying_at("red_2x2", 0.24, 0.0, np.array([0.016, 0.016, 0.012]), "box")
     assert isinstance(attempt(query_for(Grab(), block, GrabVariables())), GrabPlan)
     refused = attempt(query_for(narrow, block, GrabVariables()))
-    assert isinstance(refused, GrabRejected)
+    assert isinstance(refused, GrabRefusal)
     assert refused.check == "workspace"
 
 
@@ -169,7 +169,7 @@ def test_bounds_of_another_robot_are_refused(tmp_path: Path) -> None:
 def test_the_height_of_the_ground_can_be_set() -> None:
     block = lying_at("red_2x2", 0.24, 0.0, np.array([0.016, 0.016, 0.012]), "box")
     refused = attempt(query_for(grab(workspace__ground_z_m=0.01), block, GrabVariables()))
-    assert isinstance(refused, GrabRejected)
+    assert isinstance(refused, GrabRefusal)
     assert refused.check == "ground"
     assert refused.evidence[0].limit == pytest.approx(0.011)
 

@@ -15,7 +15,7 @@ from graspline.execution.requests import Announce, Look, Motion, ObjectSeen, Rep
 from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.motion.path import Command, at_rest
 from graspline.parameters import build
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.robots.so101 import FIXED_FACE_M, HOME, TIP_M
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
 from graspline.tasks.oranges.parameters import Oranges
@@ -47,8 +47,8 @@ def on_plate(x_m: float = 0.0, y_m: float = 0.0, plate: tuple[float, float] = PL
     return np.array([plate[0] + x_m, plate[1] + y_m, FLOOR_M + BALL_M])
 
 
-def seen_ball(name: str, place: Array, radius_m: float = BALL_M, sigma_m: float = 0.0) -> Estimate:
-    return Estimate(
+def seen_ball(name: str, place: Array, radius_m: float = BALL_M, sigma_m: float = 0.0) -> Belief:
+    return Belief(
         name=name,
         position_m=np.asarray(place, float),
         quaternion=UPRIGHT,
@@ -60,8 +60,8 @@ def seen_ball(name: str, place: Array, radius_m: float = BALL_M, sigma_m: float 
     )
 
 
-def seen_plate(xy: tuple[float, float] = PLATE_XY) -> Estimate:
-    return Estimate(
+def seen_plate(xy: tuple[float, float] = PLATE_XY) -> Belief:
+    return Belief(
         name=PLATE,
         position_m=np.array([*xy, 0.0]),
         quaternion=UPRIGHT,
@@ -73,7 +73,7 @@ def seen_plate(xy: tuple[float, float] = PLATE_XY) -> Estimate:
     )
 
 
-def survey_of(*balls: Estimate, plate: Estimate | None = None, time_s: float = 0.0) -> Survey:
+def survey_of(*balls: Belief, plate: Belief | None = None, time_s: float = 0.0) -> Survey:
     return Survey(things={each.name: each for each in balls}, plate=plate or seen_plate(), time_s=time_s)
 
 

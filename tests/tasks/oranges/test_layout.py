@@ -10,7 +10,7 @@ import pytest
 from graspline.errors import InputError
 from graspline.kinematics.so101 import PAN_X_M
 from graspline.motion.path import at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.plate import Resting
 from graspline.robots.so101 import BASE_FOOTPRINT_M, HOME, SO101
 from graspline.scenes.fruit_table import PLATE
@@ -35,7 +35,7 @@ def draws() -> list[Draw]:
     return [drawn(THREE, seed) for seed in range(8)]
 
 
-def things(settings: Oranges, draw: Draw) -> dict[str, Estimate]:
+def things(settings: Oranges, draw: Draw) -> dict[str, Belief]:
     """What lies on the table, as an exact eye sees it."""
     scene = scene_of(settings)
     sizes = {edit.element: edit.values for edit in draw.variation.edits if edit.field == "geom_size"}
@@ -43,7 +43,7 @@ def things(settings: Oranges, draw: Draw) -> dict[str, Estimate]:
     for name in scene.object_names:
         at = scene.joint_address(name)
         half = np.array(sizes[name])
-        found[name] = Estimate(
+        found[name] = Belief(
             name=name,
             position_m=draw.start[at : at + 3].copy(),
             quaternion=draw.start[at + 3 : at + 7].copy(),
@@ -56,12 +56,12 @@ def things(settings: Oranges, draw: Draw) -> dict[str, Estimate]:
     return found
 
 
-def plate_of(settings: Oranges, draw: Draw) -> Estimate:
+def plate_of(settings: Oranges, draw: Draw) -> Belief:
     at = scene_of(settings).joint_address(PLATE)
     return seen_plate((float(draw.start[at]), float(draw.start[at + 1])))
 
 
-def spread_m(thing: Estimate) -> float:
+def spread_m(thing: Belief) -> float:
     return thing.radius_m if thing.shape == "ball" else float(np.hypot(*thing.half_extents_m[:2]))
 
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graspline.motion.hops import Hop, NoHop
+from graspline.motion.hops import Hop
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.tracks import Track
+from graspline.refusal import Refusal
 from graspline.scenes.belt_line import BELT_X_M, OUTPUT_HALF_WIDTH_M, OUTPUTS
 from graspline.tasks.sort.choice import (
     DROP_M,
@@ -287,4 +288,4 @@ def test_where_the_arm_cannot_go_there_is_no_way_home() -> None:
     assert rows is not None
     stretched = at_rest(np.append(rows[0], 0.4))
     high = SETTINGS.model_copy(update={"motion": SETTINGS.motion.model_copy(update={"hop_m": 0.9})})
-    assert isinstance(plan_home(ROBOT, high, stretched, 0.0, ()), NoHop)
+    assert isinstance(plan_home(ROBOT, high, stretched, 0.0, ()), Refusal)

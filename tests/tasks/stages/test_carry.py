@@ -7,12 +7,12 @@ import pytest
 
 from graspline.evidence import at_most
 from graspline.execution.requests import Motion, Solve
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan, plan_lift
 from graspline.machine.outcome import Outcome
 from graspline.motion.guards import HoldLost, LeftBehind, Slipped, TrackingError
 from graspline.motion.path import at_rest
-from graspline.perception.estimates import Perception
+from graspline.perception.beliefs import Perception
+from graspline.refusal import Refusal
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.stages.carry import hold_guards, hold_still, lift
@@ -79,7 +79,7 @@ class TestLift:
 
     def test_a_lift_that_cannot_be_planned_is_blocked(self, grasp_plan: GraspPlan) -> None:
         evidence = (at_most("wrist_flex", 1.8, 1.64, "rad"),)
-        refused = GraspRejected(label="along", stage="lift", check="reach", evidence=evidence)
+        refused = Refusal(label="along", stage="lift", check="reach", evidence=evidence)
         _, result = play(self.stage(grasp_plan), reply(value=refused))
         assert result == Outcome("blocked", evidence)
 

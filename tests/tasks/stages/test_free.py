@@ -8,7 +8,7 @@ from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import Command, Path, at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101, TIP_M
 from graspline.tasks.stages.free import HELD_CLEAR_M, above_end, above_start, over_object, towards
@@ -21,7 +21,7 @@ def heights_m(path: Path) -> np.ndarray:
 
 
 def test_a_way_to_above_an_object_is_free_to_its_end_and_can_be_planned_again(
-    world: CollisionWorld, grasp_plan: GraspPlan, estimate: Estimate
+    world: CollisionWorld, grasp_plan: GraspPlan, estimate: Belief
 ) -> None:
     free = towards(SO101, world, grasp_plan.approach, estimate, (), SPEED)
     assert (free.since, free.until) == (0, None)
@@ -32,7 +32,7 @@ def test_a_way_to_above_an_object_is_free_to_its_end_and_can_be_planned_again(
 
 
 def test_a_way_that_would_touch_something_is_not_planned_again(
-    world: CollisionWorld, grasp_plan: GraspPlan, estimate: Estimate
+    world: CollisionWorld, grasp_plan: GraspPlan, estimate: Belief
 ) -> None:
     free = towards(SO101, world, grasp_plan.approach, estimate, (), SPEED)
     assert free.again is not None
@@ -42,7 +42,7 @@ def test_a_way_that_would_touch_something_is_not_planned_again(
     assert free.again(start) is None
 
 
-def test_on_the_way_down_the_fingertips_are_back_above_the_top(grasp_plan: GraspPlan, estimate: Estimate) -> None:
+def test_on_the_way_down_the_fingertips_are_back_above_the_top(grasp_plan: GraspPlan, estimate: Belief) -> None:
     free, top_m = over_object(SO101, grasp_plan.descend, estimate), estimate.position_m[2] + estimate.half_extents_m[2]
     assert free.until is not None
     assert 5 < free.until < grasp_plan.descend.ticks

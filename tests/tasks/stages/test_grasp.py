@@ -9,15 +9,16 @@ import pytest
 
 from graspline.evidence import at_most
 from graspline.execution.requests import Look, Motion, Solve
-from graspline.grasping.candidates import GraspRejected, JawParameters
+from graspline.grasping.candidates import JawParameters
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives, Outcome
 from graspline.motion.guards import BothPadsTouch, ForceAbove, ObjectMoved, OnePadTouches, TrackingError
 from graspline.motion.path import at_rest, check_path
-from graspline.perception.estimates import Estimate, Perception
+from graspline.perception.beliefs import Belief, Perception
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.so101 import HOME, LOWER, SO101
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.stages.grasp import approach, back_off, close, descend, plan, seat
@@ -39,10 +40,10 @@ def eye() -> TruthEye:
 
 
 class TestPlan:
-    def asking(self, world: CollisionWorld, estimate: Estimate, tried: tuple[str, ...] = ()):
+    def asking(self, world: CollisionWorld, estimate: Belief, tried: tuple[str, ...] = ()):
         return plan(reply(), SO101, world, estimate, (), ARM, tried)
 
-    def test_it_asks_for_a_plan_from_the_command_in_force(self, world: CollisionWorld, estimate: Estimate) -> None:
+    def test_it_asks_for_a_plan_from_the_command_in_force(self, world: CollisionWorld, estimate: Belief) -> None:
         request = next(self.asking(world, estimate, ("across",)))
         assert isinstance(request, Solve)
         assert request.function is plan_grasp
@@ -52,7 +53,7 @@ class TestPlan:
         assert (tried, others) == (("across",), ())
 
     def test_a_plan_is_handed_on_and_remembered_as_tried(
-        self, world: CollisionWorld, estimate: Estimate, grasp_plan: GraspPlan
+        self, world: CollisionWorld, estimate: Belief, grasp_plan: GraspPlan
     ) -> None:
         _, result = play(self.asking(world, estimate, ("elsewhere",)), reply(value=grasp_plan))
         assert isinstance(result, Gives)
@@ -60,19 +61,19 @@ class TestPlan:
         assert result.data.plan is grasp_plan
         assert result.data.tried == ("elsewhere", grasp_plan.grasp.label)
 
-    def test_a_refusal_is_an_outcome_with_its_evidence(self, world: CollisionWorld, estimate: Estimate) -> None:
+    def test_a_refusal_is_an_outcome_with_its_evidence(self, world: CollisionWorld, estimate: Belief) -> None:
         evidence = (at_most("wrist_beyond_reach", 0.1, 0.0, "m"),)
-        refused = GraspRejected(label="along", stage="grasp", check="reach", evidence=evidence)
+        refused = Refusal(label="along", stage="grasp", check="reach", evidence=evidence)
         _, result = play(self.asking(world, estimate), reply(value=refused))
         assert result == Outcome("rejected", evidence)
 
 
 class TestApproach:
-    def going(self, world: CollisionWorld, estimate: Estimate, grasp_plan: GraspPlan):
+    def going(self, world: CollisionWorld, estimate: Belief, grasp_plan: GraspPlan):
         return approach(SO101, world, eye(), estimate, (), grasp_plan, ARM)
 
     def test_the_approach_that_was_planned_is_played(
-        self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Estimate
+        self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Belief
     ) -> None:
         (motion,), outcome = play(self.going(world, estimate, grasp_plan), completed())
         assert motion.path is grasp_plan.approach
@@ -81,14 +82,14 @@ class TestApproach:
         assert outcome.name == "reached"
 
     def test_an_arm_that_does_not_follow_is_blocked(
-        self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Estimate
+        self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Belief
     ) -> None:
         _, outcome = play(self.going(world, estimate, grasp_plan), cut(TrackingError))
         assert outcome.name == "blocked"
         assert outcome.evidence[0].name == "tracking_error"
 
     def test_an_object_that_is_no_longer_there_stops_the_arm(
-        self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Estimate
+        self, world: CollisionWorld, grasp_plan: GraspPlan, estimate: Belief
     ) -> None:
         motions, outcome = play(self.going(world, estimate, grasp_plan), cut(ObjectMoved), completed())
         assert [each.name for each in motions] == ["approach", "brake"]
@@ -96,7 +97,7 @@ class TestApproach:
 
 
 class TestDescend:
-    def test_the_descent_that_was_planned_is_played(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
+    def test_the_descent_that_was_planned_is_played(self, grasp_plan: GraspPlan, estimate: Belief) -> None:
         (motion,), outcome = play(descend(SO101, eye(), estimate, grasp_plan, ARM), completed())
         assert motion.path is grasp_plan.descend
         assert outcome.name == "straddled"
@@ -110,13 +111,13 @@ class TestDescend:
         ],
     )
     def test_a_finger_on_something_an_arm_that_does_not_follow_or_an_object_that_is_gone_ends_it(
-        self, grasp_plan: GraspPlan, estimate: Estimate, guard: type, evidence: str, name: str
+        self, grasp_plan: GraspPlan, estimate: Belief, guard: type, evidence: str, name: str
     ) -> None:
         _, outcome = play(descend(SO101, eye(), estimate, grasp_plan, ARM), cut(guard))
         assert outcome.name == name
         assert outcome.evidence[0].name == evidence
 
-    def test_the_force_that_counts_is_the_one_asked_for(self, grasp_plan: GraspPlan, estimate: Estimate) -> None:
+    def test_the_force_that_counts_is_the_one_asked_for(self, grasp_plan: GraspPlan, estimate: Belief) -> None:
         motion = next(
             descend(SO101, eye(), estimate, grasp_plan, ArmSettings(close=CloseParameters(bump_n=5.0, blocked_rad=0.1)))
         )

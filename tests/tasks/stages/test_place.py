@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from graspline.execution.requests import Announce, Look, Motion, Solve
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan
 from graspline.machine.outcome import Gives
 from graspline.motion.guards import Apart, HoldLost, TrackingError
 from graspline.motion.path import Path, at_rest
-from graspline.perception.estimates import Estimate, Perception
+from graspline.perception.beliefs import Belief, Perception
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import held_after
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.scatter import lying_at
@@ -46,7 +46,7 @@ def eye() -> TruthEye:
     return TruthEye(perception=Perception(), random=np.random.default_rng(1))
 
 
-def box(name: str, x_m: float, y_m: float, half_m: float = 0.015) -> Estimate:
+def box(name: str, x_m: float, y_m: float, half_m: float = 0.015) -> Belief:
     return lying_at(name, x_m, y_m, np.full(3, half_m), "box")
 
 
@@ -94,13 +94,13 @@ class TestLookAround:
 
 
 @pytest.fixture
-def way(grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld) -> CarryPlan:
+def way(grasp_plan: GraspPlan, estimate: Belief, world: CollisionWorld) -> CarryPlan:
     found = plan_carry(query(grasp_plan, estimate, world), (SPOT,))
     assert isinstance(found, CarryPlan), str(found)
     return found
 
 
-def query(grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld) -> CarryQuery:
+def query(grasp_plan: GraspPlan, estimate: Belief, world: CollisionWorld) -> CarryQuery:
     return CarryQuery(
         robot=SO101,
         world=world,
@@ -113,15 +113,15 @@ def query(grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld) -> C
 
 
 class TestCarrying:
-    def held(self, grasp_plan: GraspPlan, estimate: Estimate):
+    def held(self, grasp_plan: GraspPlan, estimate: Belief):
         return held_after(SO101, estimate, grasp_plan.grasp, grasp_plan.branch)
 
-    def stage(self, state: Any, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld):
+    def stage(self, state: Any, grasp_plan: GraspPlan, estimate: Belief, world: CollisionWorld):
         last = reply(command=at_rest(np.append(grasp_plan.lift.end[:5], grasp_plan.grasp.touch_rad)))
         return state(last, SO101, eye(), world, self.held(grasp_plan, estimate), (), SPOT, hold(), ARM)
 
     def test_the_way_is_planned_from_where_the_hand_is(
-        self, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld
+        self, grasp_plan: GraspPlan, estimate: Belief, world: CollisionWorld
     ) -> None:
         request = next(self.stage(carry, grasp_plan, estimate, world))
         assert isinstance(request, Solve)
@@ -132,7 +132,7 @@ class TestCarrying:
         np.testing.assert_array_equal(asked.start.position[:5], grasp_plan.lift.end[:5])
 
     def test_over_the_support_the_way_is_handed_on(
-        self, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld, way: CarryPlan
+        self, grasp_plan: GraspPlan, estimate: Belief, world: CollisionWorld, way: CarryPlan
     ) -> None:
         (_, motion), found = play(self.stage(carry, grasp_plan, estimate, world), reply(value=way), completed(3, 3))
         assert (motion.name, motion.path) == ("transport", way.transport)
@@ -145,7 +145,7 @@ class TestCarrying:
     def test_each_guard_has_its_outcome(
         self,
         grasp_plan: GraspPlan,
-        estimate: Estimate,
+        estimate: Belief,
         world: CollisionWorld,
         way: CarryPlan,
         guard: type,
@@ -157,15 +157,15 @@ class TestCarrying:
 
     @pytest.mark.parametrize("state", [carry, put_down])
     def test_without_a_way_nothing_moves(
-        self, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld, state: Any
+        self, grasp_plan: GraspPlan, estimate: Belief, world: CollisionWorld, state: Any
     ) -> None:
-        refused = GraspRejected(label=CUBE, stage="place", check="reach", evidence=())
+        refused = Refusal(label=CUBE, stage="place", check="reach", evidence=())
         requests, found = play(self.stage(state, grasp_plan, estimate, world), reply(value=refused))
         assert len(requests) == 1
         assert found.name == "no_way"
 
     def test_one_state_puts_it_down_with_the_motions_of_all_three(
-        self, grasp_plan: GraspPlan, estimate: Estimate, world: CollisionWorld, way: CarryPlan
+        self, grasp_plan: GraspPlan, estimate: Belief, world: CollisionWorld, way: CarryPlan
     ) -> None:
         stage = self.stage(put_down, grasp_plan, estimate, world)
         asked, found = play(stage, reply(value=way), *[completed(3, 3)] * 4)
@@ -173,7 +173,7 @@ class TestCarrying:
         assert found.name == "put"
 
     def test_lowering_ends_early_on_what_stands_a_little_higher(
-        self, grasp_plan: GraspPlan, estimate: Estimate, way: CarryPlan
+        self, grasp_plan: GraspPlan, estimate: Belief, way: CarryPlan
     ) -> None:
         carried = self.held(grasp_plan, estimate)
         near = cut(HoldLost, way.lower.ticks - 2)
@@ -182,13 +182,13 @@ class TestCarrying:
         assert found.name == "lowered"
 
     def test_lost_high_above_its_support_it_is_dropped(
-        self, grasp_plan: GraspPlan, estimate: Estimate, way: CarryPlan
+        self, grasp_plan: GraspPlan, estimate: Belief, way: CarryPlan
     ) -> None:
         carried = self.held(grasp_plan, estimate)
         _, found = play(lower(SO101, carried, way, hold(), ARM), cut(HoldLost, 2))
         assert found.name == "dropped"
 
-    def test_the_hand_opens_and_rises(self, grasp_plan: GraspPlan, estimate: Estimate, way: CarryPlan) -> None:
+    def test_the_hand_opens_and_rises(self, grasp_plan: GraspPlan, estimate: Belief, way: CarryPlan) -> None:
         last = reply(command=at_rest(way.lower.end))
         motions, found = play(release(last, SO101, self.held(grasp_plan, estimate), way, ARM), *[completed()] * 2)
         assert [each.name for each in motions] == ["release", "withdraw"]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from graspline.errors import WiringError
-from graspline.grasping.candidates import GraspRejected
 from graspline.machine.table import End
 from graspline.placement.query import Support
 from graspline.placement.transfer import Transfer
+from graspline.refusal import Refusal
 from graspline.scenes.table import Box, table_with
 from graspline.tasks import stages
 from graspline.tasks.scatter import lying_at
@@ -77,7 +77,7 @@ def test_what_the_sampler_certifies_lies_in_reach_of_what_it_is_put_on() -> None
     red, blue = lying("red", 0.2, 0.1), lying("blue", 0.2, -0.1)
     assert isinstance(stages.certify_pick_and_place(PARAMETERS, SCENE, red, (blue,), on_blue), Transfer)
     far = lying("blue", 0.36, 0.0)
-    assert isinstance(stages.certify_pick_and_place(PARAMETERS, SCENE, red, (far,), on_blue), GraspRejected)
+    assert isinstance(stages.certify_pick_and_place(PARAMETERS, SCENE, red, (far,), on_blue), Refusal)
     assert isinstance(
         stages.certify_pick_and_place(PARAMETERS, SCENE, red, (blue,), Support(x_m=0.15, y_m=0.0)), Transfer
     )

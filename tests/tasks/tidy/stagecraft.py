@@ -17,7 +17,7 @@ from graspline.kinematics import hsr
 from graspline.motion.guards import Rows, Tugged
 from graspline.motion.path import Command, at_rest
 from graspline.parameters import build
-from graspline.perception.solids import UNKNOWN, Shape, Solid
+from graspline.perception.beliefs import UNKNOWN, Belief, Shape
 from graspline.rendering.picture import Picture
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF, TABLE
@@ -55,12 +55,12 @@ def solid(
     yaw_rad: float = 0.0,
     shape: Shape = "box",
     half_m: tuple[float, float, float] = (0.03, 0.04, 0.06),
-) -> Solid:
+) -> Belief:
     """Something whose bottom stands at a point; known things have the shape and size they have."""
     known = {item.name: item for item in KNOWN}.get(name)
     shape, half = (shape, half_m) if known is None else (known.shape, known.half_extents_m)
     x, y, z = at
-    return Solid(
+    return Belief(
         name=name,
         shape=shape,
         position_m=np.array([x, y, z + half[2]]),
@@ -71,13 +71,13 @@ def solid(
     )
 
 
-def pose_of(thing: Solid, down_rad: float = 0.0) -> HandPose:
+def pose_of(thing: Belief, down_rad: float = 0.0) -> HandPose:
     """The known grasp of a thing that looks so far down, and of those the one that comes most along x."""
     poses = hand_poses(thing, item_of(thing.name).grasps if thing.name != UNKNOWN else ())
     return min(poses, key=lambda each: (round(abs(each.pitch_rad - down_rad), 3), -each.rotation[0, 0]))
 
 
-def grip_of(thing: Solid, down_rad: float = 0.0) -> Grip:
+def grip_of(thing: Belief, down_rad: float = 0.0) -> Grip:
     """The thing in the hand, taken without any error."""
     pose = pose_of(thing, down_rad)
     tool = tool_of(HSR, pose)
@@ -178,9 +178,9 @@ class Sees(Eye):
 
     looks: list[Any]
     # What it was told to be no things, look by look.
-    known: list[Sequence[Solid]] = field(default_factory=list)
+    known: list[Sequence[Belief]] = field(default_factory=list)
 
-    def table(self, last: Reply, house: House, own: Sequence[Solid] = ()) -> Generator[Any, Any, Any]:
+    def table(self, last: Reply, house: House, own: Sequence[Belief] = ()) -> Generator[Any, Any, Any]:
         self.known.append(own)
         yield Look("head", depth=True)
         return self.looks.pop(0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graspline.kinematics import hsr
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.tasks.tidy import annotation
 from graspline.tasks.tidy.annotation import Annotator
 
@@ -17,9 +17,9 @@ from .stagecraft import BLACK, READY, SETTINGS, TABLE_M, solid
 GREY = replace(BLACK, rgb=np.full_like(BLACK.rgb, 90))
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, found: list[tuple[Solid, ...]], joints: np.ndarray) -> list[list[Solid]]:
+def shown(monkeypatch: pytest.MonkeyPatch, found: list[tuple[Belief, ...]], joints: np.ndarray) -> list[list[Belief]]:
     """What is drawn in film pictures a second apart in which these things are found; the head is still."""
-    drawn: list[list[Solid]] = []
+    drawn: list[list[Belief]] = []
     looks = iter(found)
     monkeypatch.setattr(Annotator, "_see", lambda self, *_: next(looks))
     monkeypatch.setattr(annotation, "draw_solids", lambda rgb, *_: drawn.append(list(_[-1])) or rgb)

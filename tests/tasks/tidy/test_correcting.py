@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from graspline.evidence import passes
 from graspline.grasping.reaching import Reach, straight_path
 from graspline.kinematics import hsr
+from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import view_of
-from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import TABLE
 from graspline.spatial.rotations import rotation_z
@@ -37,15 +37,15 @@ SLIPS = st.builds(
 ASKEW = Slip(about_m=CAN.position_m[:2], shift_m=np.array([0.03, -0.02]), turn_rad=0.04)
 
 
-def off(thing: Solid, x: float, y: float) -> Solid:
+def off(thing: Belief, x: float, y: float) -> Belief:
     return replace(thing, position_m=thing.position_m + np.array([x, y, 0.0]))
 
 
-def seen(*things: Solid, turn_rad: float = 0.0) -> TableSeen:
+def seen(*things: Belief, turn_rad: float = 0.0) -> TableSeen:
     return TableSeen(things=things, house=replace(HOUSE, table=TABLE.moved((0.0, 0.0, 0.0), turn_rad)))
 
 
-def hiding(now: TableSeen, *screens: Solid) -> TableSeen:
+def hiding(now: TableSeen, *screens: Belief) -> TableSeen:
     """The same look with a picture of a table on which nothing stands but what hides."""
     depth = table_depth(middle_m=(1.3, 0.0))
     for each in screens:
@@ -53,11 +53,11 @@ def hiding(now: TableSeen, *screens: Solid) -> TableSeen:
     return replace(now, view=view_of(picture_of(depth), CAMERA_M, R_OC))
 
 
-def nearest(thing: Solid, now: TableSeen) -> Solid:
+def nearest(thing: Belief, now: TableSeen) -> Belief:
     return min((each for each in now.things if each.name == thing.name), key=lambda each: gap_m(thing, each))
 
 
-def gap_m(one: Solid, other: Solid) -> float:
+def gap_m(one: Belief, other: Belief) -> float:
     return float(np.linalg.norm(one.position_m - other.position_m))
 
 
@@ -172,7 +172,7 @@ class TestSlipSince:
         assert slip.turn_rad == pytest.approx(0.0, abs=1e-12)
 
     def test_what_is_seen_poorly_tells_nothing(self) -> None:
-        def at(sigma_m: float) -> Solid:
+        def at(sigma_m: float) -> Belief:
             return replace(off(CAN, 0.02, 0.0), position_sigma_m=sigma_m)
 
         assert slip_since((CAN,), CAN, seen(at(0.0051))) is None
@@ -243,7 +243,7 @@ class TestSlipSince:
         ],
         ids=["nothing", "name", "shape", "size", "place"],
     )
-    def test_another_thing_tells_nothing(self, others: tuple[Solid, ...]) -> None:
+    def test_another_thing_tells_nothing(self, others: tuple[Belief, ...]) -> None:
         assert slip_since((CAN,), CAN, seen(*others)) is None
 
     def test_wheels_slip_no_farther_than_a_decimetre(self) -> None:

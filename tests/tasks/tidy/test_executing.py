@@ -15,9 +15,9 @@ from graspline.grasping.reaching import UP, Reach, order, straight_path, tool_of
 from graspline.kinematics import hsr
 from graspline.machine.table import End, Retry
 from graspline.motion.guards import BothPadsTouch, ForceAbove, HoldLost, TrackingError
+from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import view_of
 from graspline.perception.planes import NoPlane
-from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.scenes.fittings import TABLE
@@ -55,7 +55,7 @@ HEAD = [JOINTS.index(name) for name in HEAD_JOINTS]
 SLIP = Slip(about_m=CAN.position_m[:2], shift_m=np.array([0.02, -0.01]), turn_rad=0.02)
 
 
-def poses_of(thing: Solid) -> tuple[HandPose, ...]:
+def poses_of(thing: Belief) -> tuple[HandPose, ...]:
     return hand_poses(thing, item_of(thing.name).grasps)
 
 
@@ -83,7 +83,7 @@ def width_rad(more_m: float = 0.0) -> float:
 
 
 class TestSortPoses:
-    def todo(self, thing: Solid) -> list[HandPose]:
+    def todo(self, thing: Belief) -> list[HandPose]:
         stage = sort_poses(answer(READY), HSR, SETTINGS, poses_of(thing), thing, thing.name)
         return [pose for pose, postures in drive(stage)[1].data.todo if len(postures)]
 
@@ -108,7 +108,7 @@ class TestSortPoses:
 
 
 class TestPlanGrasp:
-    def outcome(self, *things: Solid, every: int = 1) -> Any:
+    def outcome(self, *things: Belief, every: int = 1) -> Any:
         """With every so manieth of the poses."""
         todo = tuple(order(HSR, poses_of(CAN), READY))[::every]
         stage = plan_grasp(answer(READY, mass_kg=0.7), HSR, collision_world(), HOUSE, SETTINGS, things, CAN, todo, ())
@@ -133,7 +133,7 @@ class TestPlanGrasp:
         outcome = self.outcome(CAN, *fence, every=6)
         assert outcome.name == "planned"
         assert outcome.data.reach.pose.pitch_rad > 0.5
-        assert any("would meet unknown" in each.reason for each in outcome.data.refused)
+        assert any("would meet unknown" in each.check for each in outcome.data.refused)
 
     def test_under_a_lid_nothing_is_left_and_evidence_says_why(self) -> None:
         cage = solid(at=(1.15, 0.0, TABLE_M + 0.11), half_m=(0.25, 0.25, 0.15))
@@ -205,7 +205,7 @@ DARK = view_of(BLACK, np.zeros(3), np.eye(3))
 class TestLookAgain:
     TODO = tuple(order(HSR, poses_of(CAN), READY))[1:3]
 
-    def asked(self, eye: Any, beside: Solid = NEIGHBOUR, *, contact_possible: bool = False) -> tuple[list[Any], Any]:
+    def asked(self, eye: Any, beside: Belief = NEIGHBOUR, *, contact_possible: bool = False) -> tuple[list[Any], Any]:
         """From before the can, with a plan that was made when neither had slipped."""
         last, things = answer(reached().before), (CAN, beside)
         return drive(
@@ -228,12 +228,12 @@ class TestLookAgain:
     def outcome(self, look: Any, *, contact_possible: bool = False) -> Any:
         return self.asked(sees(look), contact_possible=contact_possible)[1]
 
-    def seen(self, *more: Solid) -> TableSeen:
+    def seen(self, *more: Belief) -> TableSeen:
         """The table and what stands on it where they are after wheels have slipped."""
         house = replace(HOUSE, table=SLIP.fitting(HOUSE.table))
         return TableSeen(things=tuple(SLIP.solid(each) for each in (CAN, NEIGHBOUR, *more)), house=house)
 
-    def post(self) -> Solid:
+    def post(self) -> Belief:
         """Something thin in the straight way in."""
         x, y, _ = (CAN.position_m - 0.09 * reached().pose.rotation[:, 0]).tolist()
         return solid(at=(x, y, TABLE_M), half_m=(0.01, 0.01, 0.08))
@@ -276,7 +276,7 @@ class TestLookAgain:
 
     @pytest.mark.parametrize("left", [(), (NEIGHBOUR,), (solid("apple", (1.45, -0.25, TABLE_M)), NEIGHBOUR)])
     def test_a_thing_whose_place_is_seen_empty_is_gone_and_nothing_is_grasped_there(
-        self, left: tuple[Solid, ...]
+        self, left: tuple[Belief, ...]
     ) -> None:
         outcome = self.outcome(TableSeen(things=left, house=HOUSE))
         assert (outcome.name, outcome.about) == ("gone", "soup_can")

@@ -18,7 +18,7 @@ from graspline.faults.catalogue import fault_kinds, find_fault
 from graspline.faults.context import FaultContext, Timed
 from graspline.faults.objects import REMOVE, SHOVE
 from graspline.parameters import build
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.robots.hsr import HSR
 from graspline.robots.ur5e import UR5E
 from graspline.scenes.belt_line import belt_line
@@ -236,8 +236,8 @@ def test_a_full_board_has_no_place_and_all_of_it_stands(target: str) -> None:
     assert not seen.free(SHELF.level("board_middle"), item_of(target).half_extents_m[0], 0.02)
 
 
-def believed(context: FaultContext, name: str) -> Solid:
-    return Solid(
+def believed(context: FaultContext, name: str) -> Belief:
+    return Belief(
         name=name,
         shape=item_of(name).shape,
         position_m=context.position_m(name),

@@ -11,8 +11,8 @@ from graspline.evidence import passes
 from graspline.execution.requests import Motion
 from graspline.kinematics import hsr
 from graspline.motion.guards import TrackingError
+from graspline.perception.beliefs import Belief
 from graspline.perception.planes import NoPlane
-from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import TABLE
 from graspline.tasks.tidy import sight
@@ -27,7 +27,7 @@ from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, motions,
 NEAR, FAR = solid("mug", (1.1, 0.0, TABLE_M)), solid("apple", (1.4, 0.2, TABLE_M))
 
 
-def found_poses(thing: Solid) -> Any:
+def found_poses(thing: Belief) -> Any:
     return drive(find_poses(HSR, SETTINGS, thing))[1]
 
 
@@ -165,7 +165,7 @@ class TestFindPoses:
             solid(shape="ball", half_m=(0.07, 0.07, 0.07)),
         ],
     )
-    def test_what_the_hand_does_not_open_for_is_refused_with_its_width(self, thing: Solid) -> None:
+    def test_what_the_hand_does_not_open_for_is_refused_with_its_width(self, thing: Belief) -> None:
         outcome = found_poses(thing)
         assert outcome.name == "too_wide"
         (width,) = outcome.evidence

@@ -14,8 +14,8 @@ from graspline.evidence import passes
 from graspline.grasping.reaching import UP, straight_path
 from graspline.kinematics import hsr
 from graspline.motion.guards import HoldLost, TrackingError, Tugged
+from graspline.perception.beliefs import Belief
 from graspline.perception.planes import NoPlane
-from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF
 from graspline.tasks.tidy.areas import Area
@@ -68,14 +68,14 @@ DOWN_RAD = float(np.radians(90))
 FITS = float(np.radians(30))
 
 
-def on_board(name: str, deep: float, aside: float, yaw_rad: float = 0.0, **more: Any) -> Solid:
+def on_board(name: str, deep: float, aside: float, yaw_rad: float = 0.0, **more: Any) -> Belief:
     """Something on the middle board, so far behind and beside its middle."""
     x, y, z = LEVEL.position_m
     at = SHELF.in_world((x + deep, y + aside, z)).tolist()
     return solid(name, (at[0], at[1], at[2]), yaw_rad=yaw_rad, **more)
 
 
-def seen(*things: Solid) -> BoardSeen:
+def seen(*things: Belief) -> BoardSeen:
     return BoardSeen(name=BOARD, house=HOUSE, things=things)
 
 
@@ -354,7 +354,7 @@ class TestCheckPlace:
         )
         return drive(stage, played(by=by))[1]
 
-    def can(self) -> Solid:
+    def can(self) -> Belief:
         x, y, z = aimed().spot_m.tolist()
         return solid("soup_can", (x, y, z))
 
@@ -378,11 +378,11 @@ class TestPlacedEvidence:
     JUICE = on_board("juice_can", 0.08, -0.2)
     CAN = on_board("soup_can", 0.08, 0.0)
 
-    def outcome(self, *things: Solid) -> bool:
+    def outcome(self, *things: Belief) -> bool:
         spot = self.CAN.position_m - 0.051 * UP
         return passes(placed_evidence(SETTINGS, LEVEL, spot, self.CAN.top_m, seen(self.MUG, self.JUICE), seen(*things)))
 
-    def shifted(self, thing: Solid, by_m: float) -> Solid:
+    def shifted(self, thing: Belief, by_m: float) -> Belief:
         return replace(thing, position_m=thing.position_m + np.array([by_m, 0.0, 0.0]))
 
     def test_all_as_it_should_be(self) -> None:

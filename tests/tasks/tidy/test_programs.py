@@ -15,8 +15,8 @@ from graspline.grasping.reaching import straight_path
 from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry
+from graspline.perception.beliefs import Belief
 from graspline.perception.planes import NoPlane
-from graspline.perception.solids import Solid
 from graspline.robots.hsr import HSR
 from graspline.tasks.tidy.correcting import Slip
 from graspline.tasks.tidy.nearing import TakenAway
@@ -224,11 +224,11 @@ def test_clearing_goes_on_with_the_rest_when_a_thing_is_lost_and_stops_with_one_
 SWEPT = np.stack([straight_path(HSR, READY, np.array([0.0, 0.0, -0.05])).end, READY])
 
 
-def table(*things: Solid) -> TableSeen:
+def table(*things: Belief) -> TableSeen:
     return TableSeen(things=things, house=HOUSE)
 
 
-def shifted(thing: Solid, aside_m: float) -> Solid:
+def shifted(thing: Belief, aside_m: float) -> Belief:
     return replace(thing, position_m=thing.position_m + np.array([0.0, aside_m, 0.0]))
 
 
@@ -260,14 +260,14 @@ class TestCheckOthers:
         ],
         ids=["pushed", "gone", "new"],
     )
-    def test_one_that_was_pushed_is_gone_or_is_new_was_disturbed(self, left: tuple[Solid, ...], measured: str) -> None:
+    def test_one_that_was_pushed_is_gone_or_is_new_was_disturbed(self, left: tuple[Belief, ...], measured: str) -> None:
         outcome = self.outcome(table(*left))
         assert outcome.name == "disturbed"
         assert [each.name for each in outcome.evidence if not each.passed] == [measured]
 
     @pytest.mark.parametrize(("gone", "name"), [(APPLE, "kept"), (JUICE, "disturbed")])
     def test_one_that_was_taken_away_before_the_hand_was_near_is_not_disturbed_by_this_robot(
-        self, gone: Solid, name: str
+        self, gone: Belief, name: str
     ) -> None:
         slip = Slip(about_m=np.array([0.3, 0.1]), shift_m=np.array([0.03, -0.02]), turn_rad=0.02)
         taken = TakenAway(thing=slip.solid(gone), table=slip.fitting(HOUSE.table))
@@ -299,7 +299,7 @@ class TestCheckOthers:
         assert all(each.passed for each in evidence)
 
     @pytest.mark.parametrize("taken", [CAN, shifted(CAN, 0.02)], ids=["same", "from_aside"])
-    def test_of_two_alike_it_is_the_one_that_was_taken_that_may_be_gone(self, taken: Solid) -> None:
+    def test_of_two_alike_it_is_the_one_that_was_taken_that_may_be_gone(self, taken: Belief) -> None:
         other = shifted(CAN, -0.3)
         for left, kept in ((other, True), (CAN, False)):
             was, now = table(other, CAN), table(left)
@@ -316,12 +316,12 @@ class TestCheckOthers:
 class TestHiddenThings:
     """What shows once the can is gone was behind it; nobody knows where it stood."""
 
-    def near(self, *revealed: Solid) -> float:
+    def near(self, *revealed: Belief) -> float:
         was, now = table(CAN, JUICE), table(JUICE, *revealed)
         evidence = kept_evidence(collision_world(), SETTINGS, was, now, CAN, SWEPT)
         return next(each for each in evidence if each.name == "hidden_things_near_hand").value
 
-    def beside_hand(self, aside_m: float) -> Solid:
+    def beside_hand(self, aside_m: float) -> Belief:
         """A small ball beside the outermost of both fingers, so far."""
         pads = [each for each in collision_world().own_solids(READY) if "left" in each.name or "right" in each.name]
         tool, rotation = hsr.forward(READY)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import View, view_of
 from graspline.perception.planes import Plane
-from graspline.perception.solids import Solid
 from graspline.perception.surfaces import Side, Surface
 from graspline.perception.tabletop import Tabletop
 from graspline.scenes.fittings import SHELF, TABLE
@@ -50,7 +50,7 @@ def surface(x_m: Sides = (0.0, 0.0), y_m: Sides = (0.0, 0.0), turn_rad: float = 
     )
 
 
-def looked(monkeypatch: pytest.MonkeyPatch, found: Surface, own: tuple[Solid, ...] = ()) -> tuple[TableSeen, Any]:
+def looked(monkeypatch: pytest.MonkeyPatch, found: Surface, own: tuple[Belief, ...] = ()) -> tuple[TableSeen, Any]:
     """What a look at the table gives when this is made of its picture, and what was to be no thing."""
     told: list[Any] = []
 

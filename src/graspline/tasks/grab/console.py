@@ -11,11 +11,11 @@ import numpy as np
 from graspline.errors import InputError, nearest
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Reply, solved
-from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRejected, GrabVariables, StageName, jaws_for
+from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRefusal, GrabVariables, jaws_for
 from graspline.grasping.nearest import plan_grab
 from graspline.machine.machine import Result as MachineResult
 from graspline.parameters import load
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.scenes.block_table import KINDS
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed
@@ -46,7 +46,7 @@ class GrabConsole:
         self._robot = parameters.the_robot
         self._machine = build_machine(parameters)
         self._variables = parameters.grasp
-        self._seen: tuple[Estimate, ...] = ()
+        self._seen: tuple[Belief, ...] = ()
         self._objects: tuple[ObjectListed, ...] = ()
         self._selected = ""
         self._eye = make_eye(parameters.perception, random)
@@ -77,7 +77,7 @@ class GrabConsole:
         )
 
     @property
-    def believed(self) -> tuple[Estimate, ...]:
+    def believed(self) -> tuple[Belief, ...]:
         return self._posted.fresh if self._posted.in_use else self._seen
 
     def age(self, now_s: float) -> None:
@@ -205,7 +205,7 @@ class GrabConsole:
         """What sees the objects that are believed."""
         return PostedEye(posted=self._posted, robot=self._robot, last=last) if self._posted.in_use else self._eye
 
-    def _target(self) -> Generator[Any, Any, Estimate | Refused]:
+    def _target(self) -> Generator[Any, Any, Belief | Refused]:
         """The selected object as it is now."""
         selected = self._selected
         if not selected:
@@ -231,9 +231,9 @@ class GrabConsole:
             workspace=self._parameters.workspace,
         )
         found = yield from solved(plan_grab, query)
-        return self._refusal(found) if isinstance(found, GrabRejected) else found
+        return self._refusal(found) if isinstance(found, GrabRefusal) else found
 
-    def _others(self, target: Estimate) -> tuple[Estimate, ...]:
+    def _others(self, target: Belief) -> tuple[Belief, ...]:
         return tuple(each for each in self.believed if each.name != target.name)
 
     def _move_jaw(self, last: Reply, way: str) -> Play:
@@ -241,7 +241,7 @@ class GrabConsole:
         if isinstance(target, Refused):
             return target
         jaws = jaws_for(self._robot, resting(target), self._variables)
-        if isinstance(jaws, GrabRejected):
+        if isinstance(jaws, GrabRefusal):
             return self._refusal(jaws)
         angle = jaws.open_rad if way == "open" else jaws.close_rad
         gap_m = jaws.open_gap_m if way == "open" else jaws.close_gap_m
@@ -251,8 +251,8 @@ class GrabConsole:
         text = f"jaw {way} for {target.name}: at {1000 * settled_m:.1f} mm, asked {1000 * gap_m:.1f} mm"
         return Done(text=text, data=data)
 
-    def _refusal(self, rejected: GrabRejected) -> Refused:
-        data: dict[str, Any] = {"object": rejected.name, "stage": rejected.stage, "check": rejected.check}
+    def _refusal(self, rejected: GrabRefusal) -> Refused:
+        data: dict[str, Any] = {"object": rejected.label, "stage": rejected.stage, "check": rejected.check}
         when = self._when(rejected.stage)
         if when:
             data["when"] = when
@@ -271,7 +271,7 @@ class GrabConsole:
             }
         return Refused(reason=str(rejected), evidence=rejected.evidence, data=data)
 
-    def _when(self, stage: StageName) -> str:
+    def _when(self, stage: str) -> str:
         """During which part of a grasp something is wrong, in words; empty for the grasp itself."""
         match stage:
             case "approach":
@@ -299,10 +299,10 @@ def _told(plan: GrabPlan) -> dict[str, Any]:
 
 def _heard(
     play: Generator[Any, Any, MachineResult], eye: Eye
-) -> Generator[Any, Any, tuple[MachineResult, GrabRejected | None]]:
+) -> Generator[Any, Any, tuple[MachineResult, GrabRefusal | None]]:
     """Pass requests up and replies down; returns what the machine returned, and what it rejected the order for."""
     answer: Reply | None = None
-    rejection: GrabRejected | None = None
+    rejection: GrabRefusal | None = None
     while True:
         try:
             request = play.send(answer)
@@ -310,7 +310,7 @@ def _heard(
             return stop.value, rejection
         if isinstance(request, Announce) and isinstance(request.happening, Noticed):
             why = request.happening.facts.get("why")
-            rejection = why if isinstance(why, GrabRejected) else rejection
+            rejection = why if isinstance(why, GrabRefusal) else rejection
         answer = yield request
         if isinstance(eye, PostedEye) and answer is not None:
             eye.last = answer

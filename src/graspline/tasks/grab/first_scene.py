@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from graspline.grasping.grab import GrabPlan, attempt
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.scenes.block_table import block_table
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import apply_to_model
@@ -22,7 +22,7 @@ _ENOUGH = 2
 _SIGHT_M = 1.0
 
 
-def objects_at_start(scene: Scene, draw: Draw) -> tuple[Estimate, ...]:
+def objects_at_start(scene: Scene, draw: Draw) -> tuple[Belief, ...]:
     """Every object on the table, exactly where the sample has put it."""
     model = copy.copy(scene.model)
     apply_to_model(model, draw.variation)
@@ -30,7 +30,7 @@ def objects_at_start(scene: Scene, draw: Draw) -> tuple[Estimate, ...]:
     data.qpos[:] = draw.start
     mujoco.mj_kinematics(model, data)
     return tuple(
-        Estimate(
+        Belief(
             name=each.name,
             position_m=data.body(each.name).xpos.copy(),
             quaternion=data.body(each.name).xquat.copy(),
@@ -54,5 +54,5 @@ def all_can_be_grabbed(parameters: Grab, draw: Draw) -> bool:
     )
 
 
-def _others(found: tuple[Estimate, ...], one: Estimate) -> tuple[Estimate, ...]:
+def _others(found: tuple[Belief, ...], one: Belief) -> tuple[Belief, ...]:
     return tuple(each for each in found if each is not one)

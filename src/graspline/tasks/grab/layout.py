@@ -7,9 +7,9 @@ import functools
 import numpy as np
 
 from graspline.errors import one_of
-from graspline.grasping.grab import GrabQuery, GrabRejected, GrabVariables, attempt
+from graspline.grasping.grab import GrabQuery, GrabRefusal, GrabVariables, attempt
 from graspline.motion.path import at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
@@ -55,7 +55,7 @@ def collision_world(robot: Robot) -> CollisionWorld:
 
 
 def query_for(
-    parameters: Grab, estimate: Estimate, variables: GrabVariables, others: tuple[Estimate, ...] = ()
+    parameters: Grab, estimate: Belief, variables: GrabVariables, others: tuple[Belief, ...] = ()
 ) -> GrabQuery:
     """The question whether a thing can be grabbed from home, among these others."""
     robot = parameters.the_robot
@@ -71,13 +71,13 @@ def query_for(
     )
 
 
-def refusal(parameters: Grab, estimate: Estimate) -> str:
+def refusal(parameters: Grab, estimate: Belief) -> str:
     """Why a thing cannot be grabbed with everything at its default, by the name of the check; empty if it can."""
     found = attempt(query_for(parameters, estimate, GrabVariables()))
-    return found.check if isinstance(found, GrabRejected) else ""
+    return found.check if isinstance(found, GrabRefusal) else ""
 
 
-def feasible(parameters: Grab, placed: list[Estimate], spot_m: tuple[float, float], variables: GrabVariables) -> bool:
+def feasible(parameters: Grab, placed: list[Belief], spot_m: tuple[float, float], variables: GrabVariables) -> bool:
     """Whether a plan carries the order out, where everything is exactly where it was drawn."""
     query = query_for(parameters, placed[0], variables, tuple(placed[1:]))
     return isinstance(plan_pick(query, Support(x_m=spot_m[0], y_m=spot_m[1]), parameters.put, attempt), PickPlan)
@@ -134,9 +134,9 @@ def _names(parameters: Grab, random: np.random.Generator) -> list[str]:
 
 def _scatter(
     parameters: Grab, names: list[str], random: np.random.Generator, tally: Tally
-) -> Planning[list[Estimate] | None]:
+) -> Planning[list[Belief] | None]:
     """The target in the certified region and the others beside it; None if there is no room for one of them."""
-    placed: list[Estimate] = []
+    placed: list[Belief] = []
     for name in names:
         for _ in range(_PLACES):
             thing = _draw_thing(parameters, kind_of(name), random)
@@ -155,19 +155,19 @@ def _scatter(
     return placed
 
 
-def _draw_thing(parameters: Grab, kind: Kind, random: np.random.Generator) -> Estimate:
+def _draw_thing(parameters: Grab, kind: Kind, random: np.random.Generator) -> Belief:
     x, y = place_in_ring(parameters.things.radius_m, parameters.things.azimuth_rad, random, parameters.the_robot)
     half = np.array(kind.half_extents_m) * random.uniform(*parameters.things.scale)
     return lying_at(kind.name, x, y, half, kind.shape, random.uniform(-np.pi, np.pi))
 
 
-def _mass(thing: Estimate) -> float:
+def _mass(thing: Belief) -> float:
     kind = kind_of(thing.name)
     return kind.mass_kg(float(thing.half_extents_m[0]) / kind.half_extents_m[0])
 
 
 def _spot(
-    parameters: Grab, placed: list[Estimate], random: np.random.Generator, tally: Tally
+    parameters: Grab, placed: list[Belief], random: np.random.Generator, tally: Tally
 ) -> Planning[tuple[float, float] | None]:
     """Where the target is put: back, or at another point of the certified region that is free."""
     target, place = placed[0], parameters.order.place
@@ -195,7 +195,7 @@ def is_back(lay_m: Array, spot_m: tuple[float, float]) -> bool:
     return bool(lay_m[0] == spot_m[0] and lay_m[1] == spot_m[1])
 
 
-def drawn(random: np.random.Generator, target: Estimate) -> GrabVariables:
+def drawn(random: np.random.Generator, target: Belief) -> GrabVariables:
     """Variables as a person might set them, sensible or not."""
     height = float(target.position_m[2])
     return GrabVariables(

@@ -10,7 +10,7 @@ from graspline.grasping.grab import GrabVariables
 from graspline.grasping.straight import LiftReach
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.parameters import Parameters, Range
-from graspline.perception.estimates import Noise
+from graspline.perception.beliefs import Noise
 from graspline.perception.estimators import one_of_estimators
 from graspline.placement.parameters import PlaceParameters
 from graspline.scenes.randomization import TexturedRandomization

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
-from graspline.grasping.candidates import GraspRejected
-from graspline.grasping.grab import Check, GrabPlan, GrabQuery, GrabRejected
+from graspline.grasping.grab import Check, GrabPlan, GrabQuery, GrabRefusal
 from graspline.grasping.nearest import plan_grab
 from graspline.grasping.straight import Line, Lines
 from graspline.grasping.topdown import GraspPlan
@@ -20,6 +19,7 @@ from graspline.placement.carry import plan_carry
 from graspline.placement.held import HeldObject, held_after
 from graspline.placement.parameters import PlaceParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Support
+from graspline.refusal import Refusal
 
 Array = NDArray[np.float64]
 
@@ -43,11 +43,11 @@ def plan_pick(
     query: GrabQuery,
     support: Support,
     settings: PlaceParameters,
-    grabbed: Callable[[GrabQuery], GrabPlan | GrabRejected] = plan_grab,
-) -> PickPlan | GrabRejected:
+    grabbed: Callable[[GrabQuery], GrabPlan | GrabRefusal] = plan_grab,
+) -> PickPlan | GrabRefusal:
     """The grab, and if it passes its lift and a way to the spot; all of it checked."""
     grab = grabbed(query)
-    if isinstance(grab, GrabRejected):
+    if isinstance(grab, GrabRefusal):
         return grab
     name, straight = query.estimate.name, (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD)
     lines = Lines(query.robot, query.reach, grab.grasp, grab.branch)
@@ -63,11 +63,11 @@ def plan_pick(
             Line("lift", centre, centre + up, straight, query.reach.lift_speed_m_s),
             Line("lift", seated, seated + up, straight, query.reach.lift_speed_m_s),
         )
-        if not isinstance(found, GraspRejected):
+        if not isinstance(found, Refusal):
             break
     assert found is not None
-    if isinstance(found, GraspRejected):
-        return GrabRejected(name=name, stage="lift", check="ik", evidence=found.evidence)
+    if isinstance(found, Refusal):
+        return GrabRefusal(label=name, stage="lift", check="ik", evidence=found.evidence)
     descend, seat, lift, seated_lift = found
     seat.positions[0] = grab.final.joints_rad
     plan = GraspPlan(
@@ -96,13 +96,13 @@ def plan_pick(
         )
         down = plan_carry(carry, (support,))
         if not isinstance(down, CarryPlan):
-            return _too_far(query, grab, support, settings) or GrabRejected(
-                name=name, stage="place", check=_check_of(down), evidence=down.evidence
+            return _too_far(query, grab, support, settings) or GrabRefusal(
+                label=name, stage="place", check=_check_of(down), evidence=down.evidence
             )
     return PickPlan(grab=grab, plan=plan, held=held)
 
 
-def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: PlaceParameters) -> GrabRejected | None:
+def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: PlaceParameters) -> GrabRefusal | None:
     """A refusal that says so, with the farthest place towards there that works, if no hand gets there at all."""
     bounds = query.workspace.envelope(query.robot)
     axis = np.array(bounds.axis_m)
@@ -112,7 +112,7 @@ def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: Place
     if radius <= limit:
         return None
     evidence = (at_most("place_distance_from_pan_axis", radius, limit, "m"),)
-    refused = GrabRejected(name=query.estimate.name, stage="place", check="workspace", evidence=evidence)
+    refused = GrabRefusal(label=query.estimate.name, stage="place", check="workspace", evidence=evidence)
     for nearer_m in np.arange(limit - _PLACE_STEP_M, 0.1, -_PLACE_STEP_M):
         x, y = (float(each) for each in axis + way * (nearer_m / radius))
         if isinstance(plan_pick(query, Support(x_m=x, y_m=y), settings, lambda _: grab), PickPlan):
@@ -120,7 +120,7 @@ def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: Place
     return replace(refused, advice="no place in that direction works")
 
 
-def _check_of(refused: GraspRejected) -> Check:
+def _check_of(refused: Refusal) -> Check:
     return "ik" if refused.check == "reach" else "limits" if refused.check == "limits" else "collision"
 
 
@@ -130,6 +130,6 @@ def _tool_point(query: GrabQuery, grab: GrabPlan) -> Array:
     return np.array([query.estimate.position_m[0], query.estimate.position_m[1], height])
 
 
-def told(rejected: GrabRejected) -> Evidence:
+def told(rejected: GrabRefusal) -> Evidence:
     """What a rejection measured, each under the stage and check it belongs to."""
     return tuple(replace(each, name=f"{rejected.stage}.{rejected.check}.{each.name}") for each in rejected.evidence)

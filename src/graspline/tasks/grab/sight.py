@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.execution.requests import Look, Reply, Request, Watch
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.perception.estimators import made_by
 from graspline.perception.expected import Pose, is_hidden, see_near
 from graspline.perception.things import Thing, see_things
@@ -39,7 +39,7 @@ class Grip:
     half_extents_m: Array
 
     @classmethod
-    def of(cls, thing: Estimate, reply: Reply) -> Grip:
+    def of(cls, thing: Belief, reply: Reply) -> Grip:
         turned = reply.readings.tool_rotation.T
         return cls(
             position_m=turned @ (thing.position_m - reply.readings.tool_position_m),
@@ -62,16 +62,16 @@ class CameraEye:
 
     perception: GrabPerception
     kinds: tuple[Kind, ...] = KINDS
-    _known: dict[str, Estimate] = field(default_factory=dict)
+    _known: dict[str, Belief] = field(default_factory=dict)
     # Of each thing how well its size is known, and the size: from where it was seen best.
     _sizes: dict[str, tuple[float, float]] = field(default_factory=dict)
     _grips: dict[str, Grip] = field(default_factory=dict)
 
-    def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+    def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
         reply = yield self._look()
         return self._find(reply, (kind_of(name),)).get(name)
 
-    def see_gripped(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+    def see_gripped(self, name: str) -> Generator[Request, Reply, Belief | None]:
         reply = yield self._look()
         before = self._known.get(name)
         thing = self._find(reply, (kind_of(name),)).get(name)
@@ -84,7 +84,7 @@ class CameraEye:
             self._grips[name] = Grip.of(thing, reply)
         return thing
 
-    def survey(self) -> Generator[Request, Reply, tuple[Estimate, ...]]:
+    def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
         reply = yield self._look()
         seen = self._find(reply, self.kinds)
         hidden = {name: each for name, each in self._known.items() if name not in seen}
@@ -100,7 +100,7 @@ class CameraEye:
 
         return Watch(target=name, rate_hz=self.perception.camera_watch_hz, look=self._look(), track=track)
 
-    def watch_lying(self, estimate: Estimate) -> Watch:
+    def watch_lying(self, estimate: Belief) -> Watch:
         kind, lies = kind_of(estimate.name), _pose_of(estimate)
 
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
@@ -115,7 +115,7 @@ class CameraEye:
     def _look(self) -> Look:
         return Look("front", self.perception.width, self.perception.height)
 
-    def _find(self, reply: Reply, kinds: tuple[Kind, ...]) -> dict[str, Estimate]:
+    def _find(self, reply: Reply, kinds: tuple[Kind, ...]) -> dict[str, Belief]:
         things = see_things(cast(Picture, reply.value), kinds)
         seen = {each.name: _estimate_of(each, reply.time_s) for each in things if self._has_its_size(each)}
         self._known |= seen
@@ -132,17 +132,17 @@ class CameraEye:
         return True
 
     @staticmethod
-    def _may_be_at(reply: Reply, thing: Estimate) -> bool:
+    def _may_be_at(reply: Reply, thing: Belief) -> bool:
         return is_hidden(cast(Picture, reply.value), kind_of(thing.name), _pose_of(thing))
 
 
-def _pose_of(thing: Estimate) -> Pose:
+def _pose_of(thing: Belief) -> Pose:
     return Pose(half_extents_m=thing.half_extents_m, position_m=thing.position_m, rotation=thing.rotation)
 
 
-def _estimate_of(thing: Thing, time_s: float) -> Estimate:
+def _estimate_of(thing: Thing, time_s: float) -> Belief:
     half = thing.yaw_rad / 2
-    return Estimate(
+    return Belief(
         name=thing.name,
         position_m=thing.position_m,
         quaternion=np.array([np.cos(half), 0.0, 0.0, np.sin(half)]),

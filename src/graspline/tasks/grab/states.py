@@ -7,12 +7,12 @@ from typing import Literal
 
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Reply, solved
-from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRejected, GrabVariables
+from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
 from graspline.grasping.topdown import GraspPlan
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import ObjectMoved
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.held import HeldObject
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
@@ -35,8 +35,8 @@ def check(
     last: Reply,
     robot: Robot,
     world: CollisionWorld,
-    estimate: Estimate,
-    others: tuple[Estimate, ...],
+    estimate: Belief,
+    others: tuple[Belief, ...],
     variables: GrabVariables,
     support: Support,
     arm: ArmSettings,
@@ -54,7 +54,7 @@ def check(
         workspace=workspace,
     )
     found = yield from solved(plan_pick, query, support, arm.put)
-    if isinstance(found, GrabRejected):
+    if isinstance(found, GrabRefusal):
         yield Announce(Noticed(what="rejected", about=estimate.name, facts={"why": found}))
         return Outcome("rejected", told(found), about=estimate.name)
     chosen = Chosen(grab=found.grab, plan=found.plan, held=found.held)
@@ -65,8 +65,8 @@ def move(
     robot: Robot,
     world: CollisionWorld,
     eye: Eye,
-    estimate: Estimate,
-    others: tuple[Estimate, ...],
+    estimate: Belief,
+    others: tuple[Belief, ...],
     grab: GrabPlan,
     arm: ArmSettings,
 ) -> Stage[Literal["arrived", "blocked", "moved"]]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Free, Motion, Reply, Request, Watch, solved
-from graspline.grasping.candidates import GraspRejected
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import Guard, PlaceMoved
@@ -22,6 +21,7 @@ from graspline.motion.path import Path
 from graspline.placement.carry import no_support, plan_raise
 from graspline.placement.query import CarryPlan, CarryQuery
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.errand import (
     Errand,
@@ -62,7 +62,7 @@ def _raise(
     guards, watch = _guards(eye, settings, job)
     reach = settings.reach.whole()
     ended = yield from raised(last, robot, job.pick, max(missing_m, 0.005), reach, guards, watch)
-    if isinstance(ended, GraspRejected):
+    if isinstance(ended, Refusal):
         return Outcome("blocked", ended.evidence, about=job.target)
     if ended.by == "completed":
         return Gives("lifted", Working(job=job), ended.evidence, about=job.target)
@@ -142,18 +142,18 @@ def retreat(
     if survey.plate is None:
         return Outcome("plate_lost", PLATE_UNSEEN, about=job.target)
     where = where_of(job.target, survey, progress.wanted, settings)
-    carry: CarryPlan | GraspRejected = no_support(job.target)
+    carry: CarryPlan | Refusal = no_support(job.target)
     wished = job.carry
     if _shift_m(job.survey, survey) <= settings.plate.shift_m and not _taken(wished.spot_m, where, settings):
         # The spot that was planned for, as long as it is still free.
         spots = [wished.spot_m]
         carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, spots, wished)
-    if isinstance(carry, GraspRejected):
+    if isinstance(carry, Refusal):
         free = free_spots(where, settings)
         if not free:
             return Outcome("plate_full", carry.evidence, about=job.target)
         carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, free)
-    if isinstance(carry, GraspRejected):
+    if isinstance(carry, Refusal):
         return Outcome("no_way", carry.evidence, about=job.target)
     errand = Errand(pick=job.pick, carry=carry)
     working = Working(job=dataclasses.replace(job, errand=errand, survey=survey, where=where))

@@ -8,16 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import Command, at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.carry import no_support, plan_carry
 from graspline.placement.held import HeldObject
 from graspline.placement.plate import Plate, Resting
@@ -25,6 +22,7 @@ from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.spots import spots
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.parameters import Oranges
 
@@ -45,20 +43,12 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErrandRefused:
-    """Why there is no such way: the grasp, the carrying, or no free spot on the plate."""
-
-    why: Literal["unreachable", "plate_full", "plate_unreachable"]
-    evidence: Evidence
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
     """What an errand depends on besides the robot: the orange, everything around it, and the plate's free room."""
 
-    target: Estimate
+    target: Belief
     # Everything else, a real plate included.
-    around: tuple[Estimate, ...]
+    around: tuple[Belief, ...]
     plate: Plate
     resting: tuple[Resting, ...]
     still_to_come_m: tuple[float, ...]
@@ -67,17 +57,17 @@ class Where:
 @together
 def plan_errand(
     robot: Robot, world: CollisionWorld, where: Where, start: Command, settings: Oranges, tried: tuple[str, ...] = ()
-) -> Planning[Errand | ErrandRefused]:
+) -> Planning[Errand | Refusal]:
     """A grasp and a way to a spot that pass every check, or why there are none."""
     free = free_spots(where, settings)
     if not free:
-        return ErrandRefused(why="plate_full", evidence=no_support(where.target.name).evidence)
-    refusal: ErrandRefused | None = None
+        return Refusal(check="plate_full", evidence=no_support(where.target.name).evidence)
+    refusal: Refusal | None = None
     skipped: tuple[str, ...] = tried
     for _ in range(_GRASPS):
         pick = yield from plan_pick.steps(robot, world, where, start, settings, skipped)
-        if isinstance(pick, GraspRejected):
-            return refusal or ErrandRefused(why="unreachable", evidence=pick.evidence)
+        if isinstance(pick, Refusal):
+            return refusal or Refusal(check="unreachable", evidence=pick.evidence)
         if refusal is not None and pick.grasp.label in skipped:
             return refusal
         grip = nominal_grip(robot, pick, settings)
@@ -85,7 +75,7 @@ def plan_errand(
         carry = yield from plan_way.steps(robot, world, where, grip, at_rest(top), settings, free)
         if isinstance(carry, CarryPlan):
             return Errand(pick=pick, carry=carry)
-        refusal = refusal or ErrandRefused(why="plate_unreachable", evidence=carry.evidence)
+        refusal = refusal or Refusal(check="plate_unreachable", evidence=carry.evidence)
         skipped = (*skipped, pick.grasp.label)
     assert refusal is not None
     return refusal
@@ -105,7 +95,7 @@ def plan_pick(
     start: Command,
     settings: Oranges,
     tried: tuple[str, ...] = (),
-) -> Planning[GraspPlan | GraspRejected]:
+) -> Planning[GraspPlan | Refusal]:
     """The grasp alone, raised as high as oranges are carried."""
     raised = settings.carry.clear_height_m + where.target.radius_m - float(where.target.position_m[2])
     reach = settings.reach.whole(lift_m=max(raised, 0.02))
@@ -124,7 +114,7 @@ def plan_way(
     settings: Oranges,
     free: Sequence[tuple[float, float]],
     planned: CarryPlan | None = None,
-) -> Planning[CarryPlan | GraspRejected]:
+) -> Planning[CarryPlan | Refusal]:
     """The carrying alone, from wherever the hand is."""
     query = CarryQuery(
         robot=robot,
@@ -172,6 +162,6 @@ def with_room(settings: Oranges, hair_rad: float) -> Oranges:
     return settings.model_copy(update={"reach": reach})
 
 
-def at_spot(target: Estimate, spot: tuple[float, float], plate: Plate) -> Estimate:
+def at_spot(target: Belief, spot: tuple[float, float], plate: Plate) -> Belief:
     """The orange where it will lie."""
     return replace(target, position_m=np.array([*spot, plate.floor_m + target.radius_m]))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.grasping.topdown import GraspPlan
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.book import PlacementBook
 from graspline.placement.held import HeldObject
 from graspline.placement.plate import Plate, Resting, inside_m
@@ -96,7 +96,7 @@ class Noted:
     progress: Progress
 
 
-def on_plate(survey: Survey, settings: Oranges) -> dict[str, Estimate]:
+def on_plate(survey: Survey, settings: Oranges) -> dict[str, Belief]:
     """Oranges that by this look lie inside the rim, on the plate's floor."""
     if survey.plate is None:
         return {}
@@ -138,6 +138,6 @@ def where_of(target: str, survey: Survey, wanted: tuple[str, ...], settings: Ora
     )
 
 
-def _over(thing: Estimate, plate: Plate) -> bool:
+def _over(thing: Belief, plate: Plate) -> bool:
     apart = np.hypot(thing.position_m[0] - plate.x_m, thing.position_m[1] - plate.y_m)
     return bool(apart < plate.radius_m + thing.half_extents_m[:2].max())

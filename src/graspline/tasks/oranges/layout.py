@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import InputError
-from graspline.grasping.candidates import GraspRejected
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import at_rest
 from graspline.parameters import Range
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.packing import capacity
 from graspline.placement.plate import Plate, Resting
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.planning.together import Planning, together
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
 from graspline.scenes.fruit_table import (
@@ -86,10 +86,10 @@ def collision_world(settings: Oranges, clearance_m: float = CLEARANCE_M) -> Coll
 class _Sketch:
     """A scene being drawn: what is in it so far, as planning sees it."""
 
-    plate: Estimate
-    things: dict[str, Estimate]
+    plate: Belief
+    things: dict[str, Belief]
 
-    def around(self, *names: str) -> tuple[Estimate, ...]:
+    def around(self, *names: str) -> tuple[Belief, ...]:
         found = tuple(each for name, each in self.things.items() if name not in names)
         return (*found, self.plate) if self.plate.name == PLATE else found
 
@@ -116,7 +116,7 @@ def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Ta
     """Plate, oranges and blocks beside each other, each orange within reach of a grasp."""
     sketch = _Sketch(_draw_plate(settings, random), {})
     oranges = settings.oranges
-    places: list[Estimate] = []
+    places: list[Belief] = []
     balls = [_draw_ball(settings, random) for _ in range(oranges.count)]
     if capacity(empty_plate(settings), [float(ball.max()) for ball in balls], settings.spots) < oranges.count:
         tally.refuse("plate_full")
@@ -140,7 +140,7 @@ def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Ta
     return sketch
 
 
-def _draw_plate(settings: Oranges, random: np.random.Generator) -> Estimate:
+def _draw_plate(settings: Oranges, random: np.random.Generator) -> Belief:
     plate = virtual_plate(settings.plate, 0.0)
     if not settings.plate.present:
         return plate
@@ -185,9 +185,9 @@ def _draw_orange(
     random: np.random.Generator,
     ball: Array,
     sketch: _Sketch,
-    places: list[Estimate],
+    places: list[Belief],
     tally: Tally,
-) -> Planning[Estimate | None]:
+) -> Planning[Belief | None]:
     """One orange that lies free and can be grasped if it lies there alone."""
     oranges = settings.oranges
     for _ in range(MAX_PLACES):
@@ -203,31 +203,31 @@ def _draw_orange(
     return None
 
 
-def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Estimate | None:
+def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Belief | None:
     """A block anywhere among the oranges, but not so that they cannot be reached; that is certified later."""
     oranges, others, robot = settings.oranges, [*sketch.things.values(), sketch.plate], settings.the_robot
 
-    def welcome(block: Estimate) -> bool:
+    def welcome(block: Belief) -> bool:
         return lies_free(block, others, oranges.apart_m, robot)
 
     return draw_block(name, oranges.azimuth_rad, random, welcome, robot)
 
 
 @together
-def certify_place(settings: Oranges, orange: Estimate, around: tuple[Estimate, ...]) -> Planning[str]:
+def certify_place(settings: Oranges, orange: Belief, around: tuple[Belief, ...]) -> Planning[str]:
     """Why an orange cannot be grasped where it lies, by the name of the check; empty if it can."""
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
     where = Where(target=_with_error(settings, orange), around=around, plate=_NO_PLATE, resting=(), still_to_come_m=())
     roomy = with_room(settings, SETTLING_RAD)
     robot = settings.the_robot
     found = yield from plan_pick.steps(robot, world, where, at_rest(robot.home), roomy)
-    return found.check if isinstance(found, GraspRejected) else ""
+    return found.check if isinstance(found, Refusal) else ""
 
 
 _NO_PLATE = Plate(x_m=0.0, y_m=0.0, radius_m=0.1)
 
 
-def _with_error(settings: Oranges, thing: Estimate) -> Estimate:
+def _with_error(settings: Oranges, thing: Belief) -> Belief:
     """As uncertain as the scenario's eyes will find it."""
     return replace(thing, position_sigma_m=sighting_sigma_m(settings))
 
@@ -238,7 +238,7 @@ def sighting_sigma_m(settings: Oranges) -> float:
     return CAMERA_SIGMA_M if perception.source == "camera" else perception.position_sigma_m
 
 
-def nearest_first(robot: Robot, things: list[Estimate]) -> list[Estimate]:
+def nearest_first(robot: Robot, things: list[Belief]) -> list[Belief]:
     """Those nearest to the robot's first axis first."""
     x_m, y_m = arm_of(robot).axis_m
     return sorted(
@@ -246,7 +246,7 @@ def nearest_first(robot: Robot, things: list[Estimate]) -> list[Estimate]:
     )
 
 
-def azimuth_of(robot: Robot, thing: Estimate) -> float:
+def azimuth_of(robot: Robot, thing: Belief) -> float:
     """In which direction from the first axis a thing lies."""
     x_m, y_m = arm_of(robot).axis_m
     return float(np.arctan2(thing.position_m[1] - y_m, thing.position_m[0] - x_m))
@@ -273,7 +273,7 @@ def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
         )
         found = yield from plan_errand.steps(robot, world, where, start, roomy)
         if not isinstance(found, Errand):
-            return found.why
+            return found.check
         things[target.name] = at_spot(target, found.carry.spot_m, plate)
         x, y = found.carry.spot_m
         resting.append(Resting(name=target.name, x_m=x, y_m=y, radius_m=target.radius_m))
@@ -281,7 +281,7 @@ def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
     return ""
 
 
-def _strayed(thing: Estimate) -> Estimate:
+def _strayed(thing: Belief) -> Belief:
     """As large as the room it may need: it may lie anywhere in there by the time it matters."""
     if thing.shape != "ball":
         return thing

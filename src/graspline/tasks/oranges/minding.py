@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Motion, Reply, Request, Watch, solved
-from graspline.grasping.candidates import GraspRejected
 from graspline.kinematics.arms import arm_of
 from graspline.motion.guards import PlaceMoved
 from graspline.motion.joint_moves import brake, join, joint_move
 from graspline.motion.path import Command, Path, at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.errand import Errand, free_spots, nominal_grip, plan_way
 from graspline.tasks.oranges.job import Job, Progress, where_of
@@ -56,7 +56,7 @@ class Minder:
     progress: Progress
 
 
-def plate_guard(plate: Estimate, settings: Oranges, watch: Watch) -> PlaceMoved:
+def plate_guard(plate: Belief, settings: Oranges, watch: Watch) -> PlaceMoved:
     """Ends a motion once two sightings in a row say that the plate is not where it was planned for."""
     x, y, z = (float(each) for each in plate.position_m)
     limit_m = settings.plate.shift_m + 6 * plate.position_sigma_m
@@ -146,6 +146,6 @@ def _new_spot(reply: Reply, minder: Minder, job: Job) -> Generator[Request, Repl
     top = at_rest(np.append(job.pick.lift.end[robot.arm], grip.jaw_rad))
     free = free_spots(where, settings)
     carry = yield from solved(plan_way, robot, minder.world, where, grip, top, settings, free)
-    if isinstance(carry, GraspRejected):
+    if isinstance(carry, Refusal):
         return carry.evidence
     return dataclasses.replace(job, errand=Errand(pick=job.pick, carry=carry), survey=survey, where=where)

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from graspline.grasping.candidates import BallJaw
 from graspline.grasping.straight import BallReach
 from graspline.parameters import Parameters, Range
-from graspline.perception.estimates import PositionNoise
+from graspline.perception.beliefs import PositionNoise
 from graspline.perception.estimators import one_of_estimators
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.plate import SpotParameters

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Free, Motion, Reply, solved
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_shift
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
@@ -20,6 +19,7 @@ from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import CONTINUITY, Path
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.errand import (
     Errand,
@@ -80,9 +80,9 @@ def plan(
         label = (job.target, found.pick.grasp.label)
         noted = dataclasses.replace(progress, tried=(*progress.tried, label))
         return Gives("planned", Chosen(job=dataclasses.replace(job, errand=found), progress=noted), about=job.target)
-    if found.why == "plate_full":
+    if found.check == "plate_full":
         return Outcome("plate_full", found.evidence, about=job.target)
-    if found.why == "plate_unreachable":
+    if found.check == "plate_unreachable":
         return Outcome("no_way", found.evidence, about=job.target)
     skipped = dataclasses.replace(progress, skipped=(*progress.skipped, job.target))
     return Gives("refused", Noted(progress=skipped), found.evidence, about=job.target)
@@ -170,7 +170,7 @@ def _come_down(
             return Outcome("not_green", evidence, about=job.target)
         down_m = -settings.posture.creep_m
         path = yield from solved(plan_shift, robot, job.pick, ended.command, 0.0, settings.reach.whole(), down_m)
-        if isinstance(path, GraspRejected):
+        if isinstance(path, Refusal):
             return Outcome("not_green", evidence, about=job.target)
         ended = yield _reaching("descend", path, eye, settings, job, bump(settings.close))
 
@@ -215,13 +215,13 @@ def grasp(
 def _close(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["closed", "missed"]]:
     """Bring the fixed jaw up to the fruit, close the other gradually until both touch, and squeeze a little more."""
     close = settings.close
-    seat: Path | GraspRejected = job.pick.seat
+    seat: Path | Refusal = job.pick.seat
     if np.abs(seat.positions[0] - last.command.position).max() > CONTINUITY:
         # The hand crept on after its planned way down: the same way aside from where it is.
         ends, _ = arm_of(robot).forward(seat.positions[[0, -1]], np.array(job.pick.grasp.tool_m))
         along_m = float(np.linalg.norm(ends[1] - ends[0]))
         seat = yield from solved(plan_shift, robot, job.pick, last.command, along_m, settings.reach.whole())
-        if isinstance(seat, GraspRejected):
+        if isinstance(seat, Refusal):
             return Outcome("missed", seat.evidence, about=job.target)
     ended = yield Motion("seat", seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
     if ended.command.moving:

@@ -14,7 +14,7 @@ from graspline.execution.requests import Announce, Motion, Reply
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold as still
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.book import PlacementRecord
 from graspline.placement.resting import Sighting, has_been_still, not_displaced, plate_not_shifted, rests_on
 from graspline.robots.robot import Robot
@@ -56,7 +56,7 @@ def release(
         ended = yield Motion("release", still(robot, ended.command, settings.release.check_s))
 
 
-def _placement_check(seen: Estimate, survey: Survey, evidence: Evidence, settings: Oranges) -> Noticed:
+def _placement_check(seen: Belief, survey: Survey, evidence: Evidence, settings: Oranges) -> Noticed:
     """One look at a released orange, for the log: where it is, what bounds it, and how it fares."""
     assert survey.plate is not None
     plate = plate_shape(survey.plate)
@@ -79,7 +79,7 @@ def _out_of_hand(reply: Reply, settings: Oranges) -> bool:
     return max(reply.readings.pad_forces_n()) < settings.close.lost_n
 
 
-def _sighting(seen: Estimate, survey: Survey) -> Sighting:
+def _sighting(seen: Belief, survey: Survey) -> Sighting:
     assert survey.plate is not None
     return Sighting(time_s=survey.time_s, position_m=seen.position_m, plate_m=survey.plate.position_m)
 

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, Request, solved
-from graspline.grasping.candidates import GraspRejected
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import brake, jaw_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.book import PlacementBook
 from graspline.placement.carry import no_support, plan_carry, plan_raise
 from graspline.placement.held import HeldObject
@@ -27,6 +26,7 @@ from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.resting import Sighting, has_been_still, is_still_now, rests_on
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.ways import free_way
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.home import home_joints
 from graspline.tasks.oranges.job import Job, Noted, Progress
@@ -131,7 +131,7 @@ def way_to(
 
 def set_down(
     last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: HeldObject | None
-) -> Generator[Request, Reply, Reply | GraspRejected]:
+) -> Generator[Request, Reply, Reply | Refusal]:
     """Lower what is in the hand onto a free place on the table, open and leave; or why there is none."""
     reply = last
     if reply.command.moving:
@@ -157,7 +157,7 @@ def set_down(
         query = dataclasses.replace(query, start=reply.command)
     free = _free_on_table(query, survey)
     found = yield from solved(plan_carry, query, [Support(x_m=x, y_m=y) for x, y in free])
-    if isinstance(found, GraspRejected):
+    if isinstance(found, Refusal):
         return found
     for name, path in _ways(found):
         reply = yield Motion(name, path)
@@ -175,7 +175,7 @@ def _ways(plan: CarryPlan) -> list[tuple[str, Path]]:
     return [(name, path) for name, path in paths if path is not None]
 
 
-def _obstacles(survey: Survey, grip: HeldObject) -> tuple[Estimate, ...]:
+def _obstacles(survey: Survey, grip: HeldObject) -> tuple[Belief, ...]:
     """Everything but what is in the hand."""
     return tuple(each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others(grip.name))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.kinematics.arms import arm_of
-from graspline.perception.estimates import Estimate, noisy
+from graspline.perception.beliefs import Belief, noisy
 from graspline.perception.estimators import made_by
 from graspline.perception.fruit import Ball, Block, see_ball_near, see_plate, see_table, shows_through
 from graspline.placement.plate import Plate
@@ -47,18 +47,18 @@ _PLATE_SIGMA_M = 0.002
 class Survey:
     """Everything seen in one look, and what is hidden now and was seen before."""
 
-    things: Mapping[str, Estimate]
-    plate: Estimate | None
+    things: Mapping[str, Belief]
+    plate: Belief | None
     time_s: float
-    hidden: Mapping[str, Estimate] = field(default_factory=dict)
+    hidden: Mapping[str, Belief] = field(default_factory=dict)
 
-    def others(self, *names: str) -> tuple[Estimate, ...]:
+    def others(self, *names: str) -> tuple[Belief, ...]:
         """Everything but these, a real plate included: what to keep clear of."""
         known = {**self.hidden, **self.things}
         found = tuple(each for name, each in known.items() if name not in names)
         return found if self.plate is None or self.plate.name == VIRTUAL_PLATE else (*found, self.plate)
 
-    def only(self, name: str) -> dict[str, Estimate]:
+    def only(self, name: str) -> dict[str, Belief]:
         """This one, if it was seen."""
         return {name: self.things[name]} if name in self.things else {}
 
@@ -74,7 +74,7 @@ class FruitEye(Protocol):
         """The same with this one in the hand, believed to be there; its size is known from before."""
         ...
 
-    def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Estimate | None]:
+    def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Belief | None]:
         """One sighting of what is in the hand, or None if this estimator cannot tell."""
         ...
 
@@ -82,7 +82,7 @@ class FruitEye(Protocol):
         """How guards follow a held orange, which sits there in the tool frame."""
         ...
 
-    def watch_lying(self, estimate: Estimate) -> Watch:
+    def watch_lying(self, estimate: Belief) -> Watch:
         """How guards see whether an orange still lies where it was seen."""
         ...
 
@@ -120,7 +120,7 @@ class TruthEye:
         survey = yield from self.survey()
         return replace(survey, things={**before.only(name), **survey.things})
 
-    def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Estimate | None]:
+    def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Belief | None]:
         survey = yield from self.survey()
         return survey.things.get(name)
 
@@ -129,7 +129,7 @@ class TruthEye:
         blur = (lambda exact: exact + random.normal(0.0, sigma_m, 3)) if sigma_m else None
         return Watch(target=name, blur=blur, rate_hz=self.settings.perception.watch_hz)
 
-    def watch_lying(self, estimate: Estimate) -> Watch:
+    def watch_lying(self, estimate: Belief) -> Watch:
         perception = self.settings.perception
         blur = lying_blur(perception, self.random)
         return Watch(target=estimate.name, blur=blur, rate_hz=perception.watch_hz)
@@ -146,10 +146,10 @@ class TruthEye:
     def aside(self) -> int:
         return 0
 
-    def _thing(self, name: str, seen: ObjectSeen, time_s: float) -> Estimate:
+    def _thing(self, name: str, seen: ObjectSeen, time_s: float) -> Belief:
         return noisy(self._exact(name, seen, time_s), self.settings.perception, self.random)
 
-    def _plate(self, seen: ObjectSeen | None, time_s: float) -> Estimate | None:
+    def _plate(self, seen: ObjectSeen | None, time_s: float) -> Belief | None:
         if not self.settings.plate.present:
             return virtual_plate(self.settings.plate, time_s)
         if seen is None:
@@ -160,8 +160,8 @@ class TruthEye:
         return replace(found, shape="plate", position_m=level, quaternion=_UPRIGHT)
 
     @staticmethod
-    def _exact(name: str, seen: ObjectSeen, time_s: float) -> Estimate:
-        return Estimate(
+    def _exact(name: str, seen: ObjectSeen, time_s: float) -> Belief:
+        return Belief(
             name=name,
             position_m=seen.position_m,
             quaternion=seen.quaternion,
@@ -178,8 +178,8 @@ class CameraEye:
     """Finds fruit, blocks and plate in the front camera's picture, and remembers who is who."""
 
     settings: Oranges
-    _known: dict[str, Estimate] = field(default_factory=dict)
-    _plate: Estimate | None = None
+    _known: dict[str, Belief] = field(default_factory=dict)
+    _plate: Belief | None = None
     # How well each orange's size is known, and the size: from where it was seen best.
     _sizes: dict[str, tuple[float, float]] = field(default_factory=dict)
     # Oranges seen so far, until there are as many as the scene has and they can be named.
@@ -197,7 +197,7 @@ class CameraEye:
         plate = survey.plate or self._plate
         return replace(survey, plate=plate, things={**before.only(name), **survey.things})
 
-    def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Estimate | None]:
+    def see_held(self, name: str, expected_m: Array) -> Generator[Request, Reply, Belief | None]:
         picture, time_s = yield from self._picture()
         known = self._known[name]
         at = _seen_in_hand(picture, expected_m, known.radius_m)
@@ -213,7 +213,7 @@ class CameraEye:
 
         return self._watch(name, track)
 
-    def watch_lying(self, estimate: Estimate) -> Watch:
+    def watch_lying(self, estimate: Belief) -> Watch:
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
             bare = shows_through(picture, estimate.position_m, estimate.radius_m) > _MOST_BARE
             return NOT_THERE_M if bare else None
@@ -270,7 +270,7 @@ class CameraEye:
         hidden = {name: each for name, each in self._known.items() if name not in things and name != held}
         return Survey(things=things, plate=plate, time_s=time_s, hidden=hidden)
 
-    def _name(self, balls: list[Ball], held: str | None, time_s: float) -> dict[str, Estimate]:
+    def _name(self, balls: list[Ball], held: str | None, time_s: float) -> dict[str, Belief]:
         if not self._known:
             self._gather(balls)
             count = self.settings.oranges.count
@@ -280,7 +280,7 @@ class CameraEye:
                 for index, ball in enumerate(sorted(surest, key=self._azimuth, reverse=True)):
                     name = orange_name(index)
                     self._known[name] = _estimate_of_ball(name, ball, ball.radius_m, time_s)
-        found: dict[str, Estimate] = {}
+        found: dict[str, Belief] = {}
         for name, ball in _matched(self._known, list(balls), held):
             seen = ball.position_sigma_m, ball.radius_m
             _, radius = self._sizes[name] = min(self._sizes.get(name, seen), seen)
@@ -320,7 +320,7 @@ def _seen_in_hand(picture: Picture, expected_m: Array, radius_m: float) -> Array
     return picture.position_m + ray * float(ray @ (expected_m - picture.position_m))
 
 
-def _matched(known: Mapping[str, Estimate], balls: list[Ball], held: str | None) -> list[tuple[str, Ball]]:
+def _matched(known: Mapping[str, Belief], balls: list[Ball], held: str | None) -> list[tuple[str, Ball]]:
     """Who is who: nearest pairs first; what has moved far is told by what is left."""
     free, left = [name for name in known if name != held], list(balls)
     pairs = sorted(
@@ -339,8 +339,8 @@ def _matched(known: Mapping[str, Estimate], balls: list[Ball], held: str | None)
     return found
 
 
-def _estimate_of_ball(name: str, ball: Ball, radius_m: float, time_s: float) -> Estimate:
-    return Estimate(
+def _estimate_of_ball(name: str, ball: Ball, radius_m: float, time_s: float) -> Belief:
+    return Belief(
         name=name,
         position_m=ball.position_m,
         quaternion=_UPRIGHT,
@@ -352,9 +352,9 @@ def _estimate_of_ball(name: str, ball: Ball, radius_m: float, time_s: float) -> 
     )
 
 
-def _estimate_of_block(name: str, block: Block, time_s: float) -> Estimate:
+def _estimate_of_block(name: str, block: Block, time_s: float) -> Belief:
     half = block.yaw_rad / 2
-    return Estimate(
+    return Belief(
         name=name,
         position_m=block.position_m,
         quaternion=np.array([np.cos(half), 0.0, 0.0, np.sin(half)]),
@@ -374,9 +374,9 @@ def make_eye(settings: Oranges, random: np.random.Generator) -> FruitEye:
     return made_by(settings.perception.source, settings, random)
 
 
-def virtual_plate(plate: PlateParameters, time_s: float) -> Estimate:
+def virtual_plate(plate: PlateParameters, time_s: float) -> Belief:
     """Where the fruit goes if the scene has no plate: a circle on the table."""
-    return Estimate(
+    return Belief(
         name=VIRTUAL_PLATE,
         position_m=np.array([plate.virtual_x_m, plate.virtual_y_m, 0.0]),
         quaternion=_UPRIGHT,
@@ -388,7 +388,7 @@ def virtual_plate(plate: PlateParameters, time_s: float) -> Estimate:
     )
 
 
-def plate_shape(estimate: Estimate) -> Plate:
+def plate_shape(estimate: Belief) -> Plate:
     """The believed plate as placement has it; a virtual one is flat."""
     x, y, _ = (float(each) for each in estimate.position_m)
     if estimate.name == VIRTUAL_PLATE:
@@ -402,7 +402,7 @@ def empty_plate(settings: Oranges) -> Plate:
     return plate_shape(replace(plate, name=PLATE) if settings.plate.present else plate)
 
 
-def lying(thing: Estimate, plate: Estimate | None) -> Estimate:
+def lying(thing: Belief, plate: Belief | None) -> Belief:
     """The same thing at the height at which it lies: on the plate's floor or on the table, whatever noise says."""
     up = float(thing.half_extents_m[0] if thing.shape == "ball" else thing.half_extents_m[2])
     floor = 0.0

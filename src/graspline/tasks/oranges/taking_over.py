@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.execution.requests import Reply, Request
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Outcome, Stage
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
@@ -37,7 +37,7 @@ def take_over(
         down = yield from set_down(reply, robot, eye, world, settings, _grip(reply, robot, held))
         reply = down if isinstance(down, Reply) else reply
 
-    def see_all() -> Generator[Request, Reply, tuple[Estimate, ...]]:
+    def see_all() -> Generator[Request, Reply, tuple[Belief, ...]]:
         seen = yield from eye.survey()
         return seen.others()
 
@@ -45,7 +45,7 @@ def take_over(
     return Outcome("ready")
 
 
-def _grip(reply: Reply, robot: Robot, held: Estimate) -> HeldObject:
+def _grip(reply: Reply, robot: Robot, held: Belief) -> HeldObject:
     """How a fruit sits in the hand, by where it is seen."""
     joints = reply.readings.joints[robot.arm]
     arm = arm_of(robot)

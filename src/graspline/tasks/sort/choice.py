@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.following import Ur5eHand
 from graspline.kinematics.ur5e import straight_down
-from graspline.motion.hops import Clearance, Hop, HopQuery, NoHop, Ride, plan_hop
+from graspline.motion.hops import Clearance, Hop, HopQuery, Ride, plan_hop
 from graspline.motion.path import Command
 from graspline.perception.tracks import Track, Tracks
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import OUTPUTS
 from graspline.tasks.sort.hand import DOWNSTREAM_M, HOME_YAW_RAD, UPSTREAM_M, Grasp, grasps_of, tool_height_m
@@ -140,8 +141,8 @@ def plan_catch(
     reason = "crowded"
     for grasp in grasps_of(robot, track, tracks.alive, now_s, settings.grip):
         found = _hop_to(robot, settings, start, now_s, track, grasp, window, leaving)
-        if isinstance(found, NoHop):
-            reason = "late" if "leaves" in found.reason else "unreachable"
+        if isinstance(found, Refusal):
+            reason = "late" if found.check == "leaves_first" else "unreachable"
         elif best is None or found.ends_s < best.hop.ends_s:
             best = Catch(track=track, grasp=grasp, hop=found)
     if best is None:
@@ -179,7 +180,7 @@ def _hop_to(
     grasp: Grasp,
     window: tuple[float, float],
     leaving: tuple[Clearance, ...],
-) -> Hop | NoHop:
+) -> Hop | Refusal:
     height = max(settings.motion.hop_m, grasp.hop_m)
     return plan_hop(
         robot,
@@ -202,7 +203,7 @@ def _hop_to(
 
 def plan_home(
     robot: Robot, settings: Sort, start: Command, now_s: float, leaving: tuple[Clearance, ...]
-) -> Hop | NoHop:
+) -> Hop | Refusal:
     """The way home, at rest there."""
     point, rotation = HAND.forward(robot.home[robot.arm])
     return plan_hop(
@@ -229,7 +230,7 @@ def plan_carry(
     now_s: float,
     grasp: Grasp,
     bin_name: str,
-) -> Hop | NoHop:
+) -> Hop | Refusal:
     """From where a block was gripped to over its bin."""
     grip = settings.grip
     point = np.array([DROP_M, OUTPUTS[bin_name], tool_height_m(robot, grasp.width_m, grip.tip_m + grip.release_m)])
@@ -249,7 +250,7 @@ def plan_carry(
         ),
     )
     if isinstance(found, Hop) and not is_free(robot, world, found.positions):
-        return NoHop(reason="something is in the way")
+        return Refusal(check="collision")
     return found
 
 

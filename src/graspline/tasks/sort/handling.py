@@ -11,11 +11,11 @@ from graspline.evidence import at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.machine.outcome import Gives, Producing
 from graspline.motion.guards import BothPadsTouch, Guard, HoldLost
-from graspline.motion.hops import NoHop
 from graspline.motion.joint_moves import jaw_move
 from graspline.motion.path import at_rest
 from graspline.perception.tracks import without
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.sort.choice import Catch, plan_carry, ride_of
 from graspline.tasks.sort.line import Line, Pending
@@ -68,7 +68,7 @@ def carry(
     wanted, grasp, colour = settings.grip, caught.grasp, caught.track.colour
     bin_name = _bin(settings, colour)
     hop = yield from solved(plan_carry, robot, world, settings, last.command, last.time_s, grasp, bin_name)
-    if isinstance(hop, NoHop):
+    if isinstance(hop, Refusal):
         return Gives("blocked", Watched(line=line), (at_least("ways_to_bin", 0, 1),), about=colour)
     path = holding(robot, settings, last.command, hop, caught)
     least_rad = float(robot.jaw_law.angle_rad(max(grasp.width_m - wanted.width_m, 0.0)))

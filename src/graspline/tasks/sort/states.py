@@ -13,10 +13,11 @@ from graspline.evidence import at_least
 from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import TrackingError
-from graspline.motion.hops import Clearance, NoHop
+from graspline.motion.hops import Clearance
 from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.sort.choice import LEAVING_ANYTHING, Catch, leaving_bin, plan_home, plan_next
 from graspline.tasks.sort.line import STANDING_M_S, Line, given_up
@@ -106,7 +107,7 @@ def _onward(
         going = off_block(robot, settings, start, choice.catch, wide_rad, over_m)
         return Gives("planned", Spotted(line=line, going=going))
     home = yield from solved(plan_home, robot, settings, start, now_s, leaving)
-    if isinstance(home, NoHop):
+    if isinstance(home, Refusal):
         return Outcome("stuck", (at_least("ways_home", 0, 1),))
     return Gives("none", Spotted(line=line, going=off_home(robot, start, home, wide_rad, over_m)))
 

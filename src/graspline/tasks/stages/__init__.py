@@ -11,10 +11,10 @@ and returns a `Draw` made with `table_start` and `table_variation`.
 ('look', ('success',))
 """
 
-from graspline.grasping.candidates import GraspRejected
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.planning.together import Planning, together
+from graspline.refusal import Refusal
 from graspline.scenes.scene import Lying
 from graspline.scenes.table import table_start, table_variation
 from graspline.tasks.claims import in_hand
@@ -41,15 +41,15 @@ __all__ = [
     "PICK_AND_PLACE",
     "PICK_AND_PLACE_CLAIMS",
     "ArmSettings",
+    "Belief",
     "CubeParameters",
     "Cubes",
     "Destination",
-    "Estimate",
-    "GraspRejected",
     "Lying",
     "OnObject",
     "PickAndPlaceParameters",
     "Planning",
+    "Refusal",
     "RestGoal",
     "Support",
     "Tally",

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.execution.requests import Motion, Reply, Request, Watch, solved
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_lift
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.guards import Apart, Guard, HoldLost, LeftBehind, Slipped, TrackingError, Unsteady
 from graspline.motion.joint_moves import hold as still
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.stages.free import above_start
 from graspline.tasks.stages.grasp import Hold
@@ -30,7 +30,7 @@ def lift(
     """Raise the object in a straight line."""
     guards, watch = hold_guards(hold, arm.close, arm.hold), eye.watch(target)
     ended = yield from raised(last, robot, plan, plan.lift_m, arm.reach, guards, watch)
-    if isinstance(ended, GraspRejected):
+    if isinstance(ended, Refusal):
         return Outcome("blocked", ended.evidence)
     ended = yield from _made_sure(ended, robot, hold, arm.close)
     return held_outcome("lifted", ended, target)
@@ -44,10 +44,10 @@ def raised(
     reach: ReachParameters,
     guards: tuple[Guard, ...],
     watch: Watch | None,
-) -> Generator[Request, Reply, Reply | GraspRejected]:
+) -> Generator[Request, Reply, Reply | Refusal]:
     """Raise what is in the hand straight up until a guard fires; or why the arm cannot."""
     path = yield from solved(plan_lift, robot, plan, last.command, lift_m, reach)
-    if isinstance(path, GraspRejected):
+    if isinstance(path, Refusal):
         return path
     return (yield Motion("lift", path, guards=guards, watch=watch, free=above_start(robot, path)))
 

@@ -8,10 +8,10 @@ from typing import TypeVar
 import numpy as np
 from pydantic import Field
 
-from graspline.grasping.candidates import GraspRejected
 from graspline.parameters import Parameters, Range
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.together import Planning, Together
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 from graspline.scenes.table import table_start, table_variation
@@ -85,7 +85,7 @@ def cube_sampler(
                 continue
             others = tuple(each for name, each in placed.items() if name != target)
             found = yield from certify_pick_and_place.steps(parameters, compiled, placed[target], others, destination)
-            if isinstance(found, GraspRejected):
+            if isinstance(found, Refusal):
                 tally.refuse(found.check)
                 continue
             return _draw(compiled, cubes, placed, tally.refused, random)
@@ -93,17 +93,17 @@ def cube_sampler(
     return Together(steps)
 
 
-def _placed(robot: Robot, cubes: Cubes, name: str, random: np.random.Generator) -> Estimate:
+def _placed(robot: Robot, cubes: Cubes, name: str, random: np.random.Generator) -> Belief:
     x, y = place_in_ring(cubes.radius_m, cubes.azimuth_rad, random, robot)
     half_m = np.full(3, random.uniform(*cubes.edge_m) / 2)
     return lying_at(name, x, y, half_m, "box", random.uniform(-np.pi, np.pi))
 
 
-def _apart(robot: Robot, placed: list[Estimate], apart_m: float) -> bool:
+def _apart(robot: Robot, placed: list[Belief], apart_m: float) -> bool:
     return all(lies_free(each, placed[:index], apart_m, robot) for index, each in enumerate(placed))
 
 
-def _draw(scene: Scene, cubes: Cubes, placed: dict[str, Estimate], refused: int, random: np.random.Generator) -> Draw:
+def _draw(scene: Scene, cubes: Cubes, placed: dict[str, Belief], refused: int, random: np.random.Generator) -> Draw:
     density = random.uniform(*cubes.density_kg_m3)
     lying = {name: as_lying(each, density * float(np.prod(2 * each.half_extents_m))) for name, each in placed.items()}
     edges = {f"{name}_edge_m": 2 * float(each.half_extents_m[0]) for name, each in placed.items()}

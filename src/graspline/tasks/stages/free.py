@@ -11,7 +11,7 @@ from graspline.execution.requests import Free
 from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, check_path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 
@@ -26,7 +26,7 @@ HELD_CLEAR_M = 0.02
 def straight_to(
     robot: Robot,
     world: CollisionWorld,
-    around: tuple[Estimate, ...],
+    around: tuple[Belief, ...],
     end: Array,
     speed: float,
 ) -> Callable[[Command], Path | None]:
@@ -42,7 +42,7 @@ def straight_to(
     return again
 
 
-def over_object(robot: Robot, path: Path, estimate: Estimate) -> Free:
+def over_object(robot: Robot, path: Path, estimate: Belief) -> Free:
     """While open fingertips are above an object that the motion brings them down to."""
     top_m = float(estimate.position_m[2] + np.abs(estimate.rotation[2]) @ estimate.half_extents_m)
     if estimate.shape == "ball":
@@ -51,7 +51,7 @@ def over_object(robot: Robot, path: Path, estimate: Estimate) -> Free:
 
 
 def towards(
-    robot: Robot, world: CollisionWorld, path: Path, estimate: Estimate, others: tuple[Estimate, ...], speed: float
+    robot: Robot, world: CollisionWorld, path: Path, estimate: Belief, others: tuple[Belief, ...], speed: float
 ) -> Free:
     """A way to above an object, which can be planned again, or one that comes down to it in the end."""
     free = over_object(robot, path, estimate)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Free, Motion, Reply, Request, Watch, solved
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift, reversed_path
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
@@ -19,8 +18,9 @@ from graspline.motion.guards import BothPadsTouch, ForceAbove, Guard, ObjectMove
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.stages.free import over_object, towards
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
@@ -63,14 +63,14 @@ def plan(
     last: Reply,
     robot: Robot,
     world: CollisionWorld,
-    estimate: Estimate,
-    others: tuple[Estimate, ...],
+    estimate: Belief,
+    others: tuple[Belief, ...],
     arm: ArmSettings,
     tried: tuple[str, ...],
 ) -> Producing[Gives[Literal["planned"], Planned] | Outcome[Literal["rejected"]]]:
     """Find a grasp that passes every check, another one than those tried before."""
     found = yield from solved(plan_grasp, robot, world, estimate, last.command, arm.jaw, arm.reach, tried, others)
-    if isinstance(found, GraspRejected):
+    if isinstance(found, Refusal):
         return Outcome("rejected", found.evidence)
     return Gives("planned", Planned(plan=found, tried=(*tried, found.grasp.label)))
 
@@ -78,7 +78,7 @@ def plan(
 def reaching(
     name: str,
     path: Path,
-    estimate: Estimate,
+    estimate: Belief,
     watch: Watch | None,
     close: TouchParameters,
     *contact: Guard,
@@ -99,8 +99,8 @@ def approach(
     robot: Robot,
     world: CollisionWorld,
     eye: Eye,
-    estimate: Estimate,
-    others: tuple[Estimate, ...],
+    estimate: Belief,
+    others: tuple[Belief, ...],
     plan: GraspPlan,
     arm: ArmSettings,
 ) -> Stage[Literal["reached", "blocked", "moved"]]:
@@ -117,7 +117,7 @@ def approach(
 
 
 def descend(
-    robot: Robot, eye: Eye, estimate: Estimate, plan: GraspPlan, arm: ArmSettings
+    robot: Robot, eye: Eye, estimate: Belief, plan: GraspPlan, arm: ArmSettings
 ) -> Stage[Literal["straddled", "blocked", "moved"]]:
     """Come down with the object between the open jaws, as long as it is there."""
     watch, free = eye.watch_lying(estimate), over_object(robot, plan.descend, estimate)
@@ -160,7 +160,7 @@ def touch_both(
         if ended.command.moving:
             ended = yield Motion("brake", brake(robot, ended.command))
         path = yield from solved(plan_shift, robot, plan, ended.command, _FOLLOW_M, reach)
-        if isinstance(path, GraspRejected):
+        if isinstance(path, Refusal):
             return path.evidence
         ended = yield Motion("follow", path, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
         if ended.command.moving:
@@ -191,7 +191,7 @@ def close(
     return Gives("closed", Held(hold=_hold(least_jaw_rad, ended, seen)), evidence, about=target)
 
 
-def _hold(least_jaw_rad: float, reply: Reply, seen: Estimate) -> Hold:
+def _hold(least_jaw_rad: float, reply: Reply, seen: Belief) -> Hold:
     tool = reply.readings.tool_position_m
     rotation = reply.readings.tool_rotation
     return Hold(

@@ -11,20 +11,20 @@ import numpy as np
 from graspline.evidence import at_least
 from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Free, Motion, Reply, Request, solved
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import GraspPlan
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import HoldLost, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.path import Command, Path
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.carry import plan_carry
 from graspline.placement.held import HeldObject
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.transfer import TransferQuery, plan_transfer
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.ways import free_way
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.stages.carry import apart_guard, held_outcome, hold_guards
 from graspline.tasks.stages.free import above_end
@@ -52,7 +52,7 @@ Destination = Support | OnObject | WhereItLay
 """Where an object is put: a point of the table or of a plate's floor, on another object, or back where it was."""
 
 
-def support_at(destination: Destination, estimate: Estimate, others: tuple[Estimate, ...]) -> Support | None:
+def support_at(destination: Destination, estimate: Belief, others: tuple[Belief, ...]) -> Support | None:
     """The point and height that a destination means, as things are believed to be; None if its object is not seen."""
     match destination:
         case Support():
@@ -72,8 +72,8 @@ def support_at(destination: Destination, estimate: Estimate, others: tuple[Estim
 class Around:
     """What one look tells: the target, everything else, and where the target is to be put."""
 
-    estimate: Estimate
-    others: tuple[Estimate, ...]
+    estimate: Belief
+    others: tuple[Belief, ...]
     support: Support
     destination: Destination
 
@@ -114,8 +114,8 @@ def plan_to_place(
     last: Reply,
     robot: Robot,
     world: CollisionWorld,
-    estimate: Estimate,
-    others: tuple[Estimate, ...],
+    estimate: Belief,
+    others: tuple[Belief, ...],
     support: Support,
     arm: ArmSettings,
     tried: tuple[str, ...],
@@ -134,7 +134,7 @@ def plan_to_place(
         tried=tried,
     )
     found = yield from solved(plan_transfer, query)
-    if isinstance(found, GraspRejected):
+    if isinstance(found, Refusal):
         return Outcome("rejected", found.evidence, about=estimate.name)
     tried = (*tried, found.plan.grasp.label)
     planned = TransferPlanned(plan=found.plan, held=found.held, tried=tried)
@@ -147,14 +147,14 @@ def carry(
     eye: Eye,
     world: CollisionWorld,
     held: HeldObject,
-    others: tuple[Estimate, ...],
+    others: tuple[Belief, ...],
     support: Support,
     hold: Hold,
     arm: ArmSettings,
 ) -> Producing[Gives[Literal["carried"], Way] | Outcome[Literal["dropped", "slipped", "blocked", "no_way"]]]:
     """Plan the way down from how the hand really is, and bring the object over its support."""
     way = yield from _planned(last, robot, world, held, others, support, arm)
-    if isinstance(way, GraspRejected):
+    if isinstance(way, Refusal):
         return Outcome("no_way", way.evidence, about=held.name)
     ended = yield from _across(last, way, eye, held, hold, arm)
     if ended.by == "completed":
@@ -184,14 +184,14 @@ def put_down(
     eye: Eye,
     world: CollisionWorld,
     held: HeldObject,
-    others: tuple[Estimate, ...],
+    others: tuple[Belief, ...],
     support: Support,
     hold: Hold,
     arm: ArmSettings,
 ) -> Stage[Literal["put", "dropped", "slipped", "blocked", "no_way"]]:
     """Carry, lower and release in one state."""
     way = yield from _planned(last, robot, world, held, others, support, arm)
-    if isinstance(way, GraspRejected):
+    if isinstance(way, Refusal):
         return Outcome("no_way", way.evidence, about=held.name)
     ended = yield from _across(last, way, eye, held, hold, arm)
     if ended.by == "completed":
@@ -207,10 +207,10 @@ def _planned(
     robot: Robot,
     world: CollisionWorld,
     held: HeldObject,
-    others: tuple[Estimate, ...],
+    others: tuple[Belief, ...],
     support: Support,
     arm: ArmSettings,
-) -> Generator[Request, Reply, CarryPlan | GraspRejected]:
+) -> Generator[Request, Reply, CarryPlan | Refusal]:
     query = CarryQuery(
         robot=robot,
         world=world,

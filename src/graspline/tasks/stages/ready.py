@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from graspline.errors import WiringError
-from graspline.grasping.candidates import GraspRejected
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
 from graspline.motion.path import at_rest
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.placement.transfer import Transfer, TransferQuery, plan_transfer
 from graspline.planning.collision import CLEARANCE_M, CollisionWorld
 from graspline.planning.together import Planning, together
+from graspline.refusal import Refusal
 from graspline.scenes.scene import Scene
 from graspline.tasks.stages.carry import hold_still, lift
 from graspline.tasks.stages.grasp import approach, back_off, close, descend, plan, seat
@@ -224,10 +224,10 @@ def collision_world(scene: Scene, clearance_m: float = CLEARANCE_M) -> Collision
 def certify_pick_and_place(
     parameters: PickAndPlaceParameters,
     scene: Scene,
-    target: Estimate,
-    others: tuple[Estimate, ...],
+    target: Belief,
+    others: tuple[Belief, ...],
     destination: Destination,
-) -> Planning[Transfer | GraspRejected]:
+) -> Planning[Transfer | Refusal]:
     """Plan for objects that lie there, from home, exactly as the machine will; for samplers of scenes.
 
     With a hair more room than the machine asks for: things settle by micrometres before they are looked at.

@@ -13,7 +13,7 @@ from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ObjectMoved
-from graspline.perception.estimates import Estimate, Noise, Perception, PositionNoise, noisy
+from graspline.perception.beliefs import Belief, Noise, Perception, PositionNoise, noisy
 from graspline.perception.estimators import made_by
 from graspline.scenes.scene import ObjectShape
 
@@ -34,15 +34,15 @@ UNSEEN = (at_least("sightings", 0, 1),)
 class Eye(Protocol):
     """The estimator that a scenario names."""
 
-    def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+    def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
         """One sighting of an object, or None if it is not seen."""
         ...
 
-    def see_gripped(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+    def see_gripped(self, name: str) -> Generator[Request, Reply, Belief | None]:
         """The same with the jaws closed on it, which may hide it; None if it is not there."""
         ...
 
-    def survey(self) -> Generator[Request, Reply, tuple[Estimate, ...]]:
+    def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
         """Everything on the table; what is hidden now is believed to be where it was last seen."""
         ...
 
@@ -50,7 +50,7 @@ class Eye(Protocol):
         """How guards follow an object that was gripped; None where nothing sees it."""
         ...
 
-    def watch_lying(self, estimate: Estimate) -> Watch | None:
+    def watch_lying(self, estimate: Belief) -> Watch | None:
         """How guards see whether an object still lies where it was seen; None if nothing sees it."""
         ...
 
@@ -71,25 +71,25 @@ class TruthEye:
     # Shapes of objects that are not boxes.
     shapes: Mapping[str, ObjectShape] = field(default_factory=dict)
 
-    def see(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+    def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
         reply = yield Look(None)
         seen = cast(dict[str, ObjectSeen], reply.value).get(name)
         return None if seen is None else self._estimate(name, seen, reply.time_s)
 
-    def see_gripped(self, name: str) -> Generator[Request, Reply, Estimate | None]:
+    def see_gripped(self, name: str) -> Generator[Request, Reply, Belief | None]:
         return (yield from self.see(name))
 
-    def survey(self) -> Generator[Request, Reply, tuple[Estimate, ...]]:
+    def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
         reply = yield Look(None)
         found = (
             self._estimate(name, seen, reply.time_s) for name, seen in cast(dict[str, ObjectSeen], reply.value).items()
         )
         return tuple(each for each in found if each is not None)
 
-    def _estimate(self, name: str, seen: ObjectSeen, time_s: float) -> Estimate | None:
+    def _estimate(self, name: str, seen: ObjectSeen, time_s: float) -> Belief | None:
         if np.sqrt(seen.position_m.dot(seen.position_m)) > SIGHT_M:
             return None
-        exact = Estimate(
+        exact = Belief(
             name=name,
             position_m=seen.position_m,
             quaternion=seen.quaternion,
@@ -106,7 +106,7 @@ class TruthEye:
         blur = (lambda exact: exact + random.normal(0.0, sigma_m, 3)) if sigma_m else None
         return Watch(target=name, blur=blur)
 
-    def watch_lying(self, estimate: Estimate) -> Watch:
+    def watch_lying(self, estimate: Belief) -> Watch:
         return Watch(target=estimate.name, rate_hz=LYING_HZ, blur=lying_blur(self.perception, self.random))
 
 
@@ -126,7 +126,7 @@ def lying_blur(perception: PositionNoise, random: np.random.Generator) -> Callab
     return blur
 
 
-def moved_guards(estimate: Estimate, limit_m: float, watch: Watch | None) -> tuple[ObjectMoved, ...]:
+def moved_guards(estimate: Belief, limit_m: float, watch: Watch | None) -> tuple[ObjectMoved, ...]:
     """End a motion once two sightings in a row say that an object is farther than this from where it was seen."""
     if watch is None:
         return ()
@@ -138,9 +138,9 @@ def moved_guards(estimate: Estimate, limit_m: float, watch: Watch | None) -> tup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighted:
-    estimate: Estimate
+    estimate: Belief
     # What else was seen, to be kept clear of.
-    others: tuple[Estimate, ...] = ()
+    others: tuple[Belief, ...] = ()
 
 
 def look(eye: Eye, target: str) -> Producing[Gives[Literal["seen"], Sighted] | Outcome[Literal["lost"]]]:
@@ -151,7 +151,7 @@ def look(eye: Eye, target: str) -> Producing[Gives[Literal["seen"], Sighted] | O
     return Gives("seen", Sighted(estimate=resting(estimate)), about=target)
 
 
-def resting(estimate: Estimate) -> Estimate:
+def resting(estimate: Belief) -> Belief:
     """The same with the height that something of its size has on the table, unless it is on something else."""
     if float(estimate.position_m[2]) - estimate.half_height_m > _ON_SOMETHING_M:
         return estimate

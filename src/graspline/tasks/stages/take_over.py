@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
 from graspline.execution.requests import Motion, Reply, Request, solved
-from graspline.grasping.candidates import GraspRejected
 from graspline.grasping.topdown import plan_grasp
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.guards import ForceAbove, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path, keeps_range
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.in_plane import straight_in_plane
 from graspline.planning.ways import free_way, way_out
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotate
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
@@ -29,7 +29,7 @@ from graspline.tasks.stages.sight import Eye, resting
 
 Array = NDArray[np.float64]
 # Sees everything on the table.
-SeeAll = Callable[[], Generator[Request, Reply, tuple[Estimate, ...]]]
+SeeAll = Callable[[], Generator[Request, Reply, tuple[Belief, ...]]]
 
 # A reference farther than this from its joints is brought back to them: they press against something.
 _PRESSING_RAD = 0.03
@@ -62,7 +62,7 @@ def take_over(
         seen = yield from eye.see(target)
         if seen is not None:
             found = yield from solved(plan_grasp, robot, world, resting(seen), reply.command, arm.jaw, arm.reach, ())
-            if not isinstance(found, GraspRejected):
+            if not isinstance(found, Refusal):
                 return Outcome("ready")
         survey = yield from eye.survey()
         path = free_way(robot, world, reply.command, robot.home, tuple(resting(each) for each in survey))
@@ -121,9 +121,9 @@ def let_go(
 
 def _until_still(
     last: Reply, robot: Robot, see_all: SeeAll
-) -> Generator[Request, Reply, tuple[Reply, tuple[Estimate, ...]]]:
+) -> Generator[Request, Reply, tuple[Reply, tuple[Belief, ...]]]:
     """Wait until everything on the table lies still, for a time at the most; what is seen then."""
-    reply, before = last, dict[str, Estimate]()
+    reply, before = last, dict[str, Belief]()
     for _ in range(_LOOKS):
         seen = {each.name: each for each in (yield from see_all())}
         moved = [
@@ -138,7 +138,7 @@ def _until_still(
     return reply, tuple(before.values())
 
 
-def held_by(reply: Reply, robot: Robot, close: TouchParameters, seen: tuple[Estimate, ...]) -> Estimate | None:
+def held_by(reply: Reply, robot: Robot, close: TouchParameters, seen: tuple[Belief, ...]) -> Belief | None:
     """What is in the hand, if both pads feel something and something is between them."""
     if min(reply.readings.pad_forces_n()) < close.lost_n or not seen:
         return None
@@ -165,7 +165,7 @@ def _set_down(reply: Reply, robot: Robot, close: TouchParameters, see_all: SeeAl
     return reply
 
 
-def _lowest_m(thing: Estimate) -> float:
+def _lowest_m(thing: Belief) -> float:
     """How high the lowest point of a thing is."""
     if thing.shape == "ball":
         return float(thing.position_m[2]) - thing.radius_m

@@ -13,7 +13,7 @@ from graspline.evidence import Evidence, Measurement, at_most, passes
 from graspline.execution.requests import Motion, Reply, Request
 from graspline.machine.outcome import Outcome, Stage
 from graspline.motion.joint_moves import hold as still
-from graspline.perception.estimates import Estimate
+from graspline.perception.beliefs import Belief
 from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.placement.query import Support
 from graspline.placement.resting import resting_evidence
@@ -35,14 +35,14 @@ def confirm(
     robot: Robot,
     eye: Eye,
     target: str,
-    estimate: Estimate,
+    estimate: Belief,
     destination: Destination,
     support: Support,
     goal: RestGoal,
 ) -> Stage[Literal["confirmed", "refuted"]]:
     """Look again, several times, and hold what is seen against the goal; what it was put on is looked at, too."""
     names = (target, destination.name) if isinstance(destination, OnObject) else (target,)
-    reply, windows = last, {name: list[Estimate]() for name in names}
+    reply, windows = last, {name: list[Belief]() for name in names}
     for sighting in range(goal.sightings + 1):
         # It ends with two sightings a tick apart: what happens after the last cannot be vouched for.
         if sighting:
@@ -66,7 +66,7 @@ def confirm(
     return Outcome("confirmed" if passes(evidence) else "refuted", evidence, about=target)
 
 
-def _seen(eye: Eye, windows: dict[str, list[Estimate]]) -> Generator[Request, Reply, bool]:
+def _seen(eye: Eye, windows: dict[str, list[Belief]]) -> Generator[Request, Reply, bool]:
     """Add one sighting to each window; False if anything is not seen."""
     for name, window in windows.items():
         seen = yield from eye.see(name)
@@ -76,12 +76,12 @@ def _seen(eye: Eye, windows: dict[str, list[Estimate]]) -> Generator[Request, Re
     return True
 
 
-def _averaged(window: list[Estimate]) -> Estimate:
+def _averaged(window: list[Belief]) -> Belief:
     return replace(window[-1], position_m=np.mean([each.position_m for each in window], axis=0))
 
 
 def _at_rest(
-    seen: Estimate,
+    seen: Belief,
     speed_m_s: float,
     support: Support,
     half_height_m: float,
@@ -112,10 +112,10 @@ def rests_by_truth(
     return (*resting, at_home(robot, truth.joints_rad, goal))
 
 
-def believed(truth: Snapshot, name: str, shape: ObjectShape = "box") -> Estimate:
+def believed(truth: Snapshot, name: str, shape: ObjectShape = "box") -> Belief:
     """An object of a snapshot as an exact estimate, so that truth and sightings are judged alike."""
     thing = truth.objects[name]
-    return Estimate(
+    return Belief(
         name=name,
         position_m=thing.position_m,
         quaternion=thing.quaternion,

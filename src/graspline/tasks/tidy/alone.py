@@ -13,7 +13,7 @@ from graspline.errors import InputError
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import held_of
 from graspline.kinematics import hsr
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.robots.hsr import SLIPS
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
@@ -88,7 +88,7 @@ def handed_on(parameters: Tidy, memory: Mapping[str, object]) -> Mapping[str, An
     match parameters.program:
         case "find_grasp":
             target, poses = memory["grasp_object_bb"], memory["grasp_poses"]
-            assert isinstance(target, Solid)
+            assert isinstance(target, Belief)
             assert isinstance(poses, tuple)
             return {
                 "grasp_object_name": memory["grasp_object_name"],
@@ -178,13 +178,13 @@ def _pose(numbers: Array) -> HandPose:
     return HandPose(position_m=numbers[:3], rotation=rotation, width_m=float(numbers[7]), label="as configured")
 
 
-def _solid(alone: AloneParameters, item: Item) -> Solid:
+def _solid(alone: AloneParameters, item: Item) -> Belief:
     x, y, z, yaw, *half = alone.grasp_object_bb
     return replace(_solid_at(item, np.array([x, y, z]), yaw), half_extents_m=np.array(half))
 
 
-def _solid_at(item: Item, position_m: Array, yaw_rad: float) -> Solid:
-    return Solid(
+def _solid_at(item: Item, position_m: Array, yaw_rad: float) -> Belief:
+    return Belief(
         name=item.name,
         shape=item.shape,
         position_m=position_m,

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.kinematics import hsr
+from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import view_of
 from graspline.perception.drawing import draw_solids
 from graspline.perception.kept import empty_share, is_alike
-from graspline.perception.solids import Solid
 from graspline.perception.tabletop import Tabletop
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.rendering.picture import Picture, Pixels
@@ -45,7 +45,7 @@ class Annotator:
         self._world = WholeBodyWorld(HSR)
         self._last = np.full(6, np.nan)
         self._looked_s = -np.inf
-        self._solids: tuple[Solid, ...] = ()
+        self._solids: tuple[Belief, ...] = ()
 
     def __call__(self, picture: Picture, time_s: float, joints: Array) -> Pixels:
         camera, rotation = hsr.head_camera(joints)
@@ -64,7 +64,7 @@ class Annotator:
             self._solids = tuple(each for each in self._solids if empty_share(each, view) < _GONE)
         return draw_solids(picture.rgb, camera, rotation, picture.fovy_rad, self._solids)
 
-    def _see(self, picture: Picture, joints: Array, camera: Array, rotation: Array) -> tuple[Solid, ...]:
+    def _see(self, picture: Picture, joints: Array, camera: Array, rotation: Array) -> tuple[Belief, ...]:
         levels = [(fitting, level) for fitting in (TABLE, SHELF) for level in fitting.levels]
         away = [fitting.in_world(level.position_m) - camera for fitting, level in levels]
         cosines = [float(-rotation[:, 2] @ each / np.linalg.norm(each)) for each in away]
@@ -77,7 +77,7 @@ class Annotator:
         return standing_on(fitting, level.name, found.solids) if isinstance(found, Tabletop) else ()
 
 
-def _is_held(thing: Solid, tool_m: Array, before: Sequence[Solid]) -> bool:
+def _is_held(thing: Belief, tool_m: Array, before: Sequence[Belief]) -> bool:
     """Whether a thing is where the fingers are and did not stand there before."""
     stood = any(
         is_alike(thing, each) and float(np.linalg.norm(thing.position_m - each.position_m)) < _STOOD_M

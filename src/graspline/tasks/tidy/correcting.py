@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most
+from graspline.perception.beliefs import Belief
 from graspline.perception.kept import empty_share, hidden_share, is_alike
-from graspline.perception.solids import Solid
 from graspline.tasks.tidy.sight import TableSeen
 from graspline.tasks.tidy.slips import MOST_M, MOST_RAD, Slip
 
 Array = NDArray[np.float64]
 # A thing as it was seen before, and now.
-Pair = tuple[Solid, Solid]
+Pair = tuple[Belief, Belief]
 
 # What is seen worse than this tells nothing; one slip moves things by the same, give or take what a turn does.
 _SURE_M, _SAME_SLIP_M = 0.005, 0.025
@@ -29,7 +29,7 @@ _EMPTY = 0.7
 _OVERLAP = 0.5
 
 
-def slip_since(things: Sequence[Solid], target: Solid, now: TableSeen) -> Slip | None:
+def slip_since(things: Sequence[Belief], target: Belief, now: TableSeen) -> Slip | None:
     """How far off things on the table are, seen from close by, by the slip that explains most of them.
 
     None if it is not known: nothing that is surely one of them is seen.
@@ -48,7 +48,7 @@ def slip_since(things: Sequence[Solid], target: Solid, now: TableSeen) -> Slip |
     )
 
 
-def slip_of(slip: Slip, thing: Solid, now: TableSeen) -> Slip:
+def slip_of(slip: Slip, thing: Belief, now: TableSeen) -> Slip:
     """The same for one thing: where it is seen itself, if it is seen well; it may have been half hidden before.
 
     Of one that is hidden now, what shows may seem elsewhere, or be another like it.
@@ -64,19 +64,19 @@ def slip_of(slip: Slip, thing: Solid, now: TableSeen) -> Slip:
     return Slip(about_m=thing.position_m[:2], shift_m=shift, turn_rad=slip.turn_rad)
 
 
-def is_hidden(thing: Solid, now: TableSeen) -> bool:
+def is_hidden(thing: Belief, now: TableSeen) -> bool:
     """Whether most of where a thing must be is hidden by something nearer: what is seen of it may seem elsewhere."""
     return now.view is not None and hidden_share(thing, now.view) > _HIDDEN
 
 
-def _may_be_one(was: Solid, now: Solid) -> bool:
+def _may_be_one(was: Belief, now: Belief) -> bool:
     """Whether two sights may be of one thing, and the second is good enough to go by."""
     return is_alike(was, now) and _away(was, now) <= MOST_M and now.position_sigma_m <= _SURE_M
 
 
 def _matched(pairs: Sequence[Pair], one: Pair) -> tuple[Pair, ...]:
     """The pairs that the slip of one of them explains, each thing once."""
-    shift, found = one[1].position_m - one[0].position_m, dict[Solid, Solid]()
+    shift, found = one[1].position_m - one[0].position_m, dict[Belief, Belief]()
     for was, now in pairs:
         if was not in found and float(np.linalg.norm((now.position_m - was.position_m - shift)[:2])) <= _SAME_SLIP_M:
             found[was] = now
@@ -99,24 +99,24 @@ def _turn(matched: tuple[Pair, ...]) -> float:
     return turn if abs(turn) <= MOST_RAD else 0.0
 
 
-def shown_since(things: Sequence[Solid], now: TableSeen) -> tuple[Solid, ...]:
+def shown_since(things: Sequence[Belief], now: TableSeen) -> tuple[Belief, ...]:
     """Things that are seen now and were not; what shows beside something hidden is a part of that."""
     hidden = [each for each in things if is_hidden(each, now)]
     found = unknown_before(things, now.things)
     return tuple(each for each in found if all(_away(each, other) > MOST_M for other in hidden))
 
 
-def unknown_before(things: Sequence[Solid], now: Sequence[Solid]) -> tuple[Solid, ...]:
+def unknown_before(things: Sequence[Belief], now: Sequence[Belief]) -> tuple[Belief, ...]:
     """Things that are seen now and were not: they stand in none of those that were."""
 
-    def apart(one: Solid, other: Solid) -> float:
+    def apart(one: Belief, other: Belief) -> float:
         reaches = sum(float(np.hypot(*each.half_extents_m[:2])) for each in (one, other))
         return float(np.linalg.norm((one.position_m - other.position_m)[:2])) - _OVERLAP * reaches
 
     return tuple(each for each in now if all(apart(each, other) > 0 for other in things))
 
 
-def gone_evidence(target: Solid, others: Sequence[Solid], now: TableSeen) -> Evidence:
+def gone_evidence(target: Belief, others: Sequence[Belief], now: TableSeen) -> Evidence:
     """What proves that a thing is not there any more: its place is seen and empty, and nothing is near that may be it.
 
     The thing and the others are given where they must be now.
@@ -126,5 +126,5 @@ def gone_evidence(target: Solid, others: Sequence[Solid], now: TableSeen) -> Evi
     return (at_least("place_seen_empty", share, _EMPTY), at_most("things_near_its_place", len(near), 0))
 
 
-def _away(one: Solid, other: Solid) -> float:
+def _away(one: Belief, other: Belief) -> float:
     return float(np.linalg.norm((one.position_m - other.position_m)[:2]))

@@ -22,7 +22,7 @@ from graspline.machine.table import End, Retry
 from graspline.motion.guards import BothPadsTouch
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr_chain import JOINTS
 from graspline.robots.robot import Robot
@@ -68,7 +68,7 @@ class Taken:
     placement_surface_to_wrist: Array
     top_grasp: bool
     # What is left on the table, and the room as it was seen last.
-    things: tuple[Solid, ...]
+    things: tuple[Belief, ...]
     house: House
     # How it was taken, (T, nu): there, in, and up.
     swept: Array
@@ -80,7 +80,7 @@ def close(
     settings: Tidy,
     reach: Reach,
     hand_kg: float,
-    grasp_object_bb: Solid,
+    grasp_object_bb: Belief,
     grasp_object_name: str,
 ) -> Producing[Gives[Literal["closed"], Gripping] | Outcome[Literal["missed"]]]:
     """Close until both pads feel the thing, squeeze, and hold what is felt against its width."""
@@ -142,8 +142,8 @@ def leave(
     world: WholeBodyWorld,
     house: House,
     settings: Tidy,
-    things: tuple[Solid, ...],
-    grasp_object_bb: Solid,
+    things: tuple[Belief, ...],
+    grasp_object_bb: Belief,
     reach: Reach,
     grip: Grip,
 ) -> Producing[Gives[Literal["away"], Taken] | Outcome[Literal["lost", "blocked"]]]:
@@ -242,9 +242,9 @@ def execute_grasp(settings: Tidy) -> Machine:
             "eye": Eye,
             "house": House,
             "settings": Tidy,
-            "things": tuple[Solid, ...],
+            "things": tuple[Belief, ...],
             "grasp_poses": tuple[HandPose, ...],
-            "grasp_object_bb": Solid,
+            "grasp_object_bb": Belief,
             "grasp_object_name": str,
             "contact_possible": bool,
             "taken_away": tuple[TakenAway, ...],
@@ -258,7 +258,7 @@ def execute_grasp(settings: Tidy) -> Machine:
             "grip": Grip,
             "placement_surface_to_wrist": Array,
             "top_grasp": bool,
-            "things": tuple[Solid, ...],
+            "things": tuple[Belief, ...],
             "house": House,
             "swept": Array,
         },

@@ -15,8 +15,8 @@ from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
+from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.planes import NoPlane
-from graspline.perception.solids import UNKNOWN, Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.annotated_grasps import WIDEST_M
@@ -40,7 +40,7 @@ _GRASPS = {item.name: item.grasps for item in KNOWN}
 class Sighted:
     """What stands on the table, the room with the table as it was seen, and all of that look."""
 
-    things: tuple[Solid, ...]
+    things: tuple[Belief, ...]
     house: House
     table_seen: TableSeen
 
@@ -49,13 +49,13 @@ class Sighted:
 class SeenAside:
     """What stands on the table as seen from both places, and the room as it was seen last."""
 
-    things: tuple[Solid, ...]
+    things: tuple[Belief, ...]
     house: House
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Chosen:
-    grasp_object_bb: Solid
+    grasp_object_bb: Belief
     grasp_object_name: str
 
 
@@ -77,7 +77,7 @@ def look(
 
 
 def step_aside(
-    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Solid, ...]
+    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Belief, ...]
 ) -> Stage[Literal["aside", "blocked"]]:
     """To the left of where the robot looks from, or from there to the right: things hide each other."""
     middle = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
@@ -90,7 +90,7 @@ def step_aside(
 
 
 def look_from_aside(
-    last: Reply, eye: Eye, house: House, things: tuple[Solid, ...]
+    last: Reply, eye: Eye, house: House, things: tuple[Belief, ...]
 ) -> Producing[Gives[Literal["seen"], SeenAside] | Outcome[Literal["no_table", "failed"]]]:
     """Another picture of the table; what was seen before and is hidden now is still there."""
     seen = yield from eye.table(last, house)
@@ -104,7 +104,7 @@ def look_from_aside(
 
 
 def choose(
-    last: Reply, things: tuple[Solid, ...], object_to_grasp: str, given_up: tuple[Solid, ...]
+    last: Reply, things: tuple[Belief, ...], object_to_grasp: str, given_up: tuple[Belief, ...]
 ) -> Producing[Gives[Literal["chosen"], Chosen] | Outcome[Literal["empty", "not_there"]]]:
     """The thing of that name, or the closest; one that was given up only if there is no other."""
     if object_to_grasp:
@@ -116,7 +116,7 @@ def choose(
         return Outcome("not_there", (at_least("things_of_that_name", 0, 1),), about=object_to_grasp)
     base = last.command.position[:2]
 
-    def rank(thing: Solid) -> tuple[bool, float]:
+    def rank(thing: Belief) -> tuple[bool, float]:
         tried = any(np.linalg.norm(thing.position_m - each.position_m) < _SAME_M for each in given_up)
         return tried, float(np.linalg.norm(thing.position_m[:2] - base))
 
@@ -127,7 +127,7 @@ def choose(
 
 
 def find_poses(
-    robot: Robot, settings: Tidy, grasp_object_bb: Solid
+    robot: Robot, settings: Tidy, grasp_object_bb: Belief
 ) -> Producing[Gives[Literal["found"], Graspable] | Outcome[Literal["too_wide"]]]:
     """Grasps from annotations, or from the thing's shape, that the hand can open for."""
     known = _GRASPS.get(grasp_object_bb.name, ())
@@ -169,15 +169,15 @@ def find_grasp(settings: Tidy) -> Machine:
             "house": House,
             "settings": Tidy,
             "object_to_grasp": str,
-            "given_up": tuple[Solid, ...],
+            "given_up": tuple[Belief, ...],
         },
         budgets={"looks": settings.retries.looks, "sides": settings.retries.sides},
         gives={
-            "things": tuple[Solid, ...],
+            "things": tuple[Belief, ...],
             "house": House,
             "table_seen": TableSeen,
             "grasp_poses": tuple[HandPose, ...],
-            "grasp_object_bb": Solid,
+            "grasp_object_bb": Belief,
             "grasp_object_name": str,
         },
         successes=("end_find_grasp",),

@@ -17,7 +17,6 @@ from graspline.grasping.reaching import (
     UP,
     Reach,
     ReachQuery,
-    Refused,
     Step,
     Surroundings,
     Touching,
@@ -28,8 +27,9 @@ from graspline.grasping.reaching import (
     tool_of,
 )
 from graspline.machine.outcome import Gives, Outcome, Producing
-from graspline.perception.solids import UNKNOWN, Solid
+from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.planning.whole_body import WholeBodyWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.household import KNOWN
 from graspline.tasks.tidy.areas import area_of
@@ -58,13 +58,13 @@ class Ordered:
     """Grasps still to be tried, each with the postures that reach it."""
 
     todo: tuple[tuple[HandPose, Array], ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[Refusal, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reaching:
     todo: tuple[tuple[HandPose, Array], ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[Refusal, ...]
     reach: Reach
     # Of the hand alone, felt before it takes anything.
     hand_kg: float
@@ -75,7 +75,7 @@ def sort_poses(
     robot: Robot,
     settings: Tidy,
     grasp_poses: tuple[HandPose, ...],
-    grasp_object_bb: Solid,
+    grasp_object_bb: Belief,
     grasp_object_name: str,
 ) -> Producing[Gives[Literal["sorted"], Ordered] | Outcome[Literal["unreachable"]]]:
     """Closest first, those from the top last; after all of them, those with which it would not fit where it belongs."""
@@ -100,10 +100,10 @@ def plan_grasp(
     world: WholeBodyWorld,
     house: House,
     settings: Tidy,
-    things: tuple[Solid, ...],
-    grasp_object_bb: Solid,
+    things: tuple[Belief, ...],
+    grasp_object_bb: Belief,
     todo: tuple[tuple[HandPose, Array], ...],
-    refused: tuple[Refused, ...],
+    refused: tuple[Refusal, ...],
 ) -> Producing[Gives[Literal["planned", "far"], Reaching] | Outcome[Literal["none_left"]]]:
     """The next grasp that a whole plan is found for, and whether that is far away."""
     among = around(house, things)
@@ -122,14 +122,14 @@ def first_reach(
     world: WholeBodyWorld,
     settings: Tidy,
     among: Surroundings,
-    target: Solid,
+    target: Belief,
     start: Array,
     todo: Sequence[tuple[HandPose, Array]],
-) -> tuple[Reach | None, tuple[tuple[HandPose, Array], ...], tuple[Refused, ...]]:
+) -> tuple[Reach | None, tuple[tuple[HandPose, Array], ...], tuple[Refusal, ...]]:
     """The first grasp with a whole plan, what is left after it, and why others before it were refused."""
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[Refusal, ...] = ()
     for clearance in STRAIGHT_CLEARANCES_M:
-        why = list[Refused]()
+        why = list[Refusal]()
         for index, (pose, postures) in enumerate(todo):
             query = replace(grasp_query(robot, settings, among, target, start, pose, seed=index), clearance_m=clearance)
             found = plan_reach(robot, world, query, pose, postures)
@@ -142,7 +142,7 @@ def first_reach(
 
 
 def grasp_query(
-    robot: Robot, settings: Tidy, among: Surroundings, target: Solid, start: Array, pose: HandPose, *, seed: int
+    robot: Robot, settings: Tidy, among: Surroundings, target: Belief, start: Array, pose: HandPose, *, seed: int
 ) -> ReachQuery:
     """In around the thing, and up with it."""
     grasp = settings.grasp

@@ -15,7 +15,7 @@ from graspline.machine.table import End
 from graspline.motion.guards import Tugged
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.robots.robot import Robot
@@ -58,7 +58,7 @@ def stretch(
     world: WholeBodyWorld,
     house: House,
     settings: Tidy,
-    things: tuple[Solid, ...],
+    things: tuple[Belief, ...],
     grip: Grip,
 ) -> Stage[Literal["stretched", "lost", "blocked"]]:
     """Drive to the person and hold the thing out, upright."""
@@ -154,7 +154,7 @@ def handover(settings: Tidy) -> Machine:
             "world": WholeBodyWorld,
             "house": House,
             "settings": Tidy,
-            "things": tuple[Solid, ...],
+            "things": tuple[Belief, ...],
             "grip": Grip,
             "force_thresh": float,
         },

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.scenes.fittings import Fitting, Slab
 from graspline.scenes.room import WALL_X_M, WALL_Y_M
 
@@ -30,17 +30,17 @@ class House:
     shelf: Fitting
 
     @property
-    def solids(self) -> tuple[Solid, ...]:
+    def solids(self) -> tuple[Belief, ...]:
         """Everything that is not to be touched, besides things that stand on it."""
         walls = (_box(name, np.array(at), np.array([1.0, 0, 0, 0]), half) for name, at, half in _WALLS)
         return (*solids_of(self.table), *solids_of(self.shelf), *walls)
 
 
-def solids_of(fitting: Fitting) -> tuple[Solid, ...]:
+def solids_of(fitting: Fitting) -> tuple[Belief, ...]:
     return tuple(_solid(fitting, slab) for slab in fitting.slabs)
 
 
-def _solid(fitting: Fitting, slab: Slab) -> Solid:
+def _solid(fitting: Fitting, slab: Slab) -> Belief:
     """A slab; legs end below what they carry, so that what is kept clear of them beside is not kept above."""
     (x, y, z), (half_x, half_y, half_z) = slab.position_m, slab.half_extents_m
     less = _BELOW_TOP_M / 2 if "leg" in slab.name else 0.0
@@ -55,8 +55,8 @@ def before(fitting: Fitting, distance_m: float, across_m: float = 0.0) -> tuple[
     return x, y, fitting.yaw_rad
 
 
-def _box(name: str, at: Array, quaternion: Array, half: tuple[float, float, float]) -> Solid:
-    return Solid(
+def _box(name: str, at: Array, quaternion: Array, half: tuple[float, float, float]) -> Belief:
+    return Belief(
         name=name,
         shape="box",
         position_m=at,

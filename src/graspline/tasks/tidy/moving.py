@@ -16,7 +16,7 @@ from graspline.kinematics import hsr
 from graspline.motion.guards import Guard, HoldLost, TrackingError, Tugged
 from graspline.motion.joint_moves import brake
 from graspline.motion.waypoints import through
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.planning.whole_body import Held, WholeBodyWorld
 from graspline.robots.hsr_chain import JOINTS, TOOL_M
 from graspline.robots.robot import Robot
@@ -76,10 +76,10 @@ class Grip:
         """How the tool was turned when the thing stood upright, and has to be for that."""
         return self.X_TB[:3, :3].T
 
-    def solid(self, last: Reply) -> Solid:
+    def solid(self, last: Reply) -> Belief:
         """The thing where it is held now."""
         rotation = last.readings.tool_rotation
-        return Solid(
+        return Belief(
             name=self.name,
             shape=self.held.shape,
             position_m=last.readings.tool_position_m + rotation @ self.held.p_TO_m,
@@ -220,18 +220,18 @@ def shifted(joints: Array, base: tuple[float, float, float]) -> Array:
     return row
 
 
-def around(house: House, things: tuple[Solid, ...], held: Held | None = None) -> Surroundings:
+def around(house: House, things: tuple[Belief, ...], held: Held | None = None) -> Surroundings:
     return Surroundings(solids=(*house.solids, *(whole(each) for each in things)), held=held)
 
 
-def without(surroundings: Surroundings, solid: Solid, held: Held | None) -> Surroundings:
+def without(surroundings: Surroundings, solid: Belief, held: Held | None) -> Surroundings:
     """The same with a thing taken up."""
     left = tuple(each for each in surroundings.solids if each is not whole(solid))
     return replace(surroundings, solids=left, held=held)
 
 
 @functools.lru_cache(maxsize=1024)
-def whole(solid: Solid) -> Solid:
+def whole(solid: Belief) -> Belief:
     """A known thing with all its parts, as a box around them where they stick out: a mug with its handle."""
     low, high = _bounds(solid.name)
     if (high <= solid.half_extents_m + 1e-6).all() and (-low <= solid.half_extents_m + 1e-6).all():
@@ -240,7 +240,7 @@ def whole(solid: Solid) -> Solid:
     return replace(solid, shape="box", position_m=middle, half_extents_m=(high - low) / 2)
 
 
-def parts_of(solid: Solid) -> tuple[Solid, ...]:
+def parts_of(solid: Belief) -> tuple[Belief, ...]:
     """A known thing, given as `whole` has it, in parts: each a solid of its own; any other as it is."""
     parts = [part for part in _PARTS.get(solid.name, ()) if part.solid]
     if len(parts) < 2:

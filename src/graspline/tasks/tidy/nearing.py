@@ -18,7 +18,7 @@ from graspline.grasping.reaching import (
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ForceAbove
 from graspline.motion.waypoints import through
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
@@ -48,7 +48,7 @@ _BUMP_N = 15.0
 class TakenAway:
     """A thing that was gone before the hand could have touched it, and the table as it was believed to be then."""
 
-    thing: Solid
+    thing: Belief
     table: Fitting
 
 
@@ -70,8 +70,8 @@ class Contact:
 class SeenRound:
     """Things, and the grasps of one, where they were seen from another side of the table."""
 
-    things: tuple[Solid, ...]
-    grasp_object_bb: Solid
+    things: tuple[Belief, ...]
+    grasp_object_bb: Belief
     grasp_poses: tuple[HandPose, ...]
     house: House
 
@@ -82,13 +82,13 @@ class Corrected:
 
     todo: tuple[tuple[HandPose, Array], ...]
     reach: Reach
-    things: tuple[Solid, ...]
-    grasp_object_bb: Solid
+    things: tuple[Belief, ...]
+    grasp_object_bb: Belief
     house: House
 
 
 def go_round(
-    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Solid, ...], reach: Reach
+    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Belief, ...], reach: Reach
 ) -> Producing[Gives[Literal["blocked"], Contact] | Outcome[Literal["there"]]]:
     """To the side of the table that the thing is taken from, with a view of all of it."""
     goal = looking_from(robot, house.table, reach.at[:2])
@@ -100,8 +100,8 @@ def look_round(
     last: Reply,
     eye: Eye,
     house: House,
-    things: tuple[Solid, ...],
-    grasp_object_bb: Solid,
+    things: tuple[Belief, ...],
+    grasp_object_bb: Belief,
     grasp_poses: tuple[HandPose, ...],
     contact_possible: bool,
     taken_away: tuple[TakenAway, ...],
@@ -143,8 +143,8 @@ def look_again(
     eye: Eye,
     house: House,
     settings: Tidy,
-    things: tuple[Solid, ...],
-    grasp_object_bb: Solid,
+    things: tuple[Belief, ...],
+    grasp_object_bb: Belief,
     todo: tuple[tuple[HandPose, Array], ...],
     reach: Reach,
     contact_possible: bool,
@@ -186,14 +186,14 @@ def look_again(
     return Gives("seen", corrected, slip.told, about=grasp_object_bb.name)
 
 
-def _gone(slip: Slip | None, house: House, things: tuple[Solid, ...], target: Solid, seen: TableSeen) -> Evidence:
+def _gone(slip: Slip | None, house: House, things: tuple[Belief, ...], target: Belief, seen: TableSeen) -> Evidence:
     """Whether a thing has been taken away, by a look; if no thing tells how far wheels have slipped, the table does."""
     by = slip or slip_between(house.table, seen.house.table)
     own = slip_of(by, target, seen)
     return gone_evidence(own.solid(target), [by.solid(each) for each in things if each is not target], seen)
 
 
-def _with_gone(taken_away: tuple[TakenAway, ...], target: Solid, house: House, contact_possible: bool) -> GoneThings:
+def _with_gone(taken_away: tuple[TakenAway, ...], target: Belief, house: House, contact_possible: bool) -> GoneThings:
     """What others have taken away, with a thing that is gone now, unless the robot may have moved it itself."""
     if contact_possible:
         return GoneThings(taken_away=taken_away)

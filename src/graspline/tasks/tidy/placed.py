@@ -12,8 +12,8 @@ from graspline.execution.requests import Reply
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import Reach
 from graspline.machine.outcome import Outcome, Stage
+from graspline.perception.beliefs import Belief
 from graspline.perception.kept import moved_m
-from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting, Level
@@ -34,9 +34,9 @@ _TOP_M = 0.02
 _INSIDE_M = 0.005
 
 
-def placed_solid(grip: Grip, pose: HandPose, spot_m: Array) -> Solid:
+def placed_solid(grip: Grip, pose: HandPose, spot_m: Array) -> Belief:
     """The thing as it will stand."""
-    return Solid(
+    return Belief(
         name=grip.name,
         shape=grip.held.shape,
         position_m=spot_m + pose.rotation @ (grip.held.p_TO_m - grip.p_TB_m),
@@ -95,7 +95,7 @@ def placed_evidence(
     )
 
 
-def _inside_m(shelf: Fitting, level: Level, thing: Solid) -> float:
+def _inside_m(shelf: Fitting, level: Level, thing: Belief) -> float:
     """From a thing's middle to the nearest side of a part of a board; less than 0 outside."""
     (x, y), half = shelf.in_own_frame(thing.position_m), level.half_extents_m
     return min(half[0] - abs(x - level.position_m[0]), half[1] - abs(y - level.position_m[1]))

@@ -17,7 +17,6 @@ from graspline.grasping.reaching import (
     UP,
     Reach,
     ReachQuery,
-    Refused,
     Step,
     Surroundings,
     order,
@@ -29,8 +28,9 @@ from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.planning.whole_body import WholeBodyWorld
+from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.areas import Area, area_of
@@ -119,7 +119,7 @@ def face_shelf(
     world: WholeBodyWorld,
     house: House,
     settings: Tidy,
-    things: tuple[Solid, ...],
+    things: tuple[Belief, ...],
     grip: Grip,
     area: Area,
 ) -> Stage[Literal["facing", "lost", "blocked"]]:
@@ -178,9 +178,9 @@ def _first(
     seen: BoardSeen,
     start: Array,
     spots: Sequence[Array],
-) -> Aimed | tuple[Refused, ...]:
+) -> Aimed | tuple[Refusal, ...]:
     """The first place with a whole plan, or why there is none; with as much kept clear as there can be."""
-    refused = list[Refused]()
+    refused = list[Refusal]()
     depths = [house.shelf.in_own_frame(spot)[0] for spot in spots]
     for clearance in STRAIGHT_CLEARANCES_M:
         refused.clear()
@@ -195,7 +195,7 @@ def _first(
             for pose, postures in order(robot, poses, start):
                 query = _query(robot, house, settings, grip, seen, start, spot, pose)
                 found = plan_reach(robot, world, replace(query, clearance_m=clearance), pose, postures)
-                if not isinstance(found, Refused):
+                if not isinstance(found, Refusal):
                     left = (*spots[:index], *spots[index + 1 :])
                     return Aimed(spots=left, reach=found, spot_m=spot, inwards_m=query.inwards.way_m)
                 refused.append(found)
@@ -330,7 +330,7 @@ def placement(settings: Tidy) -> Machine:
             "eye": Eye,
             "house": House,
             "settings": Tidy,
-            "things": tuple[Solid, ...],
+            "things": tuple[Belief, ...],
             "grip": Grip,
             "grasp_object_name": str,
             "placement_surface_to_wrist": Array,

@@ -14,8 +14,8 @@ from graspline.execution.requests import Reply, asked, solved
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
+from graspline.perception.beliefs import Belief
 from graspline.perception.kept import is_alike, is_new, moved_m
-from graspline.perception.solids import Solid
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.correcting import unknown_before
@@ -41,7 +41,7 @@ INPUTS = {
     "eye": Eye,
     "house": House,
     "settings": Tidy,
-    "given_up": tuple[Solid, ...],
+    "given_up": tuple[Belief, ...],
     "at_first": tuple[TableSeen, ...],
     "contact_possible": bool,
     "taken_away": tuple[TakenAway, ...],
@@ -54,7 +54,7 @@ INPUTS = {
 class GivenUp:
     """Things that could not be taken, where they stood, and how many remain that are to be delivered."""
 
-    given_up: tuple[Solid, ...]
+    given_up: tuple[Belief, ...]
     most: int
     taken_away: tuple[TakenAway, ...] = ()
 
@@ -113,7 +113,7 @@ def check_others(
     grip: Grip,
     at_first: tuple[TableSeen, ...],
     taken_away: tuple[TakenAway, ...],
-    grasp_object_bb: Solid,
+    grasp_object_bb: Belief,
     swept: Array,
 ) -> Producing[Gives[Literal["kept"], Known] | Outcome[Literal["disturbed", "unseen"]]]:
     """Look back at the table: everything else stands where it stood, and nothing new lies there.
@@ -138,7 +138,7 @@ def without_gone(was: TableSeen, taken_away: tuple[TakenAway, ...]) -> TableSeen
 
 
 def kept_evidence(
-    world: WholeBodyWorld, settings: Tidy, was: TableSeen, now: TableSeen, taken: Solid, swept: Array
+    world: WholeBodyWorld, settings: Tidy, was: TableSeen, now: TableSeen, taken: Belief, swept: Array
 ) -> Evidence:
     """How far other things on the table have moved, and how many there are that were not there.
 
@@ -205,8 +205,8 @@ def route(settings: Tidy, grasp_object_name: str) -> Outcome[Literal["shelf", "p
 
 
 def give_up(
-    given_up: tuple[Solid, ...],
-    grasp_object_bb: Solid,
+    given_up: tuple[Belief, ...],
+    grasp_object_bb: Belief,
     delivered: int,
     most: int,
     taken_away: tuple[TakenAway, ...],
@@ -218,7 +218,7 @@ def give_up(
     return Gives("noted", noted, evidence, about=grasp_object_bb.name)
 
 
-def count_things(things: tuple[Solid, ...], delivered: int, most: int) -> Gives[Literal["counted"], Counted]:
+def count_things(things: tuple[Belief, ...], delivered: int, most: int) -> Gives[Literal["counted"], Counted]:
     """How many things there have been in all."""
     return Gives("counted", Counted(most=max(most, delivered + len(things))))
 

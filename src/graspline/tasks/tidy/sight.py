@@ -12,12 +12,12 @@ from graspline.evidence import Evidence
 from graspline.execution.requests import Motion, Reply, Request, pictured, solved
 from graspline.kinematics import hsr
 from graspline.motion.joint_moves import hold
+from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import View
 from graspline.perception.free_areas import free_areas
 from graspline.perception.kept import Sight
 from graspline.perception.planes import NoPlane, Plane, Within
 from graspline.perception.recognition import KnownModel
-from graspline.perception.solids import Solid
 from graspline.perception.surfaces import Surface
 from graspline.perception.tabletop import Tabletop, see_tabletop
 from graspline.rendering.picture import Picture
@@ -70,7 +70,7 @@ MODELS = tuple(model_of(item) for item in KNOWN)
 class TableSeen:
     """Things on the table, and the room with the table where it was seen."""
 
-    things: tuple[Solid, ...]
+    things: tuple[Belief, ...]
     house: House
     # What was seen of it; without one all of it was.
     view: View | None = None
@@ -86,7 +86,7 @@ class BoardSeen:
 
     name: str
     house: House
-    things: tuple[Solid, ...]
+    things: tuple[Belief, ...]
 
     # What was seen of it; without one all of it was.
     view: View | None = None
@@ -170,7 +170,7 @@ class Eye:
     """The head's camera and what is made of its pictures."""
 
     def table(
-        self, last: Reply, house: House, own: Sequence[Solid] = ()
+        self, last: Reply, house: House, own: Sequence[Belief] = ()
     ) -> Generator[Request, Reply, TableSeen | SightFailed | NoPlane]:
         """What stands on the table, besides what the robot sees of its `own`."""
         found = yield from self._look(last, house.table, house.table.levels[0], HIGHEST_M, own)
@@ -199,7 +199,7 @@ class Eye:
         )
 
     def _look(
-        self, last: Reply, fitting: Fitting, level: Level, highest_m: float, own: Sequence[Solid] = ()
+        self, last: Reply, fitting: Fitting, level: Level, highest_m: float, own: Sequence[Belief] = ()
     ) -> Generator[Request, Reply, Tabletop | SightFailed | NoPlane]:
         found: Tabletop | SightFailed | NoPlane = NoPlane(agreed=0)
         for number in range(_LOOKS):
@@ -215,7 +215,7 @@ class Eye:
 
 
 def see(
-    picture: Picture, camera_m: Array, rotation: Array, within: Within, highest_m: float, own: Sequence[Solid] = ()
+    picture: Picture, camera_m: Array, rotation: Array, within: Within, highest_m: float, own: Sequence[Belief] = ()
 ) -> Tabletop | NoPlane | SightFailed:
     """What stands on a level surface within bounds, known things by name."""
     try:
@@ -224,7 +224,7 @@ def see(
         return SightFailed(f"{type(error).__name__}: {error}")
 
 
-def _sight(view: View | None, things: Sequence[Solid], fitting: Fitting, level_name: str) -> Sight:
+def _sight(view: View | None, things: Sequence[Belief], fitting: Fitting, level_name: str) -> Sight:
     at = fitting.in_world(fitting.level(level_name).position_m)
     return Sight(view=view, things=things, at_m=at, rotation=rotation_z(fitting.yaw_rad))
 
@@ -268,11 +268,11 @@ def _believed(offs_m: Sequence[float]) -> float:
     return float(np.mean(agreeing))
 
 
-def standing_on(fitting: Fitting, level_name: str, things: Sequence[Solid]) -> tuple[Solid, ...]:
+def standing_on(fitting: Fitting, level_name: str, things: Sequence[Belief]) -> tuple[Belief, ...]:
     """Those whose middle is above a level, and that are no sheets at its rim: walls are none of them."""
     level = fitting.level(level_name)
     turn, middle = rotation_z(fitting.yaw_rad), fitting.in_world(level.position_m)
-    found = list[Solid]()
+    found = list[Belief]()
     for each in things:
         inside = np.array(level.half_extents_m) - np.abs(((each.position_m - middle) @ turn)[:2])
         sheet = float(each.half_extents_m[:2].min()) < _SHEET_M

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_most
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import Reach
-from graspline.perception.solids import Solid
+from graspline.perception.beliefs import Belief
 from graspline.scenes.fittings import Fitting
 from graspline.spatial.rotations import multiply, quaternion_from_matrix, rotation_z
 from graspline.tasks.tidy.house import House
@@ -43,7 +43,7 @@ class Slip:
         turned = rotation_z(self.turn_rad)[:2, :2] @ (point_m[:2] - self.about_m)
         return np.array([*(self.about_m + self.shift_m + turned), point_m[2]])
 
-    def solid(self, solid: Solid) -> Solid:
+    def solid(self, solid: Belief) -> Belief:
         rotation = multiply(rotation_z(self.turn_rad), solid.rotation)
         return replace(solid, position_m=self.point(solid.position_m), quaternion=quaternion_from_matrix(rotation))
 

@@ -15,7 +15,7 @@ from graspline.errors import InputError, nearest
 from graspline.evidence import Evidence, at_least
 from graspline.grasping.hand_poses import hand_poses
 from graspline.grasping.reaching import order
-from graspline.perception.solids import UNKNOWN, Solid
+from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.planning.together import Planning, together
 from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr import HSR
@@ -230,7 +230,7 @@ def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
     """One soup can anywhere on the table, and whether a grasp is planned for it."""
     x, y = (float(random.uniform(-half, half)) for half in TABLE.levels[0].half_extents_m)
     at = TABLE.in_world((x, y, TABLE.levels[0].position_m[2] + _PROBE.half_extents_m[2]))
-    solid = Solid(
+    solid = Belief(
         name=_PROBE.name,
         shape="cylinder",
         position_m=at,
@@ -243,7 +243,7 @@ def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
     start = looking(HSR, TABLE, TABLE_AWAY_M, TABLE.levels[0].position_m[2])
     todo = order(HSR, hand_poses(solid, _PROBE.grasps), start)
     reach, _, refused = first_reach(HSR, collision_world(), parameters, around(house, (solid,)), solid, start, todo)
-    return Probe(x_m=float(at[0]), y_m=float(at[1]), refusal="" if reach is not None else refused[0].reason)
+    return Probe(x_m=float(at[0]), y_m=float(at[1]), refusal="" if reach is not None else refused[0].check)
 
 
 TIDY = Task(

@@ -1,7 +1,8 @@
-"""An estimate: where perception believes an object is, and how wrong that may be."""
+"""A belief: where perception has an object, how large, and how wrong that may be. Planning starts from these."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -16,9 +17,12 @@ from graspline.spatial.rotations import (
     matrix_from_vector,
     multiply,
     quaternion_from_matrix,
+    yaw_of,
 )
 
 Array = NDArray[np.float64]
+Shape = Literal["box", "cylinder", "ball", "plate"]
+UNKNOWN = "unknown"
 
 
 class PositionNoise(Parameters):
@@ -46,21 +50,51 @@ class Perception(Noise):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Estimate:
+class Belief:
     """One object as believed: pose, size, and one standard deviation of position and heading."""
 
+    # Of a known object, else "unknown".
     name: str
-    position_m: Array
-    quaternion: Array
+    position_m: Array  # (3,), its middle
+    quaternion: Array  # w first
+    # (3,); of a cylinder, which stands along its own z: radius, radius, half its height.
     half_extents_m: Array
+    # Of each coordinate of the middle.
     position_sigma_m: float
+    # Zero for what is round.
     yaw_sigma_rad: float
-    time_s: float
-    shape: Literal["box", "ball", "cylinder", "plate"] = "box"
+    # When it was seen; NaN where that does not matter, as for furniture.
+    time_s: float = math.nan
+    shape: Shape = "box"
 
     @property
     def rotation(self) -> Array:
         return matrix_from_quaternion(self.quaternion)
+
+    @property
+    def yaw_rad(self) -> float:
+        return float(yaw_of(self.quaternion))
+
+    @property
+    def top_m(self) -> float:
+        """Height of its highest point."""
+        return float(self.position_m[2] + self._reach_m[2])
+
+    @property
+    def bottom_m(self) -> float:
+        """Height of its lowest point."""
+        return float(self.position_m[2] - self._reach_m[2])
+
+    @property
+    def _reach_m(self) -> Array:
+        """(3,): half the sides of the upright box around it."""
+        rotation, half = np.abs(self.rotation), self.half_extents_m
+        if self.shape == "ball":
+            return half
+        if self.shape == "box":
+            return np.einsum("ij,j->i", rotation, half)
+        leaning = np.sqrt(np.maximum(1 - rotation[:, 2] ** 2, 0.0))
+        return half[0] * leaning + half[2] * rotation[:, 2]
 
     @property
     def radius_m(self) -> float:
@@ -101,7 +135,7 @@ class Estimate:
         return np.sqrt(np.vecdot(beyond, beyond))
 
 
-def noisy(estimate: Estimate, perception: PositionNoise, random: np.random.Generator) -> Estimate:
+def noisy(estimate: Belief, perception: PositionNoise, random: np.random.Generator) -> Belief:
     """The same sighting as a worse eye would have it; the estimate says how much worse."""
     yaw_sigma_rad = perception.yaw_sigma_rad if isinstance(perception, Noise) else 0.0
     if not perception.position_sigma_m and not yaw_sigma_rad:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graspline.perception.solids import Shape, Solid
+from graspline.perception.beliefs import Belief, Shape
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_x, rotation_z
 
 
-def solid(shape: Shape, rotation: np.ndarray) -> Solid:
-    return Solid(
+def solid(shape: Shape, rotation: np.ndarray) -> Belief:
+    return Belief(
         name="thing",
         shape=shape,
         position_m=np.array([1.0, 2.0, 0.5]),

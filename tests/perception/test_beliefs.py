@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from graspline.errors import InputError
 from graspline.parameters import build
-from graspline.perception.estimates import Estimate, Perception, noisy
+from graspline.perception.beliefs import Belief, Perception, noisy
 from graspline.spatial.rotations import matrix_from_quaternion, wrap, yaw_of
 
 
-def sighting(yaw_rad: float = 0.7) -> Estimate:
-    return Estimate(
+def sighting(yaw_rad: float = 0.7) -> Belief:
+    return Belief(
         name="cube",
         position_m=np.array([0.25, -0.1, 0.015]),
         quaternion=np.array([np.cos(yaw_rad / 2), 0.0, 0.0, np.sin(yaw_rad / 2)]),
