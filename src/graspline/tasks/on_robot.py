@@ -5,8 +5,9 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 
 from graspline.errors import GrasplineError
+from graspline.kinematics.arms import arm_of
 from graspline.parameters import Parameters
-from graspline.robots.catalogue import DEFAULT_ROBOT, ROBOTS
+from graspline.robots.catalogue import DEFAULT_ROBOT, find_robot, kept_name
 from graspline.robots.robot import Robot
 
 
@@ -18,17 +19,22 @@ class OnRobot(Parameters):
     'gripper'
     """
 
-    robot: str = Field(default=DEFAULT_ROBOT, description="robot that does it: a registered name or MODULE:NAME")
+    robot: str = Field(
+        default=DEFAULT_ROBOT, description="robot that does it: a registered name, MODULE:NAME or description file"
+    )
 
     @field_validator("robot")
     @classmethod
     def _known(cls, name: str) -> str:
         try:
-            ROBOTS.find(name)
+            robot = find_robot(name)
+            if not robot.closed_form:
+                # Of any other arm it is not known yet whether it can be solved for.
+                arm_of(robot)
         except GrasplineError as error:
             raise ValueError(str(error)) from None
-        return name
+        return kept_name(name)
 
     @property
     def the_robot(self) -> Robot:
-        return ROBOTS.find(self.robot)
+        return find_robot(self.robot)
