@@ -41,7 +41,7 @@ class Parts:
     arm: list[int]
     jaw: int | None
     follower: int | None
-    # The bodies of the hand, of the jaw's finger and of the other one, which is the hand where that finger stands still.
+    # Bodies of the hand, of the jaw's finger and of the other one: the hand again where that stands still.
     hand: int
     moving: int
     fixed: int
