@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import InputError
+from graspline.robots.extents import corners_m
+from graspline.robots.fingers import Linkage
 from graspline.robots.model_reading import colliding
 from graspline.robots.servo_reading import gains_in, lever_of, loads_of, proposed
 
@@ -19,7 +21,7 @@ BLANK = "TODO"
 _DRIVEN = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 _PAD, _TOOL = re.compile(r"pad|tip|rubber", re.I), re.compile(r"grasp|grip|tcp|tool|pinch|tip|eef|^ee|hand", re.I)
 # A site this near to the middle of the pads is taken for the tool.
-_AT_PADS_M = 0.04
+_AT_PADS_M, _BEHIND_TIPS_M = 0.008, 0.004
 # A hand at home opens this share of its range.
 _OPEN = 0.8
 
@@ -201,12 +203,9 @@ def _add_tool(draft: Draft, model: mujoco.MjModel, parts: Parts, home: Array, ge
         for key in ("position_m", "along", "opening"):
             draft.add(f"  {key}", [0.0, 0.0, 0.0], f"to fill in ({BLANK}): the pads are not known")
         return
-    data = mujoco.MjData(model)
-    joints = [*parts.arm, *([] if parts.jaw is None else [parts.jaw])]
-    data.qpos[model.jnt_qposadr[joints]] = home
-    mujoco.mj_kinematics(model, data)
+    data = _posed(model, parts, home)
     fixed, moving = (np.mean([data.geom_xpos[each] for each in geoms[side]], axis=0) for side in ("fixed", "moving"))
-    middle = (fixed + moving) / 2
+    middle = _held(model, data, geoms, data.xpos[parts.hand], (fixed + moving) / 2)
     site = _site(model, data, parts, middle)
     if site is None:
         key, name, R, p = "body", model.body(parts.hand).name, data.xmat[parts.hand], data.xpos[parts.hand]
@@ -221,10 +220,35 @@ def _add_tool(draft: Draft, model: mujoco.MjModel, parts: Parts, home: Array, ge
     draft.add(f"  {key}", name, why)
     if site is None:
         draft.add(
-            "  position_m", [round(float(each), 4) for each in R.T @ (middle - p)], "guessed: midway between pads"
+            "  position_m",
+            [round(float(each), 4) for each in R.T @ (middle - p)],
+            "guessed: midway between pads, near their tips",
         )
     draft.add("  along", along.tolist(), "guessed: from the hand's body to the pads")
     draft.add("  opening", opening.tolist(), "guessed: from the fixed pad to the moving one")
+
+
+def _posed(model: mujoco.MjModel, parts: Parts, home: Array) -> mujoco.MjData:
+    """At home; a finger that nothing couples to the jaw as far along its range as the jaw is."""
+    joints = [*parts.arm, *([] if parts.jaw is None else [parts.jaw])]
+    at = {model.joint(each).name: float(position) for each, position in zip(joints, home, strict=True)}
+    if parts.follower is not None and parts.jaw is not None:
+        (low, high), (first, last) = model.jnt_range[[parts.jaw, parts.follower]]
+        share = (home[-1] - low) / max(high - low, 1e-9)
+        at[model.joint(parts.follower).name] = float(first + share * (last - first))
+    linkage = Linkage(model, tuple(at))
+    linkage.pose(at)
+    return linkage.data
+
+
+def _held(model: mujoco.MjModel, data: mujoco.MjData, geoms: dict[str, list[int]], hand: Array, middle: Array) -> Array:
+    """Where the fingers hold things: midway between the pads, a little behind the fingertips."""
+    ahead = (middle - hand) / max(float(np.linalg.norm(middle - hand)), 1e-9)
+    tips = [
+        max(float(((corners_m(model, data, each) - middle) @ ahead).max()) for each in geoms[side])
+        for side in ("fixed", "moving")
+    ]
+    return middle + max(min(tips) - _BEHIND_TIPS_M, 0.0) * ahead
 
 
 def _site(model: mujoco.MjModel, data: mujoco.MjData, parts: Parts, middle: Array) -> int | None:

@@ -79,7 +79,7 @@ def robot_from_mjcf(model: str | os.PathLike[str] | mujoco.MjSpec, description: 
         servo=attachment.servo,
         home=home,
         down=down,
-        levers_m=levers_of(built, joints, attachment.prefix),
+        levers_m=levers_of(built, joints),
         jaw_law=law,
         jaw_unit=jaw_unit,
         control_hz=description.control_hz,
@@ -91,7 +91,7 @@ def robot_from_mjcf(model: str | os.PathLike[str] | mujoco.MjSpec, description: 
         add_to=attachment.add_to,
         hand=hand_of(fingers),
         slides=tuple(each for each in joints if built.joint(each).type[0] == mujoco.mjtJoint.mjJNT_SLIDE),
-        footprint_m=footprint_of(built, attachment.prefix),
+        footprint_m=footprint_of(built),
         tool_at=f"site {description.tool.site}" if description.tool.site else f"on {description.tool.body}",
     )
 
