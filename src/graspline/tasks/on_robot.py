@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from graspline.errors import GrasplineError
+from graspline.errors import GrasplineError, InputError, WiringError
+from graspline.kinematics.arms import arm_of
 from graspline.parameters import Parameters
-from graspline.robots.catalogue import DEFAULT_ROBOT, ROBOTS
+from graspline.robots.catalogue import DEFAULT_ROBOT, find_robot, kept_name
 from graspline.robots.robot import Robot
+
+
+def able_robot(name: str) -> Robot:
+    """The robot of this name, place or description file. Raises InputError where there is none that can do a task."""
+    robot = find_robot(name)
+    if not robot.closed_form:
+        # Of any other arm it is not known yet whether it can be solved for.
+        try:
+            arm_of(robot)
+        except WiringError as error:
+            raise InputError(f"robot {error}") from None
+    return robot
 
 
 class OnRobot(Parameters):
@@ -18,17 +31,19 @@ class OnRobot(Parameters):
     'gripper'
     """
 
-    robot: str = Field(default=DEFAULT_ROBOT, description="robot that does it: a registered name or MODULE:NAME")
+    robot: str = Field(
+        default=DEFAULT_ROBOT, description="robot that does it: a registered name, MODULE:NAME or description file"
+    )
 
     @field_validator("robot")
     @classmethod
     def _known(cls, name: str) -> str:
         try:
-            ROBOTS.find(name)
+            able_robot(name)
         except GrasplineError as error:
             raise ValueError(str(error)) from None
-        return name
+        return kept_name(name)
 
     @property
     def the_robot(self) -> Robot:
-        return ROBOTS.find(self.robot)
+        return find_robot(self.robot)
