@@ -26,6 +26,11 @@ TOLERANCE_M, TOLERANCE_RAD = 1e-7, 1e-6
 _AT_ONCE = 1000
 # Newton steps that a row may take; nearly all that are reached need four.
 STEPS = 10
+# No joint of a solution is farther from the posture it was found from, rad or m: most are within 0.5, and what is not
+# may be of another branch, to which no singular posture need lie in between.
+_SAME_BRANCH = 0.9
+# What a branch may miss besides its joints.
+_MISSES = 4
 # A slide keeps this much of a limit for each radian that hinges keep of theirs.
 _SLIDE_M_PER_RAD = 0.1
 
@@ -37,7 +42,12 @@ class NumericArm:
         self._structure = structure = structure_of(robot)
         self._seeds = seeds_of(structure)
         self.limits = ArmLimits(
-            misses=(("tool_off_target", "m"), ("hand_off_direction", "rad"), ("beyond_singular_posture", "")),
+            misses=(
+                ("tool_off_target", "m"),
+                ("hand_off_direction", "rad"),
+                ("beyond_singular_posture", ""),
+                ("off_branch", "rad"),
+            ),
             joints=structure.chain.joints,
             lower_rad=structure.lower,
             upper_rad=structure.upper,
@@ -92,28 +102,30 @@ class NumericArm:
         way = np.repeat(self._seeds.way[:branches], count)
         one = _goals(structure, np.hypot(out[0], out[1]), out[2], pitch, None if yaw is None else yaw - azimuth, tool.T)
         goals = one.of(np.tile(np.arange(count), branches))
-        found = approached(structure, self._starts(goals, way, branches), goals, STEPS)
+        starts = self._starts(goals, way, branches)
+        found = approached(structure, starts, goals, STEPS)
         joints = found.joints
+        off_branch = np.maximum.reduce(np.abs(joints - starts), axis=0) - _SAME_BRANCH
         joints[0] += structure.turn * np.tile(azimuth, branches)
         joints = structure.wrapped(joints, np.repeat(self._seeds.middle[:branches].T, count, axis=1))
-        excess = np.empty((3 + n, branches * count))
+        excess = np.empty((_MISSES + n, branches * count))
         excess[0], excess[1] = found.off_m - TOLERANCE_M, found.off_rad - TOLERANCE_RAD
         # Beyond a singular posture it would be another branch, which a steady motion does not come to.
         side = np.repeat(self._seeds.side[0 if goals.headed else 1, :branches], count)
-        excess[2] = -side * found.determinant
+        excess[2], excess[3] = -side * found.determinant, off_branch
         kept = np.where(structure.chain.slides, _SLIDE_M_PER_RAD, 1.0)[:, None] * np.tile(margin, branches)
-        np.maximum(structure.lower[:, None] - joints, joints - structure.upper[:, None], out=excess[3:])
-        excess[3:] += kept
+        np.maximum(structure.lower[:, None] - joints, joints - structure.upper[:, None], out=excess[_MISSES:])
+        excess[_MISSES:] += kept
         reached = np.logical_and.reduce(excess <= 0, axis=0)
         return Solutions(
             joints_rad=joints.reshape(n, branches, count).transpose(2, 1, 0),
-            excess=excess.reshape(3 + n, branches, count).transpose(2, 1, 0),
+            excess=excess.reshape(_MISSES + n, branches, count).transpose(2, 1, 0),
             reached=reached.reshape(branches, count).T,
             limits=self.limits,
         )
 
     def _starts(self, goals: Goals, way: Array, branches: int) -> Array:
-        """Joints (n, L) near goals of all branches: the posture of each one's cell, turned to its azimuth and heading."""
+        """Joints (n, L) near goals of all branches: the posture of each one's cell, turned to azimuth and heading."""
         structure, seeds = self._structure, self._seeds
         sine, cosine = goals.pitch
         middle = np.array([*structure.axis_m, 0.0])[:, None]
@@ -172,9 +184,7 @@ class NumericArm:
         return heading_that_keeps_wrist(self, structure.roll, structure.tool_m, position_m, across_m, joints_rad)
 
 
-def _goals(
-    structure: Structure, radius: Array, height: Array, pitch: Array, yaw: Array | None, tool: Array
-) -> Goals:
+def _goals(structure: Structure, radius: Array, height: Array, pitch: Array, yaw: Array | None, tool: Array) -> Goals:
     """Goals of N targets straight ahead; yaws count from there."""
     sine, cosine = np.sin(pitch), np.cos(pitch)
     nothing = np.zeros_like(radius)
@@ -189,9 +199,7 @@ def _goals(
         across = cross(approach, along)
     position = np.stack([structure.axis_m[0] + radius, structure.axis_m[1] + nothing, height])
     pitched = np.stack([sine, cosine])
-    return Goals(
-        position_m=position, tool_m=tool, pitch=pitched, across=across, along=along, headed=yaw is not None
-    )
+    return Goals(position_m=position, tool_m=tool, pitch=pitched, across=across, along=along, headed=yaw is not None)
 
 
 def _opening(approach: Array, goals: Goals, planar: bool) -> Array:

@@ -29,7 +29,8 @@ _SOLVED_M, _SOLVED_RAD = 1e-7, 1e-6
 _NEAR, _SAME = 0.9, 0.05
 # How far beyond a limit a family is known: what is refused there is refused by that limit.
 _BEYOND = 0.4
-# Families are grown at most, and so many at once; and kept at most: those that face the target, and those with their back to it.
+# Families are grown at most, and so many at once; and kept at most: those that face the target, and those with their
+# back to it.
 _GROWN, _AT_ONCE, _FACING, _BACKWARDS = 14, 5, 3, 1
 # A family is kept that reaches this share of the cells of the best more than those before it.
 _WORTH = 0.01
@@ -261,7 +262,11 @@ def _chosen(structure: Structure, joints: Array, solved: Flags, way: Array) -> t
         wrist = structure.wrist
         turned = np.repeat(flat, _HEADINGS, axis=1)
         turned[wrist] += np.tile(np.arange(_HEADINGS) * (2 * np.pi / _HEADINGS), flat.shape[1])
-        angle = structure.wrapped(turned, structure.home[:, None])[wrist].reshape(families, cells, _HEADINGS).transpose(0, 2, 1)
+        angle = (
+            structure.wrapped(turned, structure.home[:, None])[wrist]
+            .reshape(families, cells, _HEADINGS)
+            .transpose(0, 2, 1)
+        )
         reached = reached & (angle >= structure.lower[wrist]) & (angle <= structure.upper[wrist])
     if structure.planar:
         faces = way > 0
@@ -272,7 +277,7 @@ def _chosen(structure: Structure, joints: Array, solved: Flags, way: Array) -> t
     covered = np.zeros(reached.shape[1:], dtype=bool)
     for group, most in ((faces, _FACING), (~faces, _BACKWARDS)):
         left = [int(each) for each in np.flatnonzero(group)]
-        for at in range(most):
+        for _ in range(most):
             gains = [int((reached[each] & ~covered).sum()) for each in left]
             if not gains:
                 break

@@ -168,7 +168,9 @@ def _wrist(chain: Chain, axes: Array, rotation: Array) -> tuple[int, float]:
     return wrist, 0.0
 
 
-def _plane(chain: Chain, home: Array, tool_m: Array, axis_m: tuple[float, float], approach: Array) -> tuple[bool, float]:
+def _plane(
+    chain: Chain, home: Array, tool_m: Array, axis_m: tuple[float, float], approach: Array
+) -> tuple[bool, float]:
     """Whether approaches (3, L) of an arm whose first joint is at 0 lie in one vertical plane, and its heading."""
     _, sizes, ways = np.linalg.svd(approach[:2].T, full_matrices=False)
     planar = bool(sizes[1] < _PARALLEL * np.sqrt(approach.shape[1]))

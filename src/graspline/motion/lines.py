@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 PEAK = 1.875
 # How often a move is slowed down until it keeps its limits.
 _STRETCHES = 3
+# A move is not slowed down beyond this: its joints jump, and it stays beyond their limits at any speed.
+_LONGEST_S = 30.0
 
 
 def minimum_jerk(share: Array) -> Array:
@@ -49,6 +51,9 @@ def scaled_paths(
             break
         for move in moves:
             durations[move] *= load_factor(paths[move], robot.limits) * 1.02
+        moves = [move for move in moves if durations[move] <= _LONGEST_S]
+        if not moves:
+            break
         again, fits = _sampled(robot, joints_at, moves, [durations[move] for move in moves])
         for move, path in zip(moves, again, strict=True):
             paths[move] = path
