@@ -141,9 +141,7 @@ class NumericArm:
             point = goals.position_m - middle
             point = point - (approach * beside[0] + across * beside[1] + opening * beside[2])
             turned = np.arctan2(point[1], point[0])
-        cells = seeds.grid.nearest(np.hypot(point[0], point[1]), point[2], np.arctan2(sine, cosine))
-        lanes = np.repeat(np.arange(branches), len(sine) // branches)
-        joints = seeds.joints[lanes, :, cells].T
+        joints = seeds.near(np.hypot(point[0], point[1]), point[2], np.arctan2(sine, cosine), branches)
         joints[0] += structure.turn * turned
         if structure.steered and goals.headed:
             above = cross(approach, left)

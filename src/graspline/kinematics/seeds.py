@@ -51,13 +51,28 @@ class Seeds:
     joints: Array  # (families, n, cells)
     # Where the turns of each family's joints are counted from, (families, n).
     middle: Array
-    # Whether a cell was solved; the others have the posture of the nearest one that was, (families, cells).
-    solved: Flags
+    # Whether all cells around a target were solved of which this is the lowest, alike enough to be interpolated,
+    # (families, cells); cells that were not solved have the posture of the nearest one that was.
+    whole: Flags
     # How many families face the target; and, of an arm with a plane of its own, which way it looks, 1 or -1.
     facing: int
     way: Array  # (families,)
     # On which side of singular postures each is: the sign of the determinant with a heading and without, (2, families).
     side: Array
+
+
+    def near(self, radius: Array, height: Array, pitch: Array, families: int) -> Array:
+        """Joints (n, L) near targets, a part of them of each family: interpolated, or those of the nearest cell."""
+        family = np.repeat(np.arange(families), len(radius) // families)
+        lowest, weights = self.grid.around(radius, height, pitch)
+        whole = self.whole[family, lowest]
+        joints = np.empty((self.joints.shape[1], len(radius)))
+        inside, edge = np.flatnonzero(whole), np.flatnonzero(~whole)
+        corners = self.joints[family[inside], :, lowest[inside] + self.grid.corners[:, None]]
+        joints[:, inside] = np.add.reduce(corners * weights[:, inside, None], axis=0).T
+        cells = self.grid.nearest(radius[edge], height[edge], pitch[edge])
+        joints[:, edge] = self.joints[family[edge], :, cells].T
+        return joints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,12 +104,13 @@ def seeds_of(structure: Structure) -> Seeds:
     kept, facing = _chosen(structure, joints, solved, grown.way)
     if not len(kept):
         raise WiringError(f"no posture of the arm {', '.join(structure.chain.joints)} points its hand at a target")
+    filled = np.stack([_filled(grid, joints[each], solved[each]) for each in kept])
     return Seeds(
         grid=grid,
         point_m=wrist_point(structure),
-        joints=np.stack([_filled(grid, joints[each], solved[each]) for each in kept]),
+        joints=filled,
         middle=np.array([np.median(joints[each][:, solved[each]], axis=1) for each in kept]),
-        solved=solved[kept],
+        whole=_whole(grid, filled, solved[kept]),
         facing=facing,
         way=grown.way[kept],
         side=np.stack([grown.side[kept], _sides_without(structure, grid, grown.of(kept))]),
@@ -250,6 +266,13 @@ def _filled(grid: Grid, joints: Array, solved: Flags) -> Array:
         cell = beside[fresh]
         solved[cell] = True
     return joints
+
+
+def _whole(grid: Grid, joints: Array, solved: Flags) -> Flags:
+    """(families, cells): see `Seeds.whole`."""
+    around = np.minimum(np.arange(joints.shape[2])[:, None] + grid.corners, joints.shape[2] - 1)
+    spread = np.ptp(joints[:, :, around], axis=3).max(axis=1)
+    return solved[:, around].all(axis=2) & (spread < _NEAR)
 
 
 def _chosen(structure: Structure, joints: Array, solved: Flags, way: Array) -> tuple[Indices, int]:
