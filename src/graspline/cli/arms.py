@@ -17,9 +17,11 @@ from graspline.episodes.arm_pages import jaw_page, line_row, opening_rows, works
 from graspline.errors import InputError, WiringError
 from graspline.kinematics import jaw as jaws
 from graspline.kinematics.workspace import MARGIN, Bounds, Survey, measure, plan_view, steps_of, survey_of
-from graspline.robots.catalogue import ROBOTS
+from graspline.robots.catalogue import ROBOTS, find_robot
 
-RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help=f"A robot: {', '.join(ROBOTS)}, or MODULE:NAME.")]
+RobotName = Annotated[
+    str, typer.Argument(metavar="ROBOT", help=f"A robot: {', '.join(ROBOTS)}, MODULE:NAME, or a description file.")
+]
 # Where the plan view is cut: about the middle of what lies on a table.
 _PLAN_HEIGHT_M = 0.02
 
@@ -80,7 +82,7 @@ def jaw(
       graspline jaw ur5e
       graspline jaw so101 --out out/jaw
     """
-    found = ROBOTS.find(robot)
+    found = find_robot(robot)
     if out is not None:
         make_folder("--out", out)
     with working("closing the jaw step by step"):
@@ -94,7 +96,7 @@ def jaw(
 
 
 def _survey(name: str) -> Survey:
-    robot = ROBOTS.find(name)
+    robot = find_robot(name)
     try:
         return survey_of(robot)
     except WiringError as error:

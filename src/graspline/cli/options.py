@@ -79,7 +79,8 @@ RobotName = Annotated[
     typer.Option(
         "--robot",
         metavar="ROBOT",
-        help="Robot that does the task, where the task leaves it open: a registered name, or MODULE:NAME.",
+        help="Robot that does the task, where the task leaves it open: a registered name, MODULE:NAME, or a "
+        "description file (.yaml).",
     ),
 ]
 

@@ -57,6 +57,8 @@ class CollisionWorld:
         model = self._model
         self._levers_m = scene.robot.levers_m
         self._joints = _addresses(scene)
+        self._jaw, self._law = scene.robot.jaw, scene.robot.jaw_law
+        self._followers = {scene.joint_address(name): at for name, at in self._law.followers.items()}
         # Everything that is neither furniture nor an object belongs to the robot.
         loose = (*scene.object_names, *scene.place_names)
         others = {model.body(name).id for name in ("world", *scene.furniture, *scene.people, *loose)}
@@ -144,6 +146,8 @@ class CollisionWorld:
         move, collide = mujoco.mj_kinematics, mujoco.mj_collision
         for sample, joints in enumerate(positions):
             qpos[at] = joints
+            if self._followers:
+                self._follow(joints)
             move(model, data)
             collide(model, data)
             if data.ncon:
@@ -157,11 +161,17 @@ class CollisionWorld:
         deepest = 0.0
         for joints in positions:
             self._data.qpos[self._joints] = joints
+            self._follow(joints)
             mujoco.mj_kinematics(self._model, self._data)
             mujoco.mj_collision(self._model, self._data)
             touching = self._is_robot[self._data.contact.geom].any(axis=1)
             deepest = min(deepest, float(self._data.contact.dist[touching].min(initial=0.0)))
         return deepest
+
+    def _follow(self, joints: Array) -> None:
+        """Put the fingers that are coupled to the jaw where it takes them."""
+        for at, positions in self._followers.items():
+            self._data.qpos[at] = np.interp(joints[self._jaw], self._law.angles_rad, positions)
 
     def _touching(self, sample: int) -> Collision | None:
         geoms = self._data.contact.geom

@@ -31,6 +31,8 @@ class JawLaw:
     angles_rad: Array
     gaps_m: Array
     middles_m: Array
+    # Joints that the model couples to the jaw, by name: where each is at these angles, (n,).
+    followers: Mapping[str, Array] = field(default_factory=dict)
 
     def gap_m(self, angle_rad: Array | float) -> Array:
         return np.asarray(np.interp(angle_rad, self.angles_rad, self.gaps_m))

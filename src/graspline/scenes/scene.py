@@ -174,6 +174,9 @@ class Scene:
         qpos = np.array(self.model.qpos0)
         for joint, angle in zip(self.robot.joints, self.robot.home, strict=True):
             qpos[self.joint_address(joint)] = angle
+        law = self.robot.jaw_law
+        for joint, positions in law.followers.items():
+            qpos[self.joint_address(joint)] = np.interp(self.robot.home[self.robot.jaw], law.angles_rad, positions)
         for name, (position, quaternion) in poses.items():
             at = self.joint_address(name)
             qpos[at : at + 3], qpos[at + 3 : at + 7] = position, quaternion

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator, model_validator
 
 from graspline.errors import GrasplineError
+from graspline.kinematics.arms import arm_of
 from graspline.parameters import Parameters, Range
-from graspline.robots.catalogue import DEFAULT_ROBOT, ROBOTS
+from graspline.robots.catalogue import DEFAULT_ROBOT, find_robot, kept_name
 from graspline.robots.robot import Robot
 
 
@@ -24,7 +25,9 @@ class OnRobot(Parameters):
     # size 1: a larger one has them in proportion.
     scaled: ClassVar[tuple[str, ...]] = ()
 
-    robot: str = Field(default=DEFAULT_ROBOT, description="robot that does it: a registered name or MODULE:NAME")
+    robot: str = Field(
+        default=DEFAULT_ROBOT, description="robot that does it: a registered name, MODULE:NAME or description file"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -46,20 +49,23 @@ class OnRobot(Parameters):
     @classmethod
     def _known(cls, name: str) -> str:
         try:
-            ROBOTS.find(name)
+            robot = find_robot(name)
+            if not robot.closed_form:
+                # Of any other arm it is not known yet whether it can be solved for.
+                arm_of(robot)
         except GrasplineError as error:
             raise ValueError(str(error)) from None
-        return name
+        return kept_name(name)
 
     @property
     def the_robot(self) -> Robot:
-        return ROBOTS.find(self.robot)
+        return find_robot(self.robot)
 
 
 def _relative_size(name: object) -> float:
     """1 for a robot that is not known, which is refused elsewhere."""
     try:
-        return ROBOTS.find(name).relative_size if isinstance(name, str) else 1.0
+        return find_robot(name).relative_size if isinstance(name, str) else 1.0
     except GrasplineError:
         return 1.0
 
