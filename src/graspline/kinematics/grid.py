@@ -36,14 +36,15 @@ class Grid:
     def around(self, radius: Array, height: Array, pitch: Array) -> tuple[Indices, Array]:
         """The lowest of the eight cells around each target, and the weights (8, L) of all of them; see `corners`."""
         cells = np.zeros(radius.shape, dtype=np.intp)
-        weights = np.ones((1, 1, *radius.shape))
+        weights = np.ones((1, len(radius)))
         for axis, values in enumerate((radius, height, pitch)):
             at = (values - self.low[axis]) / self.step[axis]
             below = np.minimum(np.maximum(np.floor(at), 0), self.shape[axis] - 2)
             cells = cells * self.shape[axis] + below.astype(np.intp)
             share = np.minimum(np.maximum(at - below, 0.0), 1.0)
-            weights = (weights * np.stack([1 - share, share])).reshape(-1, 1, *radius.shape)
-        return cells, weights[:, 0]
+            weights = np.stack([weights * (1 - share), weights * share], axis=1)
+            weights = weights.reshape(2 ** (axis + 1), len(radius))
+        return cells, weights
 
     @functools.cached_property
     def corners(self) -> Indices:
