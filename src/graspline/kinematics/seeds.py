@@ -24,7 +24,7 @@ Flags = NDArray[np.bool_]
 # Cells from which families are looked for, random postures at each, and steps that each may take.
 _ROOTS, _STARTS, _ROOT_STEPS = 20, 16, 25
 _GROW_STEPS = 8
-_SOLVED_M, _SOLVED_RAD = 1e-7, 1e-6
+_SOLVED_M, _SOLVED_RAD = 1e-6, 1e-5
 # A neighbour is of the same family if no joint is farther away; postures this near to each other are the same.
 _NEAR, _SAME = 0.9, 0.05
 # How far beyond a limit a family is known: what is refused there is refused by that limit.
@@ -60,18 +60,15 @@ class Seeds:
     # On which side of singular postures each is: the sign of the determinant with a heading and without, (2, families).
     side: Array
 
-
-    def near(self, radius: Array, height: Array, pitch: Array, families: int) -> Array:
-        """Joints (n, L) near targets, a part of them of each family: interpolated, or those of the nearest cell."""
-        family = np.repeat(np.arange(families), len(radius) // families)
+    def near(self, radius: Array, height: Array, pitch: Array, family: Indices) -> Array:
+        """Joints (n, L) near targets, each of a family: interpolated, or those of the nearest cell."""
         lowest, weights = self.grid.around(radius, height, pitch)
-        whole = self.whole[family, lowest]
-        joints = np.empty((self.joints.shape[1], len(radius)))
-        inside, edge = np.flatnonzero(whole), np.flatnonzero(~whole)
-        corners = self.joints[family[inside], :, lowest[inside] + self.grid.corners[:, None]]
-        joints[:, inside] = np.add.reduce(corners * weights[:, inside, None], axis=0).T
-        cells = self.grid.nearest(radius[edge], height[edge], pitch[edge])
-        joints[:, edge] = self.joints[family[edge], :, cells].T
+        edge = np.flatnonzero(~self.whole[family, lowest])
+        around = np.minimum(lowest + self.grid.corners[:, None], self.joints.shape[2] - 1)
+        joints = np.add.reduce(self.joints[family, :, around] * weights[..., None], axis=0).T
+        if len(edge):
+            cells = self.grid.nearest(radius[edge], height[edge], pitch[edge])
+            joints[:, edge] = self.joints[family[edge], :, cells].T
         return joints
 
 
