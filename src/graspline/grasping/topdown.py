@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 # From the cheapest check to the dearest; a refusal reports the candidate that came furthest.
 _CHECKS = ("shape", "jaw_width", "reach", "jaw_alignment", "limits", "collision")
 
-# About where straight down ends.
+# About where straight down ends, for an arm of relative size 1.
 _STRAIGHT_DOWN_M = 0.29
 # Jaws that lean less than this against the faces count as square to them.
 _SQUARE_RAD = 0.01
@@ -109,7 +109,9 @@ def plan_grasp(
     leans = leans_rad(reach.max_tilt_rad)
     # Nearby, straight down alone will mostly do; far out it will not.
     axis_x_m, axis_y_m = arm_of(robot).axis_m
-    far = np.hypot(estimate.position_m[0] - axis_x_m, estimate.position_m[1] - axis_y_m) > _STRAIGHT_DOWN_M
+    far = np.hypot(estimate.position_m[0] - axis_x_m, estimate.position_m[1] - axis_y_m) > (
+        _STRAIGHT_DOWN_M * robot.relative_size
+    )
     for tilts in (leans,) if far else (leans[:1], leans):
         poses = yield from _Poses.solved(query, grasps, tilts)
         if len(tilts) < len(leans) and not poses.usable.all():

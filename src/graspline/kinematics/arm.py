@@ -17,6 +17,7 @@ from graspline.evidence import Evidence, Measurement, at_least, at_most
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Indices = NDArray[np.intp]
 
 STRAIGHT_DOWN_RAD = float(np.pi / 2)
 
@@ -115,13 +116,15 @@ class Arm(Protocol):
         margin_rad: Array | float = 0.0,
         *,
         backwards: bool = True,
+        branch: Indices | int | None = None,
     ) -> Solutions:
         """Joint angles that bring the tool point to each position with this pitch and heading of the jaws.
 
         `position_m` is (N, 3); pitch, yaw and margin are (N,) or one for all, `tool_m` (N, 3) or (3,). Yaw None leaves
         the heading free. Solutions keep `margin_rad` from the joint limits. Without `backwards` branches that turn
-        their back to the target are left out. Each row has the bits it gets alone, and along a steady motion of the
-        target a branch that is a solution moves steadily, too.
+        their back to the target are left out. Where one `branch` of each row is all that is asked for, others may be left
+        unsolved. Each row has the bits it gets alone, and along a steady motion of the target a branch that is a
+        solution moves steadily, too.
         """
         ...
 

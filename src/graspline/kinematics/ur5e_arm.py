@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.kinematics import ur5e
-from graspline.kinematics.arm import Arm, ArmLimits, Solutions, lean_rad
+from graspline.kinematics.arm import Arm, ArmLimits, Indices, Solutions, lean_rad
 from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
 from graspline.kinematics.pointing import cross, opening_towards
 from graspline.robots.gripper_2f85 import TOOL_M
@@ -58,6 +58,7 @@ class Ur5eArm:
         margin_rad: Array | float = 0.0,
         *,
         backwards: bool = True,
+        branch: Indices | int | None = None,
     ) -> Solutions:
         position = np.atleast_2d(np.asarray(position_m, float))
         count = len(position)

@@ -144,10 +144,11 @@ class CollisionWorld:
         """Check joint positions (T, nu) one after another; the first at which the robot touches anything."""
         model, data, qpos, at = self._model, self._data, self._data.qpos, self._joints
         move, collide = mujoco.mj_kinematics, mujoco.mj_collision
+        followed = self._followed(positions)
         for sample, joints in enumerate(positions):
             qpos[at] = joints
-            if self._followers:
-                self._follow(joints)
+            for follower, places in followed:
+                qpos[follower] = places[sample]
             move(model, data)
             collide(model, data)
             if data.ncon:
@@ -159,19 +160,21 @@ class CollisionWorld:
     def deepest_m(self, positions: Array) -> float:
         """How far the robot is in anything at worst, over joint positions (T, nu): negative, or 0 where it is clear."""
         deepest = 0.0
-        for joints in positions:
+        followed = self._followed(positions)
+        for sample, joints in enumerate(positions):
             self._data.qpos[self._joints] = joints
-            self._follow(joints)
+            for follower, places in followed:
+                self._data.qpos[follower] = places[sample]
             mujoco.mj_kinematics(self._model, self._data)
             mujoco.mj_collision(self._model, self._data)
             touching = self._is_robot[self._data.contact.geom].any(axis=1)
             deepest = min(deepest, float(self._data.contact.dist[touching].min(initial=0.0)))
         return deepest
 
-    def _follow(self, joints: Array) -> None:
-        """Put the fingers that are coupled to the jaw where it takes them."""
-        for at, positions in self._followers.items():
-            self._data.qpos[at] = np.interp(joints[self._jaw], self._law.angles_rad, positions)
+    def _followed(self, positions: Array) -> list[tuple[int, list[float]]]:
+        """Where joints that are coupled to the jaw are, and where it takes them in each sample."""
+        jaw, law = positions[:, self._jaw], self._law
+        return [(at, np.interp(jaw, law.angles_rad, places).tolist()) for at, places in self._followers.items()]
 
     def _touching(self, sample: int) -> Collision | None:
         geoms = self._data.contact.geom

@@ -13,6 +13,9 @@ from graspline.robots.hand import Hand
 
 Array = NDArray[np.float64]
 
+# The reach of an arm for which tasks state their distances.
+USUAL_REACH_M = 0.47
+
 # Visible geoms need a contact bit, or rays skip those that share a body with a colliding geom. Nothing
 # answers to it.
 VISUAL_CONTYPE = 1 << 30
@@ -140,6 +143,11 @@ class Robot:
     def reach_m(self) -> float:
         """How far from its first axis the arm reaches at the most."""
         return float(self.levers_m[0])
+
+    @property
+    def relative_size(self) -> float:
+        """Its reach over that of the arm for which tasks state their distances: 1 for an SO-101."""
+        return self.reach_m / USUAL_REACH_M
 
     @property
     def dt_s(self) -> float:

@@ -88,7 +88,7 @@ class CubeParameters(Parameters):
     radius_m: Range = Field(
         default=Range(0.0, 0.45),
         ge=0,
-        le=0.6,
+        le=1.2,
         description="distance from the pan axis; poses the arm cannot grasp are resampled",
     )
     azimuth_rad: Range = Field(default=Range(-1.92, 1.92), ge=-3.2, le=3.2, description="direction from the pan axis")
@@ -112,6 +112,8 @@ class GoalParameters(Parameters):
 
 class LiftCube(OnRobot):
     """Everything that decides a `lift-cube` episode besides its seed."""
+
+    scaled = ("cube.radius_m",)
 
     cube: CubeParameters = CubeParameters()
     perception: Perception = Perception()

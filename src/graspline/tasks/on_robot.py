@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import Field, field_validator
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator, model_validator
 
 from graspline.errors import GrasplineError, InputError, WiringError
 from graspline.kinematics.arms import arm_of
-from graspline.parameters import Parameters
+from graspline.parameters import Parameters, Range
 from graspline.robots.catalogue import DEFAULT_ROBOT, find_robot, kept_name
 from graspline.robots.robot import Robot
 
@@ -31,9 +33,29 @@ class OnRobot(Parameters):
     'gripper'
     """
 
+    # Distances from the robot and speeds over them, by `section.key`, whose defaults are those of an arm of relative
+    # size 1: a larger one has them in proportion.
+    scaled: ClassVar[tuple[str, ...]] = ()
+
     robot: str = Field(
         default=DEFAULT_ROBOT, description="robot that does it: a registered name, MODULE:NAME or description file"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _scaled_to_robot(cls, given: Any) -> Any:
+        """Fill in what is not given, so that parameters that are saved say it in numbers."""
+        size = _relative_size(given.get("robot")) if isinstance(given, dict) else 1.0
+        if size == 1.0:
+            return given
+        filled = dict(given)
+        for path in cls.scaled:
+            section, _, key = path.partition(".")
+            asked = filled.get(section, {})
+            if isinstance(asked, dict) and key not in asked:
+                usual = getattr(cls.model_fields[section].default, key)
+                filled[section] = {**asked, key: _times(usual, size)}
+        return filled
 
     @field_validator("robot")
     @classmethod
@@ -47,3 +69,18 @@ class OnRobot(Parameters):
     @property
     def the_robot(self) -> Robot:
         return find_robot(self.robot)
+
+
+def _relative_size(name: object) -> float:
+    """1 for a robot that is not known, which is refused elsewhere."""
+    try:
+        return find_robot(name).relative_size if isinstance(name, str) else 1.0
+    except GrasplineError:
+        return 1.0
+
+
+def _times(usual: Range | float, size: float) -> Range | float:
+    """To whole centimetres, and centimetres per second."""
+    if isinstance(usual, Range):
+        return Range(round(usual.low * size, 2), round(usual.high * size, 2))
+    return round(usual * size, 2)
