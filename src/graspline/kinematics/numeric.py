@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics.arm import ArmLimits, Solutions, lean_rad
+from graspline.kinematics.arm import ArmLimits, Solutions, follow_one_branch, lean_rad
 from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
 from graspline.kinematics.newton import Goals, approached
 from graspline.kinematics.pointing import cross, opening_towards
@@ -147,6 +147,9 @@ class NumericArm:
         tool = np.asarray(tool_m, float)
         point = posture.point(tool.T if tool.ndim > 1 else tool[:, None])
         return point.T, posture.rotation.transpose(2, 0, 1)
+
+    def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        return follow_one_branch(self, points_m, rotation, near_rad, tool_m)
 
     def pitch_rad(self, joints_rad: Array) -> Array:
         """(N,): in the arm's own plane, or in that of the tool point."""

@@ -19,6 +19,8 @@ ROBOTS: Registry[Robot] = Registry("graspline.robots", "robot", "graspline.robot
 
 # The robot of a task that names none.
 DEFAULT_ROBOT = "so101"
+# That of a sorting line.
+LINE_ROBOT = "ur5e"
 
 
 def default_robot() -> Robot:
