@@ -19,13 +19,6 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 STRAIGHT_DOWN_RAD = float(np.pi / 2)
-# A line that moves any joint farther than this from one point to the next is torn there.
-STEP_RAD = 0.5
-# On a line the first joint and the wrist stay within little more than half a turn of home. Taken as near as may be to
-# where they are, move by move, they would wind up until a limit stops them.
-UNWOUND_RAD = 3.3
-# How far the gripper may be turned off the rotation that a line asks for.
-_TURNED_OFF = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,25 +90,6 @@ def straight_down(yaw_rad: float) -> Array:
     """Rotation (3, 3) of a gripper that points straight down and opens along this heading, seen from above."""
     cosine, sine = np.cos(yaw_rad), np.sin(yaw_rad)
     return np.array([[0.0, -sine, cosine], [0.0, cosine, sine], [-1.0, 0.0, 0.0]])
-
-
-def follow_one_branch(arm: Arm, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
-    """See `Arm.follow`: by the solutions of any arm, of which those along a steady motion move steadily."""
-    x, y = (points_m[:, axis] - arm.axis_m[axis] for axis in (0, 1))
-    approach, opening = rotation[:, 0], rotation[:, 2]
-    outwards = (x * approach[0] + y * approach[1]) / np.maximum(np.hypot(x, y), 1e-9)
-    pitch, yaw = np.arctan2(-approach[2], outwards), np.full(len(x), np.arctan2(opening[1], opening[0]))
-    found = arm.solve(points_m, pitch, yaw, tool_m)
-    steps = np.abs(np.diff(found.joints_rad, axis=0)).max(axis=(0, 2), initial=0.0)
-    far = np.abs(found.joints_rad[0] - near_rad[: found.joints_rad.shape[2]]).max(axis=1)
-    far[~found.reached.all(axis=0) | (steps > STEP_RAD)] = np.inf
-    branch = int(np.argmin(far))
-    if np.isinf(far[branch]):
-        return None
-    rows = found.joints_rad[:, branch]
-    # An arm of five joints turns the gripper as it can.
-    turned = arm.forward(rows, tool_m)[1]
-    return rows if np.abs(turned - rotation).max() <= _TURNED_OFF else None
 
 
 class Arm(Protocol):

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics.arm import ArmLimits, Solutions, follow_one_branch, lean_rad
+from graspline.kinematics.arm import ArmLimits, Solutions, lean_rad
 from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
+from graspline.kinematics.lines import follow_solutions
 from graspline.kinematics.newton import Goals, approached
 from graspline.kinematics.pointing import cross, opening_towards
 from graspline.kinematics.seeds import seeds_of
@@ -149,7 +150,7 @@ class NumericArm:
         return point.T, posture.rotation.transpose(2, 0, 1)
 
     def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
-        return follow_one_branch(self, points_m, rotation, near_rad, tool_m)
+        return follow_solutions(self, points_m, rotation, near_rad, tool_m, self._structure.home)
 
     def pitch_rad(self, joints_rad: Array) -> Array:
         """(N,): in the arm's own plane, or in that of the tool point."""

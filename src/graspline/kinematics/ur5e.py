@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics.arm import STEP_RAD, UNWOUND_RAD, Arm, ArmLimits, Solutions, lean_rad
+from graspline.kinematics.arm import Arm, ArmLimits, Solutions, lean_rad
 from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
+from graspline.kinematics.lines import nearest_branch, unwound
 from graspline.kinematics.pointing import cross, opening_towards
 from graspline.robots.gripper_2f85 import TOOL_M
 from graspline.robots.ur5e import ARM_JOINTS, DH_A_M, DH_D_M, HOME, LOWER, UPPER
@@ -42,8 +43,6 @@ _FAR_M, _NEAR_M = UPPER_LINK_M + LOWER_LINK_M, abs(UPPER_LINK_M - LOWER_LINK_M)
 _TURN = 2 * np.pi
 # Makes a quotient of nothing by nothing nothing, and leaves every other as it is.
 _TINY = 1e-300
-# Branches nearer to each other than this begin alike.
-_ALIKE_RAD = 1e-6
 
 
 # The way the arm faces, (2, 1); the sign of sin q5, and of q3.
@@ -58,9 +57,8 @@ _LIMITS = ArmLimits(
 LAST = ARM_JOINTS.index("wrist_3")
 # Headings of a jaw that may open in any; half a turn further it is the same jaw.
 _ANY_YAW = np.arange(6) * np.pi / 6
-# Between these a line is followed: elbow and wrist 2 keep home's sign, pan and wrist 3 do not wind up.
-_LOWEST, _HIGHEST = ARM_LOWER.copy(), ARM_UPPER.copy()
-_LOWEST[[0, LAST]], _HIGHEST[[0, LAST]] = HOME[[0, LAST]] - UNWOUND_RAD, HOME[[0, LAST]] + UNWOUND_RAD
+# On a line elbow and wrist 2 keep home's sign.
+_LOWEST, _HIGHEST = unwound(_LIMITS, HOME, LAST)
 _LOWEST[2] = _HIGHEST[4] = 0.0
 _LOWEST[4] = -np.pi
 
@@ -263,27 +261,6 @@ def _two_links(x: Array, z: Array, joints: Array) -> Array:
     return np.maximum(distance - _FAR_M, _NEAR_M - distance)
 
 
-def _turned_towards(joints: Array, near: Array) -> Array:
-    """Joints (6, 8) with the whole turns that bring each nearest to (6,), as far as it may be followed there."""
-    turns = np.rint((near[:, None] - joints) * (1 / _TURN))
-    np.minimum(turns, np.floor((_HIGHEST[:, None] - joints) * (1 / _TURN)), out=turns)
-    np.maximum(turns, np.ceil((_LOWEST[:, None] - joints) * (1 / _TURN)), out=turns)
-    return joints + turns * _TURN
-
-
-def _counted_through(joints: Array, first: Array) -> Array | None:
-    """Rows (6, T) of one branch, turns counted from the first, (6,); None where a limit or a jump ends that."""
-    steps = np.diff(joints, axis=1)
-    turns = np.rint(steps * (1 / _TURN))
-    steps -= _TURN * turns
-    whole = np.empty_like(joints)
-    whole[:, 0] = np.rint((first - joints[:, 0]) * (1 / _TURN))
-    np.negative(turns, out=whole[:, 1:])
-    joints = joints + _TURN * np.cumsum(whole, axis=1)
-    torn = some(np.abs(steps) > STEP_RAD)
-    return None if torn or some((joints > _HIGHEST[:, None]) | (joints < _LOWEST[:, None])) else joints
-
-
 def _middle() -> Array:
     """(8, 6): where the turns of each branch's joints are counted from: where it has them at home, within limits."""
     position, rotation = forward(HOME[:6])
@@ -342,17 +319,8 @@ class Ur5eArm:
         near, tool = np.asarray(near_rad, float)[:6], np.asarray(tool_m, float)
         points = _on_axis(points_m, rotation, tool)
         found = _solve(points, rotation, TOOL_M + tool[0], near[LAST])
-        begin = _turned_towards(found.joints[..., 0], near)
         reached = np.repeat(found.beyond <= TOLERANCE_M, 2, axis=0) & (found.inside <= TOLERANCE_M)
-        within = ((begin <= _HIGHEST[:, None]) & (begin >= _LOWEST[:, None])).all(axis=0)
-        far = np.where(reached[:, 0] & within, np.abs(begin - near[:, None]).max(axis=0), np.inf)
-        if np.isinf(far.min()):
-            return None
-        for branch in np.flatnonzero(far <= far.min() + _ALIKE_RAD):
-            rows = _counted_through(found.joints[:, branch].copy(), begin[:, branch])
-            if rows is not None and reached[branch].all():
-                return rows.T
-        return None
+        return nearest_branch(found.joints, reached, near, _LOWEST, _HIGHEST)
 
     def pitch_rad(self, joints_rad: Array) -> Array:
         """(N,): in the plane of the tool point."""

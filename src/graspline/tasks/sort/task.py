@@ -81,25 +81,12 @@ def build_machine(parameters: Sort) -> Machine:
         start="watch",
         work_begins="travel",
         states={
-            "watch": watch,
-            "travel": travel,
-            "grip": grip,
-            "carry": carry,
-            "drop": drop,
-            "choose": choose,
-            "check": check,
-            "recheck": recheck,
-            "retreat": retreat,
-            "account": account,
+            state.__name__: state
+            for state in (watch, travel, grip, carry, drop, choose, check, recheck, retreat, account)
         },
         table=table,
         inputs={"cell": Cell, "line": Line},
-        budgets={
-            "grips": parameters.retries.grips,
-            "losses": parameters.retries.losses,
-            "chases": parameters.retries.chases,
-            "ways": parameters.retries.ways,
-        },
+        budgets=dict(parameters.retries),
     )
 
 

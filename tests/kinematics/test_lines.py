@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graspline.kinematics.arm import Arm, follow_one_branch, straight_down
+from graspline.kinematics.arm import Arm, straight_down
+from graspline.kinematics.lines import follow_solutions
 from graspline.kinematics.numeric import NumericArm
 from graspline.kinematics.so101 import ARM as SO101_ARM
 from graspline.kinematics.ur5e import ARM as UR5E_ARM
@@ -51,7 +52,7 @@ def test_a_rotation_that_five_joints_do_not_have_is_not_followed() -> None:
 def test_by_its_solutions_an_arm_follows_as_by_its_closed_form() -> None:
     points, rotation = np.linspace((0.5, -0.2, 0.05), (0.55, 0.2, 0.15), 50), straight_down(-1.2)
     closed = UR5E_ARM.follow(points, rotation, UR5E.home, np.zeros(3))
-    solved = follow_one_branch(UR5E_ARM, points, rotation, UR5E.home, np.zeros(3))
+    solved = follow_solutions(UR5E_ARM, points, rotation, UR5E.home, np.zeros(3), UR5E.home)
     assert closed is not None
     assert solved is not None
     np.testing.assert_allclose(solved, closed, atol=1e-9)
