@@ -1,4 +1,4 @@
-"""Closed form of the UR5e: eight branches, each exact where it claims to be; lines are followed in one or not at all."""
+"""Closed form of the UR5e: eight branches, each exact where it claims to be; a line is followed in one, or none."""
 
 from __future__ import annotations
 
