@@ -87,6 +87,12 @@ def lean_rad(rotation: Array) -> Array:
     return np.abs(np.arcsin(np.clip(rotation[:, 2, 2], -1, 1)))
 
 
+def straight_down(yaw_rad: float) -> Array:
+    """Rotation (3, 3) of a gripper that points straight down and opens along this heading, seen from above."""
+    cosine, sine = np.cos(yaw_rad), np.sin(yaw_rad)
+    return np.array([[0.0, -sine, cosine], [0.0, cosine, sine], [-1.0, 0.0, 0.0]])
+
+
 class Arm(Protocol):
     """The kinematics of one robot's arm: every joint but the jaw.
 
@@ -130,6 +136,14 @@ class Arm(Protocol):
 
     def forward(self, joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
         """Position (N, 3) of the tool point and rotation (N, 3, 3) of the gripper for joints (N, at least n)."""
+        ...
+
+    def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        """Joints (T, n) that lead the tool point (3,) along points (T, 3), the gripper turned like this all the way.
+
+        All of one branch, that which is nearest to `near_rad`, (at least n,), at the first point. None where any point
+        is out of reach, where the branch ends on the way, or where it would wind up.
+        """
         ...
 
     def pitch_rad(self, joints_rad: Array) -> Array:

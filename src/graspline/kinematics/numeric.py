@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graspline.kinematics.arm import ArmLimits, Indices, Solutions, lean_rad
 from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
+from graspline.kinematics.lines import follow_solutions
 from graspline.kinematics.newton import Goals, approached
 from graspline.kinematics.pointing import cross, opening_towards
 from graspline.kinematics.seeds import seeds_of
@@ -156,6 +157,9 @@ class NumericArm:
         tool = np.asarray(tool_m, float)
         point = posture.point(tool.T if tool.ndim > 1 else tool[:, None])
         return point.T, posture.rotation.transpose(2, 0, 1)
+
+    def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        return follow_solutions(self, points_m, rotation, near_rad, tool_m, self._structure.home)
 
     def pitch_rad(self, joints_rad: Array) -> Array:
         """(N,): in the arm's own plane, or in that of the tool point."""

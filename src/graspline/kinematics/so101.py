@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, ArmLimits, Indices, Solutions
+from graspline.kinematics.lines import follow_solutions
 from graspline.robots.so101 import ARM_JOINTS, LOWER, OFFSETS_M, ROLL_OFFSET_RAD, UPPER
 from graspline.spatial.flags import some
 from graspline.spatial.rotations import wrap
@@ -257,6 +258,9 @@ class So101Arm:
 
     solve = staticmethod(solve)
     forward = staticmethod(forward)
+
+    def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        return follow_solutions(self, points_m, rotation, near_rad, tool_m, np.zeros(5))
 
     def pitch_rad(self, joints_rad: Array) -> Array:
         """The three joints of the arm's plane turn about one axis."""

@@ -24,6 +24,8 @@ SUFFIXES = (".yaml", ".yml")
 _MODELS = (".xml", ".urdf")
 # The robot of a task that names none.
 DEFAULT_ROBOT = "so101"
+# That of a sorting line.
+LINE_ROBOT = "ur5e"
 
 
 def default_robot() -> Robot:

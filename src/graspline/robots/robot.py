@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import mujoco
 import numpy as np
@@ -165,3 +166,17 @@ class Robot:
         spec.compiler.degree = False
         self.add_to(spec)
         return spec.compile()
+
+
+@functools.cache
+def with_arm_limits(robot: Robot, velocity_rad_s: float, acceleration_rad_s2: float, jerk_rad_s3: float) -> Robot:
+    """The same robot whose paths keep these limits in every joint of the arm that turns."""
+    turning = ~robot.sliding & (np.arange(len(robot.joints)) != robot.jaw)
+    own = robot.limits
+    limits = replace(
+        own,
+        velocity=np.where(turning, velocity_rad_s, own.velocity),
+        acceleration=np.where(turning, acceleration_rad_s2, own.acceleration),
+        jerk=np.where(turning, jerk_rad_s3, own.jerk),
+    )
+    return replace(robot, limits=limits)

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from graspline.perception.tracks import Track, Tracks, no_tracks
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from graspline.kinematics.ur5e import forward
+from graspline.motion.path import Command, at_rest
+from graspline.perception.tracks import Track, Tracks, no_tracks
+from graspline.tasks.sort.cell import Departure
+from graspline.tasks.sort.parameters import Sort
+from graspline.tasks.sort.task import cell_of
+
+SETTINGS = Sort()
+CELL = cell_of(SETTINGS)
+ROBOT = CELL.robot
+HOME = at_rest(ROBOT.home)
 CUBE_M = (0.04, 0.04, 0.04)
 BRICK_M = (0.056, 0.036, 0.034)
 
@@ -39,3 +53,12 @@ def seen(
 def tracks_of(*alive: Track, speed: float = 0.05) -> Tracks:
     empty = no_tracks((0.0, -1.0), speed, 0.0005)
     return Tracks(direction=empty.direction, belt=empty.belt, alive=alive, time_s=0.0, next_number=len(alive) + 1)
+
+
+def begin(start: Command = HOME, **more: Any) -> Departure:
+    return Departure(start=start, **{"now_s": 0.0, **more})
+
+
+def tool_of(joints: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Points and rotations of the tool for joints (..., at least 6)."""
+    return forward(joints[..., :6])

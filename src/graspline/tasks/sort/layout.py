@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graspline.robots.robot import Robot
-from graspline.robots.ur5e import ur5e
+from graspline.robots.robot import Robot, with_arm_limits
 from graspline.scenes.belt_line import (
     OUTPUT_END_M,
     OUTPUT_START_M,
@@ -34,7 +33,7 @@ _LEAST_POOL = 16
 
 def robot_of(parameters: Sort) -> Robot:
     motion = parameters.motion
-    return ur5e(motion.velocity_rad_s, motion.acceleration_rad_s2, motion.jerk_rad_s3)
+    return with_arm_limits(parameters.the_robot, motion.velocity_rad_s, motion.acceleration_rad_s2, motion.jerk_rad_s3)
 
 
 def pool_size(parameters: Sort) -> int:
