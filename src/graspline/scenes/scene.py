@@ -17,7 +17,7 @@ from graspline.scenes.meshes.solid import Solid
 Array = NDArray[np.float64]
 
 PHYSICS_HZ = 480
-# A cylinder stands: its half extents are its radius twice and half its height. Those of a mesh are of the box around it.
+# A cylinder stands: its half extents are its radius twice and half its height. A mesh has those of the box around it.
 ObjectShape = Literal["box", "ball", "cylinder", "mesh"]
 Vector = tuple[float, float, float]
 # A table around an arm: what is farther from the robot along any axis was put away, or waits.
@@ -28,8 +28,8 @@ _AROUND_M = ((-1.5, -1.5, -1.5), (1.5, 1.5, 1.5))
 class SceneObject:
     """Something that can be picked up: a body with a free joint and one visible geom of the same name.
 
-    That geom is all there is to it, unless it is a mesh: then the geom is its looks, and what touches is the convex parts
-    of its solid, each a hidden geom of the body.
+    That geom is all there is to it, unless it is a mesh: then the geom is its looks, and what touches is the convex
+    parts of its solid, each a hidden geom of the body.
     """
 
     name: str

@@ -32,8 +32,8 @@ class MeshObject(Parameters):
 
     file: str = Field(
         default="",
-        description="OBJ or STL file with the closed surface of one solid, beside the configuration file or in the working "
-        "directory",
+        description="OBJ or STL file with the closed surface of one solid, beside the configuration file or in the "
+        "working directory",
     )
     name: str = Field(default="", description="name of the object; empty: that of the file")
     scale: float = Field(default=1.0, gt=0, le=1000, description="length of a unit of the file in metres: 0.001 for mm")
@@ -77,7 +77,9 @@ class MeshObject(Parameters):
             )
         if solid.volume_m3 * self.density_kg_m3 > _HEAVIEST_KG and not self.mass_kg:
             weighs = solid.volume_m3 * self.density_kg_m3
-            raise ValueError(f"{self.file}: {weighs:.3g} kg at this density_kg_m3; expected at most {_HEAVIEST_KG:g} kg")
+            raise ValueError(
+                f"{self.file}: {weighs:.3g} kg at this density_kg_m3; expected at most {_HEAVIEST_KG:g} kg"
+            )
         self._warn(solid)
         # What it stands for is filled in, so that a saved scenario says it.
         object.__setattr__(self, "name", name)
@@ -110,5 +112,6 @@ class MeshObject(Parameters):
         if is_whole_hull() and hollow_m3 > 0.05 * solid.volume_m3 and solid.key not in _WARNED:
             _WARNED.add(solid.key)
             _LOG.warning(
-                "%s is taken as its convex hull, hollows filled: for convex parts pip install 'graspline[mesh]'", self.file
+                "%s is taken as its convex hull, hollows filled: for convex parts pip install 'graspline[mesh]'",
+                self.file,
             )

@@ -14,7 +14,7 @@ import numpy as np
 from graspline.scenes.meshes.files import Array, Faces, Surface
 
 # Parts of one object at most, and corners of one part: contacts of more cost more than they tell.
-MOST_PARTS, MOST_CORNERS = 16, 48
+MOST_PARTS, MOST_CORNERS = 16, 100
 # How far parts may be from the surface, as a share of the object's size; CoACD calls it concavity.
 _CLOSE = 0.03
 _SEED = 0

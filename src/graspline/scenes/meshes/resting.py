@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graspline.scenes.meshes.files import Array, Surface
 
 # Tipped by less than this it falls over by itself: it rolls, or was balanced.
-STEADY_RAD = 0.12
+STEADY_RAD = 0.15
 # Faces that are turned by less than this from each other are one.
 _FLAT = np.cos(0.01)
 # Rarer poses than this are left out, and more of them than this.

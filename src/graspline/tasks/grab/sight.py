@@ -154,10 +154,12 @@ def _estimate_of(thing: Thing, time_s: float) -> Belief:
     )
 
 
-def make_eye(perception: GrabPerception, random: np.random.Generator) -> Eye:
-    """The estimator the scenario names."""
+def make_eye(perception: GrabPerception, random: np.random.Generator, kinds: tuple[Kind, ...] = KINDS) -> Eye:
+    """The estimator the scenario names, for these objects."""
     if perception.source == "camera":
         return CameraEye(perception=perception)
     if perception.source == "truth":
-        return TruthEye(perception=perception, random=random, shapes={each.name: each.shape for each in KINDS})
+        shapes = {each.name: each.shape for each in kinds}
+        solids = {each.name: each.solid for each in kinds if each.solid is not None}
+        return TruthEye(perception=perception, random=random, shapes=shapes, solids=solids)
     return made_by(perception.source, perception, random)
