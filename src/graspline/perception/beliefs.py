@@ -100,11 +100,11 @@ class Belief:
 
     @property
     def _reach_m(self) -> Array:
-        """(3,): half the sides of the upright box around it."""
+        """(3,): half the sides of the upright box around it; of a mesh, around its box."""
         rotation, half = np.abs(self.rotation), self.half_extents_m
         if self.shape == "ball":
             return half
-        if self.shape == "box":
+        if self.shape in ("box", "mesh"):
             return np.einsum("ij,j->i", rotation, half)
         leaning = np.sqrt(np.maximum(1 - rotation[:, 2] ** 2, 0.0))
         return half[0] * leaning + half[2] * rotation[:, 2]

@@ -67,7 +67,7 @@ class CollisionWorld:
             self._nothing[at : at + 3] = (0, 0, -10)
         # A mesh keeps its size.
         self._shapes = {each.name: _SHAPE_OF[each.shape] for each in scene.objects if each.shape != "mesh"}
-        solids = {each.name: each.solid for each in scene.objects if each.solid is not None}
+        solids = scene.solids
         self._solid_halves_m = {name: np.array(solid.half_extents_m) for name, solid in solids.items()}
         # By body, where that has more geoms than the one of its name; and how far into it counts as beside it.
         self._solid_of = {int(model.body(name).id): name for name in solids}

@@ -136,6 +136,11 @@ class Scene:
         """Of every object and place, by its name."""
         return {each.name: each.shape for each in (*self.objects, *self.places)}
 
+    @property
+    def solids(self) -> dict[str, Solid]:
+        """Of every object that is a mesh, by its name."""
+        return {each.name: each.solid for each in self.objects if each.solid is not None}
+
     def half_extents_m(self, name: str) -> tuple[float, float, float]:
         """Size of an object or place as compiled."""
         return next(each.half_extents_m for each in (*self.objects, *self.places) if each.name == name)

@@ -20,10 +20,11 @@ from graspline.placement.query import Support
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed
 from graspline.tasks.grab.layout import collision_world
 from graspline.tasks.grab.parameters import Grab, GrabRetries
+from graspline.tasks.grab.posted import posted_store
 from graspline.tasks.grab.sight import make_eye
 from graspline.tasks.grab.states import move
 from graspline.tasks.grab.task import build_machine, inputs
-from graspline.tasks.posted_objects import Posted, PostedEye
+from graspline.tasks.posted_objects import PostedEye
 from graspline.tasks.stages.jaw import settled_jaw
 from graspline.tasks.stages.parameters import ArmSettings
 from graspline.tasks.stages.place import WhereItLay
@@ -49,7 +50,7 @@ class GrabConsole:
         self._objects: tuple[ObjectListed, ...] = ()
         self._selected = ""
         self._eye = make_eye(parameters.perception, random, parameters.kinds)
-        self._posted = Posted(len(parameters.kinds))
+        self._posted = posted_store(parameters)
         # What was posted is not tried again by itself: it is where the detector says it is.
         once = parameters.model_copy(update={"retries": GrabRetries(grasps=0)})
         self._once = build_machine(once)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import numpy as np
 
 from graspline.errors import one_of
 from graspline.grasping.grab import GrabQuery, GrabRefusal, GrabVariables, attempt
+from graspline.kinematics.arms import arm_of
 from graspline.motion.path import at_rest
 from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
@@ -19,6 +21,7 @@ from graspline.scenes.scene import Array, Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.grab.pick import PickPlan, plan_pick
+from graspline.tasks.grab.posted import laid_as_posted
 from graspline.tasks.sampling import Pause, Tally
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, resting_at
 from graspline.tasks.task import Draw, Probe
@@ -103,7 +106,10 @@ def sample(parameters: Grab, random: np.random.Generator) -> Planning[Draw]:
     names = _names(parameters, random)
     tally, impossible = Tally("scene", MAX_TRIES, _DECIDED_BY), 0
     while True:
-        placed = yield from _scatter(parameters, names, random, tally)
+        if parameters.posted.objects:
+            placed = laid_as_posted(parameters, random)
+        else:
+            placed = yield from _scatter(parameters, names, random, tally)
         if placed is None:
             continue
         target = placed[0]
@@ -252,3 +258,39 @@ def probe(parameters: Grab, random: np.random.Generator) -> Probe:
     thing = _draw_thing(parameters, kind, random)
     x, y = (float(each) for each in thing.position_m[:2])
     return Probe(x_m=x, y_m=y, refusal=refusal(parameters, thing))
+
+
+def object_problems(parameters: Grab) -> list[str]:
+    """Names that two objects have, objects that a camera does not know, and meshes that this hand cannot take."""
+    names = [each.name for each in parameters.kinds]
+    found = [
+        f"things.meshes: two objects are called {name!r}; set the name of one"
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]
+    own = [each.name for each in parameters.things.meshes] + [each.name for each in parameters.posted.objects]
+    if own and parameters.perception.source == "camera":
+        found.append(f"perception.source: camera knows the seven blocks, cans and fruit, not {own[0]}; set truth")
+    return found or [
+        f"things.meshes: {parameters.robot} cannot take {mesh.name}: {why}"
+        for mesh in parameters.things.meshes
+        if (why := _not_takeable(parameters, mesh.name))
+    ]
+
+
+@functools.lru_cache(maxsize=64)
+def _not_takeable(parameters: Grab, name: str) -> str:
+    """Why a mesh cannot be taken however it rests, at the best of a few places with everything at its default."""
+    solid, why = parameters.things.solids[name], ""
+    low, high = parameters.things.radius_m
+    axis_x_m, axis_y_m = arm_of(parameters.the_robot).axis_m
+    for rest, share in itertools.product(solid.rests, (0.6, 0.4, 0.8)):
+        azimuth = float(np.mean(parameters.things.azimuth_rad))
+        radius = low + share * (high - low)
+        x, y = axis_x_m + radius * np.cos(azimuth), axis_y_m + radius * np.sin(azimuth)
+        for yaw in (0.0, np.pi / 4, np.pi / 2):
+            found = attempt(query_for(parameters, resting_at(name, x, y, solid, rest, yaw), GrabVariables()))
+            if not isinstance(found, GrabRefusal):
+                return ""
+            why = why or str(found)
+    return f"{why}; expected two opposite upright sides that fit between its fingers"

@@ -17,9 +17,13 @@ from graspline.placement.parameters import PlaceParameters
 from graspline.scenes.block_table import KINDS, Kind
 from graspline.scenes.meshes.solid import Solid
 from graspline.scenes.randomization import TexturedRandomization
+from graspline.tasks.detections import Detection, Detections
 from graspline.tasks.mesh_objects import MeshObject
 from graspline.tasks.on_robot import OnRobot
 from graspline.tasks.stages.parameters import CarriedHold, CloseParameters, RestGoal
+
+# What a box that a detector has seen is taken to weigh: a detector does not know.
+_POSTED_KG_M3 = 700.0
 
 
 class ThingsParameters(Parameters):
@@ -80,6 +84,7 @@ class Grab(OnRobot):
     """Everything that decides a `grab` episode besides its seed."""
 
     things: ThingsParameters = ThingsParameters()
+    posted: Detections = Detections()
     order: OrderParameters = OrderParameters()
     grasp: GrabVariables = GrabVariables()
     perception: GrabPerception = GrabPerception()
@@ -95,8 +100,22 @@ class Grab(OnRobot):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """Everything that may lie on the table."""
-        return (*KINDS, *(_kind_of_mesh(each) for each in self.things.meshes))
+        """Everything that may lie on the table: what is posted, or the pool; and meshes."""
+        boxes = [each for each in self.posted.objects if each.shape != "mesh"]
+        pool = tuple(_kind_posted(number, each) for number, each in enumerate(boxes))
+        return (*(pool if self.posted.objects else KINDS), *(_kind_of_mesh(each) for each in self.things.meshes))
+
+
+def _kind_posted(number: int, seen: Detection) -> Kind:
+    """Something of the size that a detector has seen, in a colour of the pool."""
+    assert seen.shape != "mesh"
+    return Kind(
+        name=seen.name,
+        shape=seen.shape,
+        size_m=seen.size_m,
+        density_kg_m3=_POSTED_KG_M3,
+        rgb=KINDS[number % len(KINDS)].rgb,
+    )
 
 
 @functools.lru_cache(maxsize=64)

@@ -18,9 +18,10 @@ from graspline.scenes.block_table import Kind, kind_of
 from graspline.tasks.claims import in_hand
 from graspline.tasks.console import Console
 from graspline.tasks.grab.first_scene import all_can_be_grabbed
-from graspline.tasks.grab.layout import collision_world, is_back, ordered, probe, sample, table_of
+from graspline.tasks.grab.layout import collision_world, is_back, object_problems, ordered, probe, sample, table_of
 from graspline.tasks.grab.parameters import Grab
-from graspline.tasks.grab.sight import make_eye
+from graspline.tasks.grab.posted import believed_as_posted, posted_problems
+from graspline.tasks.grab.sight import DetectedFirst, make_eye
 from graspline.tasks.grab.states import check, move
 from graspline.tasks.grab.taking_over import remaining, take_over
 from graspline.tasks.stages.parameters import ArmSettings
@@ -89,9 +90,10 @@ def build_machine(parameters: Grab) -> Machine:
 def given(parameters: Grab, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode: the order that was drawn."""
     target, (x, y), variables = ordered(parameters, draw)
-    return inputs(
-        parameters, make_eye(parameters.perception, random, parameters.kinds), target, Support(x_m=x, y_m=y), variables
-    )
+    eye = make_eye(parameters.perception, random, parameters.kinds)
+    if parameters.posted.objects:
+        eye = DetectedFirst(eye=eye, detected=believed_as_posted(parameters))
+    return inputs(parameters, eye, target, Support(x_m=x, y_m=y), variables)
 
 
 def inputs(
@@ -138,14 +140,16 @@ def check_claim(parameters: Grab, claim: str, about: str, truth: Snapshot) -> Ev
 
 
 def problems(parameters: Grab) -> list[str]:
-    """A target that there is not, and bounds of another robot."""
-    bounds = parameters.workspace.problems(parameters.the_robot)
+    """Objects that cannot be, a target that there is not, and bounds of another robot."""
+    found = parameters.workspace.problems(parameters.the_robot)
+    if not found:
+        found = object_problems(parameters) or posted_problems(parameters)
     try:
         if parameters.order.target:
             one_of(parameters.order.target, [each.name for each in parameters.kinds], "order.target")
     except InputError as error:
-        return [str(error), *bounds]
-    return bounds
+        return [str(error), *found]
+    return found
 
 
 def instruction(parameters: Grab, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
