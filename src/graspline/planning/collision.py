@@ -67,7 +67,13 @@ class CollisionWorld:
         self._nothing = model.qpos0.copy()
         for at in self._loose.values():
             self._nothing[at : at + 3] = (0, 0, -10)
-        self._shapes = {each.name: _SHAPE_OF[each.shape] for each in scene.objects}
+        # A mesh keeps its size.
+        self._shapes = {each.name: _SHAPE_OF[each.shape] for each in scene.objects if each.shape != "mesh"}
+        solids = scene.solids
+        self._solid_halves_m = {name: np.array(solid.half_extents_m) for name, solid in solids.items()}
+        # By body, where that has more geoms than the one of its name; and how far into it counts as beside it.
+        self._solid_of = {int(model.body(name).id): name for name in solids}
+        self._slim_m: dict[str, float] = {}
         # What gives an object its size, as views into the model.
         self._numbers = {
             name: [numbers_of(model, edit.field, name).reshape(-1) for edit in shape(name, (0.0, 0.0, 0.0))]
@@ -80,6 +86,9 @@ class CollisionWorld:
         # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
         model.geom_contype[~self._is_robot] = 0
         model.geom_conaffinity[~self._is_robot] = 1
+        # Of a mesh, its parts are met and not the hull around its looks.
+        for name in solids:
+            model.geom_conaffinity[model.geom(name).id] = 0
         self._believed: tuple[Belief, ...] | None = None
         self._sizes: dict[str, tuple[float, float, float]] = {}
 
@@ -87,7 +96,7 @@ class CollisionWorld:
         """Put objects where they are believed to be; objects that were not seen are far away.
 
         A thing that was seen although the scene has none of its name is left to those who measure distances, unless
-        another stands in for it.
+        another stands in for it. A mesh that is believed to be smaller than it is may be touched that deep.
         """
         if believed == self._believed:
             return
@@ -103,11 +112,14 @@ class CollisionWorld:
                 qpos[at : at + 3] = estimate.position_m
                 qpos[at + 3 : at + 7] = estimate.quaternion
                 self._resize(estimate)
+                if estimate.name in self._solid_halves_m:
+                    slimmer_m = self._solid_halves_m[estimate.name] - estimate.half_extents_m
+                    self._slim_m[estimate.name] = max(float(slimmer_m.min()), 0.0)
 
     def _with_bodies(self, believed: tuple[Belief, ...]) -> tuple[Belief, ...]:
         """The same, each by the name of a body of its shape; where none is left, of one that it fits into."""
         own = [each for each in believed if each.shape == self._kinds.get(each.name, "plate")]
-        spare = [name for name in self._kinds if name not in {each.name for each in own}]
+        spare = [name for name in self._shapes if name not in {each.name for each in own}]
         placed = list(own)
         for each in believed:
             if each in own or each.shape == "plate" or not spare:
@@ -182,8 +194,11 @@ class CollisionWorld:
         for index in np.flatnonzero(robot.any(axis=1)):
             first, second = geoms[index] if robot[index, 0] else geoms[index][::-1]
             part, touched = self._model.geom(int(first)).name, self._model.geom(int(second)).name
-            touched = self._meant.get(str(touched), str(touched))
             distance = float(self._data.contact.dist[index])
+            solid = self._solid_of.get(int(self._model.geom_bodyid[second]))
+            if solid is not None and self._slim_m.get(solid) and distance > self._clearance_m - self._slim_m[solid]:
+                continue
+            touched = solid or self._meant.get(str(touched), str(touched))
             return Collision(
                 sample=sample,
                 robot_part=part,
