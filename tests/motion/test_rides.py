@@ -46,7 +46,9 @@ def test_the_arm_rides_along_from_the_command_it_is_given() -> None:
     np.testing.assert_array_equal(positions[0], off.position[:6])
     np.testing.assert_array_equal(velocities[0], off.velocity[:6])
     late = np.arange(12, 61)
-    np.testing.assert_allclose(forward(positions[late])[0], ride().at(1.0 + ROBOT.dt_s * np.arange(12.0, 61.0)), atol=1e-9)
+    np.testing.assert_allclose(
+        forward(positions[late])[0], ride().at(1.0 + ROBOT.dt_s * np.arange(12.0, 61.0)), atol=1e-9
+    )
 
 
 def test_a_ride_that_leads_out_of_reach_is_none() -> None:

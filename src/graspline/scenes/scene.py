@@ -116,6 +116,8 @@ class Scene:
     furniture: tuple[str, ...] = ()
     # Bodies with a free joint of the same name that are seen and never touched.
     people: tuple[str, ...] = ()
+    # Bodies without a joint, each with one geom of the same name, that take any pose and shape: see `solid_pool`.
+    slots: tuple[str, ...] = ()
     # Cameras and image sizes that the default of an option stands for here.
     usual_views: str = DEFAULT_VIEWS
     # The lowest and the highest corner, in W, of the box in which the robot works; objects outside of it are not used.

@@ -168,7 +168,7 @@ class TestLooking:
         away = TABLE_AWAY_M if fitting is TABLE else SHELF_AWAY_M
         joints = looking(HSR, TABLE if fitting is TABLE else SHELF, away, 0.7)
         world = collision_world()
-        world.set(HOUSE.solids)
+        world.place(HOUSE.solids)
         assert world.free(joints)
 
 

@@ -13,7 +13,7 @@ from graspline.perception.clouds import view_of
 from graspline.perception.drawing import draw_solids
 from graspline.perception.kept import empty_share, is_alike
 from graspline.perception.tabletop import Tabletop
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.rendering.picture import Picture, Pixels
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import HEAD_CAMERA
@@ -42,7 +42,7 @@ class Annotator:
     camera, depth = HEAD_CAMERA, True
 
     def __init__(self, settings: Tidy) -> None:
-        self._world = WholeBodyWorld(HSR)
+        self._world = CollisionWorld.among_solids(HSR)
         self._last = np.full(6, np.nan)
         self._looked_s = -np.inf
         self._solids: tuple[Belief, ...] = ()

@@ -23,7 +23,7 @@ from graspline.motion.guards import BothPadsTouch
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.hsr_chain import JOINTS
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.grasp_plans import plan_grasp, sort_poses
@@ -139,7 +139,7 @@ def lift(
 def leave(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
@@ -238,7 +238,7 @@ def execute_grasp(settings: Tidy) -> Machine:
             "back_off": {"ready": again},
         },
         inputs={
-            "world": WholeBodyWorld,
+            "world": CollisionWorld,
             "eye": Eye,
             "house": House,
             "settings": Tidy,

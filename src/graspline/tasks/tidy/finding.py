@@ -17,7 +17,7 @@ from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.planes import NoPlane
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
@@ -77,7 +77,7 @@ def look(
 
 
 def step_aside(
-    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Belief, ...]
+    last: Reply, robot: Robot, world: CollisionWorld, house: House, things: tuple[Belief, ...]
 ) -> Stage[Literal["aside", "blocked"]]:
     """To the left of where the robot looks from, or from there to the right: things hide each other."""
     middle = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
@@ -164,7 +164,7 @@ def find_grasp(settings: Tidy) -> Machine:
             "find_poses": {"found": End("end_find_grasp"), "too_wide": failed},
         },
         inputs={
-            "world": WholeBodyWorld,
+            "world": CollisionWorld,
             "eye": Eye,
             "house": House,
             "settings": Tidy,

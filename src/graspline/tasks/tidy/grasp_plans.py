@@ -28,7 +28,7 @@ from graspline.grasping.reaching import (
 )
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.beliefs import UNKNOWN, Belief
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.household import KNOWN
@@ -97,7 +97,7 @@ def sort_poses(
 def plan_grasp(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
@@ -119,7 +119,7 @@ def plan_grasp(
 
 def first_reach(
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     settings: Tidy,
     among: Surroundings,
     target: Belief,

@@ -16,7 +16,7 @@ from graspline.motion.guards import Tugged
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.house import House
@@ -55,7 +55,7 @@ class Pulled:
 def stretch(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
@@ -151,7 +151,7 @@ def handover(settings: Tidy) -> Machine:
             "draw_back": {"back": End("succeeded"), "stuck": End("aborted")},
         },
         inputs={
-            "world": WholeBodyWorld,
+            "world": CollisionWorld,
             "house": House,
             "settings": Tidy,
             "things": tuple[Belief, ...],

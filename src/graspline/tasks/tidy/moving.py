@@ -17,7 +17,7 @@ from graspline.motion.guards import Guard, HoldLost, TrackingError, Tugged
 from graspline.motion.joint_moves import brake
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
-from graspline.planning.whole_body import Held, WholeBodyWorld
+from graspline.planning.collision import CollisionWorld, Held
 from graspline.robots.hsr_chain import JOINTS, TOOL_M
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
@@ -110,7 +110,7 @@ class Stopped:
 def travel(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     around: Surroundings,
     goals: Array,
     guards: tuple[Guard, ...] = (),

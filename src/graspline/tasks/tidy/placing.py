@@ -29,7 +29,7 @@ from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotation_z
@@ -116,7 +116,7 @@ def height_needed_m(grip: Grip, settings: Tidy) -> float:
 def face_shelf(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
@@ -155,7 +155,7 @@ def _radius_m(grip: Grip) -> float:
 def plan_place(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     grip: Grip,
@@ -171,7 +171,7 @@ def plan_place(
 
 def _first(
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     grip: Grip,
@@ -326,7 +326,7 @@ def placement(settings: Tidy) -> Machine:
             "check_place": {"placed": End("end_placement"), "not_placed": failed, "unseen": failed},
         },
         inputs={
-            "world": WholeBodyWorld,
+            "world": CollisionWorld,
             "eye": Eye,
             "house": House,
             "settings": Tidy,

@@ -12,7 +12,7 @@ from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import jaw_move
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS, WHOLE_BODY_JOINTS
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import wrap
@@ -40,7 +40,7 @@ def _gap(robot: Robot, reply: Reply) -> Measurement:
     return at_least("hand_gap", gap, _OPEN_SHARE * wide, "m")
 
 
-def face_table(last: Reply, robot: Robot, world: WholeBodyWorld, house: House) -> Stage[Literal["facing", "blocked"]]:
+def face_table(last: Reply, robot: Robot, world: CollisionWorld, house: House) -> Stage[Literal["facing", "blocked"]]:
     """Drive to where the whole table is seen."""
     goal = looking(robot, house.table, TABLE_AWAY_M, house.table.levels[0].position_m[2])
     goal[robot.jaw] = last.command.position[robot.jaw]
@@ -74,7 +74,7 @@ def robot_setup(settings: Tidy) -> Machine:
                 "blocked": Retry(to="face_table", budget="ways", otherwise=End("setup_failed")),
             },
         },
-        inputs={"world": WholeBodyWorld, "house": House},
+        inputs={"world": CollisionWorld, "house": House},
         budgets={"ways": settings.retries.ways},
         successes=("setup_succeeded",),
     )

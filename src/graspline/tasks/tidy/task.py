@@ -16,8 +16,8 @@ from graspline.evidence import Evidence, at_least
 from graspline.grasping.hand_poses import hand_poses
 from graspline.grasping.reaching import order
 from graspline.perception.beliefs import UNKNOWN, Belief
+from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
-from graspline.planning.whole_body import WholeBodyWorld
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import HEAD_CAMERA
 from graspline.scenes.fittings import SHELF, TABLE
@@ -56,8 +56,8 @@ def scene_of(parameters: Tidy) -> Scene:
 
 
 @functools.cache
-def collision_world() -> WholeBodyWorld:
-    return WholeBodyWorld(HSR)
+def collision_world() -> CollisionWorld:
+    return CollisionWorld.among_solids(HSR)
 
 
 def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
