@@ -74,8 +74,9 @@ class _Hand:
         self._pose(robot.limits.lower[robot.jaw])
         pads = [model.geom(name).id for name in robot.pads]
         # Both fingers may move; the one that z points to is called the moving one.
-        self._moving = [pad for pad in pads if self._corners(pad)[:, 2].mean() > 0]
-        self._fixed = [pad for pad in pads if pad not in self._moving]
+        lowest = min(pads, key=lambda pad: float(self._corners(pad)[:, 2].mean()))
+        self._fixed = [pad for pad in pads if model.geom_bodyid[pad] == model.geom_bodyid[lowest]]
+        self._moving = [pad for pad in pads if pad not in self._fixed]
         self._tip, self._fixed_tip = self._farthest(self._moving), self._farthest(self._fixed)
         # The corners of the moving tip that face the fixed finger when the jaw is shut.
         self._facing = np.argsort(self._corners(self._tip)[:, 2], kind="stable")[:4]
