@@ -65,9 +65,7 @@ class Found:
     determinant: Array
 
 
-def approached(
-    structure: Structure, joints: Array, goals: Goals, steps: int, hopeless_m: float = np.inf
-) -> Found:
+def approached(structure: Structure, joints: Array, goals: Goals, steps: int, hopeless_m: float = np.inf) -> Found:
     """From joints (n, L), after at most so many steps each. Without a heading the wrist stays as it is.
 
     A row is given up that misses its target by more than `hopeless_m` after a few steps.
