@@ -180,7 +180,8 @@ class _Poses:
 
     def _solve(self) -> Planning[None]:
         self._at: Solutions = yield self._targets(self._every)
-        self._reached, self._lean = self._at.reached.copy(), self._arm.jaw_lean_rad(self._at.joints_rad[:, 0])
+        self._reached, self._joints = self._at.reached.copy(), self._at.posed()
+        self._lean = self._arm.jaw_lean_rad(self._joints)
         promising = (np.logical_or.reduce(self._reached, axis=1) & (self._lean <= self._limit)).nonzero()[0]
         if len(promising):
             above = yield self._targets(promising, above=True)
@@ -207,7 +208,7 @@ class _Poses:
         from where it is and the least lean. What costs the same keeps the order of the candidates.
         """
         wrist = self._arm.wrist
-        tilt, turn = self._tilt, np.abs(self._at.joints_rad[:, 0, wrist] - self._query.start.position[wrist])
+        tilt, turn = self._tilt, np.abs(self._joints[:, wrist] - self._query.start.position[wrist])
         rank = np.array([(each.label in tried, each.label.endswith(DEEPER)) for each in self._grasps])[self._which]
         # Rounding must not decide between grasps that are equally good.
         cost = np.round(turn + _LEAN_COST * tilt, 9)

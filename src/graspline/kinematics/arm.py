@@ -62,6 +62,12 @@ class Solutions:
         joints = np.take_along_axis(self.joints_rad, branch[:, None, None], axis=1)[:, 0]
         return joints, np.any(reached, axis=1)
 
+    def posed(self) -> Array:
+        """Joint angles (N, n) of the first branch that has the hand where it is to be, beyond joint limits or not."""
+        there = np.logical_and.reduce(self.excess[..., : len(self.limits.misses)] <= 0, axis=-1)
+        branch = np.argmax(there, axis=1)
+        return np.take_along_axis(self.joints_rad, branch[:, None, None], axis=1)[:, 0]
+
     def explain(self, index: int, branches: slice = slice(None)) -> Evidence:
         """Why target `index` is refused: every limit missed by its best branch among these, with the measured value."""
         limits = self.limits
