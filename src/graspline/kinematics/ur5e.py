@@ -43,8 +43,6 @@ _FAR_M, _NEAR_M = UPPER_LINK_M + LOWER_LINK_M, abs(UPPER_LINK_M - LOWER_LINK_M)
 _TURN = 2 * np.pi
 # Makes a quotient of nothing by nothing nothing, and leaves every other as it is.
 _TINY = 1e-300
-
-
 # The way the arm faces, (2, 1); the sign of sin q5, and of q3.
 _FACING = _ELBOW = np.array([[1.0], [-1.0]])
 _WRIST = -_FACING
@@ -111,7 +109,6 @@ class _Found(NamedTuple):
     # links reach, (4, N), of two branches each.
     inside: Array
     beyond: Array
-    singular: Flags  # (2, N), of four branches each
 
 
 def _solutions(joints: Array, found: _Found, margin_rad: Array | float = 0.0) -> Solutions:
@@ -172,7 +169,7 @@ def _solve(position: Array, rotation: Array, tool_m: Array | float, prefer_rad: 
     rest -= _TURN * np.rint(rest * (1 / _TURN))
     # Half a turn may come out a rounding beyond π.
     np.minimum(np.maximum(rest, -np.pi, out=rest), np.pi, out=rest)
-    return _Found(joints.reshape(6, BRANCHES, count), inside, beyond.reshape(4, count), singular)
+    return _Found(joints.reshape(6, BRANCHES, count), inside, beyond.reshape(4, count))
 
 
 def _turntable(x: Array, y: Array) -> tuple[_Table, Array]:

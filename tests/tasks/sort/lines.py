@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from graspline.kinematics.ur5e import forward
 from graspline.motion.path import Command, at_rest
 from graspline.perception.tracks import Track, Tracks, no_tracks
+from graspline.robots.ur5e import UR5E
 from graspline.tasks.sort.cell import Departure
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.task import cell_of
@@ -18,6 +20,9 @@ SETTINGS = Sort()
 CELL = cell_of(SETTINGS)
 ROBOT = CELL.robot
 HOME = at_rest(ROBOT.home)
+# The same arm as if it had no closed form; and without a camera.
+BY_NUMBERS = replace(UR5E, name="ur5e_by_numbers", closed_form="")
+BLIND = replace(UR5E, name="blind", cameras=())
 CUBE_M = (0.04, 0.04, 0.04)
 BRICK_M = (0.056, 0.036, 0.034)
 

@@ -33,7 +33,9 @@ from graspline.tasks.sort.choice import (
 )
 from graspline.tasks.sort.hand import DOWNSTREAM_M, HOME_YAW_RAD, UPSTREAM_M, grasps_of, leaving, tool_height_m
 from graspline.tasks.sort.parameters import SIZES, OrderParameters, Sort
+from graspline.tasks.sort.task import cell_of
 
+from . import lines
 from .lines import CELL, HOME, ROBOT, SETTINGS, begin, seen, tool_of, tracks_of
 
 Array = NDArray[np.float64]
@@ -292,3 +294,13 @@ def test_where_the_arm_cannot_go_there_is_no_way_home() -> None:
     stretched = at_rest(np.append(rows[0], 0.4))
     high = SETTINGS.model_copy(update={"motion": SETTINGS.motion.model_copy(update={"hop_m": 0.9})})
     assert isinstance(plan_home(replace(CELL, settings=high), begin(stretched)), Refusal)
+
+
+def test_an_arm_without_a_closed_form_catches_and_carries() -> None:
+    cell = cell_of(Sort(robot=f"{lines.__name__}:BY_NUMBERS"))
+    block = seen(y=0.1)
+    by_numbers, exact = plan_catch(cell, begin(), tracks_of(block), block), caught(block)
+    assert isinstance(by_numbers, Catch)
+    np.testing.assert_allclose(by_numbers.hop.positions, exact.hop.positions, atol=1e-5)
+    carry = plan_carry(cell, begin(end_of(by_numbers.hop), leaving=leaving(by_numbers.room_m)), by_numbers)
+    assert isinstance(carry, Hop)

@@ -58,7 +58,7 @@ class Cell:
 
     def go(self, name: str, path: Path, *guards: Guard) -> Generator[Request, Reply, tuple[Reply, Path]]:
         """A way up to the next picture; how that ended, and the rest of the way."""
-        piece, rest = cut(path, self.piece_ticks)
+        piece, rest = path.cut(self.piece_ticks)
         reply = yield Motion(name, piece, guards=(*guards, BLOCKED))
         return reply, rest
 
@@ -80,10 +80,3 @@ class Departure:
 
 def departing(reply: Reply, leaving: tuple[Clearance, ...] = (), wide_rad: float = 0.0) -> Departure:
     return Departure(start=reply.command, now_s=reply.time_s, leaving=leaving, wide_rad=wide_rad)
-
-
-def cut(path: Path, ticks: int) -> tuple[Path, Path]:
-    """The first `ticks` ticks of a path, and the rest."""
-    at = min(ticks, path.ticks)
-    first = Path(positions=path.positions[: at + 1], velocities=path.velocities[: at + 1], dt_s=path.dt_s)
-    return first, Path(positions=path.positions[at:], velocities=path.velocities[at:], dt_s=path.dt_s)

@@ -11,7 +11,7 @@ from graspline.grasping.candidates import Grasp
 from graspline.motion.hops import Clearance
 from graspline.perception.tracks import Track
 from graspline.robots.robot import Robot
-from graspline.scenes.belt_line import Size
+from graspline.spatial.rectangles import separation_m
 from graspline.tasks.sort.parameters import SIZES, GripParameters
 from graspline.tasks.sort.sight import DIRECTION
 
@@ -115,25 +115,7 @@ def _room(track: Track, others: list[Track], time_s: float, yaw_rad: float, gap_
         if np.hypot(*apart) > _BESIDE_M:
             continue
         sigma = float(np.hypot(other.sigma_at(time_s), track.sigma_at(time_s)))
-        distance = separation_m(half, yaw_rad, _half(other.size_m), other.yaw_rad, apart)
+        other_half = (other.size_m[0] / 2, other.size_m[1] / 2)
+        distance = separation_m(half, yaw_rad, other_half, other.yaw_rad, apart)
         room = min(room, distance - 2 * sigma - _ROOM_M)
     return room
-
-
-def _half(size_m: Size) -> tuple[float, float]:
-    return size_m[0] / 2, size_m[1] / 2
-
-
-def separation_m(
-    first: tuple[float, float], first_rad: float, second: tuple[float, float], second_rad: float, apart_m: Array
-) -> float:
-    """How far two rectangles of these half sides and headings are apart at least; less than 0 if they meet."""
-    best = -np.inf
-    for heading in (first_rad, first_rad + np.pi / 2, second_rad, second_rad + np.pi / 2):
-        axis = np.array([np.cos(heading), np.sin(heading)])
-        reach = sum(
-            half[0] * abs(np.cos(heading - turn)) + half[1] * abs(np.sin(heading - turn))
-            for half, turn in ((first, first_rad), (second, second_rad))
-        )
-        best = max(best, abs(float(apart_m @ axis)) - reach)
-    return float(best)

@@ -15,7 +15,7 @@ from graspline.motion.joint_moves import jaw_move
 from graspline.motion.path import at_rest
 from graspline.perception.tracks import without
 from graspline.refusal import Refusal
-from graspline.tasks.sort.cell import Cell, cut, departing
+from graspline.tasks.sort.cell import Cell, departing
 from graspline.tasks.sort.choice import Catch, plan_carry
 from graspline.tasks.sort.hand import leaving
 from graspline.tasks.sort.line import Line, Pending
@@ -76,7 +76,7 @@ def drop(last: Reply, cell: Cell, line: Line, caught: Catch) -> Producing[Gives[
     opening = jaw_move(robot, last.command, grasp.open_rad, speed_rad_s=cell.jaw_speed)
     free = opening.positions[:, robot.jaw] >= float(robot.jaw_law.angle_rad(grasp.width_m + 2 * _FREE_M))
     # They go on opening while the hand rises.
-    ended = yield Motion("open", cut(opening, max(1, int(np.argmax(free))))[0])
+    ended = yield Motion("open", opening.cut(max(1, int(np.argmax(free))))[0])
     evidence = (at_most("stronger_pad_force", max(ended.readings.pad_forces_n()), settings.grip.lost_n, "N"),)
     let_go = Pending(
         colour=colour,

@@ -107,10 +107,10 @@ def collision_world(robot: Robot) -> CollisionWorld:
 
 def judge(parameters: Sort, draw: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: enough blocks in the right bin, none in a wrong one."""
-    wanted = [each for each in truth.accounts if parameters.rules.bin_for(_known(each.colour)) is not None]
-    right = sum(each.where == parameters.rules.bin_for(_known(each.colour)) for each in wanted)
-    bins = [each for each in truth.accounts if each.where.startswith("bin_")]
-    wrong = sum(each.where != parameters.rules.bin_for(_known(each.colour)) for each in bins)
+    accounts = [(sent.where, parameters.rules.bin_for(_known(sent.colour))) for sent in truth.accounts]
+    wanted = [(where, its_bin) for where, its_bin in accounts if its_bin is not None]
+    right = sum(where == its_bin for where, its_bin in wanted)
+    wrong = sum(where != its_bin for where, its_bin in accounts if where.startswith("bin_"))
     # What has not been sent yet has not been sorted.
     ordered = len(wanted) + max(parameters.belt.blocks - len(truth.accounts), 0)
     share = right / ordered if ordered else 0.0

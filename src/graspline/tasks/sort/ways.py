@@ -79,7 +79,7 @@ def corrected(cell: Cell, going: Going, tracks: Tracks, time_s: float) -> Going 
 
 
 def gripped_rad(cell: Cell, catch: Catch) -> float:
-    """What the jaw is sent to to hold a block: less than its width."""
+    """The jaw command that holds a block: narrower than its width."""
     return catch.grasp.touch_rad - cell.settings.grip.squeeze_rad * cell.robot.jaw_unit
 
 
