@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
 from graspline.grasping.hand_poses import HandPose
-from graspline.kinematics import hsr
+from graspline.kinematics.arms import whole_body_of
 from graspline.motion.path import Path
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import ROOM_CLEARANCE_M, Collision, CollisionWorld, Held, Part
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.refusal import Refusal
-from graspline.robots.hsr_chain import HEAD_JOINTS, WHOLE_BODY_JOINTS
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -39,14 +38,11 @@ _LEAN_S = 1.5
 _REASONS = 6
 # What ways of a plan are allowed to cost.
 _CHECKS = 12_000
-# Finer than usual: a hand that points straight down leaves the arm little choice.
-_LEANS = np.arange(30) / 29
 # What postures keep from joint limits, in m and rad.
 _MARGIN = 0.01
 # What ways keep clear of everything, and straight ways of the hand; where there is none, they make do with less. Wheels
 # slip, and a thing in the hand is not quite where it is believed to be.
 _CLEARANCES_M, STRAIGHT_CLEARANCES_M = (0.05, 0.02, ROOM_CLEARANCE_M), (0.015, ROOM_CLEARANCE_M)
-_EVERYTHING = (*WHOLE_BODY_JOINTS, *HEAD_JOINTS, "hand")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,8 +113,9 @@ def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[H
     if not poses:
         return []
     tools = np.stack([tool_of(robot, pose) for pose in poses])
-    solutions = hsr.solve(tools, np.stack([pose.rotation for pose in poses]), leans=_LEANS, margin=_MARGIN)
-    found = [(pose, hsr.ranked(solutions, index, start)) for index, pose in enumerate(poses)]
+    rotations = np.stack([pose.rotation for pose in poses])
+    postures = whole_body_of(robot).postures(tools, rotations, start, margin=_MARGIN, finely=True)
+    found = list(zip(poses, postures, strict=True))
 
     def rank(entry: tuple[HandPose, Array]) -> tuple[bool, bool, float]:
         pose, postures = entry
@@ -136,21 +133,20 @@ def plan_reach(
 ) -> Reach | Refusal:
     """A way to a pose: the first posture whose straight ways are free, and that a way leads to."""
     if not len(postures):
-        tool = tool_of(robot, pose)
-        evidence = hsr.solve(tool[None], pose.rotation, margin=_MARGIN).explain(0)
+        evidence = whole_body_of(robot).unreached(tool_of(robot, pose), pose.rotation, _MARGIN)
         return Refusal(label=pose.label, check="no posture reaches it", evidence=evidence)
     reason, tried = "the lift is too short for its ways", 0
     for posture in _spread(postures):
         at = query.start.copy()
         at[: len(posture)], at[robot.jaw] = posture, query.jaw_rad
         if query.gaze_m is not None:
-            at = hsr.gazing(at, query.gaze_m)
+            at = whole_body_of(robot).gazing(at, query.gaze_m)
         found = _before(world, query, at)
         if not isinstance(found, np.ndarray):
             reason = found or reason
             continue
         if query.gaze_m is not None:
-            found = hsr.gazing(found, query.gaze_m)
+            found = whole_body_of(robot).gazing(found, query.gaze_m)
         way = go(robot, world, query.inwards.around, query.start, found[None], query.seed)
         if isinstance(way, Path):
             return Reach(pose=pose, at=at, before=found, way=way)
@@ -200,7 +196,7 @@ def _straight(world: CollisionWorld, step: Step, here: Array, clearance_m: float
     if step.jaw_rad is not None:
         here = here.copy()
         here[world.robot.jaw] = step.jaw_rad
-    rows, possible = hsr.straight(here, step.way_m)
+    rows, possible = whole_body_of(world.robot).straight(here, step.way_m)
     if not possible.all():
         return ""
     world.place(
@@ -237,7 +233,7 @@ def go(
     why = ""
     for clearance in _CLEARANCES_M:
         world.place(around.solids, around.held, may_touch=touching, start=start, clearance_m=clearance)
-        way = plan_way(world, start, goals, moving=_EVERYTHING, seed=seed, checks=_CHECKS)
+        way = plan_way(world, start, goals, moving=robot.joints, seed=seed, checks=_CHECKS)
         found = way if isinstance(way, NoWay) else timed(world, way, speed=speed)
         if isinstance(found, Path):
             return found
@@ -247,7 +243,7 @@ def go(
 
 def straight_path(robot: Robot, joints: Array, way_m: Array, *, speed: float = 1.0) -> Path:
     """Straight from rest to rest, the hand's rotation kept; what the lift cannot do is left out."""
-    rows, _ = hsr.straight(joints, way_m)
+    rows, _ = whole_body_of(robot).straight(joints, way_m)
     end = np.clip(rows[-1], robot.limits.lower, robot.limits.upper)
     return through(robot, np.stack([joints, end]), speed=speed)
 

@@ -125,13 +125,18 @@ def assigned(bodies: dict[str, Body], believed: Sequence[Belief], *, stand_ins: 
 
     Without one a thing is left out, for those who measure distances. Where there are slots, that is a mistake.
     """
-    if not stand_ins:
-        return [(bodies[each.name], each) for each in believed if each.name in bodies]
-    own = {each.name for each in believed if each.name in bodies and bodies[each.name].shape == each.shape}
-    spare = [body for name, body in bodies.items() if name not in own and body.shape not in _OF_ONE_SIZE]
-    found = [(bodies[each.name], each) for each in believed if each.name in own]
+    own = [
+        (body, each)
+        for each in believed
+        if (body := bodies.get(each.name)) is not None and (not stand_ins or body.shape == each.shape)
+    ]
+    if not stand_ins or len(own) == len(believed):
+        return own
+    names = {body.name for body, _ in own}
+    spare = [body for body in bodies.values() if body.name not in names and body.shape not in _OF_ONE_SIZE]
+    found = own
     for each in believed:
-        if each.name in own or each.shape == "plate":
+        if each.name in names or each.shape == "plate":
             continue
         if not spare:
             slots = sum(body.shape is None for body in bodies.values())

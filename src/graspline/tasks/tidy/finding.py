@@ -11,7 +11,6 @@ from graspline.evidence import at_least, at_most
 from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.hand_poses import HandPose, hand_poses
-from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
@@ -26,6 +25,7 @@ from graspline.tasks.tidy.correcting import unknown_before
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, Stopped, around, travel
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.robot import BODY
 from graspline.tasks.tidy.sight import Eye, SightFailed, TableSeen
 from graspline.tasks.tidy.slips import slip_between
 
@@ -85,7 +85,7 @@ def step_aside(
     x, y, _ = before(house.table, TABLE_AWAY_M, -_ASIDE_M if across > _ASIDE_M / 2 else _ASIDE_M)
     goal = last.command.position.copy()
     goal[:3] = x, y, float(np.arctan2(middle[1] - y, middle[0] - x))
-    reply = yield from travel(last, robot, world, around(house, things), hsr.gazing(goal, middle)[None])
+    reply = yield from travel(last, robot, world, around(house, things), BODY.gazing(goal, middle)[None])
     return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("aside")
 
 

@@ -42,7 +42,6 @@ from graspline.tasks.tidy.moving import (
     Grip,
     Stopped,
     around,
-    hand_above_m,
     parts_of,
     play,
     straight,
@@ -51,6 +50,7 @@ from graspline.tasks.tidy.moving import (
 )
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placed import check_place, placed_solid
+from graspline.tasks.tidy.robot import BODY
 from graspline.tasks.tidy.sight import BoardSeen, Eye
 
 Array = NDArray[np.float64]
@@ -110,7 +110,7 @@ def look_up(
 def height_needed_m(grip: Grip, settings: Tidy) -> float:
     """From the board to the highest point of hand and thing on the way in."""
     tool = -float((grip.R_OT @ grip.p_TB_m)[2])
-    return settings.placing.above_m + SPARE_M + max(tool + hand_above_m(grip.R_OT), grip.height_m)
+    return settings.placing.above_m + SPARE_M + max(tool + BODY.hand_above_m(grip.R_OT), grip.height_m)
 
 
 def face_shelf(
