@@ -7,13 +7,13 @@ from pydantic import Field, field_validator
 from graspline.errors import GrasplineError, InputError, WiringError
 from graspline.kinematics.arms import arm_of
 from graspline.parameters import Parameters
-from graspline.robots.catalogue import DEFAULT_ROBOT, find_robot, kept_name
+from graspline.robots.catalogue import DEFAULT_ROBOT, ROBOTS, kept_name
 from graspline.robots.robot import Robot
 
 
 def able_robot(name: str) -> Robot:
     """The robot of this name, place or description file. Raises InputError where there is none that can do a task."""
-    robot = find_robot(name)
+    robot = ROBOTS.find(name)
     if not robot.closed_form:
         # Of any other arm it is not known yet whether it can be solved for.
         try:
@@ -46,4 +46,4 @@ class OnRobot(Parameters):
 
     @property
     def the_robot(self) -> Robot:
-        return find_robot(self.robot)
+        return ROBOTS.find(self.robot)
