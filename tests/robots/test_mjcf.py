@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graspline.errors import InputError
-from graspline.robots.catalogue import find_robot, kept_name
+from graspline.robots.catalogue import ROBOTS, kept_name
 from graspline.robots.description import read_description
 from graspline.robots.mjcf import robot_from_file, robot_from_mjcf
 from graspline.robots.robot import Robot
@@ -84,12 +84,12 @@ def test_the_robots_own_world_is_left_behind(scara: Path) -> None:
 
 
 def test_a_file_found_again_is_the_same_robot_until_it_changes(scara: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    robot = find_robot(str(scara))
+    robot = ROBOTS.find(str(scara))
     monkeypatch.chdir(scara.parent)
-    assert find_robot("scara.yaml") is robot
+    assert ROBOTS.find("scara.yaml") is robot
     assert kept_name("scara.yaml") == str(scara.resolve())
     scara.write_text(SCARA_DESCRIPTION.replace("home: [0.6", "home: [0.5"), encoding="utf-8")
-    assert find_robot("scara.yaml").home[0] == 0.5
+    assert ROBOTS.find("scara.yaml").home[0] == 0.5
 
 
 def test_two_driven_fingers_move_as_one(scara: Path) -> None:
@@ -255,4 +255,19 @@ def test_a_jaw_that_moves_no_pad_is_refused(tongs: Path) -> None:
 
 def test_a_model_instead_of_a_description_is_told_what_to_do() -> None:
     with pytest.raises(InputError, match=r"graspline new robot arm\.xml"):
-        find_robot("arm.xml")
+        ROBOTS.find("arm.xml")
+
+
+def test_servos_are_read_through_a_tendon_and_with_their_filter(scara: Path) -> None:
+    tendon = '<tendon><fixed name="both"><joint joint="left_slide" coef="0.5"/><joint joint="right_slide" coef="0.5"/>'
+    model = SCARA.replace("<equality>", f"{tendon}</fixed></tendon><equality>")
+    model = model.replace(
+        '<position joint="left_slide" kp="100" forcerange="-60 60"/>',
+        '<general tendon="both" gainprm="0.02" biastype="affine" biasprm="0 -100 -10" forcerange="-20 20"/>',
+    )
+    model = model.replace('kp="100" kv="3"', 'kp="100" kv="3" timeconst="0.03"')
+    robot = robot_from_file(written(scara.parent, "scara", model, SCARA_DESCRIPTION))
+    # A usual grip of 12 N on each of two fingers takes 24 N; the model's jaw is limited to 20 N.
+    assert robot.servo.force[-1] == pytest.approx(20)
+    assert robot.servo.smoothing_s == pytest.approx(0.03)
+    assert robot.model().ntendon == 0

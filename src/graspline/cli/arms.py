@@ -17,7 +17,7 @@ from graspline.episodes.arm_pages import jaw_page, line_table, opening_table, wo
 from graspline.errors import InputError, WiringError
 from graspline.kinematics import jaw as jaws
 from graspline.kinematics.workspace import MARGIN, Bounds, Survey, measure, plan_view, steps_of, survey_of
-from graspline.robots.catalogue import ROBOTS, find_robot
+from graspline.robots.catalogue import ROBOTS
 
 RobotName = Annotated[
     str, typer.Argument(metavar="ROBOT", help=f"A robot: {', '.join(ROBOTS)}, MODULE:NAME, or a description file.")
@@ -82,7 +82,7 @@ def jaw(
       graspline jaw ur5e
       graspline jaw so101 --out out/jaw
     """
-    found = find_robot(robot)
+    found = ROBOTS.find(robot)
     if out is not None:
         make_folder("--out", out)
     with working("closing the jaw step by step"):
@@ -96,7 +96,7 @@ def jaw(
 
 
 def _survey(name: str) -> Survey:
-    robot = find_robot(name)
+    robot = ROBOTS.find(name)
     try:
         return survey_of(robot)
     except WiringError as error:

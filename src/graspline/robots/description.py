@@ -74,7 +74,7 @@ class Speeds(Parameters):
 class RobotDescription(Parameters):
     """A robot as a model of it does not describe it; see `robot_from_mjcf`.
 
-    >>> from graspline import RobotDescription
+    >>> from graspline.robots.description import RobotDescription
     >>> RobotDescription.model_validate({
     ...     "name": "mini",
     ...     "tool": {"site": "grip"},

@@ -126,7 +126,7 @@ def _actuators(model: mujoco.MjModel, joint: int) -> list[int]:
 
 def _connected(model: mujoco.MjModel) -> bool:
     """Whether parts are tied by points or poses, as the bars of a linkage are."""
-    return bool(np.isin(model.eq_type, (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD)).any())
+    return bool(np.isin(model.eq_type, (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))).any())
 
 
 def _finger(model: mujoco.MjModel, branch: int) -> int:

@@ -89,7 +89,10 @@ def gains_in(model: mujoco.MjModel, joints: tuple[str, ...]) -> Gains:
             )
             if servo:
                 kp[index], kv[index] = -bias[1] * lever**2, -bias[2] * lever**2
-                if model.actuator_dyntype[actuator] in (mujoco.mjtDyn.mjDYN_FILTER, mujoco.mjtDyn.mjDYN_FILTEREXACT):
+                if int(model.actuator_dyntype[actuator]) in (
+                    mujoco.mjtDyn.mjDYN_FILTER,
+                    mujoco.mjtDyn.mjDYN_FILTEREXACT,
+                ):
                     filters.append(float(model.actuator_dynprm[actuator, 0]))
             if model.actuator_forcelimited[actuator]:
                 limits.append(float(np.abs(model.actuator_forcerange[actuator]).max()) * abs(lever))

@@ -9,13 +9,13 @@ from pydantic import Field, field_validator, model_validator
 from graspline.errors import GrasplineError, InputError, WiringError
 from graspline.kinematics.arms import arm_of
 from graspline.parameters import Parameters, Range
-from graspline.robots.catalogue import DEFAULT_ROBOT, find_robot, kept_name
+from graspline.robots.catalogue import DEFAULT_ROBOT, ROBOTS, kept_name
 from graspline.robots.robot import Robot
 
 
 def able_robot(name: str) -> Robot:
     """The robot of this name, place or description file. Raises InputError where there is none that can do a task."""
-    robot = find_robot(name)
+    robot = ROBOTS.find(name)
     if not robot.closed_form:
         # Of any other arm it is not known yet whether it can be solved for.
         try:
@@ -68,13 +68,13 @@ class OnRobot(Parameters):
 
     @property
     def the_robot(self) -> Robot:
-        return find_robot(self.robot)
+        return ROBOTS.find(self.robot)
 
 
 def _relative_size(name: object) -> float:
     """1 for a robot that is not known, which is refused elsewhere."""
     try:
-        return find_robot(name).relative_size if isinstance(name, str) else 1.0
+        return ROBOTS.find(name).relative_size if isinstance(name, str) else 1.0
     except GrasplineError:
         return 1.0
 
