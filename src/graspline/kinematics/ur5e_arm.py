@@ -17,7 +17,8 @@ from graspline.robots.ur5e import ARM_JOINTS, HOME
 Array = NDArray[np.float64]
 
 WRIST = ARM_JOINTS.index("wrist_3")
-_TOOL = np.array([TOOL_M, 0.0, 0.0])
+# The gripper frame of the robot's hand is between its shut fingertips, this far ahead of the flange.
+_TOOL = np.zeros(3)
 _TURN = 2 * np.pi
 # Headings of a jaw that may open in any; half a turn further it is the same jaw.
 _ANY_YAW = np.arange(6) * np.pi / 6
@@ -70,7 +71,7 @@ class Ur5eArm:
         rotation = _rotation(np.arctan2(point[:, 1], point[:, 0]), pitch, yaw)
         # The closed form has its point on the flange's axis.
         on_axis = point - rotation[..., 1] * tool[:, 1:2] - rotation[..., 2] * tool[:, 2:]
-        found = ur5e.solve(on_axis, rotation, tool[:, 0], HOME[WRIST])
+        found = ur5e.solve(on_axis, rotation, TOOL_M + tool[:, 0], HOME[WRIST])
         kept = slice(None if backwards else _FACING)
         joints, middle = found.joints_rad[:, kept], _MIDDLE[kept]
         joints = joints - _TURN * np.rint((joints - middle) / _TURN)
@@ -89,7 +90,7 @@ class Ur5eArm:
 
     def forward(self, joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
         joints, tool = np.atleast_2d(np.asarray(joints_rad, float)), np.asarray(tool_m, float)
-        point, rotation = ur5e.forward(joints[:, :6], tool[..., 0])
+        point, rotation = ur5e.forward(joints[:, :6], TOOL_M + tool[..., 0])
         return point + rotation[..., 1] * tool[..., 1:2] + rotation[..., 2] * tool[..., 2:], rotation
 
     def pitch_rad(self, joints_rad: Array) -> Array:
