@@ -31,7 +31,7 @@ SCARA = """
             <body name="flange" pos="0 0 -0.07">
               <joint name="roll" axis="0 0 -1" range="-190 190" damping="0.2"/>
               <geom name="palm" class="hull" type="box" size="0.05 0.02 0.02" mass="0.3"/>
-              <site name="grip" pos="0 0 -0.075" euler="0 90 0"/>
+              <site name="grip" pos="0 0 -0.091" euler="0 90 0"/>
               <body name="left" pos="0 0 -0.06">
                 <joint name="left_slide" type="slide" axis="1 0 0" range="0 0.035" damping="5"/>
                 <geom name="left_pad" class="hull" type="box" pos="0.006 0 0" size="0.006 0.01 0.035" mass="0.04"/>

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD
 from graspline.kinematics.newton import Goals
 from graspline.kinematics.structure import Indices, Structure
 
@@ -75,10 +76,12 @@ def grid_of(structure: Structure) -> Grid:
     """About all that the arm reaches."""
     step = structure.reach_m / (_RADII - 1)
     low, high = structure.heights_m
+    # An arm without a joint for the pitch has the one that it always has: hands of such arms point straight down.
+    first, pitches = (_FIRST_PITCH_RAD, _PITCHES) if structure.pitched else (STRAIGHT_DOWN_RAD, 1)
     return Grid(
-        low=np.array([0.0, low, _FIRST_PITCH_RAD]),
+        low=np.array([0.0, low, first]),
         step=np.array([step, step, _PITCH_STEP_RAD]),
-        shape=(_RADII, int(np.ceil((high - low) / step)) + 1, _PITCHES),
+        shape=(_RADII, int(np.ceil((high - low) / step)) + 1, pitches),
     )
 
 

@@ -156,7 +156,7 @@ class Attachment:
             objtype=mujoco.mjtObj.mjOBJ_JOINT,
             name1=follower,
             name2=jaw,
-            data=(at + rate * jaw_rest - rest, sign * rate, *(0.0,) * 9),
+            data=(at + rate * jaw_rest - rest, sign * rate, *(0.0,) * (mujoco.mjNEQDATA - 2)),
             solref=_GEAR_SOLREF,
             solimp=_GEAR_SOLIMP,
         )

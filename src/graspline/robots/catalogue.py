@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graspline.errors import InputError
 from graspline.registry import Registry
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ ROBOTS: Registry[Robot] = Registry("graspline.robots", "robot", "graspline.robot
 
 # How a description file is called.
 SUFFIXES = (".yaml", ".yml")
+_MODELS = (".xml", ".urdf")
 # The robot of a task that names none.
 DEFAULT_ROBOT = "so101"
 
@@ -39,6 +41,11 @@ def find_robot(named: str) -> Robot:
         from graspline.robots.mjcf import robot_from_file
 
         return robot_from_file(named)
+    if named.endswith(_MODELS):
+        raise InputError(
+            f"robot {named!r}: a model alone does not say where its tool and home are; write a description of it with "
+            f"`graspline new robot {named}`, and give that"
+        )
     return ROBOTS.find(named)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from graspline.errors import InputError
 from graspline.parameters import Parameters, build, load_yaml
@@ -84,7 +85,7 @@ class RobotDescription(Parameters):
     12.0
     """
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$", description="what the robot is called: a-z, 0-9 and _")
+    name: str = Field(description="what the robot is called: lower-case letters, digits and _")
     model: str = Field(default="", description="MJCF or URDF file, as seen from the folder of this description")
     tool: ToolFrame
     pads: Pads
@@ -99,6 +100,13 @@ class RobotDescription(Parameters):
     base_height_m: float | None = Field(
         default=None, ge=0, le=2, description="height of the base's frame above the table, else as in the model"
     )
+
+    @field_validator("name")
+    @classmethod
+    def _plain(cls, name: str) -> str:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise ValueError("expected lower-case letters, digits and _, beginning with a letter")
+        return name
 
 
 def read_description(path: str | os.PathLike[str]) -> RobotDescription:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import itertools
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.robots.extents import CORNERS, corners_m
 from graspline.robots.hand import Hand
 from graspline.robots.robot import JawLaw
 
@@ -25,7 +25,6 @@ _STAYS = 0.02
 _TOUCHING_M = 1e-4
 # Fingers are taken to hold things this far from their tips, or in the middle of shorter pads.
 _HELD_BELOW_M = 0.005
-_CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,10 +114,7 @@ class Linkage:
         mujoco.mj_fwdPosition(model, data)
 
     def corners_m(self, geom: int) -> Array:
-        """(8, 3): corners, in W, of the box around a geom in its own frame."""
-        middle, half = np.split(self.model.geom_aabb[geom], 2)
-        frame = self.data.geom_xmat[geom].reshape(3, 3)
-        return self.data.geom_xpos[geom] + (middle + _CORNERS * half) @ frame.T
+        return corners_m(self.model, self.data, geom)
 
 
 def measure_fingers(model: mujoco.MjModel, names: FingerNames, arm: Array) -> Fingers:
@@ -155,7 +151,7 @@ def _faces(corners: Array, shut: int, inwards: float) -> Faces:
     for pad in range(corners.shape[1]):
         box = corners[:, pad]
         # The four corners of each side, in its order: -x, +x, -y, +y, -z, +z of the box.
-        sides = [np.flatnonzero(_CORNERS[:, axis] == sign) for axis in range(3) for sign in (-1.0, 1.0)]
+        sides = [np.flatnonzero(CORNERS[:, axis] == sign) for axis in range(3) for sign in (-1.0, 1.0)]
         middle = box[shut].mean(axis=0)
         outward = [box[shut][side].mean(axis=0) - middle for side in sides]
         looks = [way[2] * inwards / max(float(np.linalg.norm(way)), 1e-12) for way in outward]

@@ -46,6 +46,20 @@ def robot_from_mjcf(model: str | os.PathLike[str] | mujoco.MjSpec, description: 
     """The robot of an MJCF or URDF file, or of a spec. Raises InputError with everything that is missing or wrong.
 
     Its floor, lights, keyframes, actuators and sensors are left out; its joints are called as they are in the model.
+
+    >>> from graspline import InputError, RobotDescription, robot_from_mjcf
+    >>> mini = RobotDescription(
+    ...     name="mini",
+    ...     tool={"site": "grip"},
+    ...     pads={"fixed": ["left"], "moving": ["right"]},
+    ...     joints={"arm": ["turn", "lift", "bend", "tilt"], "jaw": "slide"},
+    ...     home=[0.0, 0.4, 1.2, 0.9, 0.02],
+    ... )
+    >>> try:
+    ...     robot_from_mjcf("no_such_arm.xml", mini)
+    ... except InputError as error:
+    ...     print(error.problems[0].partition(";")[0])
+    no_such_arm.xml: there is no such file
     """
     spec, compiled, name = read_spec(model)
     reading = read_model(compiled, description, name)
@@ -79,7 +93,7 @@ def robot_from_mjcf(model: str | os.PathLike[str] | mujoco.MjSpec, description: 
         servo=attachment.servo,
         home=home,
         down=down,
-        levers_m=levers_of(built, joints, attachment.prefix),
+        levers_m=levers_of(built, joints),
         jaw_law=law,
         jaw_unit=jaw_unit,
         control_hz=description.control_hz,
@@ -91,13 +105,21 @@ def robot_from_mjcf(model: str | os.PathLike[str] | mujoco.MjSpec, description: 
         add_to=attachment.add_to,
         hand=hand_of(fingers),
         slides=tuple(each for each in joints if built.joint(each).type[0] == mujoco.mjtJoint.mjJNT_SLIDE),
-        footprint_m=footprint_of(built, attachment.prefix),
+        footprint_m=footprint_of(built),
         tool_at=f"site {description.tool.site}" if description.tool.site else f"on {description.tool.body}",
     )
 
 
 def robot_from_file(path: str | os.PathLike[str]) -> Robot:
-    """The robot of a description file, which names its MJCF or URDF; the same one while both are unchanged."""
+    """The robot of a description file, which names its MJCF or URDF; the same one while both are unchanged.
+
+    >>> from graspline import InputError, robot_from_file
+    >>> try:
+    ...     robot_from_file("no_such_arm.yaml")
+    ... except InputError as error:
+    ...     print(error)
+    no_such_arm.yaml: cannot be read: No such file or directory
+    """
     file = Path(path).resolve()
     description = read_description(path)
     model = model_of(file, description)

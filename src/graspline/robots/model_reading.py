@@ -54,6 +54,8 @@ def read_spec(model: str | os.PathLike[str] | mujoco.MjSpec) -> tuple[mujoco.MjS
             spec = mujoco.MjSpec.from_file(str(path))
         except (ValueError, UnicodeDecodeError) as error:
             raise InputError(f"{name}: is neither MJCF nor URDF: {_one_line(error)}") from None
+    # A base that was fused with the world would stay behind with it, as URDFs' are.
+    spec.compiler.fusestatic = False
     _name_everything(spec)
     try:
         return spec, spec.copy().compile(), name

@@ -6,11 +6,23 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from graspline.errors import GrasplineError
+from graspline.errors import GrasplineError, InputError, WiringError
 from graspline.kinematics.arms import arm_of
 from graspline.parameters import Parameters, Range
 from graspline.robots.catalogue import DEFAULT_ROBOT, find_robot, kept_name
 from graspline.robots.robot import Robot
+
+
+def able_robot(name: str) -> Robot:
+    """The robot of this name, place or description file. Raises InputError where there is none that can do a task."""
+    robot = find_robot(name)
+    if not robot.closed_form:
+        # Of any other arm it is not known yet whether it can be solved for.
+        try:
+            arm_of(robot)
+        except WiringError as error:
+            raise InputError(f"robot {error}") from None
+    return robot
 
 
 class OnRobot(Parameters):
@@ -49,10 +61,7 @@ class OnRobot(Parameters):
     @classmethod
     def _known(cls, name: str) -> str:
         try:
-            robot = find_robot(name)
-            if not robot.closed_form:
-                # Of any other arm it is not known yet whether it can be solved for.
-                arm_of(robot)
+            able_robot(name)
         except GrasplineError as error:
             raise ValueError(str(error)) from None
         return kept_name(name)
