@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graspline.kinematics.arm import Solutions, straight_down
-from graspline.kinematics.iterative import IterativeSolver
-from graspline.kinematics.targets import Search, Solution, Target, ToolPoint
 from graspline.kinematics.ur5e import (
     ARM,
     ASIDE_M,
@@ -28,13 +26,11 @@ from graspline.kinematics.ur5e import (
     forward,
     solve,
 )
-from graspline.robots.gripper_2f85 import HAND
 from graspline.robots.ur5e import HOME, UR5E
 from graspline.scenes.scene import new_spec
 from graspline.spatial.rotations import (
     matrix_from_quaternion,
     multiply,
-    quaternion_from_matrix,
     rotation_x,
     rotation_z,
     wrap,
@@ -135,37 +131,6 @@ def test_forward_is_the_compiled_model(model: mujoco.MjModel) -> None:
         position, rotation = forward(q[UR5E.arm])
         np.testing.assert_allclose(position, data.site("tool").xpos, atol=EXACT)
         np.testing.assert_allclose(rotation, data.site("tool").xmat.reshape(3, 3), atol=EXACT)
-
-
-def newton_solves(solver: IterativeSolver, joints: Array, starts: Array, restarts: int) -> Array:
-    """Where Newton-Raphson, checked for convergence, comes from each start; nan where it refuses."""
-    position, rotation = forward(joints)
-    search = Search(damping=0.0, restarts=restarts)
-    found = np.full(joints.shape, np.nan)
-    for row, quaternion in enumerate(quaternion_from_matrix(rotation)):
-        target = Target(position_m=position[row], quaternion=quaternion)
-        result = solver.solve(target, starts[row], random=row, search=search)
-        if isinstance(result, Solution):
-            found[row] = result.q
-    solved = ~np.isnan(found[:, 0])
-    assert worst_error(found[solved], position[solved], rotation[solved]) < 1e-4
-    return found
-
-
-def test_newton_raphson_needs_restarts_to_solve_what_the_closed_form_solves_at_once(model: mujoco.MjModel) -> None:
-    tool = ToolPoint(body=HAND, offset_m=np.array([TOOL_M, 0.0, 0.0]))
-    solver = IterativeSolver(model, UR5E.joints[UR5E.arm], tool)
-    joints, starts = any_joints(2000, 9), any_joints(2000, 10)
-    solutions = solve(*forward(joints))
-    assert solutions.reached.any(axis=1).all()
-    restarted = newton_solves(solver, joints, starts, restarts=30)
-    solved = ~np.isnan(restarted[:, 0])
-    assert solved.mean() > 0.995
-    once = ~np.isnan(newton_solves(solver, joints[:300], starts, restarts=0)[:, 0])
-    assert 0.7 < once.mean() < 0.95
-    # What it finds is one of the branches, but for poses near singular ones, where many are nearly as good.
-    branches = apart(solutions.joints_rad[solved], restarted[solved][:, None]).min(axis=1)
-    assert np.quantile(branches, 0.95) < 1e-3
 
 
 def test_forward_takes_any_leading_shape() -> None:

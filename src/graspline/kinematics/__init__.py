@@ -1,1 +1,1 @@
-"""From poses to joint angles: closed forms vectorised over targets, and one iterative solver for any robot."""
+"""From poses to joint angles: closed forms vectorised over targets, and a numerical arm for any robot without one."""

@@ -134,9 +134,9 @@ class Arm(Protocol):
 
         `position_m` is (N, 3); pitch, yaw and margin are (N,) or one for all, `tool_m` (N, 3) or (3,). Yaw None leaves
         the heading free. Solutions keep `margin_rad` from the joint limits. Without `backwards` branches that turn
-        their back to the target are left out. Where one `branch` of each row is all that is asked for, others may be
-        left unsolved. Each row has the bits it gets alone, and along a steady motion of the target a branch that is a
-        solution moves steadily, too.
+        their back to the target are left out. Where only one `branch` is asked for, of all rows or of each, others may
+        be left unsolved. Each row has the bits it gets alone, and along a steady motion of the target a branch that is
+        a solution moves steadily, too.
         """
         ...
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from graspline.robots.description import RobotDescription
-from graspline.robots.model_reading import Reading
+from graspline.robots.model_reading import Reading, read_spec
 from graspline.robots.robot import VISUAL_CONTYPE, Servo
 from graspline.robots.wiring import PadSensor, add_readings, add_servos
 from graspline.spatial.rotations import quaternion_from_matrix
@@ -30,6 +31,8 @@ class Attachment:
     """How one robot is put into a scene; `add_to` does it, any number of times."""
 
     source: mujoco.MjSpec
+    # The file that the source was read from; empty for a spec that was given.
+    file: str
     reading: Reading
     description: RobotDescription
     servo: Servo
@@ -41,6 +44,11 @@ class Attachment:
     armature: Mapping[str, float] = field(default_factory=dict)
     # Bodies that do not touch each other.
     apart: tuple[tuple[str, str], ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Scenes are sent to worker processes, which read the model's file again; a spec is sent as its text."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _restored, ({**values, "source": "" if self.file else self.source.to_xml()},)
 
     @property
     def prefix(self) -> str:
@@ -185,6 +193,12 @@ class Attachment:
         if len(geoms) == 1:
             return mujoco.mjtObj.mjOBJ_GEOM, self.prefix + model.geom(geoms[0]).name
         return mujoco.mjtObj.mjOBJ_BODY, self.prefix + model.body(model.geom_bodyid[geoms[0]]).name
+
+
+def _restored(values: dict[str, Any]) -> Attachment:
+    text = values["source"]
+    spec, _, _ = read_spec(mujoco.MjSpec.from_string(text) if text else values["file"])
+    return Attachment(**{**values, "source": spec})
 
 
 def _turned(data: np.ndarray, *, led: bool, leads: bool) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.robots.extents import CORNERS, corners_m
-from graspline.robots.hand import Hand
+from graspline.robots.hand import Hand, MeasuredFace
 from graspline.robots.robot import JawLaw
 
 Array = NDArray[np.float64]
@@ -202,21 +202,12 @@ def hand_of(fingers: Fingers) -> Hand:
     centred = bool(np.ptp(fixed) > _STAYS * opening)
     middle_y = float((fingers.fixed.beside_m[part] + fingers.moving.beside_m[part]).mean() / 2)
     middle_z = float((across[:, 0] + fixed).mean() / 2) if centred else 0.0
-    corners = [(along[:, corner], across[:, corner] - middle_z) for corner in range(along.shape[1])]
-
-    def moving_face_m(position: float | Array) -> tuple[Array, Array]:
-        at = np.asarray(position, float)
-        ahead, beside = (
-            np.stack([np.interp(at, positions, corner[way]) for corner in corners], axis=-1) for way in (0, 1)
-        )
-        return ahead, beside
-
     return Hand(
         tool_m=(0.0, -middle_y, -middle_z),
         tip_m=float(fingers.fixed.along_m[part][0].max()),
         grip_from_m=float(fingers.fixed.along_m[part][0].min()),
         positions=np.linspace(float(positions[0]), float(positions[-1]), 151),
-        moving_face_m=moving_face_m,
+        moving_face_m=MeasuredFace(positions, along, across - middle_z),
         face_m=float(fingers.fixed.across_m[part].max()) - middle_z,
         centred=centred,
     )

@@ -104,23 +104,39 @@ class Hand:
         return self._faces(self.positions)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredFace:
+    """Where the corners of a finger's inner face are, as measured at rising positions of the jaw."""
+
+    positions: Array  # (k,)
+    # In the order in which `Hand.moving_face_m` has them, (k, corners).
+    along_m: Array
+    across_m: Array
+
+    def __call__(self, position: float | Array) -> tuple[Array, Array]:
+        at = np.asarray(position, float)
+        along, across = (
+            np.stack([np.interp(at, self.positions, corner) for corner in values.T], axis=-1)
+            for values in (self.along_m, self.across_m)
+        )
+        return along, across
+
+
 def parallel_hand(positions: Array, gaps_m: Array, ahead_m: Array, pad_length_m: float) -> Hand:
     """Two flat pads that stay parallel, with the tool frame in the middle between them when they are shut.
 
     `gaps_m` and `ahead_m`, how far the pads' middle is along the approach axis, are measured at rising positions.
     """
-
-    def moving_face_m(position: float | Array) -> tuple[Array, Array]:
-        at = np.asarray(position, float)[..., None]
-        middle, across = np.interp(at, positions, ahead_m), np.interp(at, positions, gaps_m) / 2
-        half = pad_length_m / 2
-        return np.concatenate([middle + half, middle - half], axis=-1), np.concatenate([across, across], axis=-1)
-
+    half_m, across_m = pad_length_m / 2, gaps_m / 2
     return Hand(
         tool_m=(0.0, 0.0, 0.0),
         tip_m=float(ahead_m[0]) + pad_length_m / 2,
         grip_from_m=float(ahead_m[0]) - pad_length_m / 2,
         positions=np.linspace(float(positions[0]), float(positions[-1]), 151),
-        moving_face_m=moving_face_m,
+        moving_face_m=MeasuredFace(
+            positions,
+            np.stack([ahead_m + half_m, ahead_m - half_m], axis=1),
+            np.stack([across_m, across_m], axis=1),
+        ),
         centred=True,
     )

@@ -53,7 +53,11 @@ def robot_from_mjcf(model: str | os.PathLike[str] | mujoco.MjSpec, description: 
     loads = loads_of(compiled, joints, home)
     gains = gains_of(reading, description, loads, name)
     plain = Attachment(
-        source=spec, reading=reading, description=description, servo=_servo(description, gains, compiled)
+        source=spec,
+        file="" if isinstance(model, mujoco.MjSpec) else str(Path(model).resolve()),
+        reading=reading,
+        description=description,
+        servo=_servo(description, gains, compiled),
     )
     attachment, fingers = _closing(plain, name)
     law = jaw_law_of(fingers)
