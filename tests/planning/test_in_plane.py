@@ -10,7 +10,7 @@ from graspline.kinematics.so101 import forward
 from graspline.motion.path import at_rest, check_path
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.in_plane import SHORTEST_M, straight_in_plane
-from graspline.planning.ways import way_out
+from graspline.planning.ways_out import way_out
 from graspline.robots.so101 import FIXED_TIP_M, SO101
 from graspline.scenes.cube_table import cube_table
 

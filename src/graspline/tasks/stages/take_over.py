@@ -20,7 +20,8 @@ from graspline.motion.path import Command, Path, keeps_range
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.in_plane import straight_in_plane
-from graspline.planning.ways import free_way, way_out
+from graspline.planning.routes import free_way
+from graspline.planning.ways_out import way_out
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotate
@@ -66,8 +67,8 @@ def take_over(
                 return Outcome("ready")
         survey = yield from eye.survey()
         path = free_way(robot, world, reply.command, robot.home, tuple(resting(each) for each in survey))
-        if path is None:
-            evidence = (at_least("checked_ways_home", 0, 1),)
+        if isinstance(path, Refusal):
+            evidence = (at_least("checked_ways_home", 0, 1), *path.evidence)
             break
         reply = yield Motion("return_home", path, guards=(TrackingError(error_rad=arm.close.blocked_rad),))
         if reply.by == "completed":
