@@ -194,7 +194,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moves:
-    """Several moves of one arm in one branch, timed within limits; answered by their paths or by the first that is out of reach."""
+    """Several moves of one arm in one branch, timed within limits; answered by paths, or by the first out of reach."""
 
     robot: Robot
     # Which branch of the arm.
