@@ -66,11 +66,11 @@ def drawn_in(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
 
 def raised(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
     """The shoulder lifted first, which takes the hand up and in, whatever it is above of."""
-    return _by(robot, start, (_lifted(robot, start.position), goal), speed)
+    return _by(robot, start, (lifted(robot, start.position), goal), speed)
 
 
 def raised_and_drawn_in(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
-    return _by(robot, start, (_lifted(robot, start.position), _with(goal, start.position, 0), goal), speed)
+    return _by(robot, start, (lifted(robot, start.position), _with(goal, start.position, 0), goal), speed)
 
 
 def wrist_last(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
@@ -134,10 +134,11 @@ def _with(row: Array, other: Array, joints: int | list[int]) -> Array:
     return found
 
 
-def _lifted(robot: Robot, row: Array) -> Array:
+def lifted(robot: Robot, row: Array, *, margin_rad: float = _MARGIN_RAD) -> Array:
+    """A posture with the shoulder turned back some way, within its limits."""
     found, lower, upper = row.copy(), robot.limits.lower, robot.limits.upper
     raised_rad = float(row[1]) + _upwards(robot) * _RAISED_RAD
-    found[1] = min(max(raised_rad, float(lower[1]) + _MARGIN_RAD), float(upper[1]) - _MARGIN_RAD)
+    found[1] = min(max(raised_rad, float(lower[1]) + margin_rad), float(upper[1]) - margin_rad)
     return found
 
 

@@ -19,8 +19,8 @@ from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path, keeps_range
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.in_plane import straight_in_plane
-from graspline.planning.routes import free_way
+from graspline.planning.in_plane import heading_of, straight_in_plane
+from graspline.planning.routes import free_way, lifted
 from graspline.planning.ways_out import way_out
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
@@ -178,7 +178,7 @@ def _away(reply: Reply, robot: Robot) -> Path | None:
     missing_m = CLEAR_M - float(reply.readings.tool_position_m[2])
     if missing_m <= 0:
         return None
-    heading = np.array([np.cos(reply.command.position[0]), -np.sin(reply.command.position[0])])
+    heading = heading_of(robot, reply.command.position)
     back = -reply.readings.tool_rotation[:, 0]
     ways = [(0.0, 1.0)]
     if back[2] > _STEEP:
@@ -191,9 +191,7 @@ def _away(reply: Reply, robot: Robot) -> Path | None:
             found.append(path)
     if not found:
         # A stretched arm, or one at its limits: lifting the shoulder takes the hand up and in.
-        raised = reply.command.position.copy()
-        raised[1] = max(float(raised[1]) - 0.35, float(robot.limits.lower[1]))
-        return joint_move(robot, reply.command, raised, speed=0.3)
+        return joint_move(robot, reply.command, lifted(robot, reply.command.position, margin_rad=0.0), speed=0.3)
     return max(found, key=lambda path: path.ticks)
 
 
