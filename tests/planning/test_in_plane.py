@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graspline.kinematics.arms import arm_of
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import at_rest, check_path
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.in_plane import SHORTEST_M, straight_in_plane
-from graspline.planning.ways import way_out
+from graspline.planning.in_plane import SHORTEST_M, heading_of, straight_in_plane
+from graspline.planning.ways_out import way_out
 from graspline.robots.so101 import FIXED_TIP_M, SO101
+from graspline.robots.ur5e import UR5E
 from graspline.scenes.cube_table import cube_table
 
 _TIP_M = np.array(FIXED_TIP_M)
@@ -41,6 +44,24 @@ def test_from_home_the_hand_rises_all_the_way() -> None:
     assert path is not None
     points, _ = forward(path.positions[[0, -1], :5], _TIP_M)
     assert np.allclose(points[1] - points[0], (0.0, 0.0, 0.03), atol=1e-6)
+
+
+@pytest.mark.parametrize(("outward_m", "up_m"), [(0.03, 0.03), (-0.05, 0.02), (0.0, 0.06)])
+def test_an_arm_of_six_joints_keeps_its_hand_as_it_is_turned(outward_m: float, up_m: float) -> None:
+    down = UR5E.home if UR5E.down is None else UR5E.down
+    path = straight_in_plane(UR5E, at_rest(down), outward_m, up_m, speed_m_s=0.1)
+    assert path is not None
+    points, rotations = arm_of(UR5E).forward(path.positions[:, UR5E.arm], np.array(UR5E.hand.tool_m))
+    wanted = np.array([*(outward_m * heading_of(UR5E, down)), up_m])
+    assert np.allclose(points[-1] - points[0], wanted, atol=1e-6)
+    assert np.allclose(rotations, rotations[0], atol=1e-6)
+
+
+def test_the_heading_is_that_of_the_first_axis() -> None:
+    for pan in (-1.5, 0.0, 0.7):
+        joints = SO101.home.copy()
+        joints[0] = pan
+        assert np.allclose(heading_of(SO101, joints), (np.cos(pan), -np.sin(pan)), atol=1e-6)
 
 
 def test_a_way_of_nothing_is_none() -> None:

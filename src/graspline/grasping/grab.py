@@ -23,11 +23,12 @@ from graspline.grasping.workspace import WorkspaceParameters
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Solutions
 from graspline.kinematics.arms import arm_of
 from graspline.kinematics.envelopes import Envelope
-from graspline.motion.joint_moves import jaw_move, join, joint_move
+from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.parameters import Parameters
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
+from graspline.planning.routes import by_home, route, straight
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import wrap
@@ -477,7 +478,12 @@ def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) 
         refused = case.blocked(name, down, (slim, *query.others))
         if refused is not None:
             return refused
-    travel = _travel(case, at_rest(opening.end), downs[0][1].positions[0], around)
+    start, ready, speed = at_rest(opening.end), downs[0][1].positions[0], query.reach.travel_speed
+
+    def blocked(path: Path) -> GrabRefusal | None:
+        return case.blocked(case.names[0], path, around)
+
+    travel = route(robot, start, ready, blocked, ways=(straight, by_home), speed=speed)
     if isinstance(travel, GrabRefusal):
         return travel
     # What leads from over the object to the first stage belongs to it.
@@ -520,19 +526,3 @@ def _descents(query: GrabQuery, case: Case, grasp: Grasp, branch: int) -> list[t
     for upper, lower in itertools.pairwise(found):
         lower.positions[0] = upper.end
     return list(zip(names, found, strict=True))
-
-
-def _travel(case: Case, start: Command, ready: Array, around: tuple[Belief, ...]) -> Path | GrabRefusal:
-    """To over the object: straight in joint space, or by drawing the arm in first."""
-    robot, speed = case.query.robot, case.query.reach.travel_speed
-    direct = joint_move(robot, start, ready, speed=speed)
-    refused = case.blocked(case.names[0], direct, around)
-    if refused is None:
-        return direct
-    here, there = robot.home.copy(), robot.home.copy()
-    here[0], there[0] = start.position[0], ready[0]
-    here[-2:], there[-2:] = start.position[-2:], ready[-2:]
-    path = joint_move(robot, start, here, speed=speed)
-    for target in (there, ready):
-        path = join(path, joint_move(robot, at_rest(path.end), target, speed=speed))
-    return path if case.blocked(case.names[0], path, around) is None else refused

@@ -7,6 +7,7 @@ certified is exactly what is played.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,10 +21,11 @@ from graspline.grasping.straight import Line, Lines, ReachParameters, leans_rad
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
 from graspline.kinematics.arms import arm_of
 from graspline.kinematics.questions import Targets
-from graspline.motion.joint_moves import join, joint_move
+from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path, seal_kept
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
+from graspline.planning.routes import by_home, route, straight
 from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal
 from graspline.robots.hand import Hand
@@ -308,18 +310,9 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
 
 def _approach(query: _Query, grasp: Grasp, ready: Array, speed: Array) -> Path | Refusal:
     """The way to above the object: straight in joint space, or around by drawing the arm in first."""
-    robot, start = query.robot, query.start
-    direct = joint_move(robot, start, ready, speed=speed)
-    refusal = _check(query, grasp, "approach", direct)
-    if refusal is None or start.moving:
-        return refusal or direct
-    here, there = robot.home.copy(), robot.home.copy()
-    here[0], there[0] = start.position[0], ready[0]
-    here[-2:], there[-2:] = start.position[-2:], ready[-2:]
-    around = joint_move(robot, start, here, speed=speed)
-    for target in (there, ready):
-        around = join(around, joint_move(robot, at_rest(around.end), target, speed=speed))
-    return around if _check(query, grasp, "approach", around) is None else refusal
+    ways = (straight,) if query.start.moving else (straight, by_home)
+    check = functools.partial(_check, query, grasp, "approach")
+    return route(query.robot, query.start, ready, check, ways=ways, speed=speed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

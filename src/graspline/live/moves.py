@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import Collision, CollisionWorld
+from graspline.planning.routes import route, straight
+from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 from graspline.tasks.console import Refused
 
@@ -87,29 +90,28 @@ class Mover:
                 reason=f"the arm touches something at its current pose ({world}); jog it clear first",
                 evidence=world.evidence,
             )
+
+        def blocked(path: Path) -> Refused | None:
+            broken = check_path(path, self._robot)
+            if broken is not None:
+                return Refused(reason=f"beyond limits: {broken}", evidence=broken.evidence)
+            met = world.first_collision(world.samples(path.positions))
+            return None if met is None else Refused(reason=f"not free: {met}", evidence=met.evidence)
+
         refused: Refused | None = None
+        ways = (straight, *(functools.partial(self._risen, rise_m) for rise_m in _RISES_M))
         for target in targets:
-            for path in self._ways(start, target):
-                broken = check_path(path, self._robot)
-                if broken is not None:
-                    refused = refused or Refused(reason=f"beyond limits: {broken}", evidence=broken.evidence)
-                    continue
-                met = world.first_collision(world.samples(path.positions))
-                if met is None:
-                    return path
-                refused = refused or Refused(reason=f"not free: {met}", evidence=met.evidence)
+            found = route(self._robot, start, target, blocked, ways=ways, speed=_SPEED)
+            if isinstance(found, Path):
+                return found
+            refused = refused or found
         assert refused is not None
         return refused
 
-    def _ways(self, start: Command, target: Array) -> list[Path]:
-        """Straight there, and by way of a place above where the hand is."""
-        robot = self._robot
-        ways = [joint_move(robot, start, target, speed=_SPEED)]
-        for rise_m in _RISES_M:
-            up = self._rise(start, rise_m)
-            if up is not None:
-                ways.append(join(up, joint_move(robot, at_rest(up.end), target, speed=_SPEED)))
-        return ways
+    def _risen(self, rise_m: float, robot: Robot, start: Command, target: Array, speed: float | Array) -> Path | None:
+        """By way of a place above where the hand is."""
+        up = self._rise(start, rise_m)
+        return None if up is None else join(up, joint_move(robot, at_rest(up.end), target, speed=speed))
 
     def _rise(self, start: Command, rise_m: float) -> Path | None:
         """Straight up with the hand as it is turned; None where the arm cannot."""

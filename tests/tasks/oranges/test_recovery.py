@@ -93,8 +93,10 @@ def test_where_there_is_no_way_the_arm_stays_and_says_so(planned_job: Job, table
     found = going_home(act, world, None)
     assert found.name == "stranded"
     assert act.motions == []
-    (evidence,) = found.evidence
+    evidence, *met = found.evidence
     assert (evidence.name, evidence.value, evidence.limit) == ("checked_ways_home", 0, 1)
+    assert met
+    assert not any(each.passed for each in met)
 
 
 def _aside() -> Array:

@@ -25,7 +25,7 @@ from graspline.placement.plate import Plate
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.resting import Sighting, has_been_still, is_still_now, rests_on
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.ways import free_way
+from graspline.planning.routes import free_way
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.home import home_joints
@@ -90,8 +90,8 @@ def step_aside(
     target = home_joints(robot, settings).copy()
     target[0] = _ASIDE_RAD[eye.aside()]
     path = way_to(robot, world, last.command, target, survey, settings)
-    if path is None:
-        return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
+    if isinstance(path, Refusal):
+        return Outcome("stranded", (at_least("checked_ways_home", 0, 1), *path.evidence))
     ended = yield Motion("step_aside", path, guards=(TrackingError(error_rad=settings.close.blocked_rad),))
     # Whatever hid it, a hand or a failing eye, may pass.
     yield Motion("wait", still(robot, ended.command, _PASS_S))
@@ -115,7 +115,7 @@ def return_home(
         reply = down
     survey = yield from eye.survey()
 
-    def home_from(start: Command) -> Path | None:
+    def home_from(start: Command) -> Path | Refusal:
         return way_to(robot, world, start, home_joints(robot, settings), survey, settings)
 
     return (yield from homewards(reply, home_from, settings.close))
@@ -123,7 +123,7 @@ def return_home(
 
 def way_to(
     robot: Robot, world: CollisionWorld, start: Command, target: Array, survey: Survey, settings: Oranges
-) -> Path | None:
+) -> Path | Refusal:
     """A checked way to an arm pose, the jaws as they are: straight, or by drawing the arm in or raising it first."""
     around = tuple(each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others())
     return free_way(robot, world, start, target, around, speed=_TRAVEL)

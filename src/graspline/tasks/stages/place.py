@@ -23,7 +23,7 @@ from graspline.placement.held import HeldObject
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.transfer import TransferQuery, plan_transfer
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.ways import free_way
+from graspline.planning.routes import free_way
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.stages.carry import apart_guard, held_outcome, hold_guards
@@ -278,19 +278,23 @@ def go_home(
     survey = yield from eye.survey()
     around = tuple(resting(each) for each in survey)
 
-    def home_from(start: Command) -> Path | None:
+    def home_from(start: Command) -> Path | Refusal:
         return free_way(robot, world, start, robot.home, around)
 
     return (yield from homewards(reply, home_from, close))
 
 
 def homewards(
-    last: Reply, way: Callable[[Command], Path | None], close: TouchParameters
+    last: Reply, way: Callable[[Command], Path | Refusal], close: TouchParameters
 ) -> Stage[Literal["home", "stranded"]]:
     """Go home by a way that is planned from where the arm is; without one it stays there and says so."""
     path = way(last.command)
-    if path is None:
-        return Outcome("stranded", (at_least("checked_ways_home", 0, 1),))
+    if isinstance(path, Refusal):
+        return Outcome("stranded", (at_least("checked_ways_home", 0, 1), *path.evidence))
     guards = (TrackingError(error_rad=close.blocked_rad),)
-    ended = yield Motion("return_home", path, guards=guards, free=Free(again=way))
+
+    def again(start: Command) -> Path | None:
+        return found if isinstance(found := way(start), Path) else None
+
+    ended = yield Motion("return_home", path, guards=guards, free=Free(again=again))
     return Outcome("home") if ended.by == "completed" else Outcome("stranded", ended.evidence)

@@ -19,8 +19,9 @@ from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path, keeps_range
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.in_plane import straight_in_plane
-from graspline.planning.ways import free_way, way_out
+from graspline.planning.in_plane import heading_of, straight_in_plane
+from graspline.planning.routes import free_way, lifted
+from graspline.planning.ways_out import way_out
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotate
@@ -66,8 +67,8 @@ def take_over(
                 return Outcome("ready")
         survey = yield from eye.survey()
         path = free_way(robot, world, reply.command, robot.home, tuple(resting(each) for each in survey))
-        if path is None:
-            evidence = (at_least("checked_ways_home", 0, 1),)
+        if isinstance(path, Refusal):
+            evidence = (at_least("checked_ways_home", 0, 1), *path.evidence)
             break
         reply = yield Motion("return_home", path, guards=(TrackingError(error_rad=arm.close.blocked_rad),))
         if reply.by == "completed":
@@ -177,7 +178,7 @@ def _away(reply: Reply, robot: Robot) -> Path | None:
     missing_m = CLEAR_M - float(reply.readings.tool_position_m[2])
     if missing_m <= 0:
         return None
-    heading = np.array([np.cos(reply.command.position[0]), -np.sin(reply.command.position[0])])
+    heading = heading_of(robot, reply.command.position)
     back = -reply.readings.tool_rotation[:, 0]
     ways = [(0.0, 1.0)]
     if back[2] > _STEEP:
@@ -190,9 +191,7 @@ def _away(reply: Reply, robot: Robot) -> Path | None:
             found.append(path)
     if not found:
         # A stretched arm, or one at its limits: lifting the shoulder takes the hand up and in.
-        raised = reply.command.position.copy()
-        raised[1] = max(float(raised[1]) - 0.35, float(robot.limits.lower[1]))
-        return joint_move(robot, reply.command, raised, speed=0.3)
+        return joint_move(robot, reply.command, lifted(robot, reply.command.position, margin_rad=0.0), speed=0.3)
     return max(found, key=lambda path: path.ticks)
 
 
