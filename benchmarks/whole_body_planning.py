@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from graspline.kinematics.hsr import ranked, solve
 from graspline.motion.path import Path
 from graspline.perception.beliefs import Belief, Shape
+from graspline.planning.collision import CollisionWorld, Held
 from graspline.planning.rrt import NoWay, plan_way, timed
-from graspline.planning.whole_body import Held, WholeBodyWorld
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import WHOLE_BODY_JOINTS
 from graspline.scenes.fittings import SHELF, TABLE
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=100, help="of each kind")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    random, world = np.random.default_rng(options.seed), WholeBodyWorld(HSR)
+    random, world = np.random.default_rng(options.seed), CollisionWorld.among_solids(HSR)
     tallies: dict[str, Tally] = defaultdict(Tally)
     while len(tallies["into the shelf"].plan_ms) < options.queries:
         errand(world, random, tallies)
@@ -85,7 +85,7 @@ def main() -> None:
     print(json.dumps({"µs a check": check_us(world, random), **figures}, indent=2, ensure_ascii=False))
 
 
-def errand(world: WholeBodyWorld, random: np.random.Generator, tallies: dict[str, Tally]) -> None:
+def errand(world: CollisionWorld, random: np.random.Generator, tallies: dict[str, Tally]) -> None:
     """To a thing, to the shelf with it, and onto a board."""
     things, stock = on_table(random), on_boards(random)
     target = things[0]
@@ -105,7 +105,7 @@ def errand(world: WholeBodyWorld, random: np.random.Generator, tallies: dict[str
         return
     held = Held(shape=target.shape, half_extents_m=target.half_extents_m, p_TO_m=np.zeros(3), R_TO=R_LEVEL_HELD)
     grasped = candidates(target.position_m + np.array([0, 0, 0.03]), rotation, row)
-    world.set((*FURNITURE, *things[1:], *stock), held)
+    world.place((*FURNITURE, *things[1:], *stock), held)
     lifted = [each for each in grasped if world.free(each)]
     if not lifted:
         return
@@ -122,13 +122,13 @@ def errand(world: WholeBodyWorld, random: np.random.Generator, tallies: dict[str
     ask(world, tallies["into the shelf"], around, held, row, above, level(turn))
 
 
-def anywhere(world: WholeBodyWorld, random: np.random.Generator, tally: Tally) -> None:
+def anywhere(world: CollisionWorld, random: np.random.Generator, tally: Tally) -> None:
     things = (*on_table(random), *on_boards(random))
     half = np.array([0.03, 0.03, 0.09])
     held = (
         Held(shape="box", half_extents_m=half, p_TO_m=np.zeros(3), R_TO=R_LEVEL_HELD) if random.random() < 0.5 else None
     )
-    world.set((*FURNITURE, *things), held)
+    world.place((*FURNITURE, *things), held)
     found = [each for each in candidates(*any_pose(random), HSR.home) if world.free(each)]
     if found:
         ask(world, tally, things, held, found[random.integers(min(3, len(found)))], *any_pose(random))
@@ -147,7 +147,7 @@ def any_pose(random: np.random.Generator) -> tuple[Array, Array]:
 
 
 def ask(
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     tally: Tally,
     things: tuple[Belief, ...],
     held: Held | None,
@@ -156,7 +156,7 @@ def ask(
     rotation: Array,
 ) -> Array | None:
     """One query; where it ends, or nothing where it has no free goal or fails."""
-    world.set((*FURNITURE, *things), held)
+    world.place((*FURNITURE, *things), held)
     goals = [each for each in candidates(tool_m, rotation, start) if world.free(each)][:GOALS]
     if not goals or not world.free(start):
         return None
@@ -178,9 +178,9 @@ def ask(
     return path.end
 
 
-def check_us(world: WholeBodyWorld, random: np.random.Generator) -> dict[str, float]:
+def check_us(world: CollisionWorld, random: np.random.Generator) -> dict[str, float]:
     """What one check takes, alone and among many."""
-    world.set((*FURNITURE, *on_table(random), *on_boards(random)))
+    world.place((*FURNITURE, *on_table(random), *on_boards(random)))
     rows = np.repeat(HSR.home[None], 2000, axis=0)
     rows[:, : len(WHOLE_BODY_JOINTS)] += random.uniform(-0.5, 0.5, (2000, len(WHOLE_BODY_JOINTS)))
     free = np.stack([row for row in np.clip(rows, HSR.limits.lower, HSR.limits.upper) if world.free(row)])
@@ -188,7 +188,7 @@ def check_us(world: WholeBodyWorld, random: np.random.Generator) -> dict[str, fl
     for row in free:
         world.free(row)
     alone = time.perf_counter()
-    world.all_free(free)
+    world.first_touching(free)
     together = time.perf_counter()
     return {"alone": 1e6 * (alone - begun) / len(free), "among many": 1e6 * (together - alone) / len(free)}
 

@@ -89,7 +89,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
 
 
 class Batches:
-    """Samples of frames as the network gets them, normalized, all on one device. Sampling never waits for the device."""
+    """Samples of frames as the network gets them, normalized, on one device. Sampling never waits for it."""
 
     def __init__(self, frames: Frames, given: argparse.Namespace) -> None:
         self._frames, self._device, self._chunk, self._shift = frames, given.device, given.chunk, given.shift

@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from graspline.choices import ARM_NAMES, ASPECTS, DEMO_TASK, FIRST_TASK
+from graspline.choices import ASPECTS, DEMO_TASK, FIRST_TASK
 from graspline.cli.commands import COMMANDS, command_of
-from graspline.kinematics.arms import ARMS
 from graspline.scenes.randomization import TableRandomization
 from graspline.tasks.catalogue import TASKS
 
@@ -60,7 +59,6 @@ def test_a_command_imports_what_it_works_with_when_it_runs() -> None:
 
 def test_options_offer_what_there_is() -> None:
     assert tuple(TableRandomization.model_fields) == ASPECTS
-    assert tuple(ARMS) == ARM_NAMES
     assert {DEMO_TASK, FIRST_TASK} <= set(TASKS)
 
 

@@ -4,10 +4,12 @@ import xml.etree.ElementTree as ElementTree
 
 from graspline.datasets.heatmap import heat_map, outcome_map
 from graspline.datasets.summary import Spot
-from graspline.kinematics.table_reach import TABLE_REACHES
+from graspline.kinematics.table_reach import table_reach
 from graspline.robots.so101 import SO101
 
-AROUND = TABLE_REACHES[SO101.name]
+_around = table_reach(SO101)
+assert _around is not None
+AROUND = _around
 
 
 def spot(x_m: float, y_m: float, radius_m: float = 0.0) -> Spot:

@@ -27,7 +27,7 @@ from graspline.grasping.reaching import (
 from graspline.kinematics import hsr
 from graspline.motion.path import Path, check_path
 from graspline.perception.beliefs import Belief, Shape
-from graspline.planning.whole_body import CLEARANCE_M, WholeBodyWorld
+from graspline.planning.collision import ROOM_CLEARANCE_M, CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.hsr import HSR
 
@@ -37,8 +37,8 @@ BACK_M, LIFT_M = 0.12, 0.08
 
 
 @functools.cache
-def world() -> WholeBodyWorld:
-    return WholeBodyWorld(HSR)
+def world() -> CollisionWorld:
+    return CollisionWorld.among_solids(HSR)
 
 
 def thing(name: str, at: tuple[float, float, float], half: tuple[float, float, float], shape: Shape = "box") -> Belief:
@@ -131,7 +131,7 @@ class TestPlanReach:
         found = first()
         assert isinstance(found, Reach)
         assert not check_path(found.way, HSR)
-        world().set((TOP, CAN))
+        world().place((TOP, CAN))
         assert world().first_collision(world().samples(found.way.positions), clearance_m=0.001) is None
 
     def test_the_same_query_has_the_same_bits(self) -> None:
@@ -213,7 +213,7 @@ class TestInTheWay:
 class TestRoom:
     """How near straight ways come to a post; the base, a drum of 0.215 m, comes along."""
 
-    def reason(self, where: str, gap_m: float, *, leaving: str = "", clearance_m: float = CLEARANCE_M) -> str:
+    def reason(self, where: str, gap_m: float, *, leaving: str = "", clearance_m: float = ROOM_CLEARANCE_M) -> str:
         """With a post so far ahead of the drum, behind it, or beside half of its way."""
         pose, postures = order(HSR, POSES, HSR.home)[0]
         at = HSR.home.copy()
@@ -264,7 +264,7 @@ class TestGo:
         path = go(HSR, world(), Surroundings(solids=(TOP,)), HSR.home, goal[None], 3)
         assert isinstance(path, Path)
         assert np.abs(path.positions[:, 1]).max() > 0.4
-        world().set((TOP,))
+        world().place((TOP,))
         assert world().first_collision(world().samples(path.positions), clearance_m=0.001) is None
 
     def test_it_keeps_2_cm_clear_where_it_can(self) -> None:
@@ -272,7 +272,7 @@ class TestGo:
         goal[0] = 2.2
         path = go(HSR, world(), Surroundings(solids=(TOP,)), HSR.home, goal[None], 3)
         assert isinstance(path, Path)
-        world().set((TOP,), clearance_m=0.02)
+        world().place((TOP,), clearance_m=0.02)
         assert world().first_collision(world().samples(path.positions), clearance_m=0.009) is None
 
     @pytest.mark.parametrize(("gap_m", "found"), [(0.03, True), (0.012, True), (0.003, False)])

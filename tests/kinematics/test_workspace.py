@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 
 from graspline.kinematics import so101
-from graspline.kinematics.arms import ARMS
-from graspline.kinematics.workspace import MARGIN, STEP_M, Arm, Section, Workspace, measure, plan_view, sweep
-from graspline.robots.so101 import FIXED_TIP_M, ROLL_OFFSET_RAD
+from graspline.kinematics.arm import Arm, ArmLimits, Solutions
+from graspline.kinematics.workspace import (
+    MARGIN,
+    STEP_M,
+    Section,
+    Survey,
+    Workspace,
+    measure,
+    plan_view,
+    survey_of,
+    sweep,
+)
+from graspline.robots.so101 import FIXED_TIP_M, ROLL_OFFSET_RAD, SO101
 
-ARM = ARMS["so101"]
+SURVEY = survey_of(SO101)
 
 
 @pytest.fixture(scope="module")
 def workspace() -> Workspace:
-    return measure(ARM, 50_000)
+    return measure(SURVEY, 50_000)
 
 
 def test_constants_that_users_publish_come_out_of_our_geometry() -> None:
@@ -58,7 +70,7 @@ def test_nothing_outside_the_envelope_is_reached(workspace: Workspace) -> None:
         (radius > raw.radius_m[1] + STEP_M) | (height < raw.height_m[0] - STEP_M) | (height > raw.height_m[1] + STEP_M)
     )
     points = np.stack([so101.PAN_X_M + radius * np.cos(azimuth), radius * np.sin(azimuth), height], axis=-1)
-    reached = ARM.reaches_down(points, yaw)
+    reached = SURVEY.reaches_down(points, yaw)
     assert outside.sum() > 5000
     assert not reached[outside].any()
     assert reached[~outside].mean() > 0.5
@@ -84,26 +96,29 @@ def test_columns_follow_the_curved_edge(workspace: Workspace) -> None:
 
 
 def test_the_same_figures_every_time() -> None:
-    assert measure(ARM, 2000).document() == measure(ARM, 2000).document()
+    assert measure(SURVEY, 2000).document() == measure(SURVEY, 2000).document()
 
 
-def a_mast() -> Arm:
-    """A tool on a pole: reaches everything within a ring, whatever the heading, up to half a turn."""
+class Mast:
+    """The arm of a tool on a pole: reaches everything within a ring, with headings up to half a turn."""
 
-    def reaches(points: np.ndarray, yaw: np.ndarray) -> np.ndarray:
-        radius = np.hypot(points[:, 0] - 1.0, points[:, 1])
-        return (radius >= 0.0999) & (radius <= 0.2001) & (np.abs(points[:, 2]) <= 0.0501) & (yaw < np.pi - 1e-9)
+    axis_m = (1.0, 0.0)
 
-    return Arm(
-        name="mast",
-        axis_m=(1.0, 0.0),
-        lower_rad=np.array([-1.0]),
-        upper_rad=np.array([1.0]),
-        radius_m=(0.0, 0.3),
-        height_m=(-0.1, 0.1),
-        forward=lambda joints: np.stack([1 + 0.2 * np.cos(joints[:, 0]), 0.2 * np.sin(joints[:, 0]), joints[:, 0]], -1),
-        reaches_down=reaches,
-    )
+    def solve(self, position_m: np.ndarray, pitch_rad: float, yaw_rad: np.ndarray, tool_m: np.ndarray) -> Solutions:
+        radius = np.hypot(position_m[:, 0] - 1.0, position_m[:, 1])
+        inside = (radius >= 0.0999) & (radius <= 0.2001) & (np.abs(position_m[:, 2]) <= 0.0501)
+        limits = ArmLimits(misses=(), joints=("mast",), lower_rad=np.array([-1.0]), upper_rad=np.array([1.0]))
+        rows = len(position_m)
+        return Solutions(
+            joints_rad=np.zeros((rows, 1, 1)),
+            excess=np.zeros((rows, 1, 1)),
+            reached=(inside & (yaw_rad < np.pi - 1e-9))[:, None],
+            limits=limits,
+        )
+
+
+def a_mast() -> Survey:
+    return Survey(name="mast", arm=cast(Arm, Mast()), tool_m=np.zeros(3), radius_m=(0.0, 0.3), height_m=(-0.1, 0.1))
 
 
 def test_a_sweep_finds_what_an_arm_reaches_about_its_own_axis() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graspline.kinematics.reach import REACHES, TcpConvention, ToolPose
+from graspline.kinematics.reach import TcpConvention, ToolPose, reach_of
 from graspline.kinematics.so101 import forward
 from graspline.live.moves import Mover
 from graspline.motion.path import Path, at_rest, check_path
@@ -20,6 +20,9 @@ from graspline.tasks.scatter import lying_at
 
 DOWN = np.pi / 2
 HOME = at_rest(SO101.home)
+_reach = reach_of(SO101)
+assert _reach is not None
+REACH = _reach
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +51,7 @@ def test_the_tool_centre_point_arrives_where_it_was_sent(mover: Mover, tcp: TcpC
     path = mover.to_tool((), HOME, wanted, tcp)
     assert isinstance(path, Path)
     gap_m = float(SO101.jaw_law.gap_m(SO101.home[SO101.jaw]))
-    tool_m = REACHES["so101"].tool_m(tcp, gap_m)
+    tool_m = REACH.tool_m(tcp, gap_m)
     position, rotation = forward(path.end, tool_m)
     assert position[0] == pytest.approx(wanted.position_m, abs=1e-6)
     assert rotation[0, :, 0] == pytest.approx([0, 0, -1], abs=1e-6)
@@ -140,7 +143,7 @@ def test_whatever_is_asked_the_answer_is_a_free_path_to_it_or_a_reason(
         assert found.evidence
         assert not all(each.passed for each in found.evidence)
     else:
-        position, _ = forward(found.end, REACHES["so101"].tool_m("fixed_tip", 0.0))
+        position, _ = forward(found.end, REACH.tool_m("fixed_tip", 0.0))
         assert position[0] == pytest.approx(wanted.position_m, abs=1e-6)
         assert check_path(found, SO101) is None
 

@@ -7,14 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graspline.kinematics.reach import REACHES, TcpConvention, ToolPose
+from graspline.kinematics.reach import TcpConvention, ToolPose, reach_of
 from graspline.live.moves import Mover
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.robots.ur5e import HOME, UR5E
 from graspline.scenes.belt_line import belt_line
 from graspline.tasks.console import Refused
 
-REACH = REACHES["ur5e"]
+_reach = reach_of(UR5E)
+assert _reach is not None
+REACH = _reach
 DOWN = np.pi / 2
 
 

@@ -10,21 +10,21 @@ from graspline.robots.hsr import HSR
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import SO101
 from graspline.robots.ur5e import UR5E
-from graspline.scenes.solid_pool import HELD, robot_among_solids, slot_name
+from graspline.scenes.solid_pool import HELD, solid_pool
 
 
 @pytest.mark.parametrize("robot", [HSR, UR5E, SO101], ids=lambda robot: robot.name)
 def test_it_has_what_touches_and_slots(robot: Robot) -> None:
-    model = robot_among_solids(robot, slots=3)
+    model = solid_pool(robot, slots=3).model
     assert (model.geom_conaffinity != 0).all()
     touching = int((robot.model().geom_conaffinity != 0).sum())
     # And the floor, three slots and what is held.
     assert model.ngeom == touching + 5
-    assert model.body_mocapid[model.body(slot_name(2)).id] >= 0
+    assert model.body_mocapid[model.body("solid_2").id] >= 0
 
 
 def test_what_is_held_is_where_the_tool_is() -> None:
-    model = robot_among_solids(HSR, slots=0)
+    model = solid_pool(HSR, slots=0).model
     data = mujoco.MjData(model)
     data.joint("wrist_flex").qpos[0] = -0.7
     data.joint("base_turn").qpos[0] = 0.4

@@ -22,6 +22,7 @@ NEEDED = frozenset(
         "graspline.cli.options",
         "graspline.errors",
         "graspline.faults.catalogue",
+        "graspline.robots.catalogue",
         "graspline.tasks.catalogue",
     }
 )

@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
 from graspline.grasping.hand_poses import HandPose
-from graspline.kinematics import hsr
+from graspline.kinematics.arms import whole_body_of
 from graspline.motion.path import Path
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
-from graspline.planning.collision import Collision
+from graspline.planning.collision import ROOM_CLEARANCE_M, Collision, CollisionWorld, Held, Part
 from graspline.planning.rrt import NoWay, plan_way, timed
-from graspline.planning.whole_body import CLEARANCE_M, Held, Part, WholeBodyWorld
 from graspline.refusal import Refusal
-from graspline.robots.hsr_chain import HEAD_JOINTS, WHOLE_BODY_JOINTS
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -40,14 +38,11 @@ _LEAN_S = 1.5
 _REASONS = 6
 # What ways of a plan are allowed to cost.
 _CHECKS = 12_000
-# Finer than usual: a hand that points straight down leaves the arm little choice.
-_LEANS = np.arange(30) / 29
 # What postures keep from joint limits, in m and rad.
 _MARGIN = 0.01
 # What ways keep clear of everything, and straight ways of the hand; where there is none, they make do with less. Wheels
 # slip, and a thing in the hand is not quite where it is believed to be.
-_CLEARANCES_M, STRAIGHT_CLEARANCES_M = (0.05, 0.02, CLEARANCE_M), (0.015, CLEARANCE_M)
-_EVERYTHING = (*WHOLE_BODY_JOINTS, *HEAD_JOINTS, "hand")
+_CLEARANCES_M, STRAIGHT_CLEARANCES_M = (0.05, 0.02, ROOM_CLEARANCE_M), (0.015, ROOM_CLEARANCE_M)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,7 +90,7 @@ class ReachQuery:
     # What the head looks at where the way in begins, (3,) in O.
     gaze_m: Array | None = None
     # What the straight ways keep clear of everything.
-    clearance_m: float = CLEARANCE_M
+    clearance_m: float = ROOM_CLEARANCE_M
 
 
 def told(refused: Sequence[Refusal]) -> Evidence:
@@ -118,8 +113,9 @@ def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[H
     if not poses:
         return []
     tools = np.stack([tool_of(robot, pose) for pose in poses])
-    solutions = hsr.solve(tools, np.stack([pose.rotation for pose in poses]), leans=_LEANS, margin=_MARGIN)
-    found = [(pose, hsr.ranked(solutions, index, start)) for index, pose in enumerate(poses)]
+    rotations = np.stack([pose.rotation for pose in poses])
+    postures = whole_body_of(robot).postures(tools, rotations, start, margin=_MARGIN, finely=True)
+    found = list(zip(poses, postures, strict=True))
 
     def rank(entry: tuple[HandPose, Array]) -> tuple[bool, bool, float]:
         pose, postures = entry
@@ -133,25 +129,24 @@ def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[H
 
 
 def plan_reach(
-    robot: Robot, world: WholeBodyWorld, query: ReachQuery, pose: HandPose, postures: Array
+    robot: Robot, world: CollisionWorld, query: ReachQuery, pose: HandPose, postures: Array
 ) -> Reach | Refusal:
     """A way to a pose: the first posture whose straight ways are free, and that a way leads to."""
     if not len(postures):
-        tool = tool_of(robot, pose)
-        evidence = hsr.solve(tool[None], pose.rotation, margin=_MARGIN).explain(0)
+        evidence = whole_body_of(robot).unreached(tool_of(robot, pose), pose.rotation, _MARGIN)
         return Refusal(label=pose.label, check="no posture reaches it", evidence=evidence)
     reason, tried = "the lift is too short for its ways", 0
     for posture in _spread(postures):
         at = query.start.copy()
         at[: len(posture)], at[robot.jaw] = posture, query.jaw_rad
         if query.gaze_m is not None:
-            at = hsr.gazing(at, query.gaze_m)
+            at = whole_body_of(robot).gazing(at, query.gaze_m)
         found = _before(world, query, at)
         if not isinstance(found, np.ndarray):
             reason = found or reason
             continue
         if query.gaze_m is not None:
-            found = hsr.gazing(found, query.gaze_m)
+            found = whole_body_of(robot).gazing(found, query.gaze_m)
         way = go(robot, world, query.inwards.around, query.start, found[None], query.seed)
         if isinstance(way, Path):
             return Reach(pose=pose, at=at, before=found, way=way)
@@ -170,7 +165,7 @@ def _spread(postures: Array) -> Array:
     return postures[np.concatenate([near, far])]
 
 
-def in_the_way(world: WholeBodyWorld, query: ReachQuery, reach: Reach) -> str:
+def in_the_way(world: CollisionWorld, query: ReachQuery, reach: Reach) -> str:
     """What is in the ways of a plan whose way there has been gone, if anything is: from the start to where the straight
     way in begins, and from there on.
     """
@@ -178,12 +173,12 @@ def in_the_way(world: WholeBodyWorld, query: ReachQuery, reach: Reach) -> str:
     if isinstance(found, str):
         return found
     around = query.inwards.around
-    world.set(around.solids, around.held, start=query.start, clearance_m=query.clearance_m)
-    collision = world.first_collision(world.samples(np.stack([query.start, reach.before])))
+    world.place(around.solids, around.held, start=query.start, clearance_m=query.clearance_m)
+    collision = world.first_collision(world.between(np.stack([query.start, reach.before])))
     return "" if collision is None else _met(collision)
 
 
-def _before(world: WholeBodyWorld, query: ReachQuery, at: Array) -> Array | str:
+def _before(world: CollisionWorld, query: ReachQuery, at: Array) -> Array | str:
     """Where the straight way in begins, (nu,), if it and all ways on are free; else what is in the way."""
     inwards = _straight(world, replace(query.inwards, way_m=-query.inwards.way_m), at, query.clearance_m)
     here: Array | str = at
@@ -196,23 +191,23 @@ def _before(world: WholeBodyWorld, query: ReachQuery, at: Array) -> Array | str:
     return inwards
 
 
-def _straight(world: WholeBodyWorld, step: Step, here: Array, clearance_m: float) -> Array | str:
+def _straight(world: CollisionWorld, step: Step, here: Array, clearance_m: float) -> Array | str:
     """Where a straight way ends, (nu,); else what is in the way, or nothing where the lift is too short."""
     if step.jaw_rad is not None:
         here = here.copy()
         here[world.robot.jaw] = step.jaw_rad
-    rows, possible = hsr.straight(here, step.way_m)
+    rows, possible = whole_body_of(world.robot).straight(here, step.way_m)
     if not possible.all():
         return ""
-    world.set(
+    world.place(
         step.around.solids,
         step.around.held,
-        ignore=step.touching,
+        may_touch=step.touching,
         start=here if step.leaving else None,
         leaving=step.leaving,
         clearance_m=clearance_m,
     )
-    collision = world.first_collision(world.samples(rows))
+    collision = world.first_collision(world.between(rows))
     if collision is not None:
         return _met(collision)
     return rows[-1]
@@ -224,7 +219,7 @@ def _met(collision: Collision) -> str:
 
 def go(
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     around: Surroundings,
     start: Array,
     goals: Array,
@@ -237,8 +232,8 @@ def go(
         return "no posture reaches any goal"
     why = ""
     for clearance in _CLEARANCES_M:
-        world.set(around.solids, around.held, ignore=touching, start=start, clearance_m=clearance)
-        way = plan_way(world, start, goals, moving=_EVERYTHING, seed=seed, checks=_CHECKS)
+        world.place(around.solids, around.held, may_touch=touching, start=start, clearance_m=clearance)
+        way = plan_way(world, start, goals, moving=robot.joints, seed=seed, checks=_CHECKS)
         found = way if isinstance(way, NoWay) else timed(world, way, speed=speed)
         if isinstance(found, Path):
             return found
@@ -248,7 +243,7 @@ def go(
 
 def straight_path(robot: Robot, joints: Array, way_m: Array, *, speed: float = 1.0) -> Path:
     """Straight from rest to rest, the hand's rotation kept; what the lift cannot do is left out."""
-    rows, _ = hsr.straight(joints, way_m)
+    rows, _ = whole_body_of(robot).straight(joints, way_m)
     end = np.clip(rows[-1], robot.limits.lower, robot.limits.upper)
     return through(robot, np.stack([joints, end]), speed=speed)
 

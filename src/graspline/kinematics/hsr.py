@@ -41,7 +41,7 @@ Flags = NDArray[np.bool_]
 
 # Headings every 15°, counted from where the hand points; leans as shares of those that the lift leaves.
 TURNS_RAD = np.arange(-12.0, 12.0) * (np.pi / 12)
-LEANS = np.arange(12) / 11
+LEANS, _FINE_LEANS = np.arange(12) / 11, np.arange(30) / 29
 # What a joint may come out beyond its limit and still be put onto it: rounding.
 TOLERANCE = 1e-10
 
@@ -50,6 +50,8 @@ _LOWER, _UPPER = LOWER[:_SIZE], UPPER[:_SIZE]
 _MIDDLE = (_LOWER + _UPPER) / 2
 _X, _Y, _TURN, _LIFT, _FLEX, _ROLL, _WRIST_FLEX, _WRIST_ROLL = range(_SIZE)
 _PAN, _TILT = _SIZE, _SIZE + 1
+# As `WholeBody` has them.
+LIFT, ARM, HEAD = _LIFT, [_FLEX, _ROLL, _WRIST_FLEX, _WRIST_ROLL], [_PAN, _TILT]
 _UNITS = tuple("rad" if index in (_TURN, *range(_FLEX, _SIZE)) else "m" for index in range(_SIZE))
 
 _LIFT_M = ORIGINS_M["arm_lift"][2]
@@ -62,6 +64,11 @@ _SINGULAR = 1e-10
 # A hand steeper than this points nowhere when seen from above.
 _STEEP = 0.05
 _WHOLE_TURN = 2 * np.pi
+# How far the wrist's axes are behind the tool and beside it; of its barrel the radius and half the length.
+_WRIST_BEHIND_M, _WRIST_BESIDE_M = float(TOOL_M[2]), float(TOOL_M[0])
+_BARREL_RADIUS_M, _BARREL_HALF_M = 0.040, 0.043
+# An arm out of the head's sight leans ahead and down; so much is left of the lift.
+_LEANING_RAD, _SPARE_M = 2.4, 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -122,8 +129,7 @@ def gazing(joints: Array, point_m: Array) -> Array:
     pan = wrap(np.arctan2(apart[1], apart[0]) - joints[_TURN])
     turned[_PAN] = pan - _WHOLE_TURN if pan > UPPER[_PAN] and pan - _WHOLE_TURN >= LOWER[_PAN] else pan
     turned[_TILT] = np.arctan2(apart[2], np.hypot(apart[0], apart[1]))
-    head = [_PAN, _TILT]
-    turned[head] = np.clip(turned[head], LOWER[head], UPPER[head])
+    turned[HEAD] = np.clip(turned[HEAD], LOWER[HEAD], UPPER[HEAD])
     return turned
 
 
@@ -284,6 +290,26 @@ def _compared(joints: Array, start: Array, weights: Array | None) -> tuple[Array
     return joints, np.sqrt(np.einsum("...j,...j->...", moved, moved))
 
 
+def postures(
+    position_m: Array,
+    rotation: Array,
+    start: Array,
+    *,
+    margin: float,
+    facing_rad: float | None = None,
+    finely: bool = False,
+) -> list[Array]:
+    """As `WholeBody` has it; a hand that points straight down leaves the arm little choice but a fine one."""
+    turns = TURNS_RAD if facing_rad is None else np.zeros(1)
+    leans = _FINE_LEANS if finely else LEANS
+    found = solve(position_m, rotation, turns_rad=turns, leans=leans, facing_rad=facing_rad, margin=margin)
+    return [ranked(found, index, start) for index in range(len(found.joints))]
+
+
+def unreached(position_m: Array, rotation: Array, margin: float) -> Evidence:
+    return solve(position_m[None], rotation, margin=margin).explain(0)
+
+
 def straight(joints: Array, way_m: Array, rows: int = 2, margin_m: float = 0.0) -> tuple[Array, Flags]:
     """Rows (T, J) from these joints (J,) along a straight way (3,), the hand's rotation kept, and which are possible.
 
@@ -293,3 +319,19 @@ def straight(joints: Array, way_m: Array, rows: int = 2, margin_m: float = 0.0) 
     moved[:, [_X, _Y, _LIFT]] += np.linspace(0.0, 1.0, rows)[:, None] * np.asarray(way_m, float)
     lift = moved[:, _LIFT]
     return moved, (lift >= _LOWER[_LIFT] + margin_m) & (lift <= _UPPER[_LIFT] - margin_m)
+
+
+def hand_above_m(rotation: Array) -> float:
+    """However the wrist's barrel is turned."""
+    down = max(float(-rotation[2, 0]), 0.0)
+    level = float(np.sqrt(max(1 - down * down, 0.0)))
+    # The barrel's axis is at right angles to the hand; it stands up the most where its corners are straight above.
+    leaning = min(level, _BARREL_HALF_M / float(np.hypot(_BARREL_RADIUS_M, _BARREL_HALF_M)))
+    barrel = _BARREL_RADIUS_M * float(np.sqrt(1 - leaning * leaning)) + _BARREL_HALF_M * leaning
+    return _WRIST_BEHIND_M * down + _WRIST_BESIDE_M * level + barrel
+
+
+def looking_over(joints: Array) -> Array:
+    row = joints.copy()
+    row[_LIFT], row[_FLEX], row[_WRIST_FLEX] = UPPER[_LIFT] - _SPARE_M, -_LEANING_RAD, 0.0
+    return row

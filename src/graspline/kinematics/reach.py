@@ -1,4 +1,4 @@
-"""How an arm brings its tool to a pose that an operator names: its own kinematics, and where its tool centre point is."""
+"""How an arm brings its tool to a pose that an operator names: its kinematics, and its tool centre point."""
 
 from __future__ import annotations
 

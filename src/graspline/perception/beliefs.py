@@ -120,7 +120,7 @@ class Belief:
 
     @property
     def uprightness(self) -> float:
-        """How much of that axis points up or down; a ball is always upright. Of a mesh, how nearly it rests on a face."""
+        """How much of that axis points up or down, 1 for a ball. Of a mesh, how nearly it rests on a face."""
         rest = self.rest
         if rest is not None:
             return self.upright_on(rest)

@@ -20,8 +20,7 @@ from ompl import base, geometric, util
 from graspline.errors import WiringError
 from graspline.motion.path import Path
 from graspline.motion.waypoints import duration_s, through
-from graspline.planning.collision import Collision
-from graspline.planning.whole_body import STEP_M, WholeBodyWorld
+from graspline.planning.collision import STEP_M, Collision, CollisionWorld
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -72,7 +71,7 @@ class NoWay:
 
 
 def plan_way(
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     start: Array,
     goals: Array,
     *,
@@ -111,7 +110,7 @@ def plan_way(
     return Way(waypoints=found, goal=goal, checks=query.checks, by="search")
 
 
-def _touching(world: WholeBodyWorld, goals: Array) -> list[Collision]:
+def _touching(world: CollisionWorld, goals: Array) -> list[Collision]:
     """What each goal that is not free touches."""
     found = ((index, world.first_collision(goal[None])) for index, goal in enumerate(goals))
     return [replace(collision, sample=index) for index, collision in found if collision is not None]
@@ -120,10 +119,10 @@ def _touching(world: WholeBodyWorld, goals: Array) -> list[Collision]:
 class _Query:
     """One question to a world: what may move, and how often was looked."""
 
-    def __init__(self, world: WholeBodyWorld, start: Array, goals: Array, still: Flags, budget: int) -> None:
+    def __init__(self, world: CollisionWorld, start: Array, goals: Array, still: Flags, budget: int) -> None:
         self.world, self.start, self.budget = world, start, budget
         self.levers_m, limits = world.robot.levers_m, world.robot.limits
-        room = np.where(world.slides, _ROOM_M, _ROOM_RAD) * world.carries_hand
+        room = np.where(world.robot.sliding, _ROOM_M, _ROOM_RAD) * world.carries_hand
         ends = np.vstack([start, goals])
         # A robot may stand a hair beyond a limit.
         self.lower = np.minimum(np.maximum(ends.min(axis=0) - room, limits.lower), ends.min(axis=0))
@@ -282,7 +281,7 @@ def _shorten(query: _Query, rows: Array, random: np.random.Generator) -> Array:
     return shortening.rows
 
 
-def timed(world: WholeBodyWorld, way: Way, *, speed: float = 1.0) -> Path | Collision:
+def timed(world: CollisionWorld, way: Way, *, speed: float = 1.0) -> Path | Collision:
     """The way over time, its corners cut as widely as nothing is touched; or what is touched however they are cut."""
     *wider_m, least_m = _CORNERS_M
     for corner_m in wider_m:
@@ -292,7 +291,7 @@ def timed(world: WholeBodyWorld, way: Way, *, speed: float = 1.0) -> Path | Coll
     return _with_corners(world, way, speed, least_m)
 
 
-def _with_corners(world: WholeBodyWorld, way: Way, speed: float, corner_m: float) -> Path | Collision:
+def _with_corners(world: CollisionWorld, way: Way, speed: float, corner_m: float) -> Path | Collision:
     path = through(world.robot, way.waypoints, speed=speed, corner_m=corner_m)
-    collision = world.first_collision(world.samples(path.positions), clearance_m=_KEPT * world.clearance_m)
+    collision = world.first_collision(world.between(path.positions), clearance_m=_KEPT * world.clearance_m)
     return path if collision is None else collision

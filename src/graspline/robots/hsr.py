@@ -293,6 +293,7 @@ def hsr(base_acceleration_m_s2: float = 0.8) -> Robot:
         pads=PADS,
         paints=tuple(COLOURS),
         add_to=add_hsr,
+        closed_form="graspline.kinematics.hsr",
         slides=("base_x", "base_y", "arm_lift"),
         seen_from_m=(2.5, -2.6, 2.0),
         seen_at_m=(0.40, 0.42, 0.55),

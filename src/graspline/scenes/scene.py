@@ -116,6 +116,8 @@ class Scene:
     furniture: tuple[str, ...] = ()
     # Bodies with a free joint of the same name that are seen and never touched.
     people: tuple[str, ...] = ()
+    # Bodies without a joint, each with one geom of the same name, that take any pose and shape: see `solid_pool`.
+    slots: tuple[str, ...] = ()
     # Cameras and image sizes that the default of an option stands for here.
     usual_views: str = DEFAULT_VIEWS
     # The lowest and the highest corner, in W, of the box in which the robot works; objects outside of it are not used.
@@ -196,6 +198,9 @@ class Scene:
         qpos = np.array(self.model.qpos0)
         for joint, angle in zip(self.robot.joints, self.robot.home, strict=True):
             qpos[self.joint_address(joint)] = angle
+        law = self.robot.jaw_law
+        for joint, positions in law.followers.items():
+            qpos[self.joint_address(joint)] = np.interp(self.robot.home[self.robot.jaw], law.angles_rad, positions)
         for name, (position, quaternion) in poses.items():
             at = self.joint_address(name)
             qpos[at : at + 3], qpos[at + 3 : at + 7] = position, quaternion

@@ -5,30 +5,26 @@ from __future__ import annotations
 import mujoco
 
 from graspline.robots.robot import Robot
+from graspline.scenes.scene import Scene
 
 FLOOR = "floor"
 # What the hand holds: a body carried by the one that has the site `tool`.
 HELD = "held"
 
 
-def slot_name(index: int) -> str:
-    """Name of the body and of its only geom."""
-    return f"solid_{index}"
-
-
-def robot_among_solids(robot: Robot, slots: int) -> mujoco.MjModel:
+def solid_pool(robot: Robot, slots: int) -> Scene:
     """The robot without its looks, a floor at z = 0, a number of slots for solids, and one for what is held."""
+    names = tuple(f"solid_{index}" for index in range(slots))
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     robot.add_to(spec)
     _undress(spec)
     spec.worldbody.add_geom(name=FLOOR, type=mujoco.mjtGeom.mjGEOM_PLANE, size=(10, 10, 0.1))
-    for index in range(slots):
-        name = slot_name(index)
+    for name in names:
         body = spec.worldbody.add_body(name=name, mocap=True)
         body.add_geom(name=name, type=mujoco.mjtGeom.mjGEOM_BOX, size=(0.01, 0.01, 0.01))
     _add_held(spec)
-    return spec.compile()
+    return Scene(name="solids", robot=robot, model=spec.compile(), objects=(), slots=names)
 
 
 def _undress(spec: mujoco.MjSpec) -> None:

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 # Places tried for one thing before there is taken to be none.
 MAX_PLACES = 400
-# Distances from the pan axis at which blocks lie.
+# Distances from the pan axis at which blocks lie, for an arm of relative size 1.
 _BLOCK_RADIUS_M = Range(0.15, 0.35)
 
 
@@ -97,8 +97,10 @@ def draw_block(
     robot: Robot | None = None,
 ) -> Belief | None:
     """A block of any size it may have, somewhere in reach where it is welcome; None if such a place is not found."""
+    size = (robot or default_robot()).relative_size
+    radius_m = Range(_BLOCK_RADIUS_M.low * size, _BLOCK_RADIUS_M.high * size)
     for _ in range(MAX_PLACES):
-        x, y = place_in_ring(_BLOCK_RADIUS_M, azimuth_rad, random, robot)
+        x, y = place_in_ring(radius_m, azimuth_rad, random, robot)
         half = random.uniform(*DISTRACTOR_HALF_M, 3)
         block = lying_at(name, x, y, half, "box", random.uniform(-np.pi, np.pi))
         if welcome(block):

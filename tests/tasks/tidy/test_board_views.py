@@ -30,7 +30,7 @@ def test_with_an_empty_hand_the_camera_is_well_above_every_board(board: str) -> 
     camera, rotation = hsr.head_camera(joints)
     assert -rotation[:, 2] @ (middle - camera) > 0.999 * np.linalg.norm(middle - camera)
     world, among = collision_world(), around(HOUSE, ())
-    world.set(among.solids)
+    world.place(among.solids)
     assert world.free(joints)
 
 
@@ -47,7 +47,7 @@ def test_with_a_thing_in_the_hand_there_is_a_free_posture_that_sees_the_highest_
         # Below the line of sight to the board's front edge.
         assert tool[2] + rotation[2] @ grip.held.p_TO_m + grip.height_m / 2 < level.position_m[2]
     world, among = collision_world(), around(HOUSE, (), grip.held)
-    world.set(among.solids, among.held)
+    world.place(among.solids, among.held)
     assert any(world.free(row) for row in found)
 
 

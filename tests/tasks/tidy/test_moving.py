@@ -24,7 +24,6 @@ from graspline.tasks.tidy.moving import (
     around,
     carrying,
     felt_kg,
-    hand_above_m,
     looking,
     parts_of,
     play,
@@ -168,7 +167,7 @@ class TestLooking:
         away = TABLE_AWAY_M if fitting is TABLE else SHELF_AWAY_M
         joints = looking(HSR, TABLE if fitting is TABLE else SHELF, away, 0.7)
         world = collision_world()
-        world.set(HOUSE.solids)
+        world.place(HOUSE.solids)
         assert world.free(joints)
 
 
@@ -253,7 +252,7 @@ def test_the_room_above_the_tool_is_what_the_wrist_needs_however_it_is_turned() 
         tool, rotation = hsr.forward(row)
         own = {each.name: each for each in world.own_solids(row)}
         barrel, palm = replace(own["wrist_barrel"], shape="cylinder"), own["palm_body"]
-        spare.append(hand_above_m(rotation) - (max(barrel.top_m, palm.top_m) - float(tool[2])))
+        spare.append(hsr.hand_above_m(rotation) - (max(barrel.top_m, palm.top_m) - float(tool[2])))
     assert min(spare) >= 0
     assert min(spare) < 0.005
 

@@ -32,7 +32,7 @@ class ThingsParameters(Parameters):
     count: Range = Field(default=Range(1, 4), ge=1, le=7, description="number of objects on the table")
     scale: Range = Field(default=Range(0.9, 1.1), ge=0.6, le=1.25, description="factor on the size of each object")
     pad_friction: Range = Field(default=Range(0.9, 1.2), ge=0.3, le=2.0, description="sliding friction of the jaw pads")
-    radius_m: Range = Field(default=Range(0.09, 0.30), ge=0, le=0.5, description="distance from the pan axis")
+    radius_m: Range = Field(default=Range(0.09, 0.30), ge=0, le=1.2, description="distance from the pan axis")
     azimuth_rad: Range = Field(default=Range(-1.7, 1.7), ge=-3.2, le=3.2, description="direction from the pan axis")
     apart_m: float = Field(default=0.02, ge=0.002, le=0.2, description="smallest distance between objects")
     meshes: tuple[MeshObject, ...] = Field(
@@ -82,6 +82,8 @@ class GrabRetries(Parameters):
 
 class Grab(OnRobot):
     """Everything that decides a `grab` episode besides its seed."""
+
+    scaled = ("things.radius_m", "put.transport_speed_m_s")
 
     things: ThingsParameters = ThingsParameters()
     posted: Detections = Detections()

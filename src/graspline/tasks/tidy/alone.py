@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from graspline.errors import InputError
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import held_of
-from graspline.kinematics import hsr
 from graspline.perception.beliefs import Belief
-from graspline.robots.hsr import SLIPS
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import Item, item_of
@@ -26,6 +24,7 @@ from graspline.tasks.task import Draw
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, carrying, transform, whole
 from graspline.tasks.tidy.parameters import AloneParameters, Tidy
+from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
 
@@ -146,10 +145,10 @@ def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
     for name, angle in zip(robot.joints, joints, strict=True):
         start[scene.joint_address(name)] = angle
     _follow(scene, start)
-    tool, rotation = hsr.forward(joints)
+    tool, rotation = BODY.forward(joints)
     R_OI = rotation @ item.grasps[0].rotation.T
     # The robot is not quite where it believes to be, and what it holds is where the hand really is.
-    x, y, turn = (start[scene.joint_address(name)] for name in SLIPS)
+    x, y, turn = (start[scene.joint_address(name)] for name in scene.robot.slip_joints)
     at, R_WO = scene.joint_address(item.name), rotation_z(turn)
     start[at : at + 3] = np.array([x, y, 0.0]) + R_WO @ (tool - R_OI @ _tool_m(robot, item))
     start[at + 3 : at + 7] = quaternion_from_matrix(R_WO @ R_OI)

@@ -7,18 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics import hsr
 from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import view_of
 from graspline.perception.drawing import draw_solids
 from graspline.perception.kept import empty_share, is_alike
 from graspline.perception.tabletop import Tabletop
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.rendering.picture import Picture, Pixels
-from graspline.robots.hsr import HSR
-from graspline.robots.hsr_chain import HEAD_CAMERA
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.robot import BODY, EYE, ROBOT
 from graspline.tasks.tidy.sight import HIGHEST_M, bounds, see, standing_on
 
 Array = NDArray[np.float64]
@@ -39,16 +37,16 @@ class Annotator:
     The robot's own hand is no thing, nor is what it carries.
     """
 
-    camera, depth = HEAD_CAMERA, True
+    camera, depth = EYE, True
 
     def __init__(self, settings: Tidy) -> None:
-        self._world = WholeBodyWorld(HSR)
+        self._world = CollisionWorld.among_solids(ROBOT)
         self._last = np.full(6, np.nan)
         self._looked_s = -np.inf
         self._solids: tuple[Belief, ...] = ()
 
     def __call__(self, picture: Picture, time_s: float, joints: Array) -> Pixels:
-        camera, rotation = hsr.head_camera(joints)
+        camera, rotation = BODY.head_camera(joints)
         pose = np.concatenate([camera, -rotation[:, 2]])
         still = bool(np.abs(pose - self._last).max() < _STILL_M)
         self._last = pose
@@ -56,7 +54,7 @@ class Annotator:
             self._looked_s = -np.inf
         elif time_s - self._looked_s >= _EVERY_S:
             self._looked_s = time_s
-            tool, _ = hsr.forward(joints)
+            tool, _ = BODY.forward(joints)
             things = self._see(picture, joints, camera, rotation)
             self._solids = tuple(each for each in things if not _is_held(each, tool, self._solids))
         if self._solids and picture.rgb.any():

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics import hsr
-from graspline.robots.hsr_chain import JOINTS, UPPER
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting, Level
 from graspline.tasks.tidy.house import before
 from graspline.tasks.tidy.moving import SHELF_AWAY_M, Grip, carrying, postures, shifted
+from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
 
@@ -20,14 +19,11 @@ _NEARER_M = 0.65
 _STEEP_RAD = 0.157
 # Where the hand is while a thing is carried with the head up high: ahead of the base, to its left, above the floor.
 _AHEAD_M, _LEFT_M, _UP_M = (0.52, 0.57), (0.08, 0.16, 0.0), (0.78, 0.84, 0.90, 0.97)
-# The same with an empty hand: the arm leans ahead and down, below the line of sight.
-_LIFT, _FLEX, _WRIST = (JOINTS.index(name) for name in ("arm_lift", "arm_flex", "wrist_flex"))
-_LEANING_RAD, _SPARE_M = 2.4, 0.005
 
 
 def steepness_rad(joints: Array, point_m: Array) -> float:
     """How steeply the head's camera looks down at a point, with these joints."""
-    camera, _ = hsr.head_camera(joints)
+    camera, _ = BODY.head_camera(joints)
     return float(np.arctan2(camera[2] - point_m[2], np.hypot(*(camera - point_m)[:2])))
 
 
@@ -38,13 +34,13 @@ def views_with(grip: Grip, start: Array, shelf: Fitting, board: Level) -> Array:
     """
     middle = shelf.in_world(board.position_m)
     base = before(shelf, SHELF_AWAY_M)
-    low = np.concatenate([hsr.gazing(shifted(start, base), middle)[None], carrying(grip, start, base, middle)])
+    low = np.concatenate([BODY.gazing(shifted(start, base), middle)[None], carrying(grip, start, base, middle)])
     seeing = low[[steepness_rad(row, middle) >= _STEEP_RAD for row in low]]
     if len(seeing):
         return seeing
     points = [(ahead, left, up) for ahead in _AHEAD_M for left in _LEFT_M for up in _UP_M]
     rows = postures(grip, start, before(shelf, _NEARER_M), points, each=24)
-    high = np.array([hsr.gazing(row, middle) for row in rows]).reshape(-1, len(start))
+    high = np.array([BODY.gazing(row, middle) for row in rows]).reshape(-1, len(start))
     return high[[steepness_rad(row, middle) >= _STEEP_RAD for row in high]]
 
 
@@ -54,5 +50,5 @@ def view_without(robot: Robot, jaw_rad: float, shelf: Fitting, board: Level) -> 
     joints[:3], joints[robot.jaw] = before(shelf, SHELF_AWAY_M), jaw_rad
     if steepness_rad(joints, middle) < _STEEP_RAD:
         joints[:3] = before(shelf, _NEARER_M)
-        joints[_LIFT], joints[_FLEX], joints[_WRIST] = UPPER[_LIFT] - _SPARE_M, -_LEANING_RAD, 0.0
-    return hsr.gazing(joints, middle)
+        joints = BODY.looking_over(joints)
+    return BODY.gazing(joints, middle)

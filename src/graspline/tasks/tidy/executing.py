@@ -23,8 +23,7 @@ from graspline.motion.guards import BothPadsTouch
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
-from graspline.planning.whole_body import WholeBodyWorld
-from graspline.robots.hsr_chain import JOINTS
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.grasp_plans import plan_grasp, sort_poses
 from graspline.tasks.tidy.house import House, before
@@ -44,13 +43,13 @@ from graspline.tasks.tidy.moving import (
 )
 from graspline.tasks.tidy.nearing import TakenAway, approach, go_round, look_again, look_round, reach_in
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.robot import BODY
 from graspline.tasks.tidy.sight import Eye
 
 Array = NDArray[np.float64]
 
 _CLOSING_RAD_S = 0.9
 _SETTLE_S = 0.25
-_LIFT = JOINTS.index("arm_lift")
 # One row in this number is kept of the way there.
 _EVERY = 12
 
@@ -139,7 +138,7 @@ def lift(
 def leave(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
@@ -163,7 +162,7 @@ def leave(
         return Outcome("lost", evidence, about=grip.name)
     left = tuple(each for each in things if each is not grasp_object_bb)
     up = reach.at.copy()
-    up[_LIFT] += settings.grasp.lift_m
+    up[BODY.LIFT] += settings.grasp.lift_m
     swept = np.concatenate([reach.way.positions[::_EVERY], np.stack([reach.before, reach.at, up])])
     taken = Taken(
         grip=grip, placement_surface_to_wrist=grip.X_TB, top_grasp=grip.top, things=left, house=house, swept=swept
@@ -173,7 +172,7 @@ def leave(
 
 def set_down(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["down"]]:
     """What cannot be lifted goes back to where it stood."""
-    way = np.array([0.0, 0.0, float((reach.at - last.command.position)[_LIFT])])
+    way = np.array([0.0, 0.0, float((reach.at - last.command.position)[BODY.LIFT])])
     yield from straight(last, robot, way, name="set_down", speed=0.3)
     return Outcome("down")
 
@@ -183,8 +182,8 @@ def back_off(last: Reply, robot: Robot, settings: Tidy, reach: Reach) -> Stage[L
     wide = float(reach.at[robot.jaw])
     reply = yield Motion("open", jaw_move(robot, last.command, wide, speed_rad_s=_CLOSING_RAD_S))
     # As far as it came in, whatever stopped it there.
-    way = reach.before[:4] - reply.command.position[:4]
-    out = np.array([way[0], way[1], max(way[3], 0.0)])
+    way = reach.before - reply.command.position
+    out = np.array([way[0], way[1], max(way[BODY.LIFT], 0.0)])
     yield from straight(reply, robot, out, name="back_off", speed=0.5)
     return Outcome("ready")
 
@@ -238,7 +237,7 @@ def execute_grasp(settings: Tidy) -> Machine:
             "back_off": {"ready": again},
         },
         inputs={
-            "world": WholeBodyWorld,
+            "world": CollisionWorld,
             "eye": Eye,
             "house": House,
             "settings": Tidy,

@@ -11,13 +11,12 @@ from graspline.evidence import at_least, at_most
 from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.hand_poses import HandPose, hand_poses
-from graspline.kinematics import hsr
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.planes import NoPlane
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
@@ -26,6 +25,7 @@ from graspline.tasks.tidy.correcting import unknown_before
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, Stopped, around, travel
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.robot import BODY
 from graspline.tasks.tidy.sight import Eye, SightFailed, TableSeen
 from graspline.tasks.tidy.slips import slip_between
 
@@ -77,7 +77,7 @@ def look(
 
 
 def step_aside(
-    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Belief, ...]
+    last: Reply, robot: Robot, world: CollisionWorld, house: House, things: tuple[Belief, ...]
 ) -> Stage[Literal["aside", "blocked"]]:
     """To the left of where the robot looks from, or from there to the right: things hide each other."""
     middle = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
@@ -85,7 +85,7 @@ def step_aside(
     x, y, _ = before(house.table, TABLE_AWAY_M, -_ASIDE_M if across > _ASIDE_M / 2 else _ASIDE_M)
     goal = last.command.position.copy()
     goal[:3] = x, y, float(np.arctan2(middle[1] - y, middle[0] - x))
-    reply = yield from travel(last, robot, world, around(house, things), hsr.gazing(goal, middle)[None])
+    reply = yield from travel(last, robot, world, around(house, things), BODY.gazing(goal, middle)[None])
     return Outcome("blocked", reply.evidence) if isinstance(reply, Stopped) else Outcome("aside")
 
 
@@ -164,7 +164,7 @@ def find_grasp(settings: Tidy) -> Machine:
             "find_poses": {"found": End("end_find_grasp"), "too_wide": failed},
         },
         inputs={
-            "world": WholeBodyWorld,
+            "world": CollisionWorld,
             "eye": Eye,
             "house": House,
             "settings": Tidy,

@@ -28,7 +28,7 @@ from graspline.grasping.reaching import (
 )
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.beliefs import UNKNOWN, Belief
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.household import KNOWN
@@ -38,11 +38,11 @@ from graspline.tasks.tidy.moving import (
     SPARE_M,
     around,
     felt_kg,
-    hand_above_m,
     whole,
     without,
 )
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
 
@@ -80,14 +80,16 @@ def sort_poses(
 ) -> Producing[Gives[Literal["sorted"], Ordered] | Outcome[Literal["unreachable"]]]:
     """Closest first, those from the top last; after all of them, those with which it would not fit where it belongs."""
     room = area_of(settings.placing, grasp_object_name).level.clear_m - settings.placing.above_m - SPARE_M
-    fits = [tool_of(robot, pose)[2] - grasp_object_bb.bottom_m + hand_above_m(pose.rotation) for pose in grasp_poses]
+    needed_m = [
+        tool_of(robot, pose)[2] - grasp_object_bb.bottom_m + BODY.hand_above_m(pose.rotation) for pose in grasp_poses
+    ]
     # As if it faced the thing: it has turned its arm aside to look.
     start = last.command.position.copy()
     apart = grasp_object_bb.position_m[:2] - start[:2]
     start[2] += float((np.arctan2(apart[1], apart[0]) - start[2] + np.pi) % (2 * np.pi) - np.pi)
     todo = list[tuple[HandPose, Array]]()
     for high in (False, True):
-        poses = [pose for pose, needed in zip(grasp_poses, fits, strict=True) if (needed > room) == high]
+        poses = [pose for pose, needed in zip(grasp_poses, needed_m, strict=True) if (needed > room) == high]
         todo += yield from solved(order, robot, poses, start)
     if not any(len(postures) for _, postures in todo):
         return Outcome("unreachable", (at_least("poses_in_reach", 0, 1),), about=grasp_object_name)
@@ -97,7 +99,7 @@ def sort_poses(
 def plan_grasp(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
@@ -119,7 +121,7 @@ def plan_grasp(
 
 def first_reach(
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     settings: Tidy,
     among: Surroundings,
     target: Belief,

@@ -16,12 +16,12 @@ from graspline.motion.guards import Tugged
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
-from graspline.planning.whole_body import WholeBodyWorld
-from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.moving import Grip, Stopped, around, play, postures, straight, travel, tug
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.robot import BODY
 
 DEFAULT_THRESH_N = 3.5
 # Less than this the wrist feels without anybody.
@@ -35,7 +35,6 @@ _TARE_S = 0.3
 _PERSIST_S = 0.05
 _OPEN_RAD_S = 1.0
 _BACK_M = 0.15
-_HEAD = [JOINTS.index(name) for name in HEAD_JOINTS]
 # Pan and tilt.
 _FACING = (0.0, -0.1)
 
@@ -55,7 +54,7 @@ class Pulled:
 def stretch(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
@@ -74,7 +73,7 @@ def stretch(
 def offering(grip: Grip, start: np.ndarray) -> np.ndarray:
     """(K, nu): postures that hold a thing out to a person, the head looking there."""
     found = postures(grip, start, PERSON_BASE, [(*_OFFERED_M, up) for up in _OFFERED_UP_M], each=6)
-    found[:, _HEAD] = _FACING
+    found[:, BODY.HEAD] = _FACING
     return found
 
 
@@ -151,7 +150,7 @@ def handover(settings: Tidy) -> Machine:
             "draw_back": {"back": End("succeeded"), "stuck": End("aborted")},
         },
         inputs={
-            "world": WholeBodyWorld,
+            "world": CollisionWorld,
             "house": House,
             "settings": Tidy,
             "things": tuple[Belief, ...],

@@ -12,19 +12,18 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least
 from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.grasping.reaching import Surroundings, Touching, go, straight_path
-from graspline.kinematics import hsr
 from graspline.motion.guards import Guard, HoldLost, TrackingError, Tugged
 from graspline.motion.joint_moves import brake
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
-from graspline.planning.whole_body import Held, WholeBodyWorld
-from graspline.robots.hsr_chain import JOINTS, TOOL_M
+from graspline.planning.collision import CollisionWorld, Held
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
 from graspline.scenes.household import KNOWN
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.parameters import GraspParameters
+from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
 # x, y and heading of the base.
@@ -34,14 +33,11 @@ _PARTS = {item.name: item.parts for item in KNOWN}
 
 BLOCKED = TrackingError(error_rad=0.12)
 # From up there less is hidden behind things; the arm, which goes up as well, is turned aside.
-_LIFT, _LOOKING_LIFT_M, _ARM_ASIDE_RAD = JOINTS.index("arm_lift"), 0.55, 0.9
+_LOOKING_LIFT_M, _ARM_ASIDE_RAD = 0.55, 0.9
 # So long before it was stopped, nothing was in its way.
 _BACK_S = 1.0
 # Where the base stands to look at table and shelf, from their front edges.
 TABLE_AWAY_M, SHELF_AWAY_M = 0.75, 0.80
-# How far the wrist's axes are behind the tool and beside it; of its barrel the radius and half the length.
-_WRIST_BEHIND_M, _WRIST_BESIDE_M = float(TOOL_M[2]), float(TOOL_M[0])
-_BARREL_RADIUS_M, _BARREL_HALF_M = 0.040, 0.043
 # So much room must be left above it on a board: for what it keeps clear of, and for how well heights are known.
 SPARE_M = 0.012
 # Where the hand is while something is carried, from the base: ahead, to the left, and above the floor.
@@ -110,7 +106,7 @@ class Stopped:
 def travel(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     around: Surroundings,
     goals: Array,
     guards: tuple[Guard, ...] = (),
@@ -164,9 +160,9 @@ def play(robot: Robot, motion: Motion, *, gives_way: bool = True) -> Generator[R
 def looking(robot: Robot, fitting: Fitting, away_m: float, height_m: float) -> Array:
     """(nu,): before a piece of furniture, the arm out of the way, the head looking at a surface of this height."""
     joints = robot.home.copy()
-    (x, y, turn), joints[_LIFT] = before(fitting, away_m), _LOOKING_LIFT_M
+    (x, y, turn), joints[BODY.LIFT] = before(fitting, away_m), _LOOKING_LIFT_M
     joints[:3] = x, y, turn + _ARM_ASIDE_RAD
-    return hsr.gazing(joints, fitting.in_world((0.0, 0.0, height_m)))
+    return BODY.gazing(joints, fitting.in_world((0.0, 0.0, height_m)))
 
 
 def looking_from(robot: Robot, table: Fitting, base_m: Array) -> Array:
@@ -182,15 +178,15 @@ def looking_from(robot: Robot, table: Fitting, base_m: Array) -> Array:
         at, inwards = table.in_world((0.0, side * (half_y + TABLE_AWAY_M), 0.0)), -side * np.pi / 2
     joints = robot.home.copy()
     joints[0], joints[1], joints[2] = at[0], at[1], table.yaw_rad + inwards + _ARM_ASIDE_RAD
-    joints[_LIFT] = _LOOKING_LIFT_M
-    return hsr.gazing(joints, table.in_world((0.0, 0.0, level.position_m[2])))
+    joints[BODY.LIFT] = _LOOKING_LIFT_M
+    return BODY.gazing(joints, table.in_world((0.0, 0.0, level.position_m[2])))
 
 
 def carrying(grip: Grip, start: Array, base: Base, gaze_m: Array) -> Array:
     """(K, nu): postures at a base pose that carry a thing upright, close to the robot and low; nearest first."""
     points = [(ahead, left, up) for ahead, left in _CARRIED_M for up in _CARRIED_UP_M]
     found = postures(grip, start, base, points, each=4)
-    return np.array([hsr.gazing(row, gaze_m) for row in found]).reshape(-1, len(start))
+    return np.array([BODY.gazing(row, gaze_m) for row in found]).reshape(-1, len(start))
 
 
 def postures(grip: Grip, start: Array, base: Base, points: Sequence[tuple[float, float, float]], *, each: int) -> Array:
@@ -204,8 +200,8 @@ def postures(grip: Grip, start: Array, base: Base, points: Sequence[tuple[float,
     found = list[Array]()
     for point in points:
         tool = np.array([x, y, 0.0]) + rotation_z(turn) @ np.array(point)
-        solutions = hsr.solve(tool[None], rotation, turns_rad=np.array([0.0]), facing_rad=turn, margin=0.02)
-        for posture in hsr.ranked(solutions, 0, start)[:each]:
+        (near,) = BODY.postures(tool[None], rotation, start, margin=0.02, facing_rad=turn)
+        for posture in near[:each]:
             row = start.copy()
             row[: len(posture)] = posture
             found.append(row)
@@ -265,16 +261,6 @@ def _bounds(name: str) -> tuple[Array, Array]:
     return (np.min(corners, axis=0), np.max(corners, axis=0)) if corners else (np.zeros(3), np.zeros(3))
 
 
-def hand_above_m(R_OT: Array) -> float:
-    """How far hand and wrist reach above the tool when it is turned like this, however the barrel is turned."""
-    down = max(float(-R_OT[2, 0]), 0.0)
-    level = float(np.sqrt(max(1 - down * down, 0.0)))
-    # The barrel's axis is at right angles to the hand; it stands up the most where its corners are straight above.
-    leaning = min(level, _BARREL_HALF_M / float(np.hypot(_BARREL_RADIUS_M, _BARREL_HALF_M)))
-    barrel = _BARREL_RADIUS_M * float(np.sqrt(1 - leaning * leaning)) + _BARREL_HALF_M * leaning
-    return _WRIST_BEHIND_M * down + _WRIST_BESIDE_M * level + barrel
-
-
 def transform(rotation: Array, position_m: Array) -> Array:
     """(4, 4)."""
     found = np.eye(4)
@@ -286,7 +272,7 @@ def tug(reply: Reply, toward: Array, force_n: float, *, within_rad: float, for_s
     """Fires when something tugs at the hand that way, in O, harder than now; weighed while the robot is still."""
     mass = felt_kg(reply)
     rest = mass * reply.readings["wrist_acceleration"] - reply.readings["wrist_force"]
-    _, rotation = hsr.wrist_force_frame(reply.readings.joints)
+    _, rotation = BODY.wrist_force_frame(reply.readings.joints)
     (x, y, z), (rest_x, rest_y, rest_z) = (rotation.T @ toward).tolist(), rest.tolist()
     return Tugged(
         force_n=force_n,

@@ -19,7 +19,7 @@ from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ForceAbove
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
 from graspline.tasks.tidy.correcting import gone_evidence, shown_since, slip_of, slip_since
@@ -88,7 +88,7 @@ class Corrected:
 
 
 def go_round(
-    last: Reply, robot: Robot, world: WholeBodyWorld, house: House, things: tuple[Belief, ...], reach: Reach
+    last: Reply, robot: Robot, world: CollisionWorld, house: House, things: tuple[Belief, ...], reach: Reach
 ) -> Producing[Gives[Literal["blocked"], Contact] | Outcome[Literal["there"]]]:
     """To the side of the table that the thing is taken from, with a view of all of it."""
     goal = looking_from(robot, house.table, reach.at[:2])
@@ -139,7 +139,7 @@ def approach(
 def look_again(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     eye: Eye,
     house: House,
     settings: Tidy,

@@ -14,7 +14,7 @@ from graspline.grasping.reaching import Reach
 from graspline.machine.outcome import Outcome, Stage
 from graspline.perception.beliefs import Belief
 from graspline.perception.kept import moved_m
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting, Level
 from graspline.spatial.rotations import quaternion_from_matrix
@@ -50,7 +50,7 @@ def placed_solid(grip: Grip, pose: HandPose, spot_m: Array) -> Belief:
 def check_place(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     eye: Eye,
     house: House,
     settings: Tidy,

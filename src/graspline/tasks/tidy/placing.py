@@ -29,7 +29,7 @@ from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotation_z
@@ -42,7 +42,6 @@ from graspline.tasks.tidy.moving import (
     Grip,
     Stopped,
     around,
-    hand_above_m,
     parts_of,
     play,
     straight,
@@ -51,6 +50,7 @@ from graspline.tasks.tidy.moving import (
 )
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placed import check_place, placed_solid
+from graspline.tasks.tidy.robot import BODY
 from graspline.tasks.tidy.sight import BoardSeen, Eye
 
 Array = NDArray[np.float64]
@@ -110,13 +110,13 @@ def look_up(
 def height_needed_m(grip: Grip, settings: Tidy) -> float:
     """From the board to the highest point of hand and thing on the way in."""
     tool = -float((grip.R_OT @ grip.p_TB_m)[2])
-    return settings.placing.above_m + SPARE_M + max(tool + hand_above_m(grip.R_OT), grip.height_m)
+    return settings.placing.above_m + SPARE_M + max(tool + BODY.hand_above_m(grip.R_OT), grip.height_m)
 
 
 def face_shelf(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
@@ -155,7 +155,7 @@ def _radius_m(grip: Grip) -> float:
 def plan_place(
     last: Reply,
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     grip: Grip,
@@ -171,7 +171,7 @@ def plan_place(
 
 def _first(
     robot: Robot,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     house: House,
     settings: Tidy,
     grip: Grip,
@@ -326,7 +326,7 @@ def placement(settings: Tidy) -> Machine:
             "check_place": {"placed": End("end_placement"), "not_placed": failed, "unseen": failed},
         },
         inputs={
-            "world": WholeBodyWorld,
+            "world": CollisionWorld,
             "eye": Eye,
             "house": House,
             "settings": Tidy,

@@ -16,7 +16,7 @@ from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.perception.beliefs import Belief
 from graspline.perception.kept import is_alike, is_new, moved_m
-from graspline.planning.whole_body import WholeBodyWorld
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.correcting import unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 _NEAR_M = 0.02
 
 INPUTS = {
-    "world": WholeBodyWorld,
+    "world": CollisionWorld,
     "eye": Eye,
     "house": House,
     "settings": Tidy,
@@ -106,7 +106,7 @@ def note_table(table_seen: TableSeen, at_first: tuple[TableSeen, ...]) -> Gives[
 
 def check_others(
     last: Reply,
-    world: WholeBodyWorld,
+    world: CollisionWorld,
     eye: Eye,
     house: House,
     settings: Tidy,
@@ -138,7 +138,7 @@ def without_gone(was: TableSeen, taken_away: tuple[TakenAway, ...]) -> TableSeen
 
 
 def kept_evidence(
-    world: WholeBodyWorld, settings: Tidy, was: TableSeen, now: TableSeen, taken: Belief, swept: Array
+    world: CollisionWorld, settings: Tidy, was: TableSeen, now: TableSeen, taken: Belief, swept: Array
 ) -> Evidence:
     """How far other things on the table have moved, and how many there are that were not there.
 
@@ -157,8 +157,8 @@ def kept_evidence(
     new = sum(is_new(each, was.sight, now.sight) for each in now.things)
     slip = slip_between(was.house.table, now.house.table)
     revealed = unknown_before([slip.solid(each) for each in others], now.things)
-    world.set(revealed, clearance_m=_NEAR_M)
-    near = int(bool(revealed) and not world.all_free(world.samples(swept)))
+    world.place(revealed, clearance_m=_NEAR_M)
+    near = int(bool(revealed) and world.first_touching(world.between(swept)) is not None)
     return (
         at_most("others_moved", moved, settings.placing.beside_m, "m"),
         at_most("new_things", new, 0),

@@ -12,18 +12,17 @@ from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import jaw_move
-from graspline.planning.whole_body import WholeBodyWorld
-from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS, WHOLE_BODY_JOINTS
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import wrap
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.moving import TABLE_AWAY_M, Stopped, around, looking, travel
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.robot import BODY
 
 _OPEN_RAD_S = 0.9
 # Where the robot must be for the table to be seen: by its odometry, and by its joints.
 _OFF_M, _OFF_RAD = 0.02, 0.05
-_HEAD, _ARM = ([JOINTS.index(name) for name in names] for names in (HEAD_JOINTS, WHOLE_BODY_JOINTS[4:]))
 # The hand is open if it is this much of how wide it is at home.
 _OPEN_SHARE = 0.8
 
@@ -40,7 +39,7 @@ def _gap(robot: Robot, reply: Reply) -> Measurement:
     return at_least("hand_gap", gap, _OPEN_SHARE * wide, "m")
 
 
-def face_table(last: Reply, robot: Robot, world: WholeBodyWorld, house: House) -> Stage[Literal["facing", "blocked"]]:
+def face_table(last: Reply, robot: Robot, world: CollisionWorld, house: House) -> Stage[Literal["facing", "blocked"]]:
     """Drive to where the whole table is seen."""
     goal = looking(robot, house.table, TABLE_AWAY_M, house.table.levels[0].position_m[2])
     goal[robot.jaw] = last.command.position[robot.jaw]
@@ -54,8 +53,8 @@ def face_table(last: Reply, robot: Robot, world: WholeBodyWorld, house: House) -
     evidence = (
         at_most("base_off", float(np.hypot(off[0], off[1])), _OFF_M, "m"),
         at_most("heading_off", float(off[2]), _OFF_RAD, "rad"),
-        at_most("head_off", float(off[_HEAD].max()), _OFF_RAD, "rad"),
-        at_most("arm_off", float(off[_ARM].max()), _OFF_RAD, "rad"),
+        at_most("head_off", float(off[BODY.HEAD].max()), _OFF_RAD, "rad"),
+        at_most("arm_off", float(off[BODY.ARM].max()), _OFF_RAD, "rad"),
         _gap(robot, reply),
     )
     return Outcome("facing" if passes(evidence) else "blocked", evidence)
@@ -74,7 +73,7 @@ def robot_setup(settings: Tidy) -> Machine:
                 "blocked": Retry(to="face_table", budget="ways", otherwise=End("setup_failed")),
             },
         },
-        inputs={"world": WholeBodyWorld, "house": House},
+        inputs={"world": CollisionWorld, "house": House},
         budgets={"ways": settings.retries.ways},
         successes=("setup_succeeded",),
     )

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
 from graspline.execution.requests import Motion, Reply, Request, pictured, solved
-from graspline.kinematics import hsr
 from graspline.motion.joint_moves import hold
 from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import View
@@ -21,12 +20,11 @@ from graspline.perception.recognition import KnownModel
 from graspline.perception.surfaces import Surface
 from graspline.perception.tabletop import Tabletop, see_tabletop
 from graspline.rendering.picture import Picture
-from graspline.robots.hsr import HSR
-from graspline.robots.hsr_chain import HEAD_CAMERA
 from graspline.scenes.fittings import Fitting, Level
 from graspline.scenes.household import KNOWN, Item
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.robot import BODY, EYE, ROBOT
 from graspline.tasks.tidy.slips import slip_between
 
 Array = NDArray[np.float64]
@@ -205,9 +203,9 @@ class Eye:
         for number in range(_LOOKS):
             if number:
                 # Eyes may be better in a moment; the same picture again would not.
-                last = yield Motion("wait", hold(HSR, last.command, _WAIT_S))
-            picture = yield from pictured(HEAD_CAMERA, _WIDTH, _HEIGHT, depth=True)
-            camera, rotation = hsr.head_camera(last.readings.joints)
+                last = yield Motion("wait", hold(ROBOT, last.command, _WAIT_S))
+            picture = yield from pictured(EYE, _WIDTH, _HEIGHT, depth=True)
+            camera, rotation = BODY.head_camera(last.readings.joints)
             found = yield from solved(see, picture, camera, rotation, bounds(fitting, level), highest_m, own)
             if not isinstance(found, NoPlane):
                 break

@@ -16,10 +16,8 @@ from graspline.evidence import Evidence, at_least
 from graspline.grasping.hand_poses import hand_poses
 from graspline.grasping.reaching import order
 from graspline.perception.beliefs import UNKNOWN, Belief
+from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
-from graspline.planning.whole_body import WholeBodyWorld
-from graspline.robots.hsr import HSR
-from graspline.robots.hsr_chain import HEAD_CAMERA
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import ITEMS, KNOWN, item_of
 from graspline.scenes.room import room
@@ -41,6 +39,7 @@ from graspline.tasks.tidy.moving import TABLE_AWAY_M, around, looking
 from graspline.tasks.tidy.parameters import PROGRAMS, Tidy
 from graspline.tasks.tidy.person import Person, is_with_person
 from graspline.tasks.tidy.programs import machine_of
+from graspline.tasks.tidy.robot import EYE, ROBOT
 from graspline.tasks.tidy.sight import Eye
 from graspline.tasks.tidy.wheels import Wheels, misplaced
 
@@ -52,12 +51,12 @@ _PROBE = item_of("soup_can")
 
 
 def scene_of(parameters: Tidy) -> Scene:
-    return room(HSR)
+    return room(ROBOT)
 
 
 @functools.cache
-def collision_world() -> WholeBodyWorld:
-    return WholeBodyWorld(HSR)
+def collision_world() -> CollisionWorld:
+    return CollisionWorld.among_solids(ROBOT)
 
 
 def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
@@ -75,7 +74,7 @@ def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[
         "delivered": 0,
         "most": 0,
         "force_thresh": parameters.handover.force_thresh,
-        **given_alone(parameters, HSR),
+        **given_alone(parameters, ROBOT),
     }
 
 
@@ -213,15 +212,15 @@ def draw_room(parameters: Tidy, random: np.random.Generator) -> Planning[Draw]:
 def _askew(parameters: Tidy, scene: Scene, random: np.random.Generator) -> Variation:
     """The head's camera off its place and turned, as far as configured, in directions that are unknown to the robot."""
     way, axis = (each / np.linalg.norm(each) for each in random.normal(size=(2, 3)))
-    sight, camera = parameters.sight, scene.model.camera(HEAD_CAMERA)
+    sight, camera = parameters.sight, scene.model.camera(EYE)
     if not sight.shift_m and not sight.turn_rad:
         return Variation()
     rotation = matrix_from_quaternion(camera.quat) @ matrix_from_vector(sight.turn_rad * axis)
     position, quaternion = camera.pos + sight.shift_m * way, quaternion_from_matrix(rotation)
     return Variation(
         edits=(
-            Edit(field="cam_pos", element=HEAD_CAMERA, values=tuple(position.tolist())),
-            Edit(field="cam_quat", element=HEAD_CAMERA, values=tuple(quaternion.tolist())),
+            Edit(field="cam_pos", element=EYE, values=tuple(position.tolist())),
+            Edit(field="cam_quat", element=EYE, values=tuple(quaternion.tolist())),
         )
     )
 
@@ -240,9 +239,9 @@ def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
         yaw_sigma_rad=0.0,
     )
     house = House(table=TABLE, shelf=SHELF)
-    start = looking(HSR, TABLE, TABLE_AWAY_M, TABLE.levels[0].position_m[2])
-    todo = order(HSR, hand_poses(solid, _PROBE.grasps), start)
-    reach, _, refused = first_reach(HSR, collision_world(), parameters, around(house, (solid,)), solid, start, todo)
+    start = looking(ROBOT, TABLE, TABLE_AWAY_M, TABLE.levels[0].position_m[2])
+    todo = order(ROBOT, hand_poses(solid, _PROBE.grasps), start)
+    reach, _, refused = first_reach(ROBOT, collision_world(), parameters, around(house, (solid,)), solid, start, todo)
     return Probe(x_m=float(at[0]), y_m=float(at[1]), refusal="" if reach is not None else refused[0].check)
 
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from graspline.engine.actors import World
 from graspline.engine.events import Change, Event
-from graspline.robots.hsr import SLIPS
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation, held_at
 from graspline.tasks.task import Draw
@@ -17,7 +16,6 @@ from graspline.tasks.tidy.parameters import BaseParameters
 
 Array = NDArray[np.float64]
 
-_BASE = ("base_x", "base_y", "base_turn")
 # Slips smaller than this, in m or rad, wait until they have grown.
 _LEAST = 0.0005
 
@@ -26,10 +24,10 @@ def misplaced(base: BaseParameters, scene: Scene, draw: Draw, random: np.random.
     """The same room with the robot not quite where it believes to be."""
     shift, turn = random.uniform(-1, 1, 2) * base.shift_m, random.uniform(-1, 1) * base.turn_rad
     start, offsets = draw.start.copy(), (*shift.tolist(), float(turn))
-    for name, offset in zip(SLIPS, offsets, strict=True):
+    for name, offset in zip(scene.robot.slip_joints, offsets, strict=True):
         start[scene.joint_address(name)] = offset
-    edits = tuple(held_at(name, offset) for name, offset in zip(SLIPS, offsets, strict=True))
-    described = {f"base.{name}": offset for name, offset in zip(SLIPS, offsets, strict=True)}
+    edits = tuple(held_at(name, offset) for name, offset in zip(scene.robot.slip_joints, offsets, strict=True))
+    described = {f"base.{name}": offset for name, offset in zip(scene.robot.slip_joints, offsets, strict=True)}
     return Draw(
         start=start, variation=draw.variation + Variation(edits=edits, described=described), refused=draw.refused
     )
@@ -45,18 +43,18 @@ class Wheels:
 
     def act(self, world: World) -> list[Event]:
         scene, row = world.engine.scene, world.engine.qpos[world.lane]
-        at = np.array([row[scene.joint_address(name)] for name in _BASE])
+        at = np.array([row[scene.joint_address(name)] for name in scene.robot.base_joints])
         moved = np.zeros(3) if self._last is None else at - self._last
         self._last = at
         self._owed += np.array(self.shares) * moved
         if np.abs(self._owed).max() < _LEAST:
             return []
-        targets = [float(world.number("eq_data", name)[0]) for name in SLIPS]
+        targets = [float(world.number("eq_data", name)[0]) for name in scene.robot.slip_joints]
         turn = targets[2]
         # Slips are along the axes of the world, ways along those of the odometry frame.
         x = np.cos(turn) * self._owed[0] - np.sin(turn) * self._owed[1]
         y = np.sin(turn) * self._owed[0] + np.cos(turn) * self._owed[1]
         slipped = (targets[0] + x, targets[1] + y, turn + float(self._owed[2]))
         self._owed = np.zeros(3)
-        edits = tuple(held_at(name, float(value)) for name, value in zip(SLIPS, slipped, strict=True))
+        edits = tuple(held_at(name, float(value)) for name, value in zip(scene.robot.slip_joints, slipped, strict=True))
         return [Change(edits=edits)]
