@@ -52,12 +52,12 @@ def there(bench: Bench, name: str = TARGET, **changes: object) -> PostObject:
     [
         ({"position_m": (math.nan, 0, 0)}, "position_m: not finite"),
         ({"quaternion": (1, 1, 0, 0)}, "quaternion: its length is 1.414, not 1"),
-        ({"size_m": (0.03, 0.0, 0.03)}, "size_m: each side is 0.003 to 0.5 m"),
+        ({"size_m": (0.03, 0.0, 0.03)}, "size_m: [0.03, 0, 0.03]; each side is 0.003 to 0.5 m"),
         ({"frame": "wolrd"}, "did you mean 'world'"),
         ({"shape": "cone"}, "shape: 'cone' is unknown"),
         ({"shape": "ball"}, "a ball has its 3 first sides alike"),
         ({"time_s": 6.0}, "6.000 s is in the future, it is 5.000 s now"),
-        ({"position_sigma_m": 0.1}, "position_sigma_m: 0 to 0.02 m"),
+        ({"position_sigma_m": 0.1}, "position_sigma_m: 0.1; expected 0 to 0.02 m"),
     ],
 )
 def test_a_post_that_cannot_be_is_refused_with_the_reason(changes: dict[str, object], problem: str) -> None:

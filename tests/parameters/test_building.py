@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field, field_validator
 
-from graspline.parameters import Document, Parameters, Value, build, parse_yaml
+from graspline.parameters import Document, Parameters, Value, build, describe, dump, load, parse_yaml
 
 from .samples import Cube, Motion, Scene, Task, problems_of
 from .test_documents import yaml_like
@@ -238,3 +238,30 @@ def test_any_structure_is_built_or_refused(given_values: dict[str, Value], assig
     document = Document(name="any", values=given_values, lines={(key,): 1 for key in given_values})
     problems = problems_of(Task, document, *assignments)
     assert all(problem.isprintable() and "pydantic" not in problem for problem in problems)
+
+
+class Shelf(Parameters):
+    cubes: tuple[Cube, ...] = Field(default=(), max_length=2, description="cubes on it")
+
+
+def test_a_list_of_sections_is_set_whole_and_described() -> None:
+    shelf = build(Shelf, None, ["cubes=[{edge_m: 0.04}, {mass_kg: 0.2, colour: blue}]"])
+    assert shelf.cubes == (Cube(edge_m=0.04), Cube(mass_kg=0.2, colour="blue"))
+    assert build(Shelf, parse_yaml(describe(shelf))) == shelf
+    assert load(Shelf, dump(shelf)) == shelf
+    assert "list of sections of edge_m, mass_kg" in describe(shelf)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("[{edge_m: 9}]", "cubes[0].edge_m: 9 is above 0.1"),
+        ("[{}, {edg_m: 1}]", "unknown key 'edg_m' in cubes[1]; did you mean 'edge_m'?"),
+        ("{edge_m: 0.04}", "set one key at a time"),
+        ("[3]", "cubes[0]: 3 is not a section"),
+        ("[{}, {}, {}]", "is refused"),
+    ],
+)
+def test_a_mistake_in_a_list_of_sections_names_its_item(given: str, expected: str) -> None:
+    (problem,) = problems_of(Shelf, None, f"cubes={given}")
+    assert expected in problem

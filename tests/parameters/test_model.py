@@ -76,7 +76,9 @@ class Foreign(BaseModel):
     pass
 
 
-@pytest.mark.parametrize("kind", [list[str], dict[str, float], complex, float | str, tuple[Cube, ...], tuple, Foreign])
+@pytest.mark.parametrize(
+    "kind", [list[str], dict[str, float], complex, float | str, tuple[Cube, Cube], tuple, Foreign, tuple[Foreign, ...]]
+)
 def test_a_field_that_yaml_cannot_hold_is_refused_where_it_is_defined(kind: Any) -> None:
     with pytest.raises(WiringError, match=r"Wrong\.field: "):
         type("Wrong", (Parameters,), {"__annotations__": {"field": kind}, "__module__": __name__})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graspline.choices import EngineChoice
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.protocol import Engine, EngineKind
-from graspline.errors import EnvironmentProblem
+from graspline.errors import EnvironmentProblem, InputError
 from graspline.scenes.scene import Scene
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ def open_engine(kind: EngineKind, scene: Scene, count: int, threads: int = 0) ->
 
 def open_gpu_engine(scene: Scene, count: int, device: str = GPU) -> WarpEngine:
     """On the first GPU, or on another device that Warp knows."""
+    if scene.solids:
+        meshes = ", ".join(scene.solids)
+        raise InputError(
+            f"--engine gpu plays no objects that are meshes, and this scene has {meshes}; use --engine cpu"
+        )
     if device == GPU:
         chosen("gpu", print)
     from graspline.engine.warp import WarpEngine

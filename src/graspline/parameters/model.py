@@ -37,8 +37,9 @@ class Parameters(BaseModel):
         if not cls.__pydantic_complete__:
             return
         for name, field in cls.model_fields.items():
-            section = allowed_by(f"{cls.__name__}.{name}", field).section
-            if section is not None and not issubclass(section, Parameters):
+            allowed = allowed_by(f"{cls.__name__}.{name}", field)
+            sections = [each.section for each in (allowed, *allowed.items) if each.section is not None]
+            if section := next((each for each in sections if not issubclass(each, Parameters)), None):
                 raise WiringError(f"{cls.__name__}.{name}: section {section.__name__} is not a Parameters")
             if field.alias or field.validation_alias:
                 raise WiringError(f"{cls.__name__}.{name}: has an alias; a key has one name")

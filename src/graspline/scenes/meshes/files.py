@@ -89,7 +89,8 @@ def _stl(content: bytes, name: Path) -> Surface:
     if len(content) == _STL_HEAD + count * _STL_FACET.itemsize:
         facets = np.frombuffer(content, _STL_FACET, offset=_STL_HEAD)
         return _merged(facets["corners"].astype(float))
-    if content.lstrip()[:5].lower() != b"solid":
+    # A binary file that was cut off has bytes in it that no text has.
+    if content.lstrip()[:5].lower() != b"solid" or b"\0" in content:
         whole = f"{_STL_HEAD + count * _STL_FACET.itemsize} for its {count} triangles" if count >= 0 else "more"
         raise InputError(f"{name}: not an STL file: {len(content)} bytes; expected {whole}, or text that begins solid")
     found = _VERTEX.findall(content.decode("ascii", "replace") + "\n")

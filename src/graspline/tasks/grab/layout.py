@@ -265,7 +265,7 @@ def object_problems(parameters: Grab) -> list[str]:
     names = [each.name for each in parameters.kinds]
     found = [
         f"things.meshes: two objects are called {name!r}; set the name of one"
-        for name in dict.fromkeys(names)
+        for name in dict.fromkeys(each.name for each in parameters.things.meshes)
         if names.count(name) > 1
     ]
     own = [each.name for each in parameters.things.meshes] + [each.name for each in parameters.posted.objects]
