@@ -10,7 +10,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-from graspline.kinematics.ur5e_arm import ARM as UR5E_ARM
+from graspline.kinematics.ur5e import ARM as UR5E_ARM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray

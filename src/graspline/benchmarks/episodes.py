@@ -21,7 +21,7 @@ from graspline.execution.requests import Motion, Reply
 from graspline.kinematics import ur5e
 from graspline.kinematics.numeric import NumericArm
 from graspline.kinematics.so101 import PAN_X_M, STRAIGHT_DOWN_RAD, forward, solve
-from graspline.kinematics.ur5e_arm import ARM as UR5E_ARM
+from graspline.kinematics.ur5e import ARM as UR5E_ARM
 from graspline.motion.guards import HoldLost
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import controls_of

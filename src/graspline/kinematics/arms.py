@@ -17,9 +17,7 @@ from graspline.robots.robot import Robot
 def arm_of(robot: Robot) -> Arm:
     """What planners ask about a robot's arm. Raises WiringError where its joints are no arm that can be solved for."""
     if robot.base_joints:
-        raise WiringError(
-            f"{robot.name} drives as it reaches; its arm alone is not solved for"
-        )
+        raise WiringError(f"{robot.name} drives as it reaches; its arm alone is not solved for")
     if not robot.closed_form:
         return NumericArm(robot)
     module, _, name = robot.closed_form.partition(":")
