@@ -15,10 +15,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from planning import asked, solves_of
-
 from graspline import Scenario, find_task
 from graspline.robots.catalogue import DEFAULT_ROBOT
+from planning import asked, solves_of
 
 Work = Callable[[int], int]
 

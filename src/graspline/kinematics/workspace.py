@@ -59,7 +59,7 @@ class Survey:
 
     def reaches_down(self, points_m: Array, yaw_rad: Array) -> Flags:
         """Which tool points (N, 3) are reached straight down with the jaws at this heading, (N,)."""
-        return self.arm.solve(points_m, STRAIGHT_DOWN_RAD, yaw_rad, self.tool_m).reached.any(axis=1)
+        return np.any(self.arm.solve(points_m, STRAIGHT_DOWN_RAD, yaw_rad, self.tool_m).reached, axis=1)
 
 
 def survey_of(robot: Robot) -> Survey:
