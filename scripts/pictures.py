@@ -58,6 +58,12 @@ def sheet(name: str, path: Path) -> None:
     _sheet(find_task(name), seed, settings, path)
 
 
+def seven_joints(path: Path) -> None:
+    """A task on the robot in examples/panda, which is not installed."""
+    sys.path.append(str(ROOT / "examples" / "panda" / "src"))
+    _sheet(find_task("lift-cube"), 20003, ("robot=graspline_panda:PANDA",), path)
+
+
 def stacking(path: Path) -> None:
     """The same of the task in examples/stack, which is not installed."""
     sys.path.append(str(ROOT / "examples" / "stack" / "src"))
@@ -191,6 +197,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     **{f"{name}.png": partial(sheet, name) for name in EPISODES},
     **{f"{name}.webp": partial(moving, name) for name in EPISODES},
     "stack.png": stacking,
+    "panda.png": seven_joints,
     "randomization.png": randomization,
     "so101-workspace.png": workspace,
     "sort-rates.svg": rates,

@@ -50,7 +50,7 @@ EVERYDAY = {
 }
 # Modules of the robots that come with graspline, and of the closed forms of their arms.
 ROBOTS_OWN = ("so101", "ur5e", "hsr", "gripper_2f85")
-CLOSED_FORMS = {f"kinematics/{name}.py" for name in ("so101", "ur5e", "ur5e_arm", "hsr")}
+CLOSED_FORMS = {f"kinematics/{name}.py" for name in ("so101", "ur5e", "hsr")}
 # What still knows a robot by name, and is to ask `Robot`, `Arm` and `Hand` instead; each goes from this list with that.
 NOT_YET = {
     "benchmarks/episodes.py",

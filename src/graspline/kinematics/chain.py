@@ -120,7 +120,7 @@ def chain_of(robot: Robot, tool_m: Array) -> Chain:
                 raise WiringError(f"{robot.name}: arm joint {model.joint(joint).name!r} is neither a hinge nor a slide")
             frame = _about(at, model.jnt_axis[joint], model.jnt_pos[joint])
             steps.append(at @ frame)
-            at = np.linalg.inv(frame)
+            at = np.linalg.inv(frame).astype(np.float64, copy=False)
             found.append(joint)
     missing = [name for name in wanted if known[name] not in found]
     if missing:

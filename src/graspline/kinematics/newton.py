@@ -112,7 +112,7 @@ def _beyond(structure: Structure, error: Array, jacobian: Array, step: Array) ->
 
 
 def _determinant(jacobian: Array) -> Array:
-    return np.linalg.det(jacobian.transpose(2, 0, 1))
+    return np.array(np.linalg.det(jacobian.transpose(2, 0, 1)), np.float64)
 
 
 def _step(error: Array, jacobian: Array) -> Array:

@@ -132,7 +132,8 @@ class NumericArm:
         beside = goals.tool_m - seeds.point_m[:, None]
         turned = np.zeros_like(sine)
         # The point of the wrist's axis is where the hand's own direction puts it; that of an arm with a plane is in it.
-        for _ in range(2 if structure.planar else 1):
+        rounds = 2 if structure.planar else 1
+        while True:
             x, y = (way * np.cos(turned), way * np.sin(turned)) if structure.planar else (1.0, 0.0)
             approach = np.stack([cosine * x, cosine * y, -sine])
             left = np.stack([-y * np.ones_like(sine), x * np.ones_like(sine), np.zeros_like(sine)])
@@ -141,6 +142,9 @@ class NumericArm:
             point = goals.position_m - middle
             point = point - (approach * beside[0] + across * beside[1] + opening * beside[2])
             turned = np.arctan2(point[1], point[0])
+            rounds -= 1
+            if not rounds:
+                break
         joints = seeds.near(np.hypot(point[0], point[1]), point[2], np.arctan2(sine, cosine), family)
         joints[0] += structure.turn * turned
         if structure.steered and goals.headed:

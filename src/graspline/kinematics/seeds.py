@@ -269,7 +269,7 @@ def _whole(grid: Grid, joints: Array, solved: Flags) -> Flags:
     """(families, cells): see `Seeds.whole`."""
     around = np.minimum(np.arange(joints.shape[2])[:, None] + grid.corners, joints.shape[2] - 1)
     spread = np.ptp(joints[:, :, around], axis=3).max(axis=1)
-    return solved[:, around].all(axis=2) & (spread < _NEAR)
+    return np.logical_and(np.all(solved[:, around], axis=2), spread < _NEAR)
 
 
 def _chosen(structure: Structure, joints: Array, solved: Flags, way: Array) -> tuple[Indices, int]:
