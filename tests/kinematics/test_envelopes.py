@@ -9,16 +9,15 @@ import pytest
 import yaml
 
 from graspline.errors import InputError
-from graspline.kinematics.arms import ARMS
 from graspline.kinematics.envelopes import envelope_in, grasp_envelope
 from graspline.kinematics.so101 import STRAIGHT_DOWN_RAD, solve
-from graspline.kinematics.workspace import sweep
-from graspline.robots.so101 import FIXED_TIP_M
+from graspline.kinematics.workspace import survey_of, sweep
+from graspline.robots.so101 import FIXED_TIP_M, SO101
 
 
 def test_the_packaged_bounds_are_those_the_kinematics_gives() -> None:
     packaged = yaml.safe_load((resources.files("graspline.kinematics") / "bounds" / "so101.yaml").read_text())
-    raw = sweep(ARMS["so101"]).bounds()
+    raw = sweep(survey_of(SO101)).bounds()
     assert packaged["grasp"]["raw"]["radius_m"] == pytest.approx(raw.radius_m, abs=1e-6)
     assert packaged["grasp"]["raw"]["height_m"] == pytest.approx(raw.height_m, abs=1e-6)
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
 
 from graspline.kinematics import so101
-from graspline.kinematics.arms import ARMS
-from graspline.kinematics.workspace import MARGIN, STEP_M, Arm, Section, Workspace, measure, plan_view, sweep
-from graspline.robots.so101 import FIXED_TIP_M, ROLL_OFFSET_RAD
+from graspline.kinematics.arm import Arm
+from graspline.kinematics.workspace import (
+    MARGIN,
+    STEP_M,
+    Section,
+    Survey,
+    Workspace,
+    measure,
+    plan_view,
+    survey_of,
+    sweep,
+)
+from graspline.robots.so101 import FIXED_TIP_M, ROLL_OFFSET_RAD, SO101
 
-ARM = ARMS["so101"]
+ARM = survey_of(SO101)
 
 
 @pytest.fixture(scope="module")
@@ -87,23 +100,20 @@ def test_the_same_figures_every_time() -> None:
     assert measure(ARM, 2000).document() == measure(ARM, 2000).document()
 
 
-def a_mast() -> Arm:
+class Mast:
     """A tool on a pole: reaches everything within a ring, whatever the heading, up to half a turn."""
 
-    def reaches(points: np.ndarray, yaw: np.ndarray) -> np.ndarray:
-        radius = np.hypot(points[:, 0] - 1.0, points[:, 1])
-        return (radius >= 0.0999) & (radius <= 0.2001) & (np.abs(points[:, 2]) <= 0.0501) & (yaw < np.pi - 1e-9)
+    axis_m = (1.0, 0.0)
 
-    return Arm(
-        name="mast",
-        axis_m=(1.0, 0.0),
-        lower_rad=np.array([-1.0]),
-        upper_rad=np.array([1.0]),
-        radius_m=(0.0, 0.3),
-        height_m=(-0.1, 0.1),
-        forward=lambda joints: np.stack([1 + 0.2 * np.cos(joints[:, 0]), 0.2 * np.sin(joints[:, 0]), joints[:, 0]], -1),
-        reaches_down=reaches,
-    )
+    def solve(self, points: np.ndarray, pitch: float, yaw: np.ndarray, tool: np.ndarray) -> SimpleNamespace:
+        radius = np.hypot(points[:, 0] - 1.0, points[:, 1])
+        near = (radius >= 0.0999) & (radius <= 0.2001) & (np.abs(points[:, 2]) <= 0.0501)
+        return SimpleNamespace(reached=(near & (yaw < np.pi - 1e-9))[:, None])
+
+
+def a_mast() -> Survey:
+    mast = cast(Arm, Mast())
+    return Survey(name="mast", arm=mast, tool_m=np.zeros(3), radius_m=(0.0, 0.3), height_m=(-0.1, 0.1))
 
 
 def test_a_sweep_finds_what_an_arm_reaches_about_its_own_axis() -> None:
