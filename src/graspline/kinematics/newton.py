@@ -123,7 +123,7 @@ def _step(error: Array, jacobian: Array) -> Array:
     diagonal = np.einsum("lii->li", normal)
     diagonal += (_DAMPING * size + _FLOOR * diagonal.sum(axis=1))[:, None]
     pull = columns @ error.T[:, :, None]
-    return np.linalg.solve(normal, pull)[:, :, 0].T
+    return np.array(np.linalg.solve(normal, pull)[:, :, 0].T, np.float64)
 
 
 def _linearised(structure: Structure, joints: Array, goals: Goals, free: Indices) -> tuple[Array, Array, Array]:

@@ -218,7 +218,7 @@ def _apart(one: Array, other: Array) -> Array:
 def _known(joints: Array, solved: Flags, roots: _Roots) -> Flags:
     """Which roots belong to one of these families."""
     at = joints[:, :, roots.cell].transpose(1, 0, 2)
-    return ((_apart(at, roots.joints.T[:, None]) < _SAME) & solved[:, roots.cell]).any(axis=0)
+    return np.any((_apart(at, roots.joints.T[:, None]) < _SAME) & solved[:, roots.cell], axis=0)
 
 
 def _grown(structure: Structure, grid: Grid, roots: _Roots) -> tuple[Array, Flags]:
