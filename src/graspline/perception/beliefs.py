@@ -12,6 +12,7 @@ from pydantic import Field, field_validator
 
 from graspline.parameters import Parameters
 from graspline.perception.estimators import one_of_estimators
+from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import (
     matrix_from_quaternion,
     matrix_from_vector,
@@ -70,6 +71,10 @@ class Belief:
     @property
     def rotation(self) -> Array:
         return matrix_from_quaternion(self.quaternion)
+
+    @property
+    def pose(self) -> Pose:
+        return Pose(position_m=self.position_m, rotation=self.rotation)
 
     @property
     def yaw_rad(self) -> float:

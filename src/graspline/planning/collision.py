@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
-from graspline.perception.beliefs import Belief, Shape
+from graspline.perception.beliefs import Belief
+from graspline.perception.held import Held
 from graspline.planning.bodies import Body, assigned, bodies_of, held_body
 from graspline.planning.followers import Followers
 from graspline.robots.robot import Robot
@@ -55,16 +56,6 @@ class Collision:
 
     def __str__(self) -> str:
         return f"{self.robot_part} meets {self.touched} at sample {self.sample}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Held:
-    """What the hand holds: its shape, and where its middle is in the tool frame, (3,), and how it is turned, (3, 3)."""
-
-    shape: Shape
-    half_extents_m: Array
-    p_TO_m: Array
-    R_TO: Array
 
 
 class CollisionWorld:
@@ -163,8 +154,8 @@ class CollisionWorld:
             point, rotation = self._X_hand_tool
             x, y, z = held.half_extents_m.tolist()
             self._held.resize(held.shape, (x, y, z))
-            self._held.position_m[:] = point + rotate(rotation, held.p_TO_m)
-            self._held.quaternion[:] = quaternion_from_matrix(multiply(rotation, held.R_TO))
+            self._held.position_m[:] = point + rotate(rotation, held.X_TO.position_m)
+            self._held.quaternion[:] = quaternion_from_matrix(multiply(rotation, held.X_TO.rotation))
 
     def _allow(self, may_touch: Collection[tuple[Part, Belief]]) -> None:
         """Let everything placed be checked against all of the robot, but for these pairs."""
