@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from graspline.parameters.model import Parameters
     from graspline.parameters.ranges import Range
     from graspline.robots.catalogue import ROBOTS
+    from graspline.robots.description import RobotDescription
+    from graspline.robots.mjcf import robot_from_file, robot_from_mjcf
     from graspline.scenes.scene import Scene
     from graspline.scenes.table import Box, table_with
     from graspline.tasks import stages
@@ -72,6 +74,7 @@ __all__ = [
     "PolicyRules",
     "Range",
     "Retry",
+    "RobotDescription",
     "Scenario",
     "Scene",
     "Snapshot",
@@ -84,6 +87,8 @@ __all__ = [
     "find_task",
     "load",
     "passes",
+    "robot_from_file",
+    "robot_from_mjcf",
     "run_scenarios",
     "stages",
     "table_with",
@@ -116,6 +121,9 @@ _HOMES = {
     "Parameters": "graspline.parameters.model:Parameters",
     "Range": "graspline.parameters.ranges:Range",
     "ROBOTS": "graspline.robots.catalogue:ROBOTS",
+    "RobotDescription": "graspline.robots.description:RobotDescription",
+    "robot_from_file": "graspline.robots.mjcf:robot_from_file",
+    "robot_from_mjcf": "graspline.robots.mjcf:robot_from_mjcf",
     "Scene": "graspline.scenes.scene:Scene",
     "Box": "graspline.scenes.table:Box",
     "table_with": "graspline.scenes.table:table_with",

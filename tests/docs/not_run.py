@@ -32,6 +32,7 @@ PARSED_ONLY: dict[str, dict[str, str]] = {
         "graspline eval": _CHECKPOINT,
         "export ACT_CHECKPOINT": _CHECKPOINT,
     },
+    "docs/robots.md": {"from pathlib": "a module of a package of your own"},
     "docs/site.md": {"make docs": "tests/docs/test_site.py builds the site"},
     "docs/start/first-dataset.md": {"from lerobot.": _LEROBOT},
     "docs/start/first-policy.md": {"graspline generate": f"500 episodes; {_TRAINS}"},

@@ -10,22 +10,28 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graspline.kinematics.following import Ur5eHand
-from graspline.kinematics.ur5e import straight_down
-from graspline.motion.hops import Clearance, Hop, HopQuery, Ride, plan_hop
+from graspline.kinematics.arm import straight_down
+from graspline.kinematics.ur5e import forward
+from graspline.motion.hops import Clearance, Hop, HopQuery, plan_hop
 from graspline.motion.path import Command, Path, at_rest, check_path
+from graspline.motion.rides import Ride
 from graspline.motion.scaling import Scaling
 from graspline.refusal import Refusal
-from graspline.robots.robot import Robot
-from graspline.robots.ur5e import HOME, ur5e
+from graspline.robots.robot import Robot, with_arm_limits
+from graspline.robots.ur5e import HOME, UR5E
 
 Array = NDArray[np.float64]
 
-HAND = Ur5eHand()
-ROBOT = ur5e(3.0, 15.0, 600.0)
+TOOL = np.zeros(3)
+ROBOT = with_arm_limits(UR5E, 3.0, 15.0, 600.0)
 NOW_S = 2.0
 # Paths are sampled, and a ride is straight in joint space; the way a clearance leaves is some of it, too.
 TOLERANCE_M, TOLERANCE = 0.001, 0.1
+
+
+def riding(point: Array, velocity: Array, time_s: float = NOW_S, rotation: Array | None = None) -> Ride:
+    turned = straight_down(-np.pi / 2) if rotation is None else rotation
+    return Ride(point_m=point, velocity_m_s=velocity, time_s=time_s, rotation=turned, tool_m=TOOL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,16 +44,15 @@ class End:
 
     @property
     def rotation(self) -> Array:
-        return straight_down(self.yaw_rad)[0]
+        return straight_down(self.yaw_rad)
 
     @property
     def ride(self) -> Ride:
-        return Ride(point_m=self.point_m, velocity_m_s=self.velocity_m_s, time_s=NOW_S)
+        return riding(self.point_m, self.velocity_m_s, NOW_S, self.rotation)
 
     def command(self) -> Command:
         """The hand on it, moving with it, as it is now."""
-        points = self.ride.at(NOW_S + ROBOT.dt_s * np.arange(-1.0, 2.0))
-        rows = HAND.follow(points, self.rotation, HOME[:6])
+        rows = self.ride.joints(ROBOT, NOW_S + ROBOT.dt_s * np.arange(-1.0, 2.0), HOME)
         assert rows is not None
         velocity = np.append((rows[2] - rows[0]) / (2 * ROBOT.dt_s), 0.0)
         return Command(position=np.append(rows[1], 0.4), velocity=velocity, acceleration=np.zeros(7))
@@ -75,7 +80,13 @@ BIN = st.builds(
 )
 ENDS = st.tuples(BELT, BIN) | st.tuples(BIN, BELT)
 SCALINGS = st.sampled_from(["ruckig", "cubic"])
-ROBOTS = st.sampled_from([ur5e(3.0, 15.0, 600.0), ur5e(3.0, 15.0, 150.0), ur5e(3.14, 40.0, 1600.0)])
+ROBOTS = st.sampled_from(
+    [
+        with_arm_limits(UR5E, 3.0, 15.0, 600.0),
+        with_arm_limits(UR5E, 3.0, 15.0, 150.0),
+        with_arm_limits(UR5E, 3.14, 40.0, 1600.0),
+    ]
+)
 BESIDE_M = st.floats(0.002, 0.03)
 
 
@@ -84,7 +95,6 @@ def query(begin: End, end: End, height: float = 0.055, scaling: Scaling = "rucki
         start=begin.command(),
         now_s=NOW_S,
         target=end.ride,
-        rotation=end.rotation,
         rise_m=height,
         sink_m=height,
         scaling=scaling,
@@ -106,7 +116,7 @@ def queries(draw: st.DrawFn) -> HopQuery:
 
 
 def planned(robot: Robot, asked: HopQuery) -> Hop:
-    hop = plan_hop(robot, HAND, asked)
+    hop = plan_hop(robot, asked)
     assert isinstance(hop, Hop), hop
     return hop
 
@@ -128,10 +138,10 @@ def assert_proper(robot: Robot, asked: HopQuery, hop: Hop) -> None:
     np.testing.assert_array_equal(hop.velocities[0], asked.start.velocity[:6])
     assert hop.begins_s == asked.now_s
     assert hop.ends_s - hop.begins_s == pytest.approx((len(hop.positions) - 1) * robot.dt_s)
-    points, rotations = HAND.forward(hop.positions[-1] + np.outer((-1e-4, 0, 1e-4), hop.velocities[-1]))
+    points, rotations = forward(hop.positions[-1] + np.outer((-1e-4, 0, 1e-4), hop.velocities[-1]))
     assert points[1] == pytest.approx(asked.target.at(hop.ends_s), abs=1e-9)
     assert (points[2] - points[0]) / 2e-4 == pytest.approx(asked.target.velocity_m_s, abs=1e-4)
-    np.testing.assert_allclose(rotations[1], asked.rotation, atol=1e-9)
+    np.testing.assert_allclose(rotations[1], asked.target.rotation, atol=1e-9)
 
 
 def assert_clear(clearance: Clearance, offsets_m: Array, rotation: Array) -> None:
@@ -147,20 +157,20 @@ def assert_clear(clearance: Clearance, offsets_m: Array, rotation: Array) -> Non
 @settings(max_examples=60, deadline=None)
 @given(queries(), ROBOTS)
 def test_a_hop_keeps_limits_and_clearances_from_its_command_to_the_ride(asked: HopQuery, robot: Robot) -> None:
-    hop = plan_hop(robot, HAND, asked)
+    hop = plan_hop(robot, asked)
     # Now and then another posture would be nearer, or the belt takes the block out of reach.
     assume(isinstance(hop, Hop))
     assert isinstance(hop, Hop)
     assert_proper(robot, asked, hop)
-    points, _ = HAND.forward(hop.positions)
+    points, _ = forward(hop.positions)
     times = asked.now_s + robot.dt_s * np.arange(float(len(points)))
-    start, turned = HAND.forward(asked.start.position[:6])
-    step = HAND.forward(asked.start.position[:6] + 1e-4 * asked.start.velocity[:6])[0] - start
-    left = Ride(point_m=start, velocity_m_s=step / 1e-4, time_s=asked.now_s)
+    start, turned = forward(asked.start.position[:6])
+    step = forward(asked.start.position[:6] + 1e-4 * asked.start.velocity[:6])[0] - start
+    left = riding(start, step / 1e-4, asked.now_s)
     for each in asked.leaving:
         assert_clear(each, points - left.at(times), turned)
     for each in asked.landing:
-        assert_clear(each, (points - asked.target.at(times))[::-1], asked.rotation)
+        assert_clear(each, (points - asked.target.at(times))[::-1], asked.target.rotation)
 
 
 def test_nearly_every_hop_between_belt_and_bins_is_found() -> None:
@@ -169,8 +179,8 @@ def test_nearly_every_hop_between_belt_and_bins_is_found() -> None:
     for _ in range(30):
         block = on_belt(random.uniform(0.41, 0.59), random.uniform(-0.3, 0.35), 0.05, random.uniform(-1.2, 1.2))
         where = over_bin(random.choice([-0.45, -0.24, 0.24, 0.45]), random.uniform(-0.6, 0.6))
-        found += isinstance(plan_hop(ROBOT, HAND, query(block, where)), Hop)
-        found += isinstance(plan_hop(ROBOT, HAND, query(where, block)), Hop)
+        found += isinstance(plan_hop(ROBOT, query(block, where)), Hop)
+        found += isinstance(plan_hop(ROBOT, query(where, block)), Hop)
     assert found >= 58
 
 
@@ -179,10 +189,10 @@ def test_nearly_every_hop_between_belt_and_bins_is_found() -> None:
 def test_between_the_verticals_the_hand_stays_high(ends: tuple[End, End], height: float, scaling: Scaling) -> None:
     near = Clearance(height_m=0.6 * height, along_m=0.01, across_m=0.01)
     asked = replace(query(*ends, height, scaling), leaving=(near,), landing=(near,))
-    hop = plan_hop(ROBOT, HAND, asked)
+    hop = plan_hop(ROBOT, asked)
     assume(isinstance(hop, Hop))
     assert isinstance(hop, Hop)
-    points, _ = HAND.forward(hop.positions)
+    points, _ = forward(hop.positions)
     far = [np.hypot(*(points - end)[:, :2].T) > 0.02 for end in (points[0], points[-1])]
     # Rides go on below, so that only the middle is surely off both.
     middle = points[far[0] & far[1] & (np.arange(len(points)) > 0.3 * len(points))]
@@ -195,7 +205,7 @@ def test_between_the_verticals_the_hand_stays_high(ends: tuple[End, End], height
 def test_a_hop_is_never_there_too_early(ends: tuple[End, End], later_s: float, scaling: Scaling) -> None:
     soon = query(*ends, scaling=scaling)
     asked = replace(soon, not_before_s=NOW_S + later_s)
-    hop = plan_hop(ROBOT, HAND, asked)
+    hop = plan_hop(ROBOT, asked)
     assume(isinstance(hop, Hop))
     assert isinstance(hop, Hop)
     assert hop.ends_s >= asked.not_before_s - 1e-9
@@ -209,12 +219,12 @@ def test_a_hop_is_never_there_too_early(ends: tuple[End, End], later_s: float, s
 @given(ENDS, st.floats(0.05, 2.0))
 def test_a_hop_is_never_there_too_late(ends: tuple[End, End], until_s: float) -> None:
     asked = replace(query(*ends), until_s=NOW_S + until_s)
-    hop = plan_hop(ROBOT, HAND, asked)
+    hop = plan_hop(ROBOT, asked)
     if isinstance(hop, Hop):
         assert hop.ends_s <= asked.until_s + 1e-9
         assert_proper(ROBOT, asked, hop)
     else:
-        unhurried = plan_hop(ROBOT, HAND, query(*ends))
+        unhurried = plan_hop(ROBOT, query(*ends))
         assert isinstance(unhurried, Refusal) or unhurried.ends_s > asked.until_s - 2 * ROBOT.dt_s
 
 
@@ -222,9 +232,9 @@ def test_a_hop_may_end_at_the_last_moment_but_not_a_tick_later() -> None:
     asked = query(over_bin(), on_belt())
     hop = planned(ROBOT, asked)
     assert planned(ROBOT, replace(asked, until_s=hop.ends_s)).ends_s == hop.ends_s
-    refused = plan_hop(ROBOT, HAND, replace(asked, until_s=hop.ends_s - 2 * ROBOT.dt_s))
+    refused = plan_hop(ROBOT, replace(asked, until_s=hop.ends_s - 2 * ROBOT.dt_s))
     assert refused == Refusal(check="leaves_first")
-    gone = plan_hop(ROBOT, HAND, replace(asked, until_s=NOW_S - 1.0))
+    gone = plan_hop(ROBOT, replace(asked, until_s=NOW_S - 1.0))
     assert gone == Refusal(check="leaves_first")
 
 
@@ -234,31 +244,31 @@ def test_a_moving_block_is_met_as_soon_as_can_be_wherever_that_is(speed: float) 
     asked = query(over_bin(-0.24), on_belt(y=0.3, speed=speed))
     hop = planned(ROBOT, asked)
     for sooner in (2, 3, 5, 10):
-        assert isinstance(plan_hop(ROBOT, HAND, replace(asked, until_s=hop.ends_s - sooner * ROBOT.dt_s)), Refusal)
+        assert isinstance(plan_hop(ROBOT, replace(asked, until_s=hop.ends_s - sooner * ROBOT.dt_s)), Refusal)
 
 
 @pytest.mark.parametrize("point", [(1.4, 0.0, 0.03), (0.05, 0.0, 0.03), (0.5, 0.0, 1.4)])
 def test_what_is_out_of_reach_is_refused(point: tuple[float, float, float]) -> None:
     end = End(point_m=np.array(point), velocity_m_s=np.zeros(3), yaw_rad=-np.pi / 2)
-    refused = plan_hop(ROBOT, HAND, query(over_bin(), end))
+    refused = plan_hop(ROBOT, query(over_bin(), end))
     assert refused == Refusal(check="reach")
 
 
 def test_a_hand_that_cannot_rise_is_told_so() -> None:
-    refused = plan_hop(ROBOT, HAND, replace(query(on_belt(), over_bin()), rise_m=1.5))
+    refused = plan_hop(ROBOT, replace(query(on_belt(), over_bin()), rise_m=1.5))
     assert refused == Refusal(check="room_to_rise")
 
 
 def test_a_ride_as_fast_as_the_arm_may_move_leaves_nothing_for_a_hop() -> None:
-    slow = ur5e(0.25, 15.0, 600.0)
-    refused = plan_hop(slow, HAND, query(on_belt(speed=0.4), over_bin()))
+    slow = with_arm_limits(UR5E, 0.25, 15.0, 600.0)
+    refused = plan_hop(slow, query(on_belt(speed=0.4), over_bin()))
     assert refused == Refusal(check="limits")
 
 
 def test_a_hop_does_not_throw_the_arm_over_to_save_a_long_turn_of_the_wrist() -> None:
     """Another posture would be nearer than turning wrist 3 by more than half a turn, a metre away from both ends."""
     asked = query(over_bin(0.24, turn=-0.6), on_belt(y=-0.3, turn=1.5))
-    assert plan_hop(ROBOT, HAND, asked) == Refusal(check="posture")
+    assert plan_hop(ROBOT, asked) == Refusal(check="posture")
 
 
 @pytest.mark.parametrize("scaling", ["ruckig", "cubic"])
@@ -275,21 +285,20 @@ def test_a_hop_from_high_above_only_sinks(scaling: Scaling) -> None:
     )
     hop = planned(ROBOT, asked)
     assert_proper(ROBOT, asked, hop)
-    points, _ = HAND.forward(hop.positions)
+    points, _ = forward(hop.positions)
     times = NOW_S + ROBOT.dt_s * np.arange(float(len(points)))
     assert points[:, 2].max() < points[0, 2] + 0.03
-    assert_clear(near, (points - asked.target.at(times))[::-1], asked.rotation)
+    assert_clear(near, (points - asked.target.at(times))[::-1], asked.target.rotation)
 
 
 @pytest.mark.parametrize("scaling", ["ruckig", "cubic"])
 @pytest.mark.parametrize("begin", [over_bin(0.45), on_belt(speed=0.1)])
 def test_a_hop_home_only_rises(scaling: Scaling, begin: End) -> None:
-    point, rotation = HAND.forward(HOME[:6])
+    point, rotation = forward(HOME[:6])
     near = Clearance(height_m=0.04, along_m=0.005, across_m=0.005)
     asked = replace(
         query(begin, begin, scaling=scaling),
-        target=Ride(point_m=point, velocity_m_s=np.zeros(3), time_s=NOW_S),
-        rotation=rotation,
+        target=riding(point, np.zeros(3), rotation=rotation),
         sink_m=0.0,
         leaving=(near,),
     )
@@ -297,16 +306,16 @@ def test_a_hop_home_only_rises(scaling: Scaling, begin: End) -> None:
     assert_proper(ROBOT, asked, hop)
     np.testing.assert_allclose(hop.positions[-1], HOME[:6], atol=1e-7)
     assert np.abs(hop.velocities[-1]).max() < 1e-9
-    points, _ = HAND.forward(hop.positions)
+    points, _ = forward(hop.positions)
     times = NOW_S + ROBOT.dt_s * np.arange(float(len(points)))
     assert_clear(near, points - begin.ride.at(times), begin.rotation)
 
 
 def test_a_hop_from_high_above_to_home_goes_straight() -> None:
-    point, rotation = HAND.forward(HOME[:6])
+    point, rotation = forward(HOME[:6])
     start = at_rest(np.append(HOME[:6] + 0.2, 0.4))
-    target = Ride(point_m=point, velocity_m_s=np.zeros(3), time_s=0.0)
-    asked = HopQuery(start=start, now_s=NOW_S, target=target, rotation=rotation, rise_m=0.0, sink_m=0.0)
+    target = riding(point, np.zeros(3), 0.0, rotation)
+    asked = HopQuery(start=start, now_s=NOW_S, target=target, rise_m=0.0, sink_m=0.0)
     hop = planned(ROBOT, asked)
     assert_proper(ROBOT, asked, hop)
     gone = (hop.positions - hop.positions[0]) / (HOME[:6] - hop.positions[0])
@@ -325,7 +334,7 @@ def test_unequal_heights_make_no_corner() -> None:
 @given(ENDS, SCALINGS)
 def test_faster_limits_make_shorter_hops(ends: tuple[End, End], scaling: Scaling) -> None:
     asked = query(*ends, scaling=scaling)
-    hops = [plan_hop(ur5e(*limits), HAND, asked) for limits in ((1.5, 8.0, 100.0), (3.0, 15.0, 600.0))]
+    hops = [plan_hop(with_arm_limits(UR5E, *limits), asked) for limits in ((1.5, 8.0, 100.0), (3.0, 15.0, 600.0))]
     assume(all(isinstance(hop, Hop) for hop in hops))
     slow, fast = (hop.ends_s for hop in hops if isinstance(hop, Hop))
     assert fast < slow
@@ -345,7 +354,7 @@ def test_more_room_beside_an_end_makes_no_longer_hop(scaling: Scaling) -> None:
 @settings(max_examples=10, deadline=None)
 @given(queries())
 def test_planning_a_hop_twice_gives_the_same_bits(asked: HopQuery) -> None:
-    one, two = (plan_hop(ROBOT, HAND, asked) for _ in range(2))
+    one, two = (plan_hop(ROBOT, asked) for _ in range(2))
     if isinstance(one, Hop) and isinstance(two, Hop):
         assert one.positions.tobytes() == two.positions.tobytes()
         assert one.velocities.tobytes() == two.velocities.tobytes()
@@ -353,15 +362,9 @@ def test_planning_a_hop_twice_gives_the_same_bits(asked: HopQuery) -> None:
         assert one == two
 
 
-def test_a_ride_is_where_its_speed_takes_it() -> None:
-    ride = Ride(point_m=np.array([0.5, 0.2, 0.03]), velocity_m_s=np.array([0.0, -0.1, 0.0]), time_s=1.0)
-    np.testing.assert_allclose(ride.at(3.0), (0.5, 0.0, 0.03))
-    np.testing.assert_allclose(ride.at(np.array([1.0, 2.0])), ((0.5, 0.2, 0.03), (0.5, 0.1, 0.03)))
-
-
 def test_a_clearance_counts_along_the_closing_axis_and_across_it() -> None:
     clearance = Clearance(height_m=0.04, along_m=0.01, across_m=0.02)
     # The hand closes along y.
-    rotation = straight_down(np.pi / 2)[0]
+    rotation = straight_down(np.pi / 2)
     offsets = np.array([[0.0, 0.005, 0.0], [0.01, 0.0, 0.0], [-0.03, 0.01, 0.5], [0.0, 0.0, 0.1]])
     assert clearance.taken_by(offsets, rotation) == pytest.approx([0.5, 0.5, 1.5, 0.0])

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from graspline.motion.path import at_rest, check_path
 from graspline.motion.scaling import AT_ONCE, Progress, Rates, Scaling, cubic_move, required_time_s, soonest
-from graspline.robots.ur5e import LOWER, UPPER, ur5e
+from graspline.robots.robot import with_arm_limits
+from graspline.robots.ur5e import LOWER, UPPER, UR5E
 
 Array = NDArray[np.float64]
 
 SCALINGS = st.sampled_from(["ruckig", "cubic"])
 RATES = st.builds(Rates, speed=st.floats(0.1, 30), push=st.floats(0.5, 300), jerk=st.floats(5, 2e4))
 POSES = arrays(float, 7, elements=st.floats(0, 1)).map(lambda share: LOWER + share * (UPPER - LOWER))
-ROBOT = ur5e(3.0, 15.0, 600.0)
+ROBOT = with_arm_limits(UR5E, 3.0, 15.0, 600.0)
 
 
 def sampled(progress: Progress, count: int = 2001) -> tuple[Array, Array, Array]:

@@ -11,7 +11,7 @@ from graspline.engine.layout import layout_of
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import at_rest, check_path, controls_of
 from graspline.robots.gripper_2f85 import FOLLOWERS, JAW, TOOL_M
-from graspline.robots.robot import VISUAL_CONTYPE
+from graspline.robots.robot import VISUAL_CONTYPE, with_arm_limits
 from graspline.robots.ur5e import (
     ARM_JOINTS,
     ARMATURE,
@@ -28,7 +28,6 @@ from graspline.robots.ur5e import (
     UPPER,
     UR5E,
     add_ur5e,
-    ur5e,
 )
 from graspline.scenes.scene import new_spec
 from graspline.spatial.rotations import multiply, rotate, rotation_x, rotation_z
@@ -190,11 +189,10 @@ def test_it_follows_a_fast_move_to_millimetres_and_arrives(target: Array) -> Non
 
 
 def test_paths_may_be_faster_and_the_jaw_keeps_its_own_limits() -> None:
-    fast = ur5e(3.14, 40.0, 1000.0)
+    fast = with_arm_limits(UR5E, 3.14, 40.0, 1000.0)
     np.testing.assert_array_equal(fast.limits.acceleration[:6], 40.0)
     assert fast.limits.velocity[fast.jaw] == UR5E.limits.velocity[UR5E.jaw]
-    assert ur5e(3.14, 40.0, 1000.0) is fast
-    assert ur5e() is UR5E
+    assert with_arm_limits(UR5E, 3.14, 40.0, 1000.0) is fast
 
 
 @pytest.mark.parametrize("jaw_rad", [0.0, 0.4, 0.8])

@@ -11,7 +11,8 @@ import pytest
 
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Place
-from graspline.robots.ur5e import ur5e
+from graspline.robots.robot import with_arm_limits
+from graspline.robots.ur5e import UR5E
 from graspline.scenes.belt_line import (
     BELT,
     BELT_END_M,
@@ -34,7 +35,7 @@ from graspline.scenes.belt_line import (
 from graspline.scenes.scene import Array, Lying
 from graspline.scenes.variation import apply_to_model, weight_of
 
-ROBOT = ur5e(3.0, 15.0, 600.0)
+ROBOT = with_arm_limits(UR5E, 3.0, 15.0, 600.0)
 POOL = 6
 CUBE_M = (0.04, 0.04, 0.04)
 BRICK_M = (0.056, 0.036, 0.034)

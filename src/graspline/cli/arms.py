@@ -13,13 +13,15 @@ from graspline.cli.interrupts import interruptible
 from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.cli.progress import steps
 from graspline.cli.working import working
-from graspline.episodes.arm_pages import jaw_page, line_row, opening_rows, workspace_page
+from graspline.episodes.arm_pages import jaw_page, line_table, opening_table, workspace_page
 from graspline.errors import InputError, WiringError
 from graspline.kinematics import jaw as jaws
 from graspline.kinematics.workspace import MARGIN, Bounds, Survey, measure, plan_view, steps_of, survey_of
-from graspline.robots.catalogue import ROBOTS
+from graspline.robots.catalogue import ROBOTS, find_robot
 
-RobotName = Annotated[str, typer.Argument(metavar="ROBOT", help=f"A robot: {', '.join(ROBOTS)}, or MODULE:NAME.")]
+RobotName = Annotated[
+    str, typer.Argument(metavar="ROBOT", help=f"A robot: {', '.join(ROBOTS)}, MODULE:NAME, or a description file.")
+]
 # Where the plan view is cut: about the middle of what lies on a table.
 _PLAN_HEIGHT_M = 0.02
 
@@ -80,21 +82,21 @@ def jaw(
       graspline jaw ur5e
       graspline jaw so101 --out out/jaw
     """
-    found = ROBOTS.find(robot)
+    found = find_robot(robot)
     if out is not None:
         make_folder("--out", out)
     with working("closing the jaw step by step"):
         opening = jaws.measure(found)
-    _print_table(("angle", "gap at the tips", "moving tip behind", "narrowest"), opening_rows(opening))
+    _print_table(*opening_table(opening))
     print()
-    _print_table(("line fitted up to", "gap at 0°", "per radian", "misses at most"), map(line_row, opening.lines))
+    _print_table(*line_table(opening))
     if out is not None:
         write_whole(out / "jaw.html", jaw_page(found.name, opening))
         tell_saved(out / "jaw.html")
 
 
 def _survey(name: str) -> Survey:
-    robot = ROBOTS.find(name)
+    robot = find_robot(name)
     try:
         return survey_of(robot)
     except WiringError as error:

@@ -61,6 +61,7 @@ COMMANDS: Mapping[str, Listed] = {
     "audit": Listed("audit:audit", "Check verdicts and claims against ground truth."),
     "check": Listed("check:check", "Check that a task meets the rules every task must meet."),
     "new task": Listed("new:new_task", "Write a package with a working task to start from."),
+    "new robot": Listed("new:new_robot", "Write a description of a robot to start from."),
     "rates": Listed("rates:rates", "Measure success against the density and speed of what arrives."),
     "bench": Listed("bench:bench", "Benchmark this machine; report speeds relative to raw physics and rendering."),
 }

@@ -1,8 +1,9 @@
-"""`graspline new`: write a distribution of your own to start from."""
+"""`graspline new`: write a distribution or a robot's description of your own to start from."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from importlib.resources import files
@@ -12,9 +13,13 @@ from typing import Annotated
 
 import typer
 
-from graspline.cli.outputs import make_folder, tell_saved
+from graspline.choices import FIRST_TASK
+from graspline.cli.outputs import make_folder, tell_saved, write_whole
 from graspline.errors import EnvironmentProblem, InputError
 from graspline.parameters.notation import printable
+from graspline.robots.guessing import description_text
+from graspline.robots.mjcf import robot_from_file
+from graspline.robots.model_reading import read_spec
 from graspline.tasks.catalogue import TASK_NAME, TASKS
 
 _LONGEST_NAME = 60
@@ -59,6 +64,51 @@ def new_task(
     tell_saved(folder)
     print("next:")
     for line in (f"pip install -e {shlex.quote(str(folder))}", f"graspline check {name}", f"graspline run {name}"):
+        print(f"  {line}")
+
+
+def new_robot(
+    model: Annotated[Path, typer.Argument(metavar="FILE", help="MJCF or URDF of an arm with two fingers.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the description. Default: beside FILE.")
+    ] = None,
+) -> None:
+    """Write a description of a robot to start from.
+
+    A description says what the model does not: which joints are the arm's and which opens the hand, where the tool is,
+    what grips, and where home is. What can be guessed is guessed, and says how; what remains is listed.
+
+    \b
+    Examples:
+      graspline new robot my_arm.xml
+      graspline new robot urdf/my_arm.urdf --out robots
+    """
+    spec, compiled, name = read_spec(model)
+    word = re.sub(r"[^a-z0-9]+", "_", (spec.modelname or model.stem).lower()).strip("_")
+    word = word if re.match(r"[a-z]", word) else f"robot_{word}".strip("_")
+    folder = model.parent if out is None else out
+    file = folder / f"{word}.yaml"
+    if os.path.lexists(file):
+        raise InputError(f"{printable(str(file))} exists already; nothing was written, choose another --out")
+    place = os.path.relpath(model.resolve(), folder.resolve())
+    try:
+        text = description_text(compiled, word, Path(place).as_posix())
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    make_folder("--out", folder)
+    write_whole(file, text)
+    tell_saved(file)
+    try:
+        robot_from_file(file)
+    except InputError as error:
+        print("remains to be filled in, or corrected in the model:")
+        for problem in error.problems:
+            print(f"  {problem}")
+    print("next: check every line that says guessed; then")
+    for line in (
+        f"graspline jaw {shlex.quote(str(file))}",
+        f"graspline run {FIRST_TASK} --robot {shlex.quote(str(file))}",
+    ):
         print(f"  {line}")
 
 

@@ -21,6 +21,7 @@ from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, build, load_yaml
 from graspline.parameters.notation import printable
 from graspline.tasks.catalogue import TASKS, find_task, origin_of
+from graspline.tasks.on_robot import able_robot
 from graspline.tasks.task import Task
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help=f"A task: {', '.join(TASKS)}, or MODULE:NAME.")]
@@ -79,7 +80,8 @@ RobotName = Annotated[
     typer.Option(
         "--robot",
         metavar="ROBOT",
-        help="Robot that does the task, where the task leaves it open: a registered name, or MODULE:NAME.",
+        help="Robot that does the task, where the task leaves it open: a registered name, MODULE:NAME, or a "
+        "description file (.yaml).",
     ),
 ]
 
@@ -135,6 +137,8 @@ def with_robot(name: str, settings: list[str] | None, robot: str | None) -> list
             f"--robot {printable(robot)}: {task.name} is done by one robot"
             f"{f', {task.robot}' if task.robot else ''}; choose one of {', '.join(able)}"
         )
+    # Here what is wrong with it takes a line for each problem.
+    able_robot(robot)
     return [*(settings or ()), f"robot={robot}"]
 
 

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.episodes.pages import page, table
-from graspline.kinematics.jaw import Line, Opening
+from graspline.kinematics.jaw import Opening
 from graspline.kinematics.workspace import MARGIN, STEP_M, Bounds, Workspace
 
 Array = NDArray[np.float64]
+# Names of columns, and rows.
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 _STYLE = """
 figure { margin: 1.5rem 0; } figcaption { color: #556; max-width: 46rem; }
@@ -111,44 +113,59 @@ def workspace_page(workspace: Workspace, plan: tuple[Array, Array], plan_height_
 
 def jaw_page(name: str, opening: Opening) -> str:
     """The law as a curve beside its lines, and as a table."""
-    degrees, gaps = np.rad2deg(opening.angles_rad), 1e3 * opening.tip_gap_m
-    plot = _Plot((-20.0, 110.0), (0.0, 120.0), (5.0, 3.2))
-    plot.axes(10, 20, "jaw angle (°)", "gap (mm)")
-    plot.line("law", degrees, gaps)
-    plot.line("narrow", degrees, 1e3 * opening.narrowest_m)
+    positions, gaps = _shown(opening, opening.angles_rad), 1e3 * opening.tip_gap_m
+    low, high = (-5.0, 5.0 + positions[-1]) if opening.slides else (min(-20.0, positions[0]), max(110.0, positions[-1]))
+    plot = _Plot((low, high), (0.0, max(120.0, float(gaps.max()))), (650.0 / (high - low), 3.2))
+    plot.axes(10, 20, "jaw position (mm)" if opening.slides else "jaw angle (°)", "gap (mm)")
+    plot.line("law", positions, gaps)
+    plot.line("narrow", positions, 1e3 * opening.narrowest_m)
     for line in opening.lines:
         inside = opening.angles_rad <= line.up_to_rad + 1e-9
-        plot.line("fit", degrees[inside], 1e3 * line.gap_m(opening.angles_rad[inside]))
+        plot.line("fit", positions[inside], 1e3 * line.gap_m(opening.angles_rad[inside]))
     body = [
         plot.figure(
             "Blue: across from the fixed fingertip to the moving one. Green: the shortest way between the fingers "
             "anywhere, which limits what fits deep between them. Red, dashed: straight lines fitted to blue."
         ),
-        table(
-            ("line fitted up to", "gap at 0°", "per radian", "misses at most"),
-            [line_row(each) for each in opening.lines],
-        ),
-        table(("angle", "gap at the tips", "moving tip behind", "narrowest"), opening_rows(opening)),
+        table(*line_table(opening)),
+        table(*opening_table(opening)),
     ]
     return page(f"Jaw of {name}", body, _STYLE)
 
 
-def line_row(line: Line) -> tuple[str, str, str, str]:
-    return (
-        f"{np.rad2deg(line.up_to_rad):.0f}°",
-        f"{1e3 * line.at_zero_m:.1f} mm",
-        f"{1e3 * line.rate_m_per_rad:.1f} mm",
-        f"{1e3 * line.worst_m:.1f} mm",
-    )
-
-
-def opening_rows(opening: Opening) -> list[tuple[str, str, str, str]]:
-    """The law every ten degrees, from the closed jaw on."""
-    columns = opening.angles_rad, opening.tip_gap_m, opening.tip_back_m, opening.narrowest_m
-    return [
-        (f"{np.rad2deg(angle):.0f}°", f"{1e3 * gap:z.1f} mm", f"{1e3 * back:z.1f} mm", f"{1e3 * narrow:.1f} mm")
-        for angle, gap, back, narrow in zip(*(column[::10] for column in columns), strict=True)
+def line_table(opening: Opening) -> Table:
+    """Head and rows: each line, and how well it fits."""
+    unit = ("gap at 0 mm", "per mm") if opening.slides else ("gap at 0°", "per radian")
+    rows = [
+        (
+            _said(opening, line.up_to_rad),
+            f"{1e3 * line.at_zero_m:.1f} mm",
+            f"{line.rate_m_per_rad:.2f} mm" if opening.slides else f"{1e3 * line.rate_m_per_rad:.1f} mm",
+            f"{1e3 * line.worst_m:.1f} mm",
+        )
+        for line in opening.lines
     ]
+    return ("line fitted up to", *unit, "misses at most"), rows
+
+
+def opening_table(opening: Opening) -> Table:
+    """Head and rows: the law every ten degrees or five millimetres, from the closed jaw on."""
+    columns = opening.angles_rad, opening.tip_gap_m, opening.tip_back_m, opening.narrowest_m
+    every = 5 if opening.slides else 10
+    rows = [
+        (_said(opening, angle), f"{1e3 * gap:z.1f} mm", f"{1e3 * back:z.1f} mm", f"{1e3 * narrow:z.1f} mm")
+        for angle, gap, back, narrow in zip(*(column[::every] for column in columns), strict=True)
+    ]
+    return ("position" if opening.slides else "angle", "gap at the tips", "moving tip behind", "narrowest"), rows
+
+
+def _shown(opening: Opening, positions: Array) -> Array:
+    """In millimetres or degrees."""
+    return 1e3 * positions if opening.slides else np.rad2deg(positions)
+
+
+def _said(opening: Opening, position: float) -> str:
+    return f"{1e3 * position:.0f} mm" if opening.slides else f"{np.rad2deg(position):.0f}°"
 
 
 def _row(name: str, bounds: Bounds) -> Sequence[str]:

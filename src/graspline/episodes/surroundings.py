@@ -59,7 +59,7 @@ class Surroundings:
 
     def _things(self, lane: int) -> tuple[Belief, ...]:
         scene, columns, truth = self._engine.scene, self._engine.layout.truth, self._engine.truth[lane]
-        shapes = scene.shapes
+        shapes, solids = scene.shapes, scene.solids
         sizes_m = {each.name: np.array(each.half_extents_m) for each in scene.places}
         return tuple(
             Belief(
@@ -71,6 +71,7 @@ class Surroundings:
                 yaw_sigma_rad=0.0,
                 time_s=0.0,
                 shape=shapes[name],
+                solid=solids.get(name),
             )
             for name in (*scene.object_names, *scene.place_names)
         )

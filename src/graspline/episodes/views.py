@@ -35,7 +35,15 @@ class View:
 
 def views_of(scene: Scene, given: str | Mapping[str, object], where: str = "--cameras") -> tuple[View, ...]:
     """Views of a scene; `DEFAULT_VIEWS` stands for those that the scene usually has."""
-    return parse_views(scene.usual_views if given == DEFAULT_VIEWS else given, scene.cameras, where)
+    return parse_views(_usual(scene) if given == DEFAULT_VIEWS else given, scene.cameras, where)
+
+
+def _usual(scene: Scene) -> str:
+    """What the scene says, or else the front view and the robot's own cameras, whatever they are called."""
+    if scene.usual_views != DEFAULT_VIEWS:
+        return scene.usual_views
+    own, size = scene.robot.cameras, DEFAULT_VIEWS.rpartition(":")[2]
+    return ",".join([DEFAULT_VIEWS.partition(",")[0], *(f"{camera}:{size}" for camera in own)])
 
 
 def parse_views(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 P = TypeVar("P", bound=Parameters)
 
 # A box slides 4 mm over a table when it is shoved at this speed, a ball rolls 5 to 10 cm.
-_TABLE_SHOVE_M_S: Mapping[ObjectShape, float] = {"box": 0.5, "cylinder": 0.4, "ball": 0.2}
+_TABLE_SHOVE_M_S: Mapping[ObjectShape, float] = {"box": 0.5, "mesh": 0.5, "cylinder": 0.4, "ball": 0.2}
 
 
 def announced_target(context: FaultContext) -> str:

@@ -201,12 +201,16 @@ def ball_grasps(robot: Robot, estimate: Belief, parameters: JawParameters, joint
     along = hand.tip_m - below
     error = parameters.error_sigmas * estimate.position_sigma_m
     fixed = parameters.fixed_clearance_m + error
+    # Around the middle of a centred hand both fingers leave half of the room, as they do beside a box.
+    moving = (
+        (fixed + parameters.moving_clearance_m + error) / 2 if hand.centred else parameters.moving_clearance_m + error
+    )
     across = hand.across_m(fixed, radius)
     touch = ball_touch_rad(hand, radius, along)
-    open_rad = ball_open_rad(hand, radius, along, across, parameters.moving_clearance_m + error)
+    open_rad = ball_open_rad(hand, radius, along, across, moving)
     if open_rad is None:
         room = float(hand.ball_room_m(hand.positions, along, across).max())
-        evidence = (at_most("ball_radius", radius + parameters.moving_clearance_m + error, room, "m"),)
+        evidence = (at_most("ball_radius", radius + moving, room, "m"),)
         return Refusal(label="any", stage="open", check="jaw_width", evidence=evidence)
     ahead = arm_of(robot).jaw_heading(estimate.position_m, across, joints_rad)
     return [

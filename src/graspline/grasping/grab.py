@@ -17,6 +17,7 @@ from pydantic import Field
 
 from graspline.evidence import Measurement, at_least, at_most, failures, passes
 from graspline.grasping.candidates import Grasp
+from graspline.grasping.grips import Grip, grips_of
 from graspline.grasping.straight import Line, Lines, ReachParameters
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Solutions
@@ -55,11 +56,15 @@ STEEPEST_TOUCH_RAD = 0.5
 _OVER_M = 0.005
 # By how much the object is thinner for collisions on the way down to it.
 _SLIM_M = 0.0012
-# How far an object may lean and still be taken from above.
-_MAX_LEAN_RAD = 0.2
 _UP = np.array([0.0, 0.0, 1.0])
 # Headings from which something round can be taken.
 _ROUND_HEADINGS = 24
+# Pairs of sides of a mesh that are tried, and the order of checks from the cheapest to the dearest.
+_TRIED = 24
+_CHECKS = (
+    *("shape", "ground", "workspace", "jaw_width", "ik", "pad_overlap", "open_clearance"),
+    *("limits", "collision"),
+)
 
 
 class GrabVariables(Parameters):
@@ -121,6 +126,8 @@ class GrabPlan:
     opening: Path
     stages: tuple[Staged, ...]
     grasp: Grasp
+    # What of the object the hand is planned with: a point half way between the sides it closes on.
+    centre_m: tuple[float, float, float]
 
     @property
     def final(self) -> Staged:
@@ -186,12 +193,14 @@ class Jaws:
     close_rad: float
 
 
-def jaws_for(robot: Robot, estimate: Belief, variables: GrabVariables) -> Jaws | GrabRefusal:
-    """The jaw alone: its gaps for this object, or why it has none."""
-    axes = _axes(estimate)
-    if isinstance(axes, Measurement):
-        return GrabRefusal(label=estimate.name, stage="grasp", check="shape", evidence=(axes,))
-    width = 2 * float(estimate.half_extents_m[axes[1 if variables.cross_axis else 0]])
+def jaws_for(robot: Robot, estimate: Belief, variables: GrabVariables, grip: Grip | None = None) -> Jaws | GrabRefusal:
+    """The jaw alone: its gaps for this object, taken by its best sides or by these, or why it has none."""
+    if grip is None:
+        grips = _grips(robot, estimate, variables)
+        if isinstance(grips, Measurement):
+            return GrabRefusal(label=estimate.name, stage="grasp", check="shape", evidence=(grips,))
+        grip = grips[0]
+    width = 2 * grip.half_width_m
     gap = width + 2 * variables.tcp_clearance_m
     opened, closed = gap + variables.open_clearance_m, gap + variables.close_clearance_m
     law = robot.jaw_law
@@ -213,13 +222,32 @@ def jaws_for(robot: Robot, estimate: Belief, variables: GrabVariables) -> Jaws |
     )
 
 
+def _grips(
+    robot: Robot, estimate: Belief, variables: GrabVariables, ground_m: float = 0.0
+) -> tuple[Grip, ...] | Measurement:
+    clear_m = ground_m + GROUND_M
+    return grips_of(estimate, robot.hand, clear_m, variables.object_z_m, crosswise=variables.cross_axis)
+
+
 def attempt(query: GrabQuery) -> GrabPlan | GrabRefusal:
-    """A plan that passes every check on both stages, or the first check that fails."""
+    """A plan that passes every check on both stages, or the first check that fails; of a mesh, for the pair of sides
+    that came furthest."""
+    grips = _grips(query.robot, query.estimate, query.variables, query.workspace.ground_z_m)
+    if isinstance(grips, Measurement):
+        return GrabRefusal(label=query.estimate.name, stage="grasp", check="shape", evidence=(grips,))
+    refused: list[GrabRefusal] = []
+    for grip in grips[:_TRIED]:
+        found = _attempt(query, grip)
+        if isinstance(found, GrabPlan):
+            return found
+        refused.append(found)
+    return max(refused, key=lambda each: _CHECKS.index(each.check))
+
+
+def _attempt(query: GrabQuery, grip: Grip) -> GrabPlan | GrabRefusal:
     name, estimate, variables = query.estimate.name, query.estimate, query.variables
-    jaws = jaws_for(query.robot, estimate, variables)
-    if isinstance(jaws, GrabRefusal) and jaws.check == "shape":
-        return jaws
-    case = Case(query)
+    jaws = jaws_for(query.robot, estimate, variables, grip)
+    case = Case(query, grip)
     for check in (case.ground, case.workspace):
         refused = check()
         if refused is not None:
@@ -251,37 +279,21 @@ def attempt(query: GrabQuery) -> GrabPlan | GrabRefusal:
     return _paths(query, case, grasp, jaws, branch)
 
 
-def _axes(estimate: Belief) -> tuple[int, int, int] | Measurement:
-    """Indices of the short, the long and the upright axis; or how far none of them is upright."""
-    if estimate.shape == "ball":
-        return 0, 1, 2
-    rotation = estimate.rotation
-    up = int(np.argmax(np.abs(rotation[2])))
-    lean = float(np.arccos(np.clip(abs(rotation[2, up]), -1, 1)))
-    if lean > _MAX_LEAN_RAD:
-        return at_most("object_lean", lean, _MAX_LEAN_RAD, "rad")
-    if estimate.shape == "cylinder" and up != 2:
-        return at_most("object_lean", np.pi / 2, _MAX_LEAN_RAD, "rad")
-    short, long = sorted(
-        (axis for axis in range(3) if axis != up), key=lambda axis: float(estimate.half_extents_m[axis])
-    )
-    return short, long, up
-
-
 class Case:
     """One query's geometry: where the hand would have to be, and each check by itself."""
 
-    def __init__(self, query: GrabQuery) -> None:
+    def __init__(self, query: GrabQuery, grip: Grip | None = None) -> None:
+        """For these sides of the object, or its best."""
         self.query = query
         self.arm, self.hand = arm_of(query.robot), query.robot.hand
         estimate, variables = query.estimate, query.variables
-        axes = _axes(estimate)
-        assert not isinstance(axes, Measurement)
-        grip, up = axes[1 if variables.cross_axis else 0], axes[2]
-        self.half_width_m = float(estimate.half_extents_m[grip])
-        self.half_height_m = float(estimate.half_extents_m[up])
-        height = variables.object_z_m or float(estimate.position_m[2])
-        self.centre = np.array([estimate.position_m[0], estimate.position_m[1], height])
+        if grip is None:
+            grips = _grips(query.robot, estimate, variables, query.workspace.ground_z_m)
+            assert not isinstance(grips, Measurement)
+            grip = grips[0]
+        self.grip = grip
+        self.half_width_m, self.half_height_m = grip.half_width_m, grip.half_height_m
+        self.centre = grip.centre_m
         self.offset_m = self.half_width_m + variables.tcp_clearance_m
         # A centred hand has no finger to bring beside the object.
         if self.hand.centred or (variables.tcp == "fixed_tip" and not variables.tcp_offset):
@@ -290,11 +302,10 @@ class Case:
         self.tool_m = (along, lateral, across + self.offset_m)
         self.round = estimate.shape in ("ball", "cylinder")
         # The jaws take a box alike both ways round, and something round from anywhere: first as the wrist is.
-        axis, count = estimate.rotation[:, grip], _ROUND_HEADINGS if self.round else 2
+        count = _ROUND_HEADINGS if self.round else 2
         start = query.start.position
         self.roll_rad = float(start[self.arm.wrist])
-        seen = float(np.arctan2(axis[1], axis[0]))
-        first = self.arm.jaw_heading(self.centre, self.tool_m[2], start) if self.round else seen
+        first = self.arm.jaw_heading(self.centre, self.tool_m[2], start) if self.round else grip.heading_rad
         self.headings = wrap(first + np.linspace(0.0, 2 * np.pi, count, endpoint=False))
         self.heights_m = [variables.approach_height_m, 0.0] if variables.approach_height_m else [0.0]
         self.names: list[StageName] = ["approach", "grasp"] if variables.approach_height_m else ["grasp"]
@@ -344,10 +355,12 @@ class Case:
         return float(angles[int(np.argmax(room >= 0))]) if (room >= 0).any() else float(angles[-1])
 
     def _along_centre_m(self) -> float:
-        """The object's own centre along the approach axis, in the gripper frame."""
-        return self.hand.tool_m[0] + float(self.centre[2] - self.query.estimate.position_m[2])
+        """The middle of the object's height along the approach axis, in the gripper frame."""
+        return self.hand.tool_m[0] + float(self.centre[2] - self.grip.middle_m)
 
     def _along_top_m(self) -> float:
+        if self.grip.shoulder_m is not None:
+            return self.hand.tool_m[0] + float(self.centre[2]) - self.grip.shoulder_m
         return self._along_centre_m() - self.half_height_m
 
     def touch(self, jaws: Jaws) -> GrabRefusal | None:
@@ -395,14 +408,17 @@ class Case:
     def overlap(self) -> GrabRefusal | None:
         """Pads and object meet over some height; of a ball, the part around its equator counts."""
         half = self.half_height_m / 2 if self.query.estimate.shape == "ball" else self.half_height_m
-        middle, tool = float(self.query.estimate.position_m[2]), float(self.centre[2])
+        middle, tool = self.grip.middle_m, float(self.centre[2])
+        if self.grip.sides_m is not None:
+            low, high = self.grip.sides_m
+            middle, half = (low + high) / 2, (high - low) / 2
         # The part of the fingers that grips, from the tool point down and up.
         below, above = self.hand.tip_m - self.hand.tool_m[0], self.hand.tool_m[0] - self.hand.grip_from_m
         shared = min(middle + half, tool + above) - max(middle - half, tool - below)
         return self._rejected("grasp", "pad_overlap", at_least("pad_overlap", shared, OVERLAP_M, "m"))
 
     def top_m(self) -> float:
-        return float(self.query.estimate.position_m[2]) + self.half_height_m
+        return self.grip.middle_m + self.half_height_m
 
     def blocked(self, stage: StageName, path: Path, around: tuple[Belief, ...]) -> GrabRefusal | None:
         """The limits a path breaks, or what the robot meets on it."""
@@ -491,6 +507,7 @@ def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) 
         opening=opening,
         stages=tuple(stages),
         grasp=grasp,
+        centre_m=(float(case.centre[0]), float(case.centre[1]), float(case.centre[2])),
     )
 
 

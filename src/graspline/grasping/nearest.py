@@ -122,7 +122,7 @@ def _nearest(query: GrabQuery) -> Nearest | None:
     for pose in _reached(query, case):
         if any(_alike(pose, each) for each in failed):
             continue
-        elsewhere = _moved(query, pose)
+        elsewhere = _moved(query, case, pose)
         if _lies_free(elsewhere) and isinstance(attempt(elsewhere), GrabPlan):
             return _told(query, case, pose)
         failed.append(pose)
@@ -170,6 +170,7 @@ def _lies_free(query: GrabQuery) -> bool:
     """Whether the moved object would not lie in another one."""
     thing = query.estimate
     spread = thing.radius_m if thing.shape == "ball" else float(np.hypot(*thing.half_extents_m[:2]))
+    spread = spread if thing.solid is None else thing.spread_m
     for other in query.others:
         apart = other.distance_m(thing.position_m[None])
         if apart is not None and float(apart[0]) < spread + _APART_M:
@@ -177,13 +178,20 @@ def _lies_free(query: GrabQuery) -> bool:
     return True
 
 
-def _moved(query: GrabQuery, pose: _Pose) -> GrabQuery:
+def _stands_m(query: GrabQuery, case: Case, pose: _Pose) -> tuple[float, float]:
+    """Where the object's own position is, if the point between its sides is at this pose."""
+    x, y = (float(each) for each in query.estimate.position_m[:2] - case.grip.centre_m[:2])
+    cosine, sine = np.cos(pose.turn_rad), np.sin(pose.turn_rad)
+    return float(pose.centre[0] + (cosine * x - sine * y)), float(pose.centre[1] + (sine * x + cosine * y))
+
+
+def _moved(query: GrabQuery, case: Case, pose: _Pose) -> GrabQuery:
     """The same question about the object elsewhere on the table; another height is the hand's, not the object's."""
     estimate, half = query.estimate, pose.turn_rad / 2
     w, x, y, z = estimate.quaternion
     cosine, sine = np.cos(half), np.sin(half)
     turned = np.array([cosine * w - sine * z, cosine * x - sine * y, cosine * y + sine * x, cosine * z + sine * w])
-    position = np.array([pose.centre[0], pose.centre[1], estimate.position_m[2]])
+    position = np.array([*_stands_m(query, case, pose), estimate.position_m[2]])
     changed: dict[str, float] = {"approach_height_m": pose.approach_m}
     if pose.centre[2] != (query.variables.object_z_m or estimate.position_m[2]):
         changed["object_z_m"] = float(pose.centre[2])
@@ -192,7 +200,7 @@ def _moved(query: GrabQuery, pose: _Pose) -> GrabQuery:
 
 
 def _told(query: GrabQuery, case: Case, pose: _Pose) -> Nearest:
-    x, y, z = (float(each) for each in pose.centre)
+    (x, y), z = _stands_m(query, case, pose), float(pose.centre[2])
     yaw = 2 * float(np.arctan2(query.estimate.quaternion[3], query.estimate.quaternion[0])) + pose.turn_rad
     return Nearest(
         position_m=(x, y, z),

@@ -122,6 +122,7 @@ class Lines:
             yaw_rad=self.grasp.yaw_rad,
             tool_m=np.array(self.grasp.tool_m),
             margin_rad=self.reach.joint_margin_rad,
+            branch=self.branch,
         )
 
     def top_pitch(self, wanted: float, positions: Array) -> Planning[float | Refusal]:
@@ -244,7 +245,7 @@ class _Arms:
         if self._polar is not None:
             _from_polar(self._arm, poses, self._polar[move].nonzero()[0])
         tool_m, margin_rad, rows, branch = self._how(move)
-        solved = self._arm.solve(poses[:3].T, poses[3], poses[4], tool_m, margin_rad, backwards=False)
+        solved = self._arm.solve(poses[:3].T, poses[3], poses[4], tool_m, margin_rad, backwards=False, branch=branch)
         joints = np.empty((len(move), len(self._robot.joints)))
         joints[:, self._robot.arm] = solved.joints_rad[rows, branch]
         joints[:, self._robot.jaw] = self._jaw_rad[move]

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 # From the cheapest check to the dearest; a refusal reports the candidate that came furthest.
 _CHECKS = ("shape", "jaw_width", "reach", "jaw_alignment", "limits", "collision")
 
-# About where straight down ends.
+# About where straight down ends, for an arm of relative size 1.
 _STRAIGHT_DOWN_M = 0.29
 # Jaws that lean less than this against the faces count as square to them.
 _SQUARE_RAD = 0.01
@@ -111,7 +111,9 @@ def plan_grasp(
     leans = leans_rad(reach.max_tilt_rad)
     # Nearby, straight down alone will mostly do; far out it will not.
     axis_x_m, axis_y_m = arm_of(robot).axis_m
-    far = np.hypot(estimate.position_m[0] - axis_x_m, estimate.position_m[1] - axis_y_m) > _STRAIGHT_DOWN_M
+    far = np.hypot(estimate.position_m[0] - axis_x_m, estimate.position_m[1] - axis_y_m) > (
+        _STRAIGHT_DOWN_M * robot.relative_size
+    )
     for tilts in (leans,) if far else (leans[:1], leans):
         poses = yield from _Poses.solved(query, grasps, tilts)
         if len(tilts) < len(leans) and not poses.usable.all():
@@ -180,7 +182,8 @@ class _Poses:
 
     def _solve(self) -> Planning[None]:
         self._at: Solutions = yield self._targets(self._every)
-        self._reached, self._lean = self._at.reached.copy(), self._arm.jaw_lean_rad(self._at.joints_rad[:, 0])
+        self._reached, self._joints = self._at.reached.copy(), self._at.posed()
+        self._lean = self._arm.jaw_lean_rad(self._joints)
         promising = (np.logical_or.reduce(self._reached, axis=1) & (self._lean <= self._limit)).nonzero()[0]
         if len(promising):
             above = yield self._targets(promising, above=True)
@@ -207,7 +210,7 @@ class _Poses:
         from where it is and the least lean. What costs the same keeps the order of the candidates.
         """
         wrist = self._arm.wrist
-        tilt, turn = self._tilt, np.abs(self._at.joints_rad[:, 0, wrist] - self._query.start.position[wrist])
+        tilt, turn = self._tilt, np.abs(self._joints[:, wrist] - self._query.start.position[wrist])
         rank = np.array([(each.label in tried, each.label.endswith(DEEPER)) for each in self._grasps])[self._which]
         # Rounding must not decide between grasps that are equally good.
         cost = np.round(turn + _LEAN_COST * tilt, 9)

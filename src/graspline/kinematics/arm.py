@@ -17,6 +17,7 @@ from graspline.evidence import Evidence, Measurement, at_least, at_most
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Indices = NDArray[np.intp]
 
 STRAIGHT_DOWN_RAD = float(np.pi / 2)
 
@@ -61,6 +62,12 @@ class Solutions:
         joints = np.take_along_axis(self.joints_rad, branch[:, None, None], axis=1)[:, 0]
         return joints, np.any(reached, axis=1)
 
+    def posed(self) -> Array:
+        """Joint angles (N, n) of the first branch that has the hand where it is to be, beyond joint limits or not."""
+        there = np.logical_and.reduce(self.excess[..., : len(self.limits.misses)] <= 0, axis=-1)
+        branch = np.argmax(there, axis=1)
+        return np.take_along_axis(self.joints_rad, branch[:, None, None], axis=1)[:, 0]
+
     def explain(self, index: int, branches: slice = slice(None)) -> Evidence:
         """Why target `index` is refused: every limit missed by its best branch among these, with the measured value."""
         limits = self.limits
@@ -84,6 +91,12 @@ class Solutions:
 def lean_rad(rotation: Array) -> Array:
     """How far the opening axis of grippers turned like this, (N, 3, 3), is from horizontal."""
     return np.abs(np.arcsin(np.clip(rotation[:, 2, 2], -1, 1)))
+
+
+def straight_down(yaw_rad: float) -> Array:
+    """Rotation (3, 3) of a gripper that points straight down and opens along this heading, seen from above."""
+    cosine, sine = np.cos(yaw_rad), np.sin(yaw_rad)
+    return np.array([[0.0, -sine, cosine], [0.0, cosine, sine], [-1.0, 0.0, 0.0]])
 
 
 class Arm(Protocol):
@@ -115,18 +128,28 @@ class Arm(Protocol):
         margin_rad: Array | float = 0.0,
         *,
         backwards: bool = True,
+        branch: Indices | int | None = None,
     ) -> Solutions:
         """Joint angles that bring the tool point to each position with this pitch and heading of the jaws.
 
         `position_m` is (N, 3); pitch, yaw and margin are (N,) or one for all, `tool_m` (N, 3) or (3,). Yaw None leaves
         the heading free. Solutions keep `margin_rad` from the joint limits. Without `backwards` branches that turn
-        their back to the target are left out. Each row has the bits it gets alone, and along a steady motion of the
-        target a branch that is a solution moves steadily, too.
+        their back to the target are left out. Where one `branch` of each row is all that is asked for, others may be
+        left unsolved. Each row has the bits it gets alone, and along a steady motion of the target a branch that is a
+        solution moves steadily, too.
         """
         ...
 
     def forward(self, joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
         """Position (N, 3) of the tool point and rotation (N, 3, 3) of the gripper for joints (N, at least n)."""
+        ...
+
+    def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        """Joints (T, n) that lead the tool point (3,) along points (T, 3), the gripper turned like this all the way.
+
+        All of one branch, that which is nearest to `near_rad`, (at least n,), at the first point. None where any point
+        is out of reach, where the branch ends on the way, or where it would wind up.
+        """
         ...
 
     def pitch_rad(self, joints_rad: Array) -> Array:

@@ -5,6 +5,7 @@ Arrays have the rows last, so that every operation runs along them and each row 
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import mujoco
@@ -16,6 +17,8 @@ from graspline.robots.robot import Robot
 from graspline.spatial.rotations import matrix_from_quaternion
 
 Array = NDArray[np.float64]
+# Rows and what is in them.
+Shares = list[tuple[int, float]]
 
 TOOL_SITE = "tool"
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
@@ -39,7 +42,7 @@ class Posture:
         return self.origin + np.add.reduce(self.rotation * tool_m, axis=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Chain:
     """n joints in series. Frame j turns about, or slides along, its own z; other joints of the model stay at qpos0."""
 
@@ -50,32 +53,51 @@ class Chain:
     # (n + 1, 3, 4): frame j in frame j - 1 at rest, and the gripper frame in the last one.
     steps: Array
 
+    @functools.cached_property
+    def _shares(self) -> list[tuple[Shares, ...]]:
+        """Of each step and each of its columns, the entries that are not 0, with their rows."""
+        return [
+            tuple([(row, share) for row, share in enumerate(column) if share] for column in step.T.tolist())
+            for step in self.steps
+        ]
+
     def at(self, joints: Array) -> Posture:
         """For joint positions (n, L)."""
         count, lanes = joints.shape
         turned = joints - self.rest[:, None]
         cosines, sines = np.cos(turned), np.sin(turned)
-        frames = np.empty((3, 4, count, lanes))
-        frame = np.broadcast_to(np.eye(3, 4)[:, :, None], (3, 4, lanes))
+        axes, anchors = np.empty((2, 3, count, lanes))
+        x, y, z, origin = (column[:, None] for column in self.steps[0].T)
         for joint in range(count):
-            frame = _after(frame, self.steps[joint])
+            if joint:
+                x, y, z, origin = _after((x, y, z), origin, self._shares[joint])
             if self.slides[joint]:
-                frame[:, 3] += frame[:, 2] * turned[joint]
+                origin = origin + z * turned[joint]
             else:
-                x, y = frame[:, 0], frame[:, 1]
-                across = y * cosines[joint] - x * sines[joint]
-                frame[:, 0] = x * cosines[joint] + y * sines[joint]
-                frame[:, 1] = across
-            frames[:, :, joint] = frame
-        hand = _after(frame, self.steps[count])
-        return Posture(axes=frames[:, 2], anchors=frames[:, 3], rotation=hand[:, :3], origin=hand[:, 3])
+                x, y = x * cosines[joint] + y * sines[joint], y * cosines[joint] - x * sines[joint]
+            axes[:, joint], anchors[:, joint] = z, origin
+        hand = np.empty((3, 4, lanes))
+        for column, values in enumerate(_after((x, y, z), origin, self._shares[count])):
+            hand[:, column] = values
+        return Posture(axes=axes, anchors=anchors, rotation=hand[:, :3], origin=hand[:, 3])
 
 
-def _after(frame: Array, step: Array) -> Array:
-    """(3, 4, L): a constant transform, (3, 4), behind each of L."""
-    moved = np.add.reduce(frame[:, :3, None] * step[:, :, None], axis=1)
-    moved[:, 3] += frame[:, 3]
-    return moved
+def _after(
+    axes: tuple[Array, Array, Array], origin: Array, step: tuple[Shares, ...]
+) -> tuple[Array, Array, Array, Array]:
+    """Axes and origin, (3, L) each, a constant transform behind others; most of its entries are 0 or 1."""
+    x, y, z, way = step
+    moved = origin + _mixed(axes, way) if way else origin
+    return _mixed(axes, x), _mixed(axes, y), _mixed(axes, z), moved
+
+
+def _mixed(axes: tuple[Array, Array, Array], shares: Shares) -> Array:
+    """The sum of axes by these shares."""
+    (first, share), *others = shares
+    found = axes[first] if share == 1.0 else axes[first] * share
+    for axis, share in others:
+        found = found + axes[axis] * share
+    return found
 
 
 def chain_of(robot: Robot, tool_m: Array) -> Chain:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD
 from graspline.kinematics.newton import Goals
 from graspline.kinematics.structure import Indices, Structure
 
@@ -16,7 +18,7 @@ Array = NDArray[np.float64]
 _RADII, _PITCHES, _PITCH_STEP_RAD, _FIRST_PITCH_RAD = 18, 10, np.pi / 12, np.pi / 18
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Grid:
     """Radii, heights and pitches of a grid's cells, in this order."""
 
@@ -31,6 +33,26 @@ class Grid:
             at = np.rint((values - self.low[axis]) / self.step[axis])
             found = found * self.shape[axis] + np.minimum(np.maximum(at, 0), self.shape[axis] - 1).astype(np.intp)
         return found
+
+    def around(self, radius: Array, height: Array, pitch: Array) -> tuple[Indices, Array]:
+        """The lowest of the eight cells around each target, and the weights (8, L) of all of them; see `corners`."""
+        cells = np.zeros(radius.shape, dtype=np.intp)
+        weights = np.ones((1, len(radius)))
+        for axis, values in enumerate((radius, height, pitch)):
+            at = (values - self.low[axis]) / self.step[axis]
+            below = np.minimum(np.maximum(np.floor(at), 0), self.shape[axis] - 2)
+            cells = cells * self.shape[axis] + below.astype(np.intp)
+            share = np.minimum(np.maximum(at - below, 0.0), 1.0)
+            weights = np.stack([weights * (1 - share), weights * share], axis=1)
+            weights = weights.reshape(2 ** (axis + 1), len(radius))
+        return cells, weights
+
+    @functools.cached_property
+    def corners(self) -> Indices:
+        """(8,): how far the eight cells around a target are behind the lowest of them."""
+        _, heights, pitches = self.shape
+        steps = np.meshgrid((0, heights * pitches), (0, pitches), (0, 1), indexing="ij")
+        return np.add.reduce(steps).ravel()
 
     def targets(self, cells: Indices) -> Array:
         """Radius, height and pitch of each cell, (3, L)."""
@@ -54,10 +76,12 @@ def grid_of(structure: Structure) -> Grid:
     """About all that the arm reaches."""
     step = structure.reach_m / (_RADII - 1)
     low, high = structure.heights_m
+    # An arm without a joint for the pitch has the one that it always has: hands of such arms point straight down.
+    first, pitches = (_FIRST_PITCH_RAD, _PITCHES) if structure.pitched else (STRAIGHT_DOWN_RAD, 1)
     return Grid(
-        low=np.array([0.0, low, _FIRST_PITCH_RAD]),
+        low=np.array([0.0, low, first]),
         step=np.array([step, step, _PITCH_STEP_RAD]),
-        shape=(_RADII, int(np.ceil((high - low) / step)) + 1, _PITCHES),
+        shape=(_RADII, int(np.ceil((high - low) / step)) + 1, pitches),
     )
 
 

@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 # A line describes a jaw that swings only while it swings little.
 SMALL_RAD = 0.4
+# Between positions of a jaw that swings, and of one that slides.
+STEP_RAD, STEP_M = float(np.deg2rad(1.0)), 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,7 @@ class Line:
 class Opening:
     """A jaw over its whole range."""
 
+    # In metres where it slides.
     angles_rad: Array
     # Across, from the fixed fingertip's face to the moving finger's tip.
     tip_gap_m: Array
@@ -42,17 +45,21 @@ class Opening:
     # The shortest way between the fingers anywhere: what no larger object passes.
     narrowest_m: Array
     lines: tuple[Line, ...]
+    slides: bool = False
 
 
-def measure(robot: Robot, step_rad: float = np.deg2rad(1.0)) -> Opening:
+def measure(robot: Robot, step: float | None = None) -> Opening:
     """Open the jaw of a model of nothing but this robot step by step and measure between its pads."""
     hand = _Hand(robot)
     low, high = robot.limits.lower[robot.jaw], robot.limits.upper[robot.jaw]
-    angles = np.linspace(low, high, round((high - low) / step_rad) + 1)
+    slides = bool(robot.sliding[robot.jaw])
+    step = step or (STEP_M if slides else STEP_RAD)
+    angles = np.linspace(low, high, round((high - low) / step) + 1)
     gap, back, narrowest = np.array([hand.measured_at(angle) for angle in angles]).T
     widest = int(np.argmax(gap)) + 1
-    lines = tuple(_line(angles[:widest], gap[:widest], limit) for limit in (SMALL_RAD, angles[widest - 1]))
-    return Opening(angles_rad=angles, tip_gap_m=gap, tip_back_m=back, narrowest_m=narrowest, lines=lines)
+    limits = (angles[widest - 1],) if slides else (SMALL_RAD, angles[widest - 1])
+    lines = tuple(_line(angles[:widest], gap[:widest], limit) for limit in limits)
+    return Opening(angles_rad=angles, tip_gap_m=gap, tip_back_m=back, narrowest_m=narrowest, lines=lines, slides=slides)
 
 
 class _Hand:
@@ -63,12 +70,13 @@ class _Hand:
         self._model, self._data = model, mujoco.MjData(model)
         joint = model.joint(robot.joints[robot.jaw])
         self._angle = int(joint.qposadr[0])
-        self._followers = _followers(model, joint.id)
+        self._law, self._followers = robot.jaw_law, _followers(model, joint.id)
         self._pose(robot.limits.lower[robot.jaw])
         pads = [model.geom(name).id for name in robot.pads]
         # Both fingers may move; the one that z points to is called the moving one.
-        self._moving = [pad for pad in pads if self._corners(pad)[:, 2].mean() > 0]
-        self._fixed = [pad for pad in pads if pad not in self._moving]
+        lowest = min(pads, key=lambda pad: float(self._corners(pad)[:, 2].mean()))
+        self._fixed = [pad for pad in pads if model.geom_bodyid[pad] == model.geom_bodyid[lowest]]
+        self._moving = [pad for pad in pads if pad not in self._fixed]
         self._tip, self._fixed_tip = self._farthest(self._moving), self._farthest(self._fixed)
         # The corners of the moving tip that face the fixed finger when the jaw is shut.
         self._facing = np.argsort(self._corners(self._tip)[:, 2], kind="stable")[:4]
@@ -89,6 +97,8 @@ class _Hand:
     def _pose(self, angle_rad: float) -> None:
         qpos, qpos0 = self._data.qpos, self._model.qpos0
         qpos[self._angle] = angle_rad
+        for follower, positions in self._law.followers.items():
+            qpos[self._model.joint(follower).qposadr[0]] = np.interp(angle_rad, self._law.angles_rad, positions)
         for follower, law in self._followers:
             qpos[follower] = qpos0[follower] + np.polynomial.polynomial.polyval(angle_rad - qpos0[self._angle], law)
         mujoco.mj_kinematics(self._model, self._data)
@@ -97,9 +107,10 @@ class _Hand:
         return max(pads, key=lambda pad: float(self._corners(pad)[:, 0].max()))
 
     def _corners(self, pad: int) -> Array:
-        """The eight corners of a box, (8, 3), in the tool frame."""
+        """The eight corners of the box around a pad, (8, 3), in the tool frame."""
         data, tool = self._data, self._data.site("tool")
-        local = _CORNERS * self._model.geom_size[pad]
+        middle, half = np.split(self._model.geom_aabb[pad], 2)
+        local = middle + _CORNERS * half
         world = data.geom_xpos[pad] + local @ data.geom_xmat[pad].reshape(3, 3).T
         return (world - tool.xpos) @ tool.xmat.reshape(3, 3)
 

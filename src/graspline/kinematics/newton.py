@@ -18,7 +18,10 @@ from graspline.kinematics.structure import Indices, Structure
 Array = NDArray[np.float64]
 
 # A row stops where it misses its target by less than this; radians count as metres at the arm's lever.
-_CLOSE_M = 1e-9
+_CLOSE_M = 5e-7
+_TURNED_RAD = 0.1
+# After so many steps a row may be given up.
+_TRIED = 3
 _DAMPING = 0.05
 # Keeps directions in which the hand cannot move out of the step.
 _FLOOR = 1e-12
@@ -62,33 +65,61 @@ class Found:
     determinant: Array
 
 
-def approached(structure: Structure, joints: Array, goals: Goals, steps: int) -> Found:
-    """From joints (n, L), after at most so many steps each. Without a heading the wrist stays as it is."""
+def approached(structure: Structure, joints: Array, goals: Goals, steps: int, hopeless_m: float = np.inf) -> Found:
+    """From joints (n, L), after at most so many steps each. Without a heading the wrist stays as it is.
+
+    A row is given up that misses its target by more than `hopeless_m` after a few steps.
+    """
     joints, lanes = joints.copy(), np.arange(joints.shape[1])
     free = structure.free if goals.headed else structure.free_of_heading
     missed, determinant = np.empty((2, len(lanes))), np.empty(len(lanes))
     for left in range(steps, -1, -1):
         error, jacobian, missed[:, lanes] = _linearised(structure, joints[:, lanes], goals, free)
-        size = np.add.reduce(error * error, axis=0)
-        going = size > _CLOSE_M**2 if left else np.zeros(len(lanes), dtype=bool)
-        rested = np.flatnonzero(~going)
-        if len(rested):
-            determinant[lanes[rested]] = np.linalg.det(jacobian[:, :, rested].transpose(2, 0, 1))
-            if len(rested) == len(lanes):
-                break
-            kept = np.flatnonzero(going)
-            lanes, goals = lanes[kept], goals.of(kept)
-            error, jacobian, size = error[:, kept], jacobian[:, :, kept], size[kept]
-        step = _step(error, jacobian, size)
+        if not left:
+            determinant[lanes] = _determinant(jacobian)
+            break
+        step = _step(error, jacobian)
+        beyond = _beyond(structure, error, jacobian, step)
+        close = beyond <= _CLOSE_M
         farthest = np.maximum.reduce(np.abs(step), axis=0)
-        joints[np.ix_(free, lanes)] += step * (_STRIDE / np.maximum(farthest, _STRIDE))
+        joints[free[:, None], lanes] += step * (_STRIDE / np.maximum(farthest, _STRIDE))
+        if steps - left == _TRIED:
+            close |= beyond > hopeless_m
+        if not close.any():
+            continue
+        there = lanes[close]
+        determinant[there] = _determinant(jacobian[:, :, close])
+        # A hand that is square to what it has to be square to may still point, or open, the other way.
+        turned = missed[1, there] > _TURNED_RAD
+        missed[0, there] = beyond[close]
+        missed[1, there] = np.where(turned, missed[1, there], beyond[close] / structure.lever_m)
+        going = np.flatnonzero(~close)
+        if not len(going):
+            break
+        lanes, goals = lanes[going], goals.of(going)
     return Found(joints=joints, off_m=missed[0], off_rad=missed[1], determinant=determinant)
 
 
-def _step(error: Array, jacobian: Array, size: Array) -> Array:
+def _beyond(structure: Structure, error: Array, jacobian: Array, step: Array) -> Array:
+    """(L,): more than what is missed after a step, in m.
+
+    That is what the step leaves of the linear equations, and what those neglect: no second derivative of a hand's
+    position is larger than the arm is long.
+    """
+    left = error - np.add.reduce(jacobian * step, axis=1)
+    moved = np.add.reduce(np.abs(step), axis=0)
+    return np.sqrt(np.add.reduce(left * left, axis=0)) + structure.reach_m / 2 * moved * moved
+
+
+def _determinant(jacobian: Array) -> Array:
+    return np.linalg.det(jacobian.transpose(2, 0, 1))
+
+
+def _step(error: Array, jacobian: Array) -> Array:
     """The damped step (f, L) for errors (r, L) with Jacobians (r, f, L)."""
     columns = np.ascontiguousarray(jacobian.transpose(2, 1, 0))
     normal = columns @ columns.transpose(0, 2, 1)
+    size = np.add.reduce(error * error, axis=0)
     diagonal = np.einsum("lii->li", normal)
     diagonal += (_DAMPING * size + _FLOOR * diagonal.sum(axis=1))[:, None]
     pull = columns @ error.T[:, :, None]
@@ -110,26 +141,30 @@ def _linearised(structure: Structure, joints: Array, goals: Goals, free: Indices
     ahead, aside, up = approach[0] * x + approach[1] * y, approach[1] * x - approach[0] * y, approach[2]
     low = ahead * sine + up * cosine
     off = np.add.reduce(opening * goals.across, axis=0)
-    # What the hand's axes have to be square to, and by how much they are not.
+    # Which of the hand's axes has to be square to what, and by how much it is not.
     asked = []
     if structure.pitched:
-        asked.append((low, approach, np.stack([x * sine, y * sine, cosine])))
+        asked.append((low, approach, (x * sine, y * sine, cosine)))
     if structure.upright:
-        asked.append((aside, approach, np.stack([-y, x, np.zeros_like(x)])))
+        asked.append((aside, approach, (-y, x, np.zeros_like(x))))
     if structure.steered and goals.headed:
         asked.append((off, opening, goals.across))
     rows = 3 + len(asked)
     error, jacobian = np.empty((rows, len(sine))), np.empty((rows, len(free), len(sine)))
     np.subtract(goals.position_m, point, out=error[:3])
     turning = posture.axes[:, free]
-    jacobian[:3] = cross(turning, point[:, None] - posture.anchors[:, free])
+    arms = np.subtract(point[:, None], posture.anchors[:, free])
+    jacobian[:3] = cross(turning, arms)
     slides = chain.slides[free]
     if slides.any():
         jacobian[:3, slides] = turning[:, slides]
         turning[:, slides] = 0.0
-    for row, (value, axis, square) in enumerate(asked, 3):
-        np.multiply(value, -lever, out=error[row])
-        np.add.reduce(turning * (lever * cross(axis, square))[:, None], axis=0, out=jacobian[row])
+    if asked:
+        values, axes, squares = zip(*asked, strict=True)
+        np.multiply(values, -lever, out=error[3:])
+        square = np.array(squares).transpose(1, 0, 2)
+        pulls = lever * cross(np.array(axes).transpose(1, 0, 2), square)
+        np.add.reduce(turning[:, None] * pulls[:, :, None], axis=0, out=jacobian[3:])
     if structure.planar and structure.pitched:
         # The plane of the pitch turns with the first joint.
         jacobian[3, 0] = 0.0

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics.arm import ArmLimits, Solutions, lean_rad
+from graspline.kinematics.arm import ArmLimits, Indices, Solutions, lean_rad
 from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
+from graspline.kinematics.lines import follow_solutions
 from graspline.kinematics.newton import Goals, approached
 from graspline.kinematics.pointing import cross, opening_towards
 from graspline.kinematics.seeds import seeds_of
@@ -21,11 +22,18 @@ from graspline.robots.robot import Robot
 Array = NDArray[np.float64]
 
 # What a branch may miss a target by and still be a solution.
-TOLERANCE_M, TOLERANCE_RAD = 1e-7, 1e-6
+TOLERANCE_M, TOLERANCE_RAD = 1e-6, 1e-5
 # Targets that are solved at once.
 _AT_ONCE = 1000
-# Newton steps that a row may take; nearly all that are reached need four.
-STEPS = 10
+# Newton steps that a row may take; nearly all that are reached need three.
+STEPS = 7
+# What is farther from its target than this after three of them does not reach it.
+_HOPELESS_M = 0.03
+# No joint of a solution is farther from the posture it was found from, rad or m: most are within 0.5, and what is not
+# may be of another branch, to which no singular posture need lie in between.
+_SAME_BRANCH = 0.9
+# What a branch may miss besides its joints.
+_MISSES = 4
 # A slide keeps this much of a limit for each radian that hinges keep of theirs.
 _SLIDE_M_PER_RAD = 0.1
 
@@ -37,7 +45,12 @@ class NumericArm:
         self._structure = structure = structure_of(robot)
         self._seeds = seeds_of(structure)
         self.limits = ArmLimits(
-            misses=(("tool_off_target", "m"), ("hand_off_direction", "rad"), ("beyond_singular_posture", "")),
+            misses=(
+                ("tool_off_target", "m"),
+                ("hand_off_direction", "rad"),
+                ("beyond_singular_posture", ""),
+                ("off_branch", "rad"),
+            ),
             joints=structure.chain.joints,
             lower_rad=structure.lower,
             upper_rad=structure.upper,
@@ -59,62 +72,61 @@ class NumericArm:
         margin_rad: Array | float = 0.0,
         *,
         backwards: bool = True,
+        branch: Indices | int | None = None,
     ) -> Solutions:
         """See `Arm.solve`. With yaw None the wrist stays as it is at home."""
         position = np.atleast_2d(np.asarray(position_m, float))
         count = len(position)
         pitch, yaw = np.full(count, pitch_rad), None if yaw_rad is None else np.full(count, yaw_rad)
         tool, margin = np.broadcast_to(np.asarray(tool_m, float), (count, 3)), np.full(count, margin_rad)
+        n, branches = len(self.limits.joints), self.branches if backwards else self._seeds.facing
+        if branch is None:
+            row, family = np.tile(np.arange(count), branches), np.repeat(np.arange(branches), count)
+        else:
+            row, family = np.arange(count), np.full(count, branch)
+        joints = np.zeros((count, branches, n))
+        excess = np.full((count, branches, _MISSES + n), np.inf)
         # What is worked on stays in the processor's cache.
-        parts = [
-            self._solved(
-                position[rows], pitch[rows], None if yaw is None else yaw[rows], tool[rows], margin[rows], backwards
+        for first in range(0, len(row), _AT_ONCE):
+            part = slice(first, first + _AT_ONCE)
+            rows, of = row[part], family[part]
+            solved = self._solved(
+                position[rows], pitch[rows], None if yaw is None else yaw[rows], tool[rows], margin[rows], of
             )
-            for rows in (slice(at, at + _AT_ONCE) for at in range(0, max(count, 1), _AT_ONCE))
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        return Solutions(
-            joints_rad=np.concatenate([each.joints_rad for each in parts]),
-            excess=np.concatenate([each.excess for each in parts]),
-            reached=np.concatenate([each.reached for each in parts]),
-            limits=self.limits,
-        )
+            joints[rows, of], excess[rows, of] = (each.T for each in solved)
+        reached = np.logical_and.reduce(excess <= 0, axis=-1)
+        return Solutions(joints_rad=joints, excess=excess, reached=reached, limits=self.limits)
 
     def _solved(
-        self, position: Array, pitch: Array, yaw: Array | None, tool: Array, margin: Array, backwards: bool
-    ) -> Solutions:
-        structure = self._structure
-        count, n = len(position), len(structure.home)
-        branches = self.branches if backwards else self._seeds.facing
+        self, position: Array, pitch: Array, yaw: Array | None, tool: Array, margin: Array, family: Indices
+    ) -> tuple[Array, Array]:
+        """Joints (n, L) and by how much limits are missed, (misses + n, L), one family for each row."""
+        structure, seeds = self._structure, self._seeds
         out = position.T - np.array([*structure.axis_m, 0.0])[:, None]
         azimuth = np.arctan2(out[1], out[0])
-        way = np.repeat(self._seeds.way[:branches], count)
-        one = _goals(structure, np.hypot(out[0], out[1]), out[2], pitch, None if yaw is None else yaw - azimuth, tool.T)
-        goals = one.of(np.tile(np.arange(count), branches))
-        found = approached(structure, self._starts(goals, way, branches), goals, STEPS)
+        goals = _goals(
+            structure, np.hypot(out[0], out[1]), out[2], pitch, None if yaw is None else yaw - azimuth, tool.T
+        )
+        starts = self._starts(goals, family)
+        found = approached(structure, starts, goals, STEPS, _HOPELESS_M)
         joints = found.joints
-        joints[0] += structure.turn * np.tile(azimuth, branches)
-        joints = structure.wrapped(joints, np.repeat(self._seeds.middle[:branches].T, count, axis=1))
-        excess = np.empty((3 + n, branches * count))
+        off_branch = np.maximum.reduce(np.abs(joints - starts), axis=0) - _SAME_BRANCH
+        joints[0] += structure.turn * azimuth
+        joints = structure.wrapped(joints, seeds.middle[family].T)
+        excess = np.empty((_MISSES + len(joints), len(family)))
         excess[0], excess[1] = found.off_m - TOLERANCE_M, found.off_rad - TOLERANCE_RAD
         # Beyond a singular posture it would be another branch, which a steady motion does not come to.
-        side = np.repeat(self._seeds.side[0 if goals.headed else 1, :branches], count)
-        excess[2] = -side * found.determinant
-        kept = np.where(structure.chain.slides, _SLIDE_M_PER_RAD, 1.0)[:, None] * np.tile(margin, branches)
-        np.maximum(structure.lower[:, None] - joints, joints - structure.upper[:, None], out=excess[3:])
-        excess[3:] += kept
-        reached = np.logical_and.reduce(excess <= 0, axis=0)
-        return Solutions(
-            joints_rad=joints.reshape(n, branches, count).transpose(2, 1, 0),
-            excess=excess.reshape(3 + n, branches, count).transpose(2, 1, 0),
-            reached=reached.reshape(branches, count).T,
-            limits=self.limits,
-        )
+        side = seeds.side[0 if goals.headed else 1, family]
+        excess[2], excess[3] = -side * found.determinant, off_branch
+        kept = np.where(structure.chain.slides, _SLIDE_M_PER_RAD, 1.0)[:, None] * margin
+        np.maximum(structure.lower[:, None] - joints, joints - structure.upper[:, None], out=excess[_MISSES:])
+        excess[_MISSES:] += kept
+        return joints, excess
 
-    def _starts(self, goals: Goals, way: Array, branches: int) -> Array:
-        """Joints (n, L) near goals of all branches: the posture of each one's cell, turned to its azimuth and heading."""
+    def _starts(self, goals: Goals, family: Indices) -> Array:
+        """Joints (n, L) near goals: the posture of each one's cell and family, turned to its azimuth and heading."""
         structure, seeds = self._structure, self._seeds
+        way = seeds.way[family]
         sine, cosine = goals.pitch
         middle = np.array([*structure.axis_m, 0.0])[:, None]
         beside = goals.tool_m - seeds.point_m[:, None]
@@ -129,9 +141,7 @@ class NumericArm:
             point = goals.position_m - middle
             point = point - (approach * beside[0] + across * beside[1] + opening * beside[2])
             turned = np.arctan2(point[1], point[0])
-        cells = seeds.grid.nearest(np.hypot(point[0], point[1]), point[2], np.arctan2(sine, cosine))
-        lanes = np.repeat(np.arange(branches), len(sine) // branches)
-        joints = seeds.joints[lanes, :, cells].T
+        joints = seeds.near(np.hypot(point[0], point[1]), point[2], np.arctan2(sine, cosine), family)
         joints[0] += structure.turn * turned
         if structure.steered and goals.headed:
             above = cross(approach, left)
@@ -147,6 +157,9 @@ class NumericArm:
         tool = np.asarray(tool_m, float)
         point = posture.point(tool.T if tool.ndim > 1 else tool[:, None])
         return point.T, posture.rotation.transpose(2, 0, 1)
+
+    def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        return follow_solutions(self, points_m, rotation, near_rad, tool_m, self._structure.home)
 
     def pitch_rad(self, joints_rad: Array) -> Array:
         """(N,): in the arm's own plane, or in that of the tool point."""

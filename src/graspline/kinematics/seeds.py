@@ -24,12 +24,13 @@ Flags = NDArray[np.bool_]
 # Cells from which families are looked for, random postures at each, and steps that each may take.
 _ROOTS, _STARTS, _ROOT_STEPS = 20, 16, 25
 _GROW_STEPS = 8
-_SOLVED_M, _SOLVED_RAD = 1e-7, 1e-6
+_SOLVED_M, _SOLVED_RAD = 1e-6, 1e-5
 # A neighbour is of the same family if no joint is farther away; postures this near to each other are the same.
 _NEAR, _SAME = 0.9, 0.05
 # How far beyond a limit a family is known: what is refused there is refused by that limit.
 _BEYOND = 0.4
-# Families are grown at most, and so many at once; and kept at most: those that face the target, and those with their back to it.
+# Families are grown at most, and so many at once; and kept at most: those that face the target, and those with their
+# back to it.
 _GROWN, _AT_ONCE, _FACING, _BACKWARDS = 14, 5, 3, 1
 # A family is kept that reaches this share of the cells of the best more than those before it.
 _WORTH = 0.01
@@ -50,13 +51,25 @@ class Seeds:
     joints: Array  # (families, n, cells)
     # Where the turns of each family's joints are counted from, (families, n).
     middle: Array
-    # Whether a cell was solved; the others have the posture of the nearest one that was, (families, cells).
-    solved: Flags
+    # Whether all cells around a target were solved of which this is the lowest, alike enough to be interpolated,
+    # (families, cells); cells that were not solved have the posture of the nearest one that was.
+    whole: Flags
     # How many families face the target; and, of an arm with a plane of its own, which way it looks, 1 or -1.
     facing: int
     way: Array  # (families,)
     # On which side of singular postures each is: the sign of the determinant with a heading and without, (2, families).
     side: Array
+
+    def near(self, radius: Array, height: Array, pitch: Array, family: Indices) -> Array:
+        """Joints (n, L) near targets, each of a family: interpolated, or those of the nearest cell."""
+        lowest, weights = self.grid.around(radius, height, pitch)
+        edge = np.flatnonzero(~self.whole[family, lowest])
+        around = np.minimum(lowest + self.grid.corners[:, None], self.joints.shape[2] - 1)
+        joints = np.add.reduce(self.joints[family, :, around] * weights[..., None], axis=0).T
+        if len(edge):
+            cells = self.grid.nearest(radius[edge], height[edge], pitch[edge])
+            joints[:, edge] = self.joints[family[edge], :, cells].T
+        return joints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,12 +101,13 @@ def seeds_of(structure: Structure) -> Seeds:
     kept, facing = _chosen(structure, joints, solved, grown.way)
     if not len(kept):
         raise WiringError(f"no posture of the arm {', '.join(structure.chain.joints)} points its hand at a target")
+    filled = np.stack([_filled(grid, joints[each], solved[each]) for each in kept])
     return Seeds(
         grid=grid,
         point_m=wrist_point(structure),
-        joints=np.stack([_filled(grid, joints[each], solved[each]) for each in kept]),
+        joints=filled,
         middle=np.array([np.median(joints[each][:, solved[each]], axis=1) for each in kept]),
-        solved=solved[kept],
+        whole=_whole(grid, filled, solved[kept]),
         facing=facing,
         way=grown.way[kept],
         side=np.stack([grown.side[kept], _sides_without(structure, grid, grown.of(kept))]),
@@ -251,6 +265,13 @@ def _filled(grid: Grid, joints: Array, solved: Flags) -> Array:
     return joints
 
 
+def _whole(grid: Grid, joints: Array, solved: Flags) -> Flags:
+    """(families, cells): see `Seeds.whole`."""
+    around = np.minimum(np.arange(joints.shape[2])[:, None] + grid.corners, joints.shape[2] - 1)
+    spread = np.ptp(joints[:, :, around], axis=3).max(axis=1)
+    return solved[:, around].all(axis=2) & (spread < _NEAR)
+
+
 def _chosen(structure: Structure, joints: Array, solved: Flags, way: Array) -> tuple[Indices, int]:
     """Families in their order, and how many of them face the target: the first, and what adds most to those before."""
     families, n, cells = joints.shape
@@ -276,7 +297,7 @@ def _chosen(structure: Structure, joints: Array, solved: Flags, way: Array) -> t
     covered = np.zeros(reached.shape[1:], dtype=bool)
     for group, most in ((faces, _FACING), (~faces, _BACKWARDS)):
         left = [int(each) for each in np.flatnonzero(group)]
-        for at in range(most):
+        for _ in range(most):
             gains = [int((reached[each] & ~covered).sum()) for each in left]
             if not gains:
                 break

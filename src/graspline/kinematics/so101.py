@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, ArmLimits, Solutions
+from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, ArmLimits, Indices, Solutions
+from graspline.kinematics.lines import follow_solutions
 from graspline.robots.so101 import ARM_JOINTS, LOWER, OFFSETS_M, ROLL_OFFSET_RAD, UPPER
 from graspline.spatial.flags import some
 from graspline.spatial.rotations import wrap
@@ -67,13 +68,15 @@ def solve(
     margin_rad: Array | float = 0.0,
     *,
     backwards: bool = True,
+    branch: Indices | int | None = None,
 ) -> Solutions:
     """Joint angles that bring the tool point to each position with this pitch and jaw heading.
 
     `position_m` is (N, 3) in the base frame, pitch and yaw broadcast to (N,), `tool_m` is (3,) or (N, 3) in the gripper
     frame (approach, lateral, opening). Yaw None leaves the heading free: the jaws then open in the arm's plane.
     Solutions keep `margin_rad`, one or (N,), from the joint limits. Branches 0 and 1 face the target, elbow up and
-    elbow down; 2 and 3, left out without `backwards`, turn their back to it and reach over the base.
+    elbow down; 2 and 3, left out without `backwards`, turn their back to it and reach over the base. All are solved,
+    whichever `branch` is asked for.
     """
     position = np.asarray(position_m, float)
     position = position if position.ndim == 2 else position[None]
@@ -255,6 +258,9 @@ class So101Arm:
 
     solve = staticmethod(solve)
     forward = staticmethod(forward)
+
+    def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        return follow_solutions(self, points_m, rotation, near_rad, tool_m, np.zeros(5))
 
     def pitch_rad(self, joints_rad: Array) -> Array:
         """The three joints of the arm's plane turn about one axis."""

@@ -16,9 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence, at_least, at_most
+from graspline.kinematics.arm import Arm, ArmLimits, Indices, Solutions, lean_rad
+from graspline.kinematics.jaw_headings import heading_that_keeps_wrist
+from graspline.kinematics.lines import nearest_branch, unwound
+from graspline.kinematics.pointing import cross, opening_towards
 from graspline.robots.gripper_2f85 import TOOL_M
-from graspline.robots.ur5e import ARM_JOINTS, DH_A_M, DH_D_M, LOWER, UPPER
+from graspline.robots.ur5e import ARM_JOINTS, DH_A_M, DH_D_M, HOME, LOWER, UPPER
 from graspline.spatial.flags import some
 
 Array = NDArray[np.float64]
@@ -29,9 +32,9 @@ BASE_HEIGHT_M, ASIDE_M, WRIST_M, FLANGE_M = (float(DH_D_M[joint]) for joint in (
 UPPER_LINK_M, LOWER_LINK_M = -float(DH_A_M[1]), -float(DH_A_M[2])
 ARM_LOWER, ARM_UPPER = LOWER[:6], UPPER[:6]
 
+# Branch 4 f + 2 w + e: f = 0 faces the target and 1 has its back to it, w = 0 has wrist 2 negative and 1 positive,
+# e = 0 has the elbow positive (up where the arm faces its target) and 1 negative.
 BRANCHES = 8
-# A path that moves any joint farther than this from one row to the next is torn there.
-STEP_RAD = 0.5
 # What a target may lie beyond reach and still be claimed: rounding, and less than any caller can tell.
 TOLERANCE_M = 1e-10
 # With the sine of wrist 2 below this, wrists 1 and 3 turn about one axis.
@@ -40,67 +43,22 @@ _FAR_M, _NEAR_M = UPPER_LINK_M + LOWER_LINK_M, abs(UPPER_LINK_M - LOWER_LINK_M)
 _TURN = 2 * np.pi
 # Makes a quotient of nothing by nothing nothing, and leaves every other as it is.
 _TINY = 1e-300
-# Farther than any turn within limits.
-_OUTSIDE = 1e6
-# Branches nearer to each other than this begin alike.
-_ALIKE_RAD = 1e-6
-
-
-class _Signs(NamedTuple):
-    """Which branches are solved: the way the arm faces (S, 1), of sin q5 (F, 1), of q3 (E, 1)."""
-
-    facing: Array
-    wrist: Array
-    elbow: Array
-
-
-_BOTH = np.array([[1.0], [-1.0]])
-_ALL = _Signs(_BOTH, -_BOTH, _BOTH)
-_ONE = tuple(
-    _Signs(_ALL.facing[f : f + 1], _ALL.wrist[w : w + 1], _ALL.elbow[e : e + 1])
-    for f in (0, 1)
-    for w in (0, 1)
-    for e in (0, 1)
+# The way the arm faces, (2, 1); the sign of sin q5, and of q3.
+_FACING = _ELBOW = np.array([[1.0], [-1.0]])
+_WRIST = -_FACING
+_LIMITS = ArmLimits(
+    misses=(("wrist_too_near_pan_axis", "m"), ("wrist_beyond_reach", "m")),
+    joints=ARM_JOINTS,
+    lower_rad=ARM_LOWER,
+    upper_rad=ARM_UPPER,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Solutions:
-    """For each of N targets all eight branches, solved or refused; angles are in [-π, π].
-
-    Branch 4 f + 2 w + e: f = 0 faces the target and 1 has its back to it, w = 0 has wrist 2 negative and 1 positive,
-    e = 0 has the elbow positive, which is up where the arm faces its target, and 1 negative.
-    """
-
-    joints_rad: Array  # (N, 8, 6)
-    # How much too near the target brings the wrist to the pan axis, (N,); how far it lies outside the ring that the two
-    # links reach, (N, 8). A branch is a solution where both are at most `TOLERANCE_M`.
-    inside_m: Array
-    beyond_m: Array
-
-    @property
-    def reached(self) -> Flags:
-        """(N, 8) which branches are solutions."""
-        return (self.beyond_m <= TOLERANCE_M) & (self.inside_m <= TOLERANCE_M)[:, None]
-
-    def explain(self, index: int) -> Evidence:
-        """Why target `index` is refused, with the measured value; nothing if any branch reaches it."""
-        return _refusal(float(self.inside_m[index]), float(self.beyond_m[index].min()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Following:
-    """One branch along a path, turns counted through: what holds up to row `followed` and why it ends there."""
-
-    joints_rad: Array  # (T, 6); beyond row `followed` of no use
-    # How many rows, from the first, are reached one from the other.
-    followed: int
-    # Empty if the path is followed to its end.
-    evidence: Evidence
-
-    @property
-    def complete(self) -> bool:
-        return self.followed == len(self.joints_rad)
+LAST = ARM_JOINTS.index("wrist_3")
+# Headings of a jaw that may open in any; half a turn further it is the same jaw.
+_ANY_YAW = np.arange(6) * np.pi / 6
+# On a line elbow and wrist 2 keep home's sign.
+_LOWEST, _HIGHEST = unwound(_LIMITS, HOME, LAST)
+_LOWEST[2] = _HIGHEST[4] = 0.0
+_LOWEST[4] = -np.pi
 
 
 def forward(joints_rad: Array, tool_m: Array | float = TOOL_M) -> tuple[Array, Array]:
@@ -132,38 +90,36 @@ def forward(joints_rad: Array, tool_m: Array | float = TOOL_M) -> tuple[Array, A
     return found[..., 3], found[..., :3]
 
 
-def straight_down(yaw_rad: Array | float) -> Array:
-    """Rotation (N, 3, 3) of a tool that points straight down and closes along this heading, seen from above."""
-    yaw = np.atleast_1d(np.asarray(yaw_rad, float))
-    rotation = np.zeros((*yaw.shape, 3, 3))
-    cosine, sine = np.cos(yaw), np.sin(yaw)
-    rotation[..., 2, 0] = -1.0
-    rotation[..., 0, 1], rotation[..., 1, 1] = -sine, cosine
-    rotation[..., 0, 2], rotation[..., 1, 2] = cosine, sine
-    return rotation
-
-
 def solve(
     position_m: Array, rotation: Array, tool_m: Array | float = TOOL_M, prefer_rad: Array | float = 0.0
 ) -> Solutions:
-    """Joint angles that bring the tool to each pose, in the base frame.
+    """All eight branches that bring the tool, so far before the flange, to each pose in the base frame.
 
-    `position_m` is (N, 3), `rotation` (N, 3, 3) or one (3, 3) for all. Where wrists 1 and 3 turn about one axis, wrist
-    3 is at `prefer_rad` or as near as the arm reaches, and both turns of the wrist are the same solution.
+    `position_m` is (N, 3), `rotation` (N, 3, 3) or one (3, 3) for all; angles are in [-π, π]. Where wrists 1 and 3 turn
+    about one axis, wrist 3 is at `prefer_rad` or as near as the arm reaches, and both turns of the wrist are the same
+    solution.
     """
-    found = _solve(np.asarray(position_m, float), np.asarray(rotation, float), tool_m, prefer_rad, _ALL)
-    count = found.joints.shape[-1]
-    beyond = np.repeat(found.beyond.reshape(4, count), 2, axis=0)
-    return Solutions(
-        joints_rad=found.joints.reshape(6, BRANCHES, count).transpose(2, 1, 0), inside_m=found.inside, beyond_m=beyond.T
-    )
+    found = _solve(np.asarray(position_m, float), np.asarray(rotation, float), tool_m, prefer_rad)
+    return _solutions(found.joints.transpose(2, 1, 0), found)
 
 
 class _Found(NamedTuple):
-    joints: Array  # (6, S, F, E, N)
-    inside: Array  # (N,)
-    beyond: Array  # (S, F, N)
-    singular: Flags  # (S, N)
+    joints: Array  # (6, 8, N)
+    # How much too near the target brings the wrist to the pan axis, (N,); how far it lies outside the ring that the two
+    # links reach, (4, N), of two branches each.
+    inside: Array
+    beyond: Array
+
+
+def _solutions(joints: Array, found: _Found, margin_rad: Array | float = 0.0) -> Solutions:
+    """The first branches, (N, B, 6), held against limits."""
+    excess = np.empty((*joints.shape[:2], 8))
+    excess[..., 0] = found.inside[:, None] - TOLERANCE_M
+    excess[..., 1] = np.repeat(found.beyond, 2, axis=0).T[:, : joints.shape[1]] - TOLERANCE_M
+    np.maximum(ARM_LOWER - joints, joints - ARM_UPPER, out=excess[..., 2:])
+    excess[..., 2:] += margin_rad
+    reached = np.logical_and.reduce(excess <= 0, axis=-1)
+    return Solutions(joints_rad=joints, excess=excess, reached=reached, limits=_LIMITS)
 
 
 class _Table(NamedTuple):
@@ -186,25 +142,26 @@ class _Wrist(NamedTuple):
     turn_rad: Array
 
 
-def _solve(position: Array, rotation: Array, tool_m: Array | float, prefer_rad: Array | float, signs: _Signs) -> _Found:
+def _solve(position: Array, rotation: Array, tool_m: Array | float, prefer_rad: Array | float) -> _Found:
     position = position if position.ndim == 2 else position[None]
-    facing, wrist, elbow = signs
-    joints = np.empty((6, len(facing), len(wrist), len(elbow), len(position)))
+    count = len(position)
+    # By facing, wrist and elbow.
+    joints = np.empty((6, 2, 2, 2, count))
     ax, ay, az = np.moveaxis(rotation[..., 0], -1, 0)
     reach = FLANGE_M + np.asarray(tool_m, float)
     x, y = position[:, 0] - reach * ax, position[:, 1] - reach * ay
     z = position[:, 2] - (reach * az + BASE_HEIGHT_M)
-    table, inside = _turntable(x, y, facing)
+    table, inside = _turntable(x, y)
     out, left = table.seen(ax, ay)
     size = np.sqrt(out * out + az * az)
-    turned = _wrists(table, rotation, out, left, size, wrist)
+    turned = _wrists(table, rotation, out, left, size)
     singular = size < _SINGULAR
     if some(singular):
         _choose(turned, singular, table, z, rotation, left, prefer_rad)
     joints[0] = np.arctan2(table.sine, table.cosine)[:, None, None]
-    joints[4] = (wrist * np.arctan2(size, left)[:, None])[:, :, None]
+    joints[4] = (_WRIST * np.arctan2(size, left)[:, None])[:, :, None]
     joints[5] = turned.turn_rad[:, :, None]
-    beyond = _two_links(table.ahead[:, None] - WRIST_M * turned.lean[1], z + WRIST_M * turned.lean[0], elbow, joints)
+    beyond = _two_links(table.ahead[:, None] - WRIST_M * turned.lean[1], z + WRIST_M * turned.lean[0], joints)
     rest = joints[3]
     np.add(joints[1], joints[2], out=rest)
     rest += turned.lean_rad[:, :, None]
@@ -212,19 +169,19 @@ def _solve(position: Array, rotation: Array, tool_m: Array | float, prefer_rad: 
     rest -= _TURN * np.rint(rest * (1 / _TURN))
     # Half a turn may come out a rounding beyond π.
     np.minimum(np.maximum(rest, -np.pi, out=rest), np.pi, out=rest)
-    return _Found(joints, inside, beyond, singular)
+    return _Found(joints.reshape(6, BRANCHES, count), inside, beyond.reshape(4, count))
 
 
-def _turntable(x: Array, y: Array, facing: Array) -> tuple[_Table, Array]:
+def _turntable(x: Array, y: Array) -> tuple[_Table, Array]:
     """The pan joint that has a wrist at x and y beside the arm's plane, and how much too near to the axis that is."""
     radius = np.sqrt(x * x + y * y)
-    ahead = facing * np.sqrt(np.maximum((radius - ASIDE_M) * (radius + ASIDE_M), 0.0))
+    ahead = _FACING * np.sqrt(np.maximum((radius - ASIDE_M) * (radius + ASIDE_M), 0.0))
     # Where it is too near this is still a heading.
     scale = 1.0 / (radius * np.maximum(radius, ASIDE_M) + _TINY)
     return _Table((x * ahead + y * ASIDE_M) * scale, (y * ahead - x * ASIDE_M) * scale, ahead), ASIDE_M - radius
 
 
-def _wrists(table: _Table, rotation: Array, out: Array, left: Array, size: Array, wrist: Array) -> _Wrist:
+def _wrists(table: _Table, rotation: Array, out: Array, left: Array, size: Array) -> _Wrist:
     """Both turns of the wrist: the second leans the other way, and turns wrist 3 by half a turn.
 
     The approach axis lies `size` in the arm's plane, of which `out` along the heading, and `left` beside it.
@@ -237,8 +194,8 @@ def _wrists(table: _Table, rotation: Array, out: Array, left: Array, size: Array
     # From the lean that was chosen, rounded as it may be, so that all three axes fit even next to the singularity.
     turn = np.arctan2(lean[0] * up - lean[1] * flat, size * aside - left * (lean[0] * flat + lean[1] * up))[:, None]
     angle = np.arctan2(lean[1], lean[0])[:, None]
-    half = np.where(wrist < 0, np.pi, 0.0)
-    return _Wrist(lean[:, :, None] * wrist, angle - np.copysign(half, angle), turn - np.copysign(half, turn))
+    half = np.where(_WRIST < 0, np.pi, 0.0)
+    return _Wrist(lean[:, :, None] * _WRIST, angle - np.copysign(half, angle), turn - np.copysign(half, turn))
 
 
 def _choose(
@@ -282,7 +239,7 @@ def _choose(
     wrist.turn_rad[way, :, row] = turn[:, None]
 
 
-def _two_links(x: Array, z: Array, elbow: Array, joints: Array) -> Array:
+def _two_links(x: Array, z: Array, joints: Array) -> Array:
     """Put lift and elbow for wrist 1 at x and z in the arm's plane into `joints`, (6, S, F, E, N).
 
     Returns how far wrist 1 lies outside the reachable ring, (S, F, N).
@@ -294,132 +251,101 @@ def _two_links(x: Array, z: Array, elbow: Array, joints: Array) -> Array:
     # and the branch is refused.
     cosine = np.minimum(np.maximum((square - (a * a + b * b)) * (0.5 / (a * b)), -1.0), 1.0)
     # Both from one cosine: a stretched arm would otherwise lose half its digits.
-    np.multiply(np.arccos(cosine)[:, :, None], elbow, out=joints[2])
-    across = (b * np.sqrt((1.0 - cosine) * (1.0 + cosine)))[:, :, None] * elbow
+    np.multiply(np.arccos(cosine)[:, :, None], _ELBOW, out=joints[2])
+    across = (b * np.sqrt((1.0 - cosine) * (1.0 + cosine)))[:, :, None] * _ELBOW
     along, x, z = (a + b * cosine)[:, :, None], x[:, :, None], z[:, :, None]
     np.arctan2(-(z * along + x * across), x * along - z * across, out=joints[1])
     return np.maximum(distance - _FAR_M, _NEAR_M - distance)
 
 
-def nearest_branch(
-    solutions: Solutions,
-    start_rad: Array,
-    lower_rad: Array = ARM_LOWER,
-    upper_rad: Array = ARM_UPPER,
-    weights: Array | None = None,
-) -> tuple[Array, Flags]:
-    """For each target the joint angles (N, 6) that are nearest to the start, and for which there are any (N,).
-
-    Every joint takes the whole turns within its limits that bring it nearest to the start, (6,) or (N, 6). Far is what
-    the joint that moves farthest moves, times its weight.
-    """
-    turned, far = _turned(solutions, start_rad, lower_rad, upper_rad, weights)
-    branch, rows = np.argmin(far, axis=0), np.arange(far.shape[1])
-    return turned[:, branch, rows].T, far[branch, rows] < _OUTSIDE
+def _middle() -> Array:
+    """(8, 6): where the turns of each branch's joints are counted from: where it has them at home, within limits."""
+    position, rotation = forward(HOME[:6])
+    joints = solve(position, rotation, prefer_rad=HOME[LAST]).joints_rad[0]
+    joints = joints + _TURN * np.rint((HOME[:6] - joints) / _TURN)
+    return np.clip(joints, ARM_LOWER + np.pi, ARM_UPPER - np.pi)
 
 
-def _turned(
-    solutions: Solutions, start_rad: Array, lower_rad: Array, upper_rad: Array, weights: Array | None = None
-) -> tuple[Array, Array]:
-    """All branches with whole turns towards the start, (6, 8, N), and how far each is from it, (8, N).
-
-    Branches beyond a limit are farther than `_OUTSIDE`, and infinitely far where the target is not reached.
-    """
-    start = np.asarray(start_rad, float)
-    start = start.T[:, None] if start.ndim == 2 else start[:, None, None]
-    lower, upper = np.asarray(lower_rad, float)[:, None, None], np.asarray(upper_rad, float)[:, None, None]
-    joints = solutions.joints_rad.transpose(2, 1, 0)
-    turns = np.rint((start - joints) * (1 / _TURN))
-    np.minimum(turns, np.floor((upper - joints) * (1 / _TURN)), out=turns)
-    np.maximum(turns, np.ceil((lower - joints) * (1 / _TURN)), out=turns)
-    turns *= _TURN
-    turned = np.add(joints, turns, out=turns)
-    apart = np.abs(turned - start)
-    if weights is not None:
-        apart *= np.asarray(weights, float)[:, None, None]
-    far = apart.max(axis=0)
-    # Where no whole turn is within the limits, the lower one was kept.
-    far += _OUTSIDE * (turned > upper).any(axis=0)
-    far[~solutions.reached.T] = np.inf
-    return turned, far
+_MIDDLE = _middle()
 
 
-def continuous(
-    position_m: Array,
-    rotation: Array,
-    start_rad: Array,
-    lower_rad: Array = ARM_LOWER,
-    upper_rad: Array = ARM_UPPER,
-    *,
-    tool_m: float = TOOL_M,
-    step_rad: float = STEP_RAD,
-) -> Following:
-    """Joint angles along a densely sampled path of the tool, (T, 3) and (T, 3, 3) or one (3, 3), in one branch.
+@dataclass(frozen=True, slots=True)
+class Ur5eArm:
+    """The closed form behind the protocol that all arms have; with a free heading eight branches for each of six."""
 
-    The branch, and the turns of its joints, are those nearest to the start in the first row. Where wrists 1 and 3 turn
-    about one axis, wrist 3 stays as it was. Where several branches begin alike, it is the one that gets farthest.
-    """
-    position, R, start = np.asarray(position_m, float), np.asarray(rotation, float), np.asarray(start_rad, float)
-    lower, upper = np.asarray(lower_rad, float), np.asarray(upper_rad, float)
-    first = solve(position[:1], R if R.ndim == 2 else R[:1], tool_m, start[5])
-    turned, far = _turned(first, start, lower, upper)
-    nearest = far[:, 0].min()
-    if not np.isfinite(nearest):
-        return Following(joints_rad=np.tile(start, (len(position), 1)), followed=0, evidence=first.explain(0))
-    best: Following | None = None
-    for branch in np.flatnonzero(far[:, 0] <= nearest + _ALIKE_RAD):
-        found = _along(position, R, tool_m, start[5], int(branch))
-        following = _followed(found, turned[:, branch, 0], lower, upper, step_rad)
-        if best is None or following.followed > best.followed:
-            best = following
-        if best.complete:
-            break
-    assert best is not None
-    return best
+    limits: ArmLimits = _LIMITS
+    axis_m: tuple[float, float] = (0.0, 0.0)
+    wrist: int = LAST
 
+    def solve(
+        self,
+        position_m: Array,
+        pitch_rad: Array | float,
+        yaw_rad: Array | float | None,
+        tool_m: Array,
+        margin_rad: Array | float = 0.0,
+        *,
+        backwards: bool = True,
+        branch: Indices | int | None = None,
+    ) -> Solutions:
+        position = np.atleast_2d(np.asarray(position_m, float))
+        count = len(position)
+        ways = 1 if yaw_rad is not None else len(_ANY_YAW)
+        rows = np.repeat(np.arange(count), ways)
+        yaw = np.tile(_ANY_YAW, count) if yaw_rad is None else np.full(count, yaw_rad)
+        point, pitch = position[rows], np.full(count, pitch_rad)[rows]
+        tool = np.broadcast_to(np.asarray(tool_m, float), (count, 3))[rows]
+        rotation = _rotation(np.arctan2(point[:, 1], point[:, 0]), pitch, yaw)
+        found = _solve(_on_axis(point, rotation, tool), rotation, TOOL_M + tool[:, 0], HOME[LAST])
+        kept = slice(None if backwards else BRANCHES // 2)
+        joints, middle = found.joints.transpose(2, 1, 0)[:, kept], _MIDDLE[kept]
+        joints = joints - _TURN * np.rint((joints - middle) / _TURN)
+        solved = _solutions(joints, found, np.full(count, margin_rad)[rows, None, None])
+        return Solutions(
+            joints_rad=solved.joints_rad.reshape(count, -1, 6),
+            excess=solved.excess.reshape(count, -1, 8),
+            reached=solved.reached.reshape(count, -1),
+            limits=_LIMITS,
+        )
 
-def _along(position: Array, rotation: Array, tool_m: float, prefer_rad: float, branch: int) -> _Found:
-    """One branch of every row; where wrist 3 is free it stays where it was last."""
-    found = _solve(position, rotation, tool_m, prefer_rad, _ONE[branch])
-    singular = found.singular[0]
-    if not some(singular):
-        return found
-    last = np.maximum.accumulate(np.where(singular, -1, np.arange(len(singular))))
-    turn = found.joints[5].reshape(-1)
-    return _solve(position, rotation, tool_m, np.where(last < 0, prefer_rad, turn[last]), _ONE[branch])
+    def forward(self, joints_rad: Array, tool_m: Array) -> tuple[Array, Array]:
+        joints, tool = np.atleast_2d(np.asarray(joints_rad, float)), np.asarray(tool_m, float)
+        point, rotation = forward(joints[:, :6], TOOL_M + tool[..., 0])
+        return point + rotation[..., 1] * tool[..., 1:2] + rotation[..., 2] * tool[..., 2:], rotation
 
+    def follow(self, points_m: Array, rotation: Array, near_rad: Array, tool_m: Array) -> Array | None:
+        near, tool = np.asarray(near_rad, float)[:6], np.asarray(tool_m, float)
+        points = _on_axis(points_m, rotation, tool)
+        found = _solve(points, rotation, TOOL_M + tool[0], near[LAST])
+        reached = np.repeat(found.beyond <= TOLERANCE_M, 2, axis=0) & (found.inside <= TOLERANCE_M)
+        return nearest_branch(found.joints, reached, near, _LOWEST, _HIGHEST)
 
-def _followed(found: _Found, first: Array, lower: Array, upper: Array, step_rad: float) -> Following:
-    """Count whole turns through from the first row, and stop where a row is not reached or not near the last one."""
-    joints = found.joints.reshape(6, -1)
-    steps = np.diff(joints, axis=1)
-    turns = np.rint(steps * (1 / _TURN))
-    steps -= _TURN * turns
-    whole = np.empty_like(joints)
-    whole[:, 0] = np.rint((first - joints[:, 0]) * (1 / _TURN))
-    np.negative(turns, out=whole[:, 1:])
-    joints += _TURN * np.cumsum(whole, axis=1)
-    far = np.abs(steps, out=steps)
-    wrong = np.maximum(found.inside, found.beyond.reshape(-1)) > TOLERANCE_M
-    wrong |= ((joints > upper[:, None]) | (joints < lower[:, None])).any(axis=0)
-    wrong[1:] |= (far > step_rad).any(axis=0)
-    if not some(wrong):
-        return Following(joints_rad=joints.T, followed=len(wrong), evidence=())
-    row = int(np.argmax(wrong))
-    evidence = _refusal(float(found.inside[row]), float(found.beyond[..., row].min()))
-    if not evidence:
-        for joint, name in enumerate(ARM_JOINTS):
-            angle = joints[joint, row]
-            if angle > upper[joint]:
-                evidence += (at_most(name, angle, upper[joint], "rad"),)
-            if angle < lower[joint]:
-                evidence += (at_least(name, angle, lower[joint], "rad"),)
-            if row and far[joint, row - 1] > step_rad:
-                evidence += (at_most(f"{name}_step", far[joint, row - 1], step_rad, "rad"),)
-    return Following(joints_rad=joints.T, followed=row, evidence=evidence)
+    def pitch_rad(self, joints_rad: Array) -> Array:
+        """(N,): in the plane of the tool point."""
+        point, rotation = self.forward(joints_rad, np.zeros(3))
+        azimuth = np.arctan2(point[:, 1], point[:, 0])
+        ahead = np.cos(azimuth) * rotation[:, 0, 0] + np.sin(azimuth) * rotation[:, 1, 0]
+        return np.arctan2(-rotation[:, 2, 0], ahead)
+
+    def jaw_lean_rad(self, joints_rad: Array) -> Array:
+        return lean_rad(self.forward(joints_rad, np.zeros(3))[1])
+
+    def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
+        # Wrist 3 turns about the approach.
+        return heading_that_keeps_wrist(self, 1.0, np.zeros(3), position_m, across_m, joints_rad)
 
 
-def _refusal(inside_m: float, beyond_m: float) -> Evidence:
-    if inside_m > TOLERANCE_M:
-        return (at_least("wrist_from_pan_axis", ASIDE_M - inside_m, ASIDE_M, "m"),)
-    return (at_most("wrist_beyond_reach", beyond_m, 0.0, "m"),) if beyond_m > TOLERANCE_M else ()
+def _on_axis(points_m: Array, rotation: Array, tool_m: Array) -> Array:
+    """Where the closed form has its point, which is on the flange's axis: beside the tool points, (N, 3)."""
+    return points_m - rotation[..., 1] * tool_m[..., 1:2] - rotation[..., 2] * tool_m[..., 2:]
+
+
+def _rotation(azimuth: Array, pitch: Array, yaw: Array) -> Array:
+    """(N, 3, 3): hands that point outwards at a pitch and open, seen from above, along a heading."""
+    cosine = np.cos(pitch)
+    approach = np.stack([cosine * np.cos(azimuth), cosine * np.sin(azimuth), -np.sin(pitch)])
+    opening = opening_towards(approach, np.cos(yaw), np.sin(yaw))
+    return np.stack([approach, cross(opening, approach), opening]).transpose(2, 1, 0)
+
+
+ARM: Arm = Ur5eArm()

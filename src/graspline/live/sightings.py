@@ -17,7 +17,7 @@ _SIGHT_M = 1.0
 
 def see_by_truth(scene: Scene) -> Generator[Any, Reply, tuple[Belief, ...]]:
     """Look at everything with the `truth` estimator."""
-    shapes = scene.shapes
+    shapes, solids = scene.shapes, scene.solids
     reply = yield Look(None)
     seen = cast(dict[str, ObjectSeen], reply.value)
     return tuple(
@@ -30,6 +30,7 @@ def see_by_truth(scene: Scene) -> Generator[Any, Reply, tuple[Belief, ...]]:
             yaw_sigma_rad=0.0,
             time_s=reply.time_s,
             shape=shapes[name],
+            solid=solids.get(name),
         )
         for name, each in seen.items()
         if np.linalg.norm(each.position_m) <= _SIGHT_M

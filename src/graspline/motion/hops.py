@@ -9,12 +9,14 @@ from them follows how long the flight waits for the rise, and how long the sink 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.kinematics.arm import Arm
+from graspline.kinematics.arms import arm_of
 from graspline.motion.path import Command
+from graspline.motion.rides import Ride
 from graspline.motion.scaling import AT_ONCE, Progress, Rates, Scaling, soonest
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
@@ -47,31 +49,6 @@ _NODES = (1 - np.cos(np.pi * np.arange(7) / 6)) / 2
 _THROUGH_NODES = np.linalg.inv(np.vander(_NODES, increasing=True))
 
 
-class Follower(Protocol):
-    """The kinematics of an arm whose hand keeps one rotation along a line."""
-
-    def forward(self, joints_rad: Array) -> tuple[Array, Array]:
-        """Points (..., 3) and rotations (..., 3, 3) of the tool."""
-        ...
-
-    def follow(self, points_m: Array, rotation: Array, near_rad: Array) -> Array | None:
-        """Joints (T, n) along points (T, 3) in the posture nearest to `near_rad`; None where any is out of reach."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ride:
-    """A point that moves evenly, (3,) each, in W."""
-
-    point_m: Array
-    velocity_m_s: Array
-    time_s: float
-
-    def at(self, times_s: Array | float) -> Array:
-        """(..., 3)"""
-        return self.point_m + np.asarray(times_s - self.time_s)[..., None] * self.velocity_m_s
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clearance:
     """Lower than this above an end of a hop, the hand is at most so far beside it along its closing axis and across."""
@@ -98,7 +75,7 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HopQuery:
-    """What a hop is asked for: from a command that rides or rests, at this time, to a ride, the hand turned like this.
+    """What a hop is asked for: from a command that rides or rests, at this time, to a ride.
 
     The hand rises by `rise_m` and sinks by `sink_m`. It is on the target within [`not_before_s`, `until_s`].
     """
@@ -106,7 +83,6 @@ class HopQuery:
     start: Command
     now_s: float
     target: Ride
-    rotation: Array
     rise_m: float
     sink_m: float
     leaving: tuple[Clearance, ...] = ()
@@ -116,11 +92,11 @@ class HopQuery:
     scaling: Scaling = "ruckig"
 
 
-def plan_hop(robot: Robot, arm: Follower, query: HopQuery) -> Hop | Refusal:
+def plan_hop(robot: Robot, query: HopQuery) -> Hop | Refusal:
     """The hop that meets its target as soon as can be."""
-    joints = query.start.position[robot.arm]
-    point, turned = arm.forward(joints)
-    rows = arm.follow(_column(point, query.rise_m), turned, joints)
+    arm, joints = arm_of(robot), query.start.position[robot.arm]
+    (point,), (turned,) = arm.forward(joints[None], query.target.tool_m)
+    rows = arm.follow(_column(point, query.rise_m), turned, joints, query.target.tool_m)
     if rows is None:
         return Refusal(check="room_to_rise")
     begin = _end(rows, query.start.velocity[robot.arm], turned)
@@ -133,7 +109,7 @@ def plan_hop(robot: Robot, arm: Follower, query: HopQuery) -> Hop | Refusal:
         hop = _sampled(search, meeting)
         load = _load(robot, hop)
         if load <= 1.0:
-            return Refusal(check="posture") if _strays(arm, hop) else hop
+            return Refusal(check="posture") if _strays(search, hop) else hop
         guess, slower = round(meeting.shape.ticks * load**0.5), slower * _HAIR / load
     return Refusal(check="limits")
 
@@ -163,7 +139,7 @@ class _Search:
     """What is asked for, and the end that is known."""
 
     robot: Robot
-    arm: Follower
+    arm: Arm
     query: HopQuery
     begin: _End
 
@@ -179,11 +155,9 @@ class _Search:
         """The other end, for a hop that takes so long; None where that is out of reach."""
         query, dt_s = self.query, self.robot.dt_s
         before, met, after = query.target.at(query.now_s + dt_s * np.arange(ticks - 1.0, ticks + 2))
-        points = np.concatenate([before[None], after[None], _column(met, query.sink_m)])
-        rows = self.arm.follow(points, query.rotation, query.start.position[self.robot.arm])
-        if rows is None:
-            return None
-        return _end(rows[2:], (rows[1] - rows[0]) / (2 * dt_s), query.rotation)
+        points, turned = np.concatenate([before[None], after[None], _column(met, query.sink_m)]), query.target.rotation
+        rows = self.arm.follow(points, turned, query.start.position[self.robot.arm], query.target.tool_m)
+        return None if rows is None else _end(rows[2:], (rows[1] - rows[0]) / (2 * dt_s), turned)
 
 
 def _end(rows: Array, drift: Array, rotation: Array) -> _End:
@@ -315,7 +289,10 @@ def _lows(search: _Search, end: _End, lasts_s: float) -> tuple[_Lows, _Lows]:
     # When the hand is at one end, the other one has still to go on with its ride, or has done so already.
     leaving = _flights(begin, end, -lasts_s, query.leaving, query.rise_m)
     landing = _flights(end, begin, lasts_s, query.landing, query.sink_m)
-    points, _ = search.arm.forward(np.concatenate([leaving, landing]))
+    flights = np.concatenate([leaving, landing])
+    points = search.arm.forward(flights.reshape(-1, flights.shape[-1]), query.target.tool_m)[0].reshape(
+        *flights.shape[:2], 3
+    )
     offsets = points - points[:, :1]
     rises, sinks = offsets[: len(leaving)], offsets[len(leaving) :]
     return (
@@ -376,10 +353,10 @@ def _sampled(search: _Search, meeting: _Meeting) -> Hop:
     )
 
 
-def _strays(arm: Follower, hop: Hop) -> bool:
+def _strays(search: _Search, hop: Hop) -> bool:
     """Whether half way the hand points, or is, where neither end does: another posture was nearer than a long turn."""
     begin, end = hop.positions[0], hop.positions[-1]
-    points, rotations = arm.forward(np.stack([begin, (begin + end) / 2, end]))
+    points, rotations = search.arm.forward(np.stack([begin, (begin + end) / 2, end]), search.query.target.tool_m)
     before, between, after = rotations[:, :, 0]
     apart_m = points[1, 2] - (points[0, 2] + points[2, 2]) / 2
     return bool(between @ (before + after) < 2 * _LEAST_ALIKE or abs(apart_m) > _MOST_APART_M)

@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 
 # Peak speed of a minimum-jerk move over its mean.
 PEAK = 1.875
-# How often a move is slowed down until it keeps its limits.
-_STRETCHES = 3
+# How often a move is slowed down until it keeps its limits, and how long it may take then.
+_STRETCHES, _LONGEST_S = 3, 60.0
 
 
 def minimum_jerk(share: Array) -> Array:
@@ -47,8 +47,13 @@ def scaled_paths(
         moves = [move for move, fit in zip(moves, fits, strict=True) if not fit]
         if not moves:
             break
+        slower = {move: durations[move] * load_factor(paths[move], robot.limits) * 1.02 for move in moves}
+        # Where joints leap from one branch to another no pace is slow enough, and the path is refused by its limits.
+        moves = [move for move in moves if slower[move] <= _LONGEST_S]
+        if not moves:
+            break
         for move in moves:
-            durations[move] *= load_factor(paths[move], robot.limits) * 1.02
+            durations[move] = slower[move]
         again, fits = _sampled(robot, joints_at, moves, [durations[move] for move in moves])
         for move, path in zip(moves, again, strict=True):
             paths[move] = path

@@ -73,6 +73,12 @@ class Path:
     def end(self) -> Array:
         return self.positions[-1]
 
+    def cut(self, ticks: int) -> tuple[Path, Path]:
+        """The first `ticks` ticks, and the rest."""
+        at = min(ticks, self.ticks)
+        first = Path(positions=self.positions[: at + 1], velocities=self.velocities[: at + 1], dt_s=self.dt_s)
+        return first, Path(positions=self.positions[at:], velocities=self.velocities[at:], dt_s=self.dt_s)
+
     def command_at(self, tick: int) -> Command:
         """The reference after `tick` ticks, its acceleration by central difference; a path ends at rest."""
         acceleration = np.zeros(self.positions.shape[1])

@@ -66,6 +66,9 @@ class Allowed:
         if self.kind != "list":
             return _NOUNS[self.kind][0]
         count = "" if self.endless else f"{self.length} "
+        section = self.items[0].section if self.items else None
+        if section is not None:
+            return f"a list of sections of {', '.join(section.model_fields)}"
         return f"a list of {count}{_NOUNS[self.items[0].kind][1] if self.items else 'nothing'}"
 
     @property
@@ -107,7 +110,7 @@ def allowed_by(name: str, field: FieldInfo) -> Allowed:
     except TypeError as error:
         raise WiringError(
             f"{name}: {error} cannot be a parameter; use nested Parameters, float, int, bool, str, Literal, "
-            "Range, a tuple of scalars, or one of them | None"
+            "Range, a tuple of scalars or of one kind of Parameters, or one of them | None"
         ) from None
     if allowed.kind == "list" and allowed.bounds != Bounds():
         raise WiringError(f"{name}: bounds on a list; use Range, or put them on its items with Annotated")
@@ -137,7 +140,7 @@ def _read(annotation: Any, metadata: Iterable[Any], unit: str) -> Allowed:
 def _read_list(arguments: tuple[Any, ...], metadata: Iterable[Any], unit: str) -> Allowed:
     endless = len(arguments) == 2 and arguments[1] is ...
     items = tuple(_read(argument, (), unit) for argument in (arguments[:1] if endless else arguments))
-    if any(item.kind in ("section", "list", "range") for item in items):
+    if any(item.kind in ("list", "range") or (item.kind == "section" and not endless) for item in items):
         raise TypeError(f"a list of {_NOUNS[items[0].kind][1]}")
     length, unit = None if endless else len(items), items[0].unit if items else ""
     return Allowed(kind="list", items=items, length=length, bounds=_bounds(metadata), unit=unit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
@@ -38,7 +39,9 @@ def build(model: type[P], document: Document | None = None, assignments: Sequenc
             _assign(values, path, value)
             _record(origins, path, option(assignment))
     try:
-        parameters = model.model_validate(values)
+        # Files that parameters name are looked for beside the file that names them.
+        context = None if document is None else {"folder": os.path.dirname(document.name)}
+        parameters = model.model_validate(values, context=context)
     except ValidationError as error:
         raise InputError(problems + explain(error, model, origins)) from None
     if problems:

@@ -35,7 +35,7 @@ def entries_of(parameters: Parameters, prefix: str = "") -> Iterator[Entry]:
         if isinstance(value, Parameters):
             yield from entries_of(value, f"{prefix}{name}.")
         else:
-            yield Entry(key=prefix + name, value=write(value), meaning=_comment(field, allowed[name]))
+            yield Entry(key=prefix + name, value=write(_plain(value)), meaning=_comment(field, allowed[name]))
 
 
 def describe(parameters: Parameters) -> str:
@@ -48,7 +48,7 @@ def describe(parameters: Parameters) -> str:
 def _section(parameters: Parameters, indent: str) -> list[str]:
     fields, allowed = type(parameters).model_fields, allowed_in(type(parameters))
     heads = {
-        name: f"{indent}{write(name)}: {write(value)}"
+        name: f"{indent}{write(name)}: {write(_plain(value))}"
         for name in fields
         if not isinstance(value := getattr(parameters, name), Parameters)
     }
@@ -64,6 +64,13 @@ def _section(parameters: Parameters, indent: str) -> list[str]:
             lines += _subsection(name, getattr(parameters, name), field, indent)
         after_section = name not in heads
     return lines
+
+
+def _plain(value: object) -> object:
+    """The same with mappings of what is set for the sections of a list."""
+    if not isinstance(value, tuple):
+        return value
+    return [each.model_dump(exclude_defaults=True) if isinstance(each, Parameters) else each for each in value]
 
 
 def _subsection(name: str, parameters: Parameters, field: FieldInfo, indent: str) -> list[str]:

@@ -57,6 +57,8 @@ def write(value: object) -> str:
             return '"' + "".join(map(_escaped, value)) + '"'
         case list() | tuple():
             return "[" + ", ".join(map(write, value)) + "]"
+        case Mapping():
+            return "{" + ", ".join(f"{write(key)}: {write(each)}" for key, each in value.items()) + "}"
     raise TypeError(f"{type(value).__name__} has no YAML notation here")
 
 

@@ -121,6 +121,7 @@ def _allowed_at(model: type[BaseModel], path: KeyPath) -> Allowed | None:
     for key in path:
         if isinstance(key, int):
             allowed = allowed.item(key) if allowed is not None else None
+            section = (allowed.section if allowed is not None else None) or section
         else:
             allowed = allowed_in(section)[key]
             section = allowed.section or section

@@ -12,6 +12,8 @@ from pydantic import Field, field_validator
 
 from graspline.parameters import Parameters
 from graspline.perception.estimators import one_of_estimators
+from graspline.scenes.meshes.resting import Rest
+from graspline.scenes.meshes.solid import Solid
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import (
     matrix_from_quaternion,
@@ -22,7 +24,7 @@ from graspline.spatial.rotations import (
 )
 
 Array = NDArray[np.float64]
-Shape = Literal["box", "cylinder", "ball", "plate"]
+Shape = Literal["box", "cylinder", "ball", "plate", "mesh"]
 UNKNOWN = "unknown"
 
 
@@ -58,7 +60,7 @@ class Belief:
     name: str
     position_m: Array  # (3,), its middle
     quaternion: Array  # w first
-    # (3,); of a cylinder, which stands along its own z: radius, radius, half its height.
+    # (3,); of a cylinder, which stands along its own z: radius, radius, half its height; of a mesh, the box around it.
     half_extents_m: Array
     # Of each coordinate of the middle.
     position_sigma_m: float
@@ -67,6 +69,13 @@ class Belief:
     # When it was seen; NaN where that does not matter, as for furniture.
     time_s: float = math.nan
     shape: Shape = "box"
+    # What a mesh is.
+    solid: Solid | None = None
+
+    @property
+    def rest(self) -> Rest | None:
+        """How a mesh stands: the way to rest that is nearest to how it is turned. None for what is no mesh."""
+        return None if self.solid is None else self.solid.rest_at(self.rotation)
 
     @property
     def rotation(self) -> Array:
@@ -83,20 +92,24 @@ class Belief:
     @property
     def top_m(self) -> float:
         """Height of its highest point."""
+        if self.solid is not None:
+            return float(self.position_m[2]) + self.solid.reach_m(self.rotation)[1]
         return float(self.position_m[2] + self._reach_m[2])
 
     @property
     def bottom_m(self) -> float:
         """Height of its lowest point."""
+        if self.solid is not None:
+            return float(self.position_m[2]) - self.solid.reach_m(self.rotation)[0]
         return float(self.position_m[2] - self._reach_m[2])
 
     @property
     def _reach_m(self) -> Array:
-        """(3,): half the sides of the upright box around it."""
+        """(3,): half the sides of the upright box around it; of a mesh, around its box."""
         rotation, half = np.abs(self.rotation), self.half_extents_m
         if self.shape == "ball":
             return half
-        if self.shape == "box":
+        if self.shape in ("box", "mesh"):
             return np.einsum("ij,j->i", rotation, half)
         leaning = np.sqrt(np.maximum(1 - rotation[:, 2] ** 2, 0.0))
         return half[0] * leaning + half[2] * rotation[:, 2]
@@ -112,22 +125,42 @@ class Belief:
 
     @property
     def uprightness(self) -> float:
-        """How much of that axis points up or down; a ball is always upright."""
+        """How much of that axis points up or down, 1 for a ball. Of a mesh, how nearly it rests on a face."""
+        rest = self.rest
+        if rest is not None:
+            return self.upright_on(rest)
         return 1.0 if self.shape == "ball" else float(np.abs(self.rotation[2]).max())
+
+    def upright_on(self, rest: Rest) -> float:
+        """How much of the direction that is down when a mesh rests like this points down."""
+        return float(-self.rotation[2] @ np.array(rest.down))
 
     @property
     def half_height_m(self) -> float:
-        """Half of how high it stands."""
-        return float(self.half_extents_m[self.up_axis])
+        """How far its position is above what it stands on: half of how high it stands, of all but a mesh."""
+        rest = self.rest
+        return float(self.half_extents_m[self.up_axis]) if rest is None else rest.height_m
+
+    @property
+    def rise_m(self) -> float:
+        """How far its top is above its position while it stands."""
+        rest = self.rest
+        return float(self.half_extents_m[self.up_axis]) if rest is None else rest.rise_m
 
     @property
     def spread_m(self) -> float:
         """How far it reaches around its upright axis."""
+        rest = self.rest
+        if rest is not None:
+            return rest.spread_m
         sides = [float(half) for axis, half in enumerate(self.half_extents_m) if axis != self.up_axis]
         return float(np.hypot(sides[0], sides[1])) if self.shape == "box" else max(sides)
 
     def distance_m(self, points_m: Array) -> Array | None:
-        """How far points (N, 3) are from its surface, 0 inside; None for a plate, which things are put into."""
+        """How far points (N, 3) are from its surface, 0 inside; None for a plate, which things are put into.
+
+        A mesh is taken as the box around it.
+        """
         if self.shape == "plate":
             return None
         apart = points_m - self.position_m

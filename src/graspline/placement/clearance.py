@@ -27,7 +27,7 @@ def held_clearance(query: CarryQuery, samples: Array, others: tuple[Belief, ...]
         apart, beside = other.distance_m(centre), np.ones(len(centre), bool)
         if not held.round:
             # Of two things that stand, only the part of the way counts on which they are at the same height.
-            top_m = float(other.position_m[2] + other.half_extents_m[2])
+            top_m = float(other.position_m[2] + other.half_extents_m[2]) if other.solid is None else other.top_m
             beside = centre[:, 2] - held.half_height_m < top_m + clearance_m
             apart = other.distance_m(np.column_stack([centre[:, :2], np.full(len(centre), other.position_m[2])]))
         if apart is None or not beside.any():

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from graspline.grasping.candidates import Grasp
 from graspline.perception.beliefs import Belief
 from graspline.robots.robot import Robot
@@ -32,16 +35,35 @@ class HeldObject:
         return self.open_rad is None
 
 
-def held_after(robot: Robot, estimate: Belief, grasp: Grasp, branch: int, along_m: float | None = None) -> HeldObject:
+def held_after(
+    robot: Robot,
+    estimate: Belief,
+    grasp: Grasp,
+    branch: int,
+    along_m: float | None = None,
+    beside_m: NDArray[np.float64] | None = None,
+) -> HeldObject:
     """An upright object as it will be in the hand once that has closed: against the fixed finger, or in the middle.
 
-    It is held `along_m` from the gripper frame's origin; by default where the grasp meets it.
+    It is held `along_m` from the gripper frame's origin; by default where the grasp meets it. The middle of a mesh is
+    `beside_m`, (2,) in W, from the point half way between the sides that the hand closes on, and between its foot and
+    top.
     """
+    half_height_m = estimate.half_height_m
+    along = grasp.tool_m[0] if along_m is None else along_m
+    lateral, across = 0.0, robot.hand.across_m(0.0, grasp.width_m / 2)
+    if estimate.rest is not None and beside_m is not None:
+        half_height_m = (estimate.rest.height_m + estimate.rest.rise_m) / 2
+        along += estimate.rest.height_m - half_height_m
+        # The hand points straight down, so its y axis is to the left of where the jaws open to.
+        cosine, sine = np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad)
+        lateral = float(beside_m @ (-sine, cosine))
+        across += float(beside_m @ (cosine, sine))
     return HeldObject(
         name=estimate.name,
-        centre_m=(grasp.tool_m[0] if along_m is None else along_m, 0.0, robot.hand.across_m(0.0, grasp.width_m / 2)),
+        centre_m=(along, lateral, across),
         spread_m=estimate.spread_m,
-        half_height_m=estimate.half_height_m,
+        half_height_m=half_height_m,
         jaw_rad=grasp.touch_rad,
         open_rad=grasp.open_rad,
         branch=branch,

@@ -12,7 +12,7 @@ from graspline.parameters import Parameters
 class PlaceParameters(Parameters):
     """How an upright object is carried and put down."""
 
-    transport_speed_m_s: float = Field(default=0.2, ge=0.02, le=0.6, description="peak speed of the carried object")
+    transport_speed_m_s: float = Field(default=0.2, ge=0.02, le=1.5, description="peak speed of the carried object")
     lower_speed_m_s: float = Field(default=0.08, ge=0.01, le=0.4, description="peak speed on the way down")
     gap_m: float = Field(default=0.001, ge=0, le=0.05, description="gap under the object when the jaws open")
     clearance_m: float = Field(default=0.006, ge=0, le=0.05, description="clearance of a carried object from others")
@@ -42,7 +42,7 @@ class PlaceParameters(Parameters):
 class CarryParameters(PlaceParameters):
     """How a held fruit is carried and put down; everything that the planner may be told."""
 
-    transport_speed_m_s: float = Field(default=0.25, ge=0.02, le=0.6, description="peak speed of a carried fruit")
+    transport_speed_m_s: float = Field(default=0.25, ge=0.02, le=1.5, description="peak speed of a carried fruit")
     lower_speed_m_s: float = Field(default=0.12, ge=0.01, le=0.4, description="peak speed on the way down to the spot")
     gap_m: float = Field(default=0.002, ge=0.0, le=0.05, description="gap between fruit and plate when the jaws open")
     clearance_m: float = Field(
@@ -62,7 +62,7 @@ class CarryParameters(PlaceParameters):
         description="path of a carried fruit: straight across, or back by `retreat_share` first; auto tries both",
     )
     least_radius_m: float = Field(
-        default=0.165, ge=0.1, le=0.25, description="smallest distance from the pan axis when the hand draws back"
+        default=0.165, ge=0.05, le=0.6, description="smallest distance from the pan axis when the hand draws back"
     )
     retreat_share: float = Field(
         default=2 / 7,

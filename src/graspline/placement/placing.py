@@ -84,6 +84,7 @@ class Placing:
             yaw_rad=np.tile(self._azimuth + turn, 2),
             tool_m=np.array(held.centre_m),
             margin_rad=query.margin_rad,
+            branch=branch,
         )
         at, above = solved.reached[:, branch].reshape(2, len(turns), len(tilts))
         reached = at & above

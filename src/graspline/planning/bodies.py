@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 _SHAPE_OF = {"box": box_shape_of, "ball": ball_shape_of, "cylinder": cylinder_shape_of}
 _SHAPE_FIELDS = ("geom_size", "geom_rbound", "geom_aabb", "bvh_aabb")
+_OF_ONE_SIZE = ("plate", "mesh")
 _AWAY_M = (0.0, 0.0, -10.0)
 _GEOM_TYPE = {
     "box": int(mujoco.mjtGeom.mjGEOM_BOX),
@@ -36,9 +37,12 @@ class Body:
     geoms: NDArray[np.intp]
     position_m: Array
     quaternion: Array
-    # Those of its only geom; none of a place, which keeps the size that it was built with.
+    # Those of its only geom; none of a place or a mesh, which keep the size that they were built with.
     size: tuple[Array, ...]
     type: NDArray[np.int32]
+    # The half extents of a mesh, which keeps its size, (3,); and how much slimmer it is believed to be.
+    mesh_half_m: Array | None = None
+    slimmer_m: float = 0.0
     # The shape and half extents that it has now, and the belief that it stands for.
     has: tuple[Shape, tuple[float, ...]] | None = None
     belief: Belief | None = None
@@ -51,6 +55,8 @@ class Body:
         self.belief = belief
         self.position_m[:] = belief.position_m
         self.quaternion[:] = belief.quaternion
+        if self.mesh_half_m is not None:
+            self.slimmer_m = max(float((self.mesh_half_m - belief.half_extents_m).min()), 0.0)
         x, y, z = belief.half_extents_m.tolist()
         if not self.fits(belief.shape):
             if self.shape == "cylinder":
@@ -83,6 +89,11 @@ def bodies_of(scene: Scene, model: mujoco.MjModel, data: mujoco.MjData) -> dict[
     for name, shape in scene.shapes.items():
         at = scene.joint_address(name)
         found[name] = _body(model, name, shape, data.qpos[at : at + 3], data.qpos[at + 3 : at + 7])
+    for name, solid in scene.solids.items():
+        body = found[name]
+        # What is met are its parts, not the hull around its looks.
+        body.geoms = body.geoms[body.geoms != model.geom(name).id]
+        body.mesh_half_m = np.array(solid.half_extents_m)
     for name in scene.slots:
         mocap = model.body(name).mocapid[0]
         found[name] = _body(model, name, None, data.mocap_pos[mocap], data.mocap_quat[mocap])
@@ -97,7 +108,7 @@ def held_body(model: mujoco.MjModel, name: str) -> Body:
 
 def _body(model: mujoco.MjModel, name: str, shape: Shape | None, position_m: Array, quaternion: Array) -> Body:
     geoms = np.flatnonzero(model.geom_bodyid == model.body(name).id)
-    resized = shape != "plate"
+    resized = shape not in _OF_ONE_SIZE
     return Body(
         name=name,
         shape=shape,
@@ -122,7 +133,7 @@ def assigned(bodies: dict[str, Body], believed: Sequence[Belief], *, stand_ins: 
     if not stand_ins or len(own) == len(believed):
         return own
     names = {body.name for body, _ in own}
-    spare = [body for body in bodies.values() if body.name not in names and body.shape != "plate"]
+    spare = [body for body in bodies.values() if body.name not in names and body.shape not in _OF_ONE_SIZE]
     found = own
     for each in believed:
         if each.name in names or each.shape == "plate":

@@ -85,7 +85,9 @@ class CollisionWorld:
         self._unusual = bool(scene.slots)
         for body in self._bodies.values():
             body.leave()
-        wiring.wire(self._model, scene.robot, self._is_other, held, clearance_m)
+        # Of a mesh its parts are met, not the surface that is seen.
+        seen = [self._model.geom(body.name).id for body in self._bodies.values() if body.mesh_half_m is not None]
+        wiring.wire(self._model, scene.robot, self._is_other, held, clearance_m, seen)
         if scene.slots:
             self._stand_on_floor()
             self.place(())
@@ -110,8 +112,8 @@ class CollisionWorld:
         """Put objects where they are believed to be; objects that were not seen are far away.
 
         A thing that was seen although the scene has none of its name is left to those who measure distances, unless
-        another stands in for it. All are kept clear of by the world's own clearance or by this one; the pairs in
-        `may_touch` are not checked.
+        another stands in for it. A mesh that is believed to be slimmer than it is may be touched that deep. All are
+        kept clear of by the world's own clearance or by this one; the pairs in `may_touch` are not checked.
 
         What is closer than the clearance when the robot is at `start`, (nu,), and does not touch it, may come as close
         as that: a robot that stands beside something must be able to leave. With `leaving` that holds for these alone.
@@ -262,15 +264,18 @@ class CollisionWorld:
         limits = model.geom_margin[pairs].sum(axis=1)
         if clearance_m is not None:
             limits = np.minimum(limits, clearance_m)
+        for body, _ in self._placed:
+            if body.slimmer_m:
+                limits = limits - body.slimmer_m * np.isin(pairs, body.geoms).any(axis=1)
         short = np.flatnonzero(distances <= limits)
         if not len(short):
             return None
         pair, distance_m, limit_m = pairs[short[0]], float(distances[short[0]]), float(limits[short[0]])
         first, second = pair[::-1] if self._is_other[pair[0]] else pair
         part, touched = model.geom(int(first)).name, model.geom(int(second)).name
-        # Bodies that stand in for something else.
+        # Bodies that stand in for something else, and parts of meshes; those of a place have names of their own.
         touched = next(
-            (belief.name for body, belief in self._placed if len(body.geoms) == 1 and body.geoms[0] == second), touched
+            (belief.name for body, belief in self._placed if body.shape != "plate" and second in body.geoms), touched
         )
         evidence = (at_least(f"{part}_to_{touched}", distance_m, limit_m, "m"),)
         return Collision(sample=sample, robot_part=part, touched=touched, evidence=evidence)

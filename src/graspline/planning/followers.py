@@ -1,4 +1,4 @@
-"""Where a robot's coordinates are in a model, and what they are for commanded joints; mirrored fingers follow a jaw."""
+"""Where a robot's coordinates are in a model, and what they are for commanded joints; other fingers follow a jaw."""
 
 from __future__ import annotations
 
@@ -16,12 +16,18 @@ class Followers:
     """Coordinates of a model from commanded joints: their own, and of those that follow by joint equalities."""
 
     def __init__(self, robot: Robot, model: mujoco.MjModel) -> None:
-        # Each coordinate is scale * (the joint that leads it) + offset.
+        law = robot.jaw_law
+        # Each coordinate is scale * (the joint that leads it) + offset; or on a curve over the jaw, as measured.
         found = {int(model.joint(name).qposadr[0]): (index, 1.0, 0.0) for index, name in enumerate(robot.joints)}
         for equality in np.flatnonzero(model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)).tolist():
-            if model.eq_obj2id[equality] >= 0:
+            own = model.joint(int(model.eq_obj1id[equality])).name
+            if model.eq_obj2id[equality] >= 0 and own not in law.followers:
                 found.update(_follower(robot, model, equality))
+        curves = {int(model.joint(name).qposadr[0]): places for name, places in law.followers.items()}
+        found.update(dict.fromkeys(curves, (robot.jaw, 0.0, 0.0)))
         at = sorted(found)
+        self._jaw, self._angles = robot.jaw, law.angles_rad
+        self._curves = [(at.index(each), places) for each, places in curves.items()]
         self._leader = np.array([found[each][0] for each in at], int)
         self._scale, self._offset = (np.array([found[each][part] for each in at]) for part in (1, 2))
         self._direct = len(at) == len(robot.joints) and bool((np.diff(self._leader) == 1).all())
@@ -32,7 +38,12 @@ class Followers:
 
     def configurations(self, rows: Array) -> Array:
         """Coordinates (T, n) for joints (T, nu)."""
-        return rows if self._direct else rows[:, self._leader] * self._scale + self._offset
+        if self._direct:
+            return rows
+        found = rows[:, self._leader] * self._scale + self._offset
+        for column, places in self._curves:
+            found[:, column] = np.interp(rows[:, self._jaw], self._angles, places)
+        return found
 
 
 def _follower(robot: Robot, model: mujoco.MjModel, equality: int) -> dict[int, tuple[int, float, float]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +17,13 @@ ARM, HAND, HELD, FLOOR = (1 << bit for bit in (20, 21, 22, 23))
 ANYTHING = ARM | HAND | HELD
 
 
-def wire(model: mujoco.MjModel, robot: Robot, others: Flags, held: int | None, clearance_m: float) -> None:
+def wire(
+    model: mujoco.MjModel, robot: Robot, others: Flags, held: int | None, clearance_m: float, seen: Sequence[int]
+) -> None:
     """Check the robot against itself as it is built, and against all `others`, (ngeom,), by this clearance.
 
-    Where something may be held, which is the geom `held`, it is checked against all but the hand.
+    Geoms that are only `seen` are left out. Where something may be held, as the geom `held`, it is checked against all
+    but the hand.
     """
     own = ~others
     if held is not None:
@@ -33,6 +38,7 @@ def wire(model: mujoco.MjModel, robot: Robot, others: Flags, held: int | None, c
     # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
     model.geom_contype[others] = 0
     model.geom_conaffinity[others] = ANYTHING
+    model.geom_conaffinity[list(seen)] = 0
     # Margins of both sides add up; the robot keeps no distance from itself or from what it holds.
     model.geom_margin[others] = clearance_m
     model.body_margin[model.geom_bodyid[others]] = clearance_m

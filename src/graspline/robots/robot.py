@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import mujoco
 import numpy as np
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 from graspline.robots.hand import Hand
 
 Array = NDArray[np.float64]
+
+# The reach of an arm for which tasks state their distances.
+USUAL_REACH_M = 0.47
 
 # Visible geoms need a contact bit, or rays skip those that share a body with a colliding geom. Nothing
 # answers to it.
@@ -28,6 +32,8 @@ class JawLaw:
     angles_rad: Array
     gaps_m: Array
     middles_m: Array
+    # Joints that the model couples to the jaw, by name: where each is at these angles, (n,).
+    followers: Mapping[str, Array] = field(default_factory=dict)
 
     def gap_m(self, angle_rad: Array | float) -> Array:
         return np.asarray(np.interp(angle_rad, self.angles_rad, self.gaps_m))
@@ -141,6 +147,11 @@ class Robot:
         return float(self.levers_m[0])
 
     @property
+    def relative_size(self) -> float:
+        """Its reach over that of the arm for which tasks state their distances: 1 for an SO-101."""
+        return self.reach_m / USUAL_REACH_M
+
+    @property
     def dt_s(self) -> float:
         return 1.0 / self.control_hz
 
@@ -156,3 +167,17 @@ class Robot:
         spec.compiler.degree = False
         self.add_to(spec)
         return spec.compile()
+
+
+@functools.cache
+def with_arm_limits(robot: Robot, velocity_rad_s: float, acceleration_rad_s2: float, jerk_rad_s3: float) -> Robot:
+    """The same robot whose paths keep these limits in every joint of the arm that turns."""
+    turning = ~robot.sliding & (np.arange(len(robot.joints)) != robot.jaw)
+    own = robot.limits
+    limits = replace(
+        own,
+        velocity=np.where(turning, velocity_rad_s, own.velocity),
+        acceleration=np.where(turning, acceleration_rad_s2, own.acceleration),
+        jerk=np.where(turning, jerk_rad_s3, own.jerk),
+    )
+    return replace(robot, limits=limits)

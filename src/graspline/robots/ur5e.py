@@ -7,7 +7,6 @@ along +x. At pan 0, lift -π/2, elbow π/2, wrists -π/2, -π/2, 0 it reaches fo
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import mujoco
@@ -201,39 +200,33 @@ def _add_cameras(bodies: dict[str, mujoco.MjsBody]) -> None:
     )
 
 
-@functools.cache
-def ur5e(velocity_rad_s: float = 3.0, acceleration_rad_s2: float = 15.0, jerk_rad_s3: float = 150.0) -> Robot:
-    """The robot whose paths keep these limits in the arm's joints; the jaw has its own."""
-    return Robot(
-        name="ur5e",
-        joints=JOINTS,
-        jaw=6,
-        limits=JointLimits(
-            lower=LOWER,
-            upper=UPPER,
-            # The gap then changes by up to 150 mm/s, as that of the real one does.
-            velocity=np.array([velocity_rad_s] * 6 + [1.35]),
-            acceleration=np.array([acceleration_rad_s2] * 6 + [50.0]),
-            jerk=np.array([jerk_rad_s3] * 6 + [1500.0]),
-        ),
-        servo=SERVO,
-        home=HOME,
-        down=HOME,
-        # The arm stretched out; about its own axis the hand with its camera, and the jaw.
-        levers_m=np.array([1.15, 1.15, 0.72, 0.32, 0.28, 0.10, 0.11]),
-        jaw_law=jaw_law(),
-        control_hz=120,
-        substeps=4,
-        cameras=("wrist",),
-        pads=PADS,
-        paints=tuple(COLOURS),
-        add_to=add_ur5e,
-        hand=hand(),
-        closed_form="graspline.kinematics.ur5e_arm:ARM",
-        footprint_m=BASE_FOOTPRINT_M,
-        seen_from_m=(1.9, -1.5, 1.35),
-        seen_at_m=(0.25, 0.0, 0.15),
-    )
-
-
-UR5E = ur5e()
+UR5E = Robot(
+    name="ur5e",
+    joints=JOINTS,
+    jaw=6,
+    limits=JointLimits(
+        lower=LOWER,
+        upper=UPPER,
+        # The gap then changes by up to 150 mm/s, as that of the real one does.
+        velocity=np.array([3.0] * 6 + [1.35]),
+        acceleration=np.array([15.0] * 6 + [50.0]),
+        jerk=np.array([150.0] * 6 + [1500.0]),
+    ),
+    servo=SERVO,
+    home=HOME,
+    down=HOME,
+    # The arm stretched out; about its own axis the hand with its camera, and the jaw.
+    levers_m=np.array([1.15, 1.15, 0.72, 0.32, 0.28, 0.10, 0.11]),
+    jaw_law=jaw_law(),
+    control_hz=120,
+    substeps=4,
+    cameras=("wrist",),
+    pads=PADS,
+    paints=tuple(COLOURS),
+    add_to=add_ur5e,
+    hand=hand(),
+    closed_form="graspline.kinematics.ur5e:ARM",
+    footprint_m=BASE_FOOTPRINT_M,
+    seen_from_m=(1.9, -1.5, 1.35),
+    seen_at_m=(0.25, 0.0, 0.15),
+)

@@ -13,6 +13,8 @@ from graspline.robots.catalogue import default_robot
 from graspline.robots.robot import Robot
 from graspline.scenes.distractors import parked_m
 from graspline.scenes.furniture import SURFACE_SOLREF
+from graspline.scenes.meshes.bodies import add_solid
+from graspline.scenes.meshes.solid import Solid
 from graspline.scenes.scene import (
     VISUAL_CONTYPE,
     Array,
@@ -34,13 +36,15 @@ MARK, MARK_RADIUS_M, _MARK_HALF_M = "mark", 0.012, 0.0001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One thing of the pool as it is made; an episode may scale it."""
+    """One thing of the pool as it is made; an episode may scale it, unless it is a mesh."""
 
     name: str
     shape: ObjectShape
     size_m: tuple[float, float, float]
     density_kg_m3: float
     rgb: tuple[float, float, float]
+    # What a mesh is.
+    solid: Solid | None = None
 
     @property
     def half_extents_m(self) -> tuple[float, float, float]:
@@ -49,12 +53,16 @@ class Kind:
 
     @property
     def spoken(self) -> str:
-        """What a person calls it: no two of the pool share a colour and a shape."""
+        """What a person calls it: no two of the pool share a colour and a shape; what is not of it goes by its name."""
+        if self not in KINDS:
+            return self.name.replace("_", " ")
         colour, _, _ = self.name.partition("_")
         return "orange" if self.shape == "ball" else f"{colour} {'can' if self.shape == 'cylinder' else 'block'}"
 
     def mass_kg(self, scale: float) -> float:
         """What it weighs when it is scaled so much."""
+        if self.solid is not None:
+            return float(self.density_kg_m3 * self.solid.volume_m3)
         x, y, z = self.size_m
         filled = {"box": 1.0, "cylinder": np.pi / 4, "ball": np.pi / 6}[self.shape]
         return float(self.density_kg_m3 * filled * x * y * z * scale**3)
@@ -82,27 +90,33 @@ _GEOMS = {
 _EDITS = {"box": box_of, "cylinder": cylinder_of, "ball": ball_of}
 
 
-def kind_of(name: str) -> Kind:
-    return next(each for each in KINDS if each.name == name)
+def kind_of(name: str, kinds: tuple[Kind, ...] = KINDS) -> Kind:
+    return next(each for each in kinds if each.name == name)
 
 
-def block_table(robot: Robot | None = None) -> Scene:
+def block_table(robot: Robot | None = None, kinds: tuple[Kind, ...] = KINDS) -> Scene:
     """The compiled scene; lanes say which of the pool lie on the table, how large and where."""
-    return _compiled(robot or default_robot())
+    return _compiled(robot or default_robot(), kinds)
 
 
 @functools.cache
-def _compiled(robot: Robot) -> Scene:
+def _compiled(robot: Robot, kinds: tuple[Kind, ...]) -> Scene:
     spec = robot_at_table(robot)
-    for kind in KINDS:
+    for kind in kinds:
         _add(spec, kind)
     _add_mark(spec)
-    add_truth_sensors(spec, tuple(each.name for each in KINDS))
-    objects = tuple(SceneObject(name=each.name, half_extents_m=each.half_extents_m, shape=each.shape) for each in KINDS)
+    add_truth_sensors(spec, tuple(each.name for each in kinds))
+    objects = tuple(
+        SceneObject(name=each.name, half_extents_m=each.half_extents_m, shape=each.shape, solid=each.solid)
+        for each in kinds
+    )
     return Scene(name="block_table", robot=robot, model=spec.compile(), objects=objects)
 
 
 def _add(spec: mujoco.MjSpec, kind: Kind) -> None:
+    if kind.solid is not None:
+        add_solid(spec, kind.name, kind.solid, kind.mass_kg(1.0), kind.rgb)
+        return
     x, y, z = kind.half_extents_m
     body = spec.worldbody.add_body(name=kind.name, pos=(0.25, 0, z))
     body.add_freejoint(name=kind.name)
@@ -138,19 +152,27 @@ def marked_at(x_m: float, y_m: float) -> tuple[Edit, ...]:
 
 
 def blocks_variation(
-    things: Mapping[str, Lying], pad_friction: float, described: Mapping[str, float], robot: Robot | None = None
+    things: Mapping[str, Lying],
+    pad_friction: float,
+    described: Mapping[str, float],
+    robot: Robot | None = None,
+    kinds: tuple[Kind, ...] = KINDS,
 ) -> Variation:
     """These things with their sizes and masses, and jaw pads of this sliding friction."""
     edits = pad_friction_of(robot or default_robot(), pad_friction)
     for name, thing in things.items():
-        edits += _EDITS[kind_of(name).shape](name, thing.half_extents_m, thing.mass_kg)
+        if (kind := kind_of(name, kinds)).solid is None:
+            edits += _EDITS[kind.shape](name, thing.half_extents_m, thing.mass_kg)
     return Variation(edits=edits, described={"pad_friction": pad_friction, **described})
 
 
-def blocks_start(things: Mapping[str, Lying], robot: Robot | None = None) -> Array:
+def blocks_start(things: Mapping[str, Lying], robot: Robot | None = None, kinds: tuple[Kind, ...] = KINDS) -> Array:
     """A start state: the robot at home, these things on the table, the rest of the pool parked far away."""
     poses = {}
-    for number, kind in enumerate(KINDS):
+    for number, kind in enumerate(kinds):
         parked = np.array([*parked_m(number), kind.half_extents_m[2]]), np.array([1.0, 0, 0, 0])
+        if kind.solid is not None:
+            rest = kind.solid.rests[0]
+            parked = np.array([*parked_m(number), rest.height_m]), rest.quaternion
         poses[kind.name] = things[kind.name].pose if kind.name in things else parked
-    return block_table(robot).start(poses)
+    return block_table(robot, kinds).start(poses)

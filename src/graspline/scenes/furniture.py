@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +13,19 @@ from graspline.scenes.scene import VISUAL_CONTYPE
 from graspline.scenes.textures import add_patterns
 
 SURFACE_SOLREF = (0.006, 1.0)
-# What the front camera's picture is made for.
-_SMALL_REACH_M = 0.47
 BACKDROP = "backdrop"
 # Flat, so that a renderer without textures clears to the same picture.
 BACKDROP_RGB = (0.60, 0.66, 0.71)
 
 
-def add_table(spec: mujoco.MjSpec) -> None:
+def add_table(spec: mujoco.MjSpec, robot: Robot) -> None:
     """A table top at z = 0 that the robot stands on. Seen it has edges; touched it goes on for ever."""
+    size = max(1.0, robot.relative_size)
     spec.worldbody.add_geom(
         name="table",
         type=mujoco.mjtGeom.mjGEOM_PLANE,
-        size=(0.75, 0.75, 0.05),
-        pos=(0.30, 0, 0),
+        size=(0.75 * size, 0.75 * size, 0.05),
+        pos=(0.30 * size, 0, 0),
         rgba=(0.77, 0.69, 0.59, 1),
         friction=(0.8, 0.005, 0.0002),
         condim=4,
@@ -65,10 +66,25 @@ def add_light(spec: mujoco.MjSpec) -> None:
 def add_front_camera(spec: mujoco.MjSpec, robot: Robot) -> None:
     """Looks at the whole work space from in front and a little to the robot's right.
 
-    That is 0.4 m around a small arm; from a large one the camera stands back.
+    That is 0.4 m around a small arm; from a large one the camera stands back, and looks up as far as keeps all of the
+    arm at home in its picture.
     """
-    back = max(1.0, robot.reach_m / _SMALL_REACH_M)
-    add_camera(spec, "front", back * np.array([0.97, -0.58, 0.53]), back * np.array([0.02, 0.015, 0.03]), 30.0)
+    back = max(1.0, robot.relative_size)
+    target_m = back * np.array([0.02, 0.015, 0.03])
+    if robot.relative_size > 1:
+        target_m[2] = _height_m(robot) / 3
+    add_camera(spec, "front", back * np.array([0.97, -0.58, 0.53]), target_m, 30.0)
+
+
+@functools.cache
+def _height_m(robot: Robot) -> float:
+    """How high the arm stands at home: the highest joint, and half a link more."""
+    model = robot.model()
+    data = mujoco.MjData(model)
+    for name, position in zip(robot.joints, robot.home, strict=True):
+        data.joint(name).qpos[0] = position
+    mujoco.mj_kinematics(model, data)
+    return float((data.geom_xpos[:, 2] + np.linalg.norm(model.geom_aabb[:, 3:], axis=1) / 2).max())
 
 
 def add_camera(

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from graspline.choices import DEFAULT_VIEWS
 from graspline.robots.robot import VISUAL_CONTYPE as VISUAL_CONTYPE
 from graspline.robots.robot import Robot
+from graspline.scenes.meshes.solid import Solid
 
 Array = NDArray[np.float64]
 
 PHYSICS_HZ = 480
-# A cylinder stands: its half extents are its radius twice and half its height.
-ObjectShape = Literal["box", "ball", "cylinder"]
+# A cylinder stands: its half extents are its radius twice and half its height. A mesh has those of the box around it.
+ObjectShape = Literal["box", "ball", "cylinder", "mesh"]
 Vector = tuple[float, float, float]
 # A table around an arm: what is farther from the robot along any axis was put away, or waits.
 _AROUND_M = ((-1.5, -1.5, -1.5), (1.5, 1.5, 1.5))
@@ -25,7 +26,11 @@ _AROUND_M = ((-1.5, -1.5, -1.5), (1.5, 1.5, 1.5))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneObject:
-    """Something that can be picked up: a body with a free joint of the same name."""
+    """Something that can be picked up: a body with a free joint and one visible geom of the same name.
+
+    That geom is all there is to it, unless it is a mesh: then the geom is its looks, and what touches is the convex
+    parts of its solid, each a hidden geom of the body.
+    """
 
     name: str
     # Half extents as compiled; a lane's variation may differ.
@@ -33,6 +38,8 @@ class SceneObject:
     shape: ObjectShape = "box"
     # Where it waits out of sight, without weight, while it is not in use; None where the scene has no such place.
     parked_m: Vector | None = None
+    # What a mesh is.
+    solid: Solid | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,17 +69,25 @@ class Bay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lying:
-    """One thing of a start state: where its middle is on the table, its half extents, mass and heading."""
+    """One thing of a start state: where its middle is on the table, its half extents, mass and heading.
+
+    A thing that is not upright, or that is a mesh, has its height and all of its orientation instead of a heading.
+    """
 
     x_m: float
     y_m: float
     half_extents_m: tuple[float, float, float]
     mass_kg: float
     yaw_rad: float = 0.0
+    z_m: float | None = None
+    quaternion: tuple[float, float, float, float] | None = None
 
     @property
     def pose(self) -> tuple[Array, Array]:
         """Position and quaternion, in W."""
+        if self.quaternion is not None:
+            z_m = self.half_extents_m[2] if self.z_m is None else self.z_m
+            return np.array([self.x_m, self.y_m, z_m]), np.array(self.quaternion)
         half = self.yaw_rad / 2
         position = np.array([self.x_m, self.y_m, self.half_extents_m[2]])
         return position, np.array([np.cos(half), 0.0, 0.0, np.sin(half)])
@@ -123,13 +138,20 @@ class Scene:
         """Of every object and place, by its name."""
         return {each.name: each.shape for each in (*self.objects, *self.places)}
 
+    @property
+    def solids(self) -> dict[str, Solid]:
+        """Of every object that is a mesh, by its name."""
+        return {each.name: each.solid for each in self.objects if each.solid is not None}
+
     def half_extents_m(self, name: str) -> tuple[float, float, float]:
         """Size of an object or place as compiled."""
         return next(each.half_extents_m for each in (*self.objects, *self.places) if each.name == name)
 
     def extents_of(self, name: str, geom_size: tuple[float, ...]) -> tuple[float, float, float]:
-        """Half extents of an object whose only geom has this size; MuJoCo gives a cylinder's radius and half height."""
+        """Half extents of an object whose geom has this size; MuJoCo gives a cylinder's radius and half height."""
         shape = next((each.shape for each in self.objects if each.name == name), "box")
+        if shape == "mesh":
+            return self.half_extents_m(name)
         x, y, z = geom_size
         return (x, x, y) if shape == "cylinder" else (x, y, z)
 
@@ -176,6 +198,9 @@ class Scene:
         qpos = np.array(self.model.qpos0)
         for joint, angle in zip(self.robot.joints, self.robot.home, strict=True):
             qpos[self.joint_address(joint)] = angle
+        law = self.robot.jaw_law
+        for joint, positions in law.followers.items():
+            qpos[self.joint_address(joint)] = np.interp(self.robot.home[self.robot.jaw], law.angles_rad, positions)
         for name, (position, quaternion) in poses.items():
             at = self.joint_address(name)
             qpos[at : at + 3], qpos[at + 3 : at + 7] = position, quaternion

@@ -59,7 +59,7 @@ def _compiled(boxes: tuple[Box, ...], robot: Robot) -> Scene:
 def robot_at_table(robot: Robot) -> mujoco.MjSpec:
     """A table with its lights, the front camera and a robot; truth sensors are added after all objects."""
     spec = new_spec()
-    add_table(spec)
+    add_table(spec, robot)
     add_light(spec)
     add_front_camera(spec, robot)
     robot.add_to(spec)

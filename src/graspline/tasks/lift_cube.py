@@ -58,6 +58,8 @@ _DECIDED_BY = {
     "collision": "jaw.fixed_clearance_m, jaw.ground_clearance_m and jaw.standoff_m",
     "no_room_for_blocks": "randomize.distractors.most and cube.azimuth_rad",
 }
+# Radii that are tried at once for the arm's reach.
+_RADII_AT_ONCE = 100
 # How far a scene may settle between being certified and being played.
 SETTLING_M = 5e-5
 SETTLING_RAD = 1e-3
@@ -86,7 +88,7 @@ class CubeParameters(Parameters):
     radius_m: Range = Field(
         default=Range(0.0, 0.45),
         ge=0,
-        le=0.6,
+        le=1.2,
         description="distance from the pan axis; poses the arm cannot grasp are resampled",
     )
     azimuth_rad: Range = Field(default=Range(-1.92, 1.92), ge=-3.2, le=3.2, description="direction from the pan axis")
@@ -110,6 +112,8 @@ class GoalParameters(Parameters):
 
 class LiftCube(OnRobot):
     """Everything that decides a `lift-cube` episode besides its seed."""
+
+    scaled = ("cube.radius_m",)
 
     cube: CubeParameters = CubeParameters()
     perception: Perception = Perception()
@@ -246,12 +250,15 @@ def reachable_radii_m(robot: Robot) -> tuple[float, float]:
     """
     arm = arm_of(robot)
     radii, pitches = np.arange(0.0, max(0.5, robot.reach_m), 0.001), np.radians(np.arange(0.0, 121.0, 1.0))
-    radius, pitch = (grid.ravel() for grid in np.meshgrid(radii, pitches, indexing="ij"))
     axis_x_m, axis_y_m = arm.axis_m
-    position = np.stack([axis_x_m + radius, axis_y_m + 0 * radius, np.full_like(radius, 0.015)], axis=-1)
     tool_m = np.array([robot.hand.tool_m[0], 0.0, 0.0])
-    reached = arm.solve(position, pitch, None, tool_m, backwards=False).reached.any(axis=1)
-    hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
+    reached = []
+    # All at once, the branches of a large arm would fill the memory.
+    for some in np.array_split(radii, max(1, len(radii) // _RADII_AT_ONCE)):
+        radius, pitch = (grid.ravel() for grid in np.meshgrid(some, pitches, indexing="ij"))
+        position = np.stack([axis_x_m + radius, axis_y_m + 0 * radius, np.full_like(radius, 0.015)], axis=-1)
+        reached.append(arm.solve(position, pitch, None, tool_m, backwards=False).reached.any(axis=1))
+    hit = radii[np.concatenate(reached).reshape(len(radii), len(pitches)).any(axis=1)]
     return float(hit.min()), float(hit.max())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,16 +14,19 @@ from graspline.execution.requests import Motion, Reply, Request
 from graspline.motion.joint_moves import hold
 from graspline.perception.beliefs import Belief
 from graspline.robots.robot import Robot
+from graspline.scenes.meshes.solid import Solid
 from graspline.tasks.console import Done, PostObject, Refused, Result
 
 # An object is used until its pose is so old, and listed until it is forgotten; simulated seconds.
 USED_S, FORGOTTEN_S = 30.0, 300.0
 # The base stands at the world's origin, turned as it is.
 FRAMES = ("world", "base")
-SHAPES: tuple[Literal["box", "cylinder", "ball"], ...] = ("box", "cylinder", "ball")
+SHAPES: tuple[Literal["box", "cylinder", "ball", "mesh"], ...] = ("box", "cylinder", "ball", "mesh")
 SMALLEST_M, LARGEST_M = 0.003, 0.5
 # How far a quaternion's length may be from 1, sides of something round from each other, and a clock from ours.
 _UNIT, _ROUND_M, _CLOCK_S = 1e-3, 1e-4, 0.05
+# And the box of a mesh from that of its file: this far, or by this share of it.
+_SAME_BOX_M, _SAME_BOX = 0.003, 0.1
 # How long a new pose is waited for where one is needed to say that something is so.
 _WAIT_S = 2.0
 
@@ -31,8 +34,9 @@ _WAIT_S = 2.0
 class Posted:
     """What was posted since the scene was reset. From the first post on nothing else is believed."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, used_s: float = USED_S, solids: Mapping[str, Solid] | None = None) -> None:
+        """At most so many objects, each used until it is so old; `solids` are the meshes that may be posted."""
+        self._most, self._used_s, self._solids = most, used_s, solids or {}
         self._objects: dict[str, Belief] = {}
         self.now_s = 0.0
         self.in_use = False
@@ -47,7 +51,7 @@ class Posted:
         return tuple(each for each in self._objects.values() if self.is_fresh(each))
 
     def is_fresh(self, estimate: Belief) -> bool:
-        return self.age_s(estimate) <= USED_S
+        return self.age_s(estimate) <= self._used_s
 
     def age_s(self, estimate: Belief) -> float:
         return self.now_s - estimate.time_s
@@ -57,14 +61,14 @@ class Posted:
         found = self._objects.get(name)
         if found is None or self.is_fresh(found):
             return None
-        reason = f"the pose of {name} is {self.age_s(found):.1f} s old, the limit is {USED_S:g} s; post it again"
+        reason = f"the pose of {name} is {self.age_s(found):.1f} s old, the limit is {self._used_s:g} s; post it again"
         return Refused(reason=reason)
 
     @property
     def left_out(self) -> str:
         """What is listed and not used, in words; empty if there is nothing."""
         old = [each.name for each in self.objects if not self.is_fresh(each)]
-        return f"; not used, older than {USED_S:g} s: {', '.join(old)}" if old else ""
+        return f"; not used, older than {self._used_s:g} s: {', '.join(old)}" if old else ""
 
     def newest(self, name: str) -> Belief | None:
         return next((each for each in self.fresh if each.name == name), None)
@@ -96,9 +100,14 @@ class Posted:
             time_s=time_s,
             shape=next(each for each in SHAPES if each == posted.shape),
         )
+        if posted.shape == "mesh":
+            # A detector's box is a little off; the file's is not.
+            solid = self._solids[posted.name]
+            half_m = np.array(solid.half_extents_m)
+            self._objects[posted.name] = replace(self._objects[posted.name], half_extents_m=half_m, solid=solid)
         self.in_use = True
-        data = {"object": posted.name, "time_s": time_s, "used_until_s": time_s + USED_S}
-        return Done(text=f"{posted.name} is believed as posted, until {time_s + USED_S:.1f} s", data=data)
+        data = {"object": posted.name, "time_s": time_s, "used_until_s": time_s + self._used_s}
+        return Done(text=f"{posted.name} is believed as posted, until {time_s + self._used_s:.1f} s", data=data)
 
     def withdraw(self, name: str | None) -> Result:
         if name is None:
@@ -120,9 +129,10 @@ class Posted:
         if abs(length - 1.0) > _UNIT:
             found.append(f"quaternion: its length is {length:.4g}, not 1")
         if not all(SMALLEST_M <= each <= LARGEST_M for each in posted.size_m):
-            found.append(f"size_m: each side is {SMALLEST_M} to {LARGEST_M} m")
+            sides = ", ".join(f"{each:g}" for each in posted.size_m)
+            found.append(f"size_m: [{sides}]; each side is {SMALLEST_M} to {LARGEST_M} m")
         if not 0.0 <= posted.position_sigma_m <= 0.02:
-            found.append("position_sigma_m: 0 to 0.02 m")
+            found.append(f"position_sigma_m: {posted.position_sigma_m:g}; expected 0 to 0.02 m")
         if posted.frame not in FRAMES:
             found.append(f"frame: {posted.frame!r} is unknown; {nearest(posted.frame, FRAMES)}")
         found += self._shape_problems(posted) + self._time_problems(posted)
@@ -130,13 +140,25 @@ class Posted:
             found.append(f"name: {self._most} objects are posted already; delete one first")
         return found
 
-    @staticmethod
-    def _shape_problems(posted: PostObject) -> list[str]:
+    def _shape_problems(self, posted: PostObject) -> list[str]:
         if posted.shape not in SHAPES:
             return [f"shape: {posted.shape!r} is unknown; {nearest(posted.shape, SHAPES)}"]
+        if posted.shape == "mesh":
+            return self._mesh_problems(posted)
         sides = posted.size_m[: {"box": 1, "cylinder": 2, "ball": 3}[posted.shape]]
         if max(sides) - min(sides) > _ROUND_M:
             return [f"size_m: a {posted.shape} has its {len(sides)} first sides alike"]
+        return []
+
+    def _mesh_problems(self, posted: PostObject) -> list[str]:
+        solid = self._solids.get(posted.name)
+        if solid is None:
+            known = nearest(posted.name, self._solids) if self._solids else "there are none: set things.meshes"
+            return [f"name: no mesh is called {posted.name!r}; {known}"]
+        size = 2 * np.array(solid.half_extents_m)
+        if (np.abs(np.array(posted.size_m) - size) > np.maximum(_SAME_BOX_M, _SAME_BOX * size)).any():
+            box = ", ".join(f"{each:.4g}" for each in size)
+            return [f"size_m: the box of {posted.name} is [{box}], along the axes of its file"]
         return []
 
     def _time_problems(self, posted: PostObject) -> list[str]:
@@ -145,8 +167,8 @@ class Posted:
             return []
         if time_s > self.now_s + _CLOCK_S:
             return [f"time_s: {time_s:.3f} s is in the future, it is {self.now_s:.3f} s now"]
-        if self.now_s - time_s > USED_S:
-            return [f"time_s: {self.now_s - time_s:.1f} s old, the limit is {USED_S:g} s"]
+        if self.now_s - time_s > self._used_s:
+            return [f"time_s: {self.now_s - time_s:.1f} s old, the limit is {self._used_s:g} s"]
         if last is not None and time_s <= last.time_s:
             return [f"time_s: {time_s:.3f} s is not after {last.time_s:.3f} s, when {posted.name} was posted last"]
         return []

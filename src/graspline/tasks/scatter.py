@@ -13,13 +13,16 @@ from graspline.perception.beliefs import Belief
 from graspline.robots.catalogue import default_robot
 from graspline.robots.robot import Robot
 from graspline.scenes.distractors import DISTRACTOR_HALF_M
+from graspline.scenes.meshes.resting import Rest
+from graspline.scenes.meshes.solid import Solid
 from graspline.scenes.scene import Lying, ObjectShape
+from graspline.spatial.rotations import matrix_from_quaternion, multiply, quaternion_from_matrix, rotation_z
 
 Array = NDArray[np.float64]
 
 # Places tried for one thing before there is taken to be none.
 MAX_PLACES = 400
-# Distances from the pan axis at which blocks lie.
+# Distances from the pan axis at which blocks lie, for an arm of relative size 1.
 _BLOCK_RADIUS_M = Range(0.15, 0.35)
 
 
@@ -36,7 +39,7 @@ def place_in_ring(
 def lying_at(
     name: str, x_m: float, y_m: float, half_extents_m: Array, shape: ObjectShape, yaw_rad: float = 0.0
 ) -> Belief:
-    """A thing that lies there, exactly known."""
+    """A thing that lies there upright, exactly known."""
     return Belief(
         name=name,
         position_m=np.array([x_m, y_m, half_extents_m[2]]),
@@ -49,17 +52,39 @@ def lying_at(
     )
 
 
+def resting_at(name: str, x_m: float, y_m: float, solid: Solid, rest: Rest, yaw_rad: float = 0.0) -> Belief:
+    """A solid that rests there like this, exactly known."""
+    rotation = multiply(rotation_z(yaw_rad), matrix_from_quaternion(rest.quaternion))
+    return Belief(
+        name=name,
+        position_m=np.array([x_m, y_m, rest.height_m]),
+        quaternion=quaternion_from_matrix(rotation),
+        half_extents_m=np.array(solid.half_extents_m),
+        position_sigma_m=0.0,
+        yaw_sigma_rad=0.0,
+        time_s=0.0,
+        shape="mesh",
+        solid=solid,
+    )
+
+
+def _around_m(thing: Belief) -> float:
+    """How far a thing that lies reaches around, however it is turned."""
+    if thing.solid is not None:
+        return thing.spread_m
+    return float(np.hypot(*thing.half_extents_m[:2])) if thing.shape == "box" else thing.radius_m
+
+
 def lies_free(thing: Belief, others: Sequence[Belief], apart_m: float, robot: Robot | None = None) -> bool:
     """Whether a thing is beside the robot's base and so far apart from the others, however they are turned."""
-    spread = float(np.hypot(*thing.half_extents_m[:2])) if thing.shape == "box" else thing.radius_m
+    spread = _around_m(thing)
     x, y = thing.position_m[:2]
     low_x, high_x, half_y = (robot or default_robot()).footprint_m
     room = spread + 0.01
     if low_x - room < x < high_x + room and abs(y) < half_y + room:
         return False
     return all(
-        np.hypot(*(thing.position_m[:2] - other.position_m[:2]))
-        >= spread + (np.hypot(*other.half_extents_m[:2]) if other.shape == "box" else other.radius_m) + apart_m
+        np.hypot(*(thing.position_m[:2] - other.position_m[:2])) >= spread + _around_m(other) + apart_m
         for other in others
     )
 
@@ -72,8 +97,10 @@ def draw_block(
     robot: Robot | None = None,
 ) -> Belief | None:
     """A block of any size it may have, somewhere in reach where it is welcome; None if such a place is not found."""
+    size = (robot or default_robot()).relative_size
+    radius_m = Range(_BLOCK_RADIUS_M.low * size, _BLOCK_RADIUS_M.high * size)
     for _ in range(MAX_PLACES):
-        x, y = place_in_ring(_BLOCK_RADIUS_M, azimuth_rad, random, robot)
+        x, y = place_in_ring(radius_m, azimuth_rad, random, robot)
         half = random.uniform(*DISTRACTOR_HALF_M, 3)
         block = lying_at(name, x, y, half, "box", random.uniform(-np.pi, np.pi))
         if welcome(block):
@@ -84,6 +111,16 @@ def draw_block(
 def as_lying(thing: Belief, mass_kg: float) -> Lying:
     """The same thing for a start state."""
     x, y, z = (float(half) for half in thing.half_extents_m)
+    if thing.solid is not None:
+        w, i, j, k = (float(each) for each in thing.quaternion)
+        return Lying(
+            x_m=float(thing.position_m[0]),
+            y_m=float(thing.position_m[1]),
+            z_m=float(thing.position_m[2]),
+            half_extents_m=(x, y, z),
+            mass_kg=mass_kg,
+            quaternion=(w, i, j, k),
+        )
     return Lying(
         x_m=float(thing.position_m[0]),
         y_m=float(thing.position_m[1]),

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from graspline.kinematics.arm import straight_down
+from graspline.kinematics.ur5e import ARM
 from graspline.motion.hops import Hop
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.tracks import Track
@@ -17,7 +19,6 @@ from graspline.refusal import Refusal
 from graspline.scenes.belt_line import BELT_X_M, OUTPUT_HALF_WIDTH_M, OUTPUTS
 from graspline.tasks.sort.choice import (
     DROP_M,
-    HAND,
     LEAVING_ANYTHING,
     Catch,
     downstream_first,
@@ -30,24 +31,19 @@ from graspline.tasks.sort.choice import (
     plan_next,
     ride_of,
 )
-from graspline.tasks.sort.hand import DOWNSTREAM_M, HOME_YAW_RAD, UPSTREAM_M, Grasp, grasps_of
-from graspline.tasks.sort.layout import robot_of
+from graspline.tasks.sort.hand import DOWNSTREAM_M, HOME_YAW_RAD, UPSTREAM_M, grasps_of, leaving, tool_height_m
 from graspline.tasks.sort.parameters import SIZES, OrderParameters, Sort
-from graspline.tasks.sort.task import collision_world
+from graspline.tasks.sort.task import cell_of
 
-from .lines import seen, tracks_of
+from . import lines
+from .lines import CELL, HOME, ROBOT, SETTINGS, begin, seen, tool_of, tracks_of
 
 Array = NDArray[np.float64]
 
-SETTINGS = Sort()
-ROBOT = robot_of(SETTINGS)
-WORLD = collision_world(ROBOT)
-HOME = at_rest(ROBOT.home)
-
 
 def catch_of(track: Track, *others: Track, start: Command = HOME, now_s: float = 0.0) -> Catch | str:
-    tracks = tracks_of(track, *others)
-    return plan_catch(ROBOT, WORLD, SETTINGS, start, now_s, tracks, track, () if start is HOME else LEAVING_ANYTHING)
+    away = () if start is HOME else LEAVING_ANYTHING
+    return plan_catch(CELL, begin(start, now_s=now_s, leaving=away), tracks_of(track, *others), track)
 
 
 def caught(track: Track, *others: Track, start: Command = HOME) -> Catch:
@@ -75,7 +71,7 @@ def assert_plays(hop: Hop) -> None:
     )
     refused = check_path(path, ROBOT)
     assert refused is None, str(refused)
-    assert is_free(ROBOT, WORLD, hop.positions)
+    assert is_free(CELL, hop.positions)
 
 
 # Catching
@@ -95,11 +91,11 @@ BLOCKS = st.builds(
 def test_a_block_in_reach_is_met_where_it_will_be_moving_with_it(block: Track) -> None:
     catch = caught(block)
     assert_plays(catch.hop)
-    points, rotations = HAND.forward(catch.hop.positions[-1] + np.outer((0.0, 1e-4), catch.hop.velocities[-1]))
+    points, rotations = tool_of(catch.hop.positions[-1] + np.outer((0.0, 1e-4), catch.hop.velocities[-1]))
     x, y = block.at(catch.hop.ends_s)
-    assert points[0] == pytest.approx((x, y, catch.grasp.tool_m), abs=1e-9)
+    assert points[0] == pytest.approx((x, y, tool_height_m(ROBOT, catch.grasp, SETTINGS.grip.tip_m)), abs=1e-9)
     assert (points[1] - points[0]) / 1e-4 == pytest.approx((*block.velocity_m_s, 0.0), abs=1e-4)
-    np.testing.assert_allclose(rotations[0], catch.grasp.rotation, atol=1e-9)
+    np.testing.assert_allclose(rotations[0], straight_down(catch.grasp.yaw_rad), atol=1e-9)
     assert DOWNSTREAM_M < y < UPSTREAM_M
 
 
@@ -117,8 +113,9 @@ def test_of_two_ways_round_the_sooner_one_is_taken() -> None:
 
 def test_a_ride_goes_on_with_its_block() -> None:
     block = seen(y=0.2, speed=0.1)
-    (grasp, *_) = grasps_of(ROBOT, block, (), 0.0, SETTINGS.grip)
-    assert ride_of(block, grasp).at(2.0) == pytest.approx((0.5, 0.0, grasp.tool_m))
+    ((grasp, _), *_) = grasps_of(ROBOT, block, (), 0.0, SETTINGS.grip)
+    height = tool_height_m(ROBOT, grasp, SETTINGS.grip.tip_m)
+    assert ride_of(CELL, block, grasp).at(2.0) == pytest.approx((0.5, 0.0, height))
 
 
 @pytest.mark.parametrize("y", [DOWNSTREAM_M - 0.05, DOWNSTREAM_M + 0.01])
@@ -129,7 +126,7 @@ def test_a_block_that_leaves_before_it_could_be_taken_is_late(y: float) -> None:
 def test_a_block_that_is_far_upstream_is_not_gone_for_yet_and_then_met_at_the_edge_of_reach() -> None:
     assert catch_of(seen(y=UPSTREAM_M + 0.1)) == "not_yet"
     soon = caught(seen(y=UPSTREAM_M + 0.04))
-    assert HAND.forward(soon.hop.positions[-1])[0][1] <= UPSTREAM_M + 1e-6
+    assert tool_of(soon.hop.positions[-1])[0][1] <= UPSTREAM_M + 1e-6
 
 
 def test_a_belt_that_runs_back_brings_blocks_from_the_other_side() -> None:
@@ -154,26 +151,34 @@ def test_a_block_between_others_is_crowded_and_free_once_they_are_gone() -> None
 # Carrying
 
 
-def gripped(y: float = 0.1, yaw: float = 0.3, x: float = 0.5) -> tuple[Command, Grasp]:
+def gripped(y: float = 0.1, yaw: float = 0.3, x: float = 0.5, colour: str = "red") -> tuple[Command, Catch]:
     """The hand on a block, riding with it."""
-    catch = caught(seen(x=x, y=y, yaw=yaw))
-    return end_of(catch.hop), catch.grasp
+    catch = caught(seen(x=x, y=y, yaw=yaw, colour=colour))
+    return end_of(catch.hop), catch
+
+
+def carried(start: Command, catch: Catch, now_s: float = 0.0) -> Hop | Refusal:
+    return plan_carry(CELL, begin(start, now_s=now_s, leaving=leaving(catch.room_m)), catch)
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_a_carry_ends_at_rest_over_its_own_bin_and_touches_nothing(name: str) -> None:
+    rules = SETTINGS.rules.model_copy(update={"red": name})
+    cell = replace(CELL, settings=SETTINGS.model_copy(update={"rules": rules}))
     random = np.random.default_rng(3)
     for _ in range(4):
         yaw = float(random.uniform(-1.5, 1.5))
-        start, grasp = gripped(float(random.uniform(-0.2, 0.35)), yaw, float(random.uniform(0.41, 0.59)))
-        hop = plan_carry(ROBOT, WORLD, SETTINGS, start, 5.0, grasp, name)
+        start, catch = gripped(float(random.uniform(-0.2, 0.35)), yaw, float(random.uniform(0.41, 0.59)))
+        hop = plan_carry(cell, begin(start, now_s=5.0, leaving=leaving(catch.room_m)), catch)
         assert isinstance(hop, Hop), hop
         assert_plays(hop)
-        point, rotation = HAND.forward(hop.positions[-1])
+        point, rotation = tool_of(hop.positions[-1])
         assert point[:2] == pytest.approx((DROP_M, OUTPUTS[name]), abs=1e-9)
         assert abs(point[1] - OUTPUTS[name]) < OUTPUT_HALF_WIDTH_M
         # A little above where it was gripped: it is let go, not pressed down.
-        assert point[2] - grasp.tool_m == pytest.approx(SETTINGS.grip.release_m, abs=2e-3)
+        assert point[2] - tool_height_m(ROBOT, catch.grasp, SETTINGS.grip.tip_m) == pytest.approx(
+            SETTINGS.grip.release_m, abs=2e-3
+        )
         assert np.abs(hop.velocities[-1]).max() < 1e-9
         np.testing.assert_allclose(rotation[:, 0], (0, 0, -1), atol=1e-9)
         heading = np.arctan2(rotation[1, 2], rotation[0, 2])
@@ -181,25 +186,25 @@ def test_a_carry_ends_at_rest_over_its_own_bin_and_touches_nothing(name: str) ->
 
 
 def test_a_carried_block_is_above_others_before_it_is_beside_them() -> None:
-    start, grasp = gripped()
-    hop = plan_carry(ROBOT, WORLD, SETTINGS, start, 0.0, grasp, "bin_red")
+    start, catch = gripped()
+    hop = carried(start, catch)
     assert isinstance(hop, Hop)
-    points, _ = HAND.forward(hop.positions)
+    points, _ = tool_of(hop.positions)
     ride = points[0] + np.outer(np.arange(len(points)) * ROBOT.dt_s, (0.0, -0.05, 0.0))
     beside = np.hypot(*(points - ride)[:, :2].T)
     low = points[:, 2] - points[0, 2] < max(size[2] for size in SIZES)
     half = len(points) // 2
     # Room both along and across, whatever the corner.
-    assert beside[:half][low[:half]].max() < np.sqrt(2) * grasp.room_m + 0.002
+    assert beside[:half][low[:half]].max() < np.sqrt(2) * catch.room_m + 0.002
 
 
 # Home
 
 
-@pytest.mark.parametrize("leaving", [(), LEAVING_ANYTHING])
-def test_the_way_home_ends_at_rest_at_home(leaving: tuple) -> None:
+@pytest.mark.parametrize("away", [(), LEAVING_ANYTHING])
+def test_the_way_home_ends_at_rest_at_home(away: tuple) -> None:
     start, _ = gripped()
-    hop = plan_home(ROBOT, SETTINGS, start, 0.0, leaving)
+    hop = plan_home(CELL, begin(start, leaving=away))
     assert isinstance(hop, Hop)
     assert_plays(hop)
     np.testing.assert_allclose(hop.positions[-1], ROBOT.home[:6], atol=1e-7)
@@ -207,20 +212,20 @@ def test_the_way_home_ends_at_rest_at_home(leaving: tuple) -> None:
 
 
 def test_the_open_hand_rises_off_a_block_in_a_bin_before_it_moves_along_its_fingers() -> None:
-    start, grasp = gripped()
-    carry = plan_carry(ROBOT, WORLD, SETTINGS, start, 0.0, grasp, "bin_green")
+    start, catch = gripped(colour="green")
+    carry = carried(start, catch)
     assert isinstance(carry, Hop)
-    hop = plan_home(ROBOT, SETTINGS, end_of(carry), 0.0, leaving_bin(grasp))
+    hop = plan_home(CELL, begin(end_of(carry), leaving=leaving_bin(catch.grasp)))
     assert isinstance(hop, Hop)
-    points, rotations = HAND.forward(hop.positions)
-    low = points[:, 2] - points[0, 2] < grasp.over_m - 0.001
+    points, rotations = tool_of(hop.positions)
+    low = points[:, 2] - points[0, 2] < catch.grasp.standoff_m - 0.001
     along = np.abs((points - points[0]) @ rotations[0][:, 2])
     assert along[low].max() < 0.009
 
 
 def test_home_is_high_and_the_belt_is_not() -> None:
-    assert is_high(ROBOT, HOME)
-    assert not is_high(ROBOT, gripped()[0])
+    assert is_high(CELL, HOME)
+    assert not is_high(CELL, gripped()[0])
 
 
 # Choosing
@@ -228,7 +233,7 @@ def test_home_is_high_and_the_belt_is_not() -> None:
 
 def chosen(*tracks: Track, rule: str = "planned", speed: float = 0.05) -> tuple[int | None, dict[int, str]]:
     wanted = SETTINGS.model_copy(update={"order": OrderParameters.model_validate({"rule": rule})})
-    found = plan_next(ROBOT, WORLD, wanted, HOME, 0.0, tracks_of(*tracks, speed=speed), ())
+    found = plan_next(replace(CELL, settings=wanted), begin(), tracks_of(*tracks, speed=speed))
     return (None if found.catch is None else found.catch.track.number), dict(found.refused)
 
 
@@ -263,7 +268,7 @@ def test_blocks_without_a_rule_or_out_of_sight_are_left_alone() -> None:
 
 def test_a_choice_is_the_same_twice() -> None:
     blocks = tuple(seen(number=number, y=0.4 - 0.2 * number, yaw=0.3 * number) for number in range(1, 4))
-    one, two = (plan_next(ROBOT, WORLD, SETTINGS, HOME, 0.0, tracks_of(*blocks), ()) for _ in range(2))
+    one, two = (plan_next(CELL, begin(), tracks_of(*blocks)) for _ in range(2))
     assert one.catch is not None
     assert two.catch is not None
     assert one.catch.track == two.catch.track
@@ -272,20 +277,30 @@ def test_a_choice_is_the_same_twice() -> None:
 
 
 def test_an_arm_that_would_touch_furniture_is_not_free() -> None:
-    rows = HAND.follow(np.array([[BELT_X_M, 0.0, -0.05]]), straight(), ROBOT.home[:6])
+    rows = ARM.follow(np.array([[BELT_X_M, 0.0, -0.05]]), straight(), ROBOT.home, CELL.tool_m)
     assert rows is not None
-    assert not is_free(ROBOT, WORLD, np.concatenate([ROBOT.home[None, :6], rows]))
-    assert is_free(ROBOT, WORLD, np.repeat(ROBOT.home[None, :6], 2, axis=0))
+    assert not is_free(CELL, np.concatenate([ROBOT.home[None, :6], rows]))
+    assert is_free(CELL, np.repeat(ROBOT.home[None, :6], 2, axis=0))
 
 
 def straight() -> Array:
-    return HAND.forward(ROBOT.home[:6])[1]
+    return tool_of(ROBOT.home[:6])[1]
 
 
 def test_where_the_arm_cannot_go_there_is_no_way_home() -> None:
     """A hand stretched out so far that it cannot rise is told so."""
-    rows = HAND.follow(np.array([[0.82, 0.0, 0.03]]), straight(), ROBOT.home[:6])
+    rows = ARM.follow(np.array([[0.82, 0.0, 0.03]]), straight(), ROBOT.home, CELL.tool_m)
     assert rows is not None
     stretched = at_rest(np.append(rows[0], 0.4))
     high = SETTINGS.model_copy(update={"motion": SETTINGS.motion.model_copy(update={"hop_m": 0.9})})
-    assert isinstance(plan_home(ROBOT, high, stretched, 0.0, ()), Refusal)
+    assert isinstance(plan_home(replace(CELL, settings=high), begin(stretched)), Refusal)
+
+
+def test_an_arm_without_a_closed_form_catches_and_carries() -> None:
+    cell = cell_of(Sort(robot=f"{lines.__name__}:BY_NUMBERS"))
+    block = seen(y=0.1)
+    by_numbers, exact = plan_catch(cell, begin(), tracks_of(block), block), caught(block)
+    assert isinstance(by_numbers, Catch)
+    np.testing.assert_allclose(by_numbers.hop.positions, exact.hop.positions, atol=1e-5)
+    carry = plan_carry(cell, begin(end_of(by_numbers.hop), leaving=leaving(by_numbers.room_m)), by_numbers)
+    assert isinstance(carry, Hop)

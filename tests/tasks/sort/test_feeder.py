@@ -11,7 +11,8 @@ import pytest
 from graspline.engine.actors import Account, World
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Event, Place
-from graspline.robots.ur5e import ur5e
+from graspline.robots.robot import with_arm_limits
+from graspline.robots.ur5e import UR5E
 from graspline.scenes.belt_line import (
     BELT,
     BELT_X_M,
@@ -29,7 +30,7 @@ from graspline.scenes.variation import weight_of
 from graspline.tasks.sort.feeder import GONE_M, SENT_M, Feeder, Made, gap_m, place_across
 from graspline.tasks.sort.parameters import BeltParameters
 
-SCENE = belt_line(ur5e(3.0, 15.0, 600.0), 6)
+SCENE = belt_line(with_arm_limits(UR5E, 3.0, 15.0, 600.0), 6)
 SIZE_M = (0.04, 0.04, 0.04)
 
 

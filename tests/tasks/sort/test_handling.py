@@ -13,27 +13,21 @@ import graspline.tasks.sort.checking as checking
 from graspline.engine.layout import Readings, layout_of
 from graspline.execution.requests import Look, Motion, Reply, Solve
 from graspline.motion.guards import BothPadsTouch, HoldLost, TrackingError
-from graspline.motion.path import Command, at_rest
+from graspline.motion.path import Command
 from graspline.perception.belt_blocks import BlockSeen
 from graspline.rendering.picture import Picture
 from graspline.tasks.sort.checking import account, check, recheck
-from graspline.tasks.sort.choice import HAND, Catch, plan_catch, ride_of
+from graspline.tasks.sort.choice import Catch, plan_catch, ride_of
 from graspline.tasks.sort.handling import carry, drop, grip
-from graspline.tasks.sort.layout import robot_of, scene_of
+from graspline.tasks.sort.layout import scene_of
 from graspline.tasks.sort.line import Line, Pending, Tally
-from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
 from graspline.tasks.sort.states import travel
-from graspline.tasks.sort.task import collision_world
 from graspline.tasks.sort.ways import Going, to_block
 
-from .lines import seen, tracks_of
+from .lines import CELL, HOME, ROBOT, SETTINGS, begin, seen, tool_of, tracks_of
 
-SETTINGS = Sort()
-ROBOT = robot_of(SETTINGS)
-WORLD = collision_world(ROBOT)
 LAYOUT = layout_of(scene_of(SETTINGS).model)
-EYE = BeltEye(camera="wrist")
 BLACK = Picture(
     rgb=np.zeros((480, 640, 3), np.uint8), camera="wrist", position_m=np.ones(3), rotation=np.eye(3), fovy_rad=0.82
 )
@@ -48,7 +42,7 @@ def answer(
     row = np.zeros(LAYOUT.readings_size)
     row[LAYOUT.readings["joint_position"]] = joints
     row[LAYOUT.readings["pad_force"]] = (0.0, 0.0, pads_n[0], 0.0, pads_n[1], 0.0)
-    row[LAYOUT.readings["tool_position"]] = HAND.forward(joints[ROBOT.arm])[0]
+    row[LAYOUT.readings["tool_position"]] = tool_of(joints[ROBOT.arm])[0]
     given = {"by": "completed", "evidence": (), "value": None, "time_s": 0.0, **more}
     return Reply(readings=Readings(row, LAYOUT), command=command, **given)
 
@@ -56,9 +50,9 @@ def answer(
 def caught() -> tuple[Catch, Reply]:
     """A red cube, and the moment at which the hand is on it."""
     track = seen(y=0.1)
-    found = plan_catch(ROBOT, WORLD, SETTINGS, at_rest(ROBOT.home), 0.0, tracks_of(track), track, ())
+    found = plan_catch(CELL, begin(), tracks_of(track), track)
     assert isinstance(found, Catch)
-    going = to_block(ROBOT, SETTINGS, at_rest(ROBOT.home), found)
+    going = to_block(CELL, begin(), found)
     command = Command(position=going.path.positions[-1], velocity=going.path.velocities[-1], acceleration=np.zeros(7))
     return found, answer(command, time_s=found.hop.ends_s)
 
@@ -83,9 +77,9 @@ def played(pads_n: tuple[float, float] = (0.0, 0.0), *, jaw_rad: float | None = 
 
     def how(request: Any) -> Reply:
         if isinstance(request, Solve):
-            return answer(at_rest(ROBOT.home), value=request.function(*request.arguments))
+            return answer(HOME, value=request.function(*request.arguments))
         if isinstance(request, Look):
-            return answer(at_rest(ROBOT.home), value=BLACK)
+            return answer(HOME, value=BLACK)
         assert isinstance(request, Motion)
         guard = next((each for each in request.guards if by is not None and isinstance(each, by)), "completed")
         end = Command(
@@ -103,52 +97,50 @@ class TestGrip:
     def test_both_pads_and_the_width_make_a_grip(self) -> None:
         catch, last = caught()
         how = played((40.0, 40.0), jaw_rad=self.width_rad(catch), by=BothPadsTouch)
-        _, outcome = drive(grip(last, ROBOT, SETTINGS, line(), catch), how)
+        _, outcome = drive(grip(last, CELL, line(), catch), how)
         assert outcome.name == "gripped"
         assert outcome.data.line.tally.gripped_s == (1.0,)
 
     @pytest.mark.parametrize(("pads_n", "more_m"), [((40.0, 0.0), 0.0), ((0.0, 0.0), -0.03), ((40.0, 40.0), -0.01)])
     def test_anything_less_is_a_miss(self, pads_n: tuple[float, float], more_m: float) -> None:
         catch, last = caught()
-        _, outcome = drive(
-            grip(last, ROBOT, SETTINGS, line(), catch), played(pads_n, jaw_rad=self.width_rad(catch, more_m))
-        )
+        _, outcome = drive(grip(last, CELL, line(), catch), played(pads_n, jaw_rad=self.width_rad(catch, more_m)))
         assert outcome.name == "missed"
         assert any(not each.passed for each in outcome.evidence)
 
     def test_the_hand_rides_along_while_it_closes(self) -> None:
         catch, last = caught()
-        (motion,), _ = drive(grip(last, ROBOT, SETTINGS, line(), catch), played())
+        (motion,), _ = drive(grip(last, CELL, line(), catch), played())
         path = motion.path
         times = last.time_s + path.dt_s * np.arange(path.ticks + 1)
-        points, _ = HAND.forward(path.positions[:, ROBOT.arm])
-        np.testing.assert_allclose(points, ride_of(catch.track, catch.grasp).at(times), atol=1e-6)
+        points, _ = tool_of(path.positions[:, ROBOT.arm])
+        np.testing.assert_allclose(points, ride_of(CELL, catch.track, catch.grasp).at(times), atol=1e-6)
         assert path.end[ROBOT.jaw] < self.width_rad(catch)
 
     def test_the_block_is_off_the_belt_afterwards(self) -> None:
         catch, last = caught()
         both = Line(tracks=tracks_of(catch.track, seen(number=2, y=0.3)))
-        _, outcome = drive(grip(last, ROBOT, SETTINGS, both, catch), played())
+        _, outcome = drive(grip(last, CELL, both, catch), played())
         assert [each.number for each in outcome.data.line.tracks.alive] == [2]
 
 
 class TestCarry:
     def test_it_ends_over_the_bin_of_its_colour(self) -> None:
         catch, last = caught()
-        asked, outcome = drive(carry(last, ROBOT, EYE, WORLD, SETTINGS, line(), catch), played((40.0, 40.0)))
+        asked, outcome = drive(carry(last, CELL, line(), catch), played((40.0, 40.0)))
         assert outcome.name == "carried"
-        point, _ = HAND.forward([each for each in asked if isinstance(each, Motion)][-1].path.end[ROBOT.arm])
+        point, _ = tool_of([each for each in asked if isinstance(each, Motion)][-1].path.end[ROBOT.arm])
         np.testing.assert_allclose(point[:2], (0.26, -0.24), atol=1e-6)
 
     @pytest.mark.parametrize(("by", "name"), [(HoldLost, "lost"), (TrackingError, "blocked")])
     def test_what_ends_it_has_a_name(self, by: type, name: str) -> None:
         catch, last = caught()
-        _, outcome = drive(carry(last, ROBOT, EYE, WORLD, SETTINGS, line(), catch), played(by=by))
+        _, outcome = drive(carry(last, CELL, line(), catch), played(by=by))
         assert outcome.name == name
 
     def test_every_tick_is_watched(self) -> None:
         catch, last = caught()
-        asked, _ = drive(carry(last, ROBOT, EYE, WORLD, SETTINGS, line(), catch), played((40.0, 40.0)))
+        asked, _ = drive(carry(last, CELL, line(), catch), played((40.0, 40.0)))
         motions = [each for each in asked if isinstance(each, Motion)]
         assert all(any(isinstance(guard, HoldLost) for guard in motion.guards) for motion in motions)
         for first, second in itertools.pairwise(motions):
@@ -159,7 +151,7 @@ class TestDrop:
     @pytest.mark.parametrize(("pads_n", "name"), [((0.0, 0.0), "released"), ((20.0, 0.0), "stuck")])
     def test_pads_must_feel_nothing(self, pads_n: tuple[float, float], name: str) -> None:
         catch, last = caught()
-        _, outcome = drive(drop(last, ROBOT, SETTINGS, line(), catch), played(pads_n))
+        _, outcome = drive(drop(last, CELL, line(), catch), played(pads_n))
         assert outcome.name == name
         (pending,) = outcome.data.line.pending
         assert (pending.colour, pending.bin) == ("red", "bin_red")
@@ -168,14 +160,14 @@ class TestDrop:
 class TestTravel:
     def test_a_block_that_is_gone_has_escaped(self) -> None:
         catch, _ = caught()
-        going = to_block(ROBOT, SETTINGS, at_rest(ROBOT.home), catch)
-        _, outcome = drive(travel(answer(at_rest(ROBOT.home)), ROBOT, EYE, SETTINGS, line(), going), played())
+        going = to_block(CELL, begin(), catch)
+        _, outcome = drive(travel(answer(HOME), CELL, line(), going), played())
         assert outcome.name == "escaped"
 
     def test_something_in_the_way_is_said(self) -> None:
         catch, _ = caught()
-        going = to_block(ROBOT, SETTINGS, at_rest(ROBOT.home), catch)
-        stage = travel(answer(at_rest(ROBOT.home)), ROBOT, EYE, SETTINGS, line(), going)
+        going = to_block(CELL, begin(), catch)
+        stage = travel(answer(HOME), CELL, line(), going)
         assert drive(stage, played(by=TrackingError))[1].name == "blocked"
 
 
@@ -186,8 +178,8 @@ def let_go(colour: str = "red", x: float = 0.26) -> Pending:
 class TestRecheck:
     def outcome(self, monkeypatch: pytest.MonkeyPatch, found: list[BlockSeen], **more: Any) -> Any:
         monkeypatch.setattr(BeltEye, "in_bin", lambda self, picture, name: tuple(found))
-        last = answer(at_rest(ROBOT.home), time_s=2.0)
-        return drive(recheck(last, SETTINGS, line(**more)), played())[1]
+        last = answer(HOME, time_s=2.0)
+        return drive(recheck(last, CELL, line(**more)), played())[1]
 
     def block(self, colour: str = "red", x: float = 0.16, y: float = -0.24) -> BlockSeen:
         """A block that the output belt has carried by 10 cm in two seconds."""
@@ -233,8 +225,8 @@ def test_check_waits_until_the_hand_has_left(monkeypatch: pytest.MonkeyPatch) ->
     catch, _ = caught()
     monkeypatch.setattr(BeltEye, "in_bin", lambda self, picture, name: pytest.fail("too early"))
     monkeypatch.setattr(checking, "_LEFT_M", 1e3)
-    going = to_block(ROBOT, SETTINGS, at_rest(ROBOT.home), catch)
-    stage = check(answer(at_rest(ROBOT.home)), ROBOT, EYE, SETTINGS, line(pending=(let_go(),)), going)
+    going = to_block(CELL, begin(), catch)
+    stage = check(answer(HOME), CELL, line(pending=(let_go(),)), going)
     outcome = drive(stage, played())[1]
     assert outcome.name == "unseen"
     assert isinstance(outcome.data.going, Going)
@@ -242,5 +234,5 @@ def test_check_waits_until_the_hand_has_left(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("count", "name"), [(38, "done"), (37, "short")])
 def test_the_account_holds_what_was_sorted_against_the_order(count: int, name: str) -> None:
-    outcome = account(line(tally=Tally(sorted=("red",) * count)), SETTINGS)
+    outcome = account(CELL, line(tally=Tally(sorted=("red",) * count)))
     assert outcome.name == name

@@ -22,6 +22,8 @@ from graspline.tasks.sort.parameters import ACCEPTED, COLOURS, SIZES, UNRULED, B
 from graspline.tasks.sort.sight import SURFACE, BeltEye
 from graspline.tasks.task import Draw
 
+from . import lines
+
 
 def drawn(parameters: Sort, seed: int = 0) -> Draw:
     return sample(parameters, np.random.default_rng(seed))
@@ -145,3 +147,19 @@ def test_the_robot_has_the_limits_it_is_given() -> None:
     limits = robot_of(parameters).limits
     assert (limits.velocity[0], limits.acceleration[0], limits.jerk[0]) == (2.0, 9.0, 99.0)
     assert scene_of(parameters).robot is robot_of(parameters)
+
+
+def test_any_arm_stands_at_the_line_with_the_limits_that_were_asked_for() -> None:
+    parameters = Sort(robot=f"{lines.__name__}:BY_NUMBERS")
+    robot = scene_of(parameters).robot
+    assert robot.name == "ur5e_by_numbers"
+    np.testing.assert_array_equal(robot.limits.jerk[robot.arm], parameters.motion.jerk_rad_s3)
+
+
+def test_a_robot_without_a_camera_on_its_hand_needs_the_one_above_the_belt() -> None:
+    with pytest.raises(
+        ValueError, match=r"BLIND has no camera .wrist. to watch the belt with; expected sight\.camera=overhead"
+    ):
+        Sort(robot=f"{lines.__name__}:BLIND")
+    overhead = Sort.model_validate({"robot": f"{lines.__name__}:BLIND", "sight": {"camera": "overhead"}})
+    assert overhead.the_robot.name == "blind"

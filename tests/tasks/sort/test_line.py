@@ -14,7 +14,7 @@ from graspline.tasks.sort.line import Line, Pending, Tally, given_up
 from graspline.tasks.sort.parameters import BeltParameters, Sort
 from graspline.tasks.sort.states import quiet_s
 
-from .lines import seen, tracks_of
+from .lines import CELL, seen, tracks_of
 
 
 def told(evidence: Evidence) -> dict[str, float]:
@@ -61,7 +61,7 @@ def test_too_small_a_share_fails_and_only_that() -> None:
 
 def test_where_every_block_is_ignored_nothing_was_sorted_and_the_evidence_says_so() -> None:
     line = Line(tracks=tracks_of(), tally=Tally(ignored=4))
-    found = account(line, Sort(belt=BeltParameters(blocks=4)))
+    found = account(replace(CELL, settings=Sort(belt=BeltParameters(blocks=4))), line)
     assert found.name == "idle"
     assert [each.name for each in found.evidence if not each.passed] == ["sorted_share", "wanted"]
     assert not passes(Tally().evidence(4, 0.95))

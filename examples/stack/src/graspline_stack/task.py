@@ -21,7 +21,7 @@ class Stack(stages.CubeParameters):
 
 
 def scene(parameters: Stack) -> Scene:
-    return table_with(RED, BLUE)
+    return table_with(RED, BLUE, robot=parameters.the_robot)
 
 
 # Random tables on which the planner of the machine can put one cube on the other.

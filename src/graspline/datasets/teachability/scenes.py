@@ -73,6 +73,8 @@ def kinds_of(scene: Scene) -> dict[str, str]:
 
 def look_period_rad(shape: str, half_m: Sequence[float] | Array) -> float:
     """By how much an upright object must turn to look the same; 0 if at any angle."""
+    if shape == "mesh":
+        return 2 * np.pi
     if shape != "box":
         return 0.0
     return np.pi / 2 if 2 * abs(half_m[0] - half_m[1]) < _SQUARE_M else np.pi
@@ -80,6 +82,8 @@ def look_period_rad(shape: str, half_m: Sequence[float] | Array) -> float:
 
 def grip_period_rad(shape: str, half_m: Sequence[float] | Array, widest_gap_m: float) -> float:
     """By how much the hand must turn for another grasp as good: the other way round, or the other faces if they fit."""
+    if shape == "mesh":
+        return np.pi
     if shape != "box":
         return 0.0
     return np.pi / 2 if 2 * max(half_m[0], half_m[1]) <= widest_gap_m else np.pi

@@ -17,14 +17,14 @@ from graspline.machine.machine import Result as MachineResult
 from graspline.parameters import load
 from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
-from graspline.scenes.block_table import KINDS
 from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed
 from graspline.tasks.grab.layout import collision_world
 from graspline.tasks.grab.parameters import Grab, GrabRetries
+from graspline.tasks.grab.posted import posted_store
 from graspline.tasks.grab.sight import make_eye
 from graspline.tasks.grab.states import move
 from graspline.tasks.grab.task import build_machine, inputs
-from graspline.tasks.posted_objects import Posted, PostedEye
+from graspline.tasks.posted_objects import PostedEye
 from graspline.tasks.stages.jaw import settled_jaw
 from graspline.tasks.stages.parameters import ArmSettings
 from graspline.tasks.stages.place import WhereItLay
@@ -49,8 +49,8 @@ class GrabConsole:
         self._seen: tuple[Belief, ...] = ()
         self._objects: tuple[ObjectListed, ...] = ()
         self._selected = ""
-        self._eye = make_eye(parameters.perception, random)
-        self._posted = Posted(len(KINDS))
+        self._eye = make_eye(parameters.perception, random, parameters.kinds)
+        self._posted = posted_store(parameters)
         # What was posted is not tried again by itself: it is where the detector says it is.
         once = parameters.model_copy(update={"retries": GrabRetries(grasps=0)})
         self._once = build_machine(once)
@@ -101,7 +101,7 @@ class GrabConsole:
     def forget(self) -> None:
         self._seen, self._objects, self._selected = (), (), ""
         self._posted.clear()
-        self._eye = make_eye(self._parameters.perception, self._random)
+        self._eye = make_eye(self._parameters.perception, self._random, self._parameters.kinds)
 
     def select(self, name: str) -> Result:
         names = [each.name for each in self.objects]
@@ -150,7 +150,7 @@ class GrabConsole:
         target = next(each for each in self.believed if each.name == found.name)
         ended = yield from move(
             self._robot,
-            collision_world(self._robot),
+            collision_world(self._parameters),
             self._eye_for(last),
             resting(target),
             self._others(target),
@@ -222,7 +222,7 @@ class GrabConsole:
             return target
         query = GrabQuery(
             robot=self._robot,
-            world=collision_world(self._robot),
+            world=collision_world(self._parameters),
             estimate=resting(target),
             start=last.command,
             variables=self._variables,

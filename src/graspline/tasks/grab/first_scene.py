@@ -9,10 +9,9 @@ import numpy as np
 
 from graspline.grasping.grab import GrabPlan, attempt
 from graspline.perception.beliefs import Belief
-from graspline.scenes.block_table import block_table
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import apply_to_model
-from graspline.tasks.grab.layout import query_for
+from graspline.tasks.grab.layout import query_for, table_of
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.task import Draw
 
@@ -39,6 +38,7 @@ def objects_at_start(scene: Scene, draw: Draw) -> tuple[Belief, ...]:
             yaw_sigma_rad=0.0,
             time_s=0.0,
             shape=each.shape,
+            solid=each.solid,
         )
         for each in scene.objects
         if np.linalg.norm(data.body(each.name).xpos) <= _SIGHT_M
@@ -47,7 +47,7 @@ def objects_at_start(scene: Scene, draw: Draw) -> tuple[Belief, ...]:
 
 def all_can_be_grabbed(parameters: Grab, draw: Draw) -> bool:
     """Whether there is enough to choose from, and the reach check passes for all of it."""
-    found = objects_at_start(block_table(parameters.the_robot), draw)
+    found = objects_at_start(table_of(parameters), draw)
     return len(found) >= min(_ENOUGH, round(parameters.things.count[1])) and all(
         isinstance(attempt(query_for(parameters, each, parameters.grasp, _others(found, each))), GrabPlan)
         for each in found

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import numpy as np
 
 from graspline.errors import one_of
 from graspline.grasping.grab import GrabQuery, GrabRefusal, GrabVariables, attempt
+from graspline.kinematics.arms import arm_of
 from graspline.motion.path import at_rest
 from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
-from graspline.scenes.block_table import KINDS, Kind, block_table, blocks_start, blocks_variation, kind_of, marked_at
-from graspline.scenes.scene import Array
+from graspline.scenes.block_table import Kind, block_table, blocks_start, blocks_variation, kind_of, marked_at
+from graspline.scenes.scene import Array, Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.grab.pick import PickPlan, plan_pick
+from graspline.tasks.grab.posted import laid_as_posted
 from graspline.tasks.sampling import Pause, Tally
-from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring
+from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, resting_at
 from graspline.tasks.task import Draw, Probe
 
 # Orders that no plan carries out are drawn again so often; one that is given as it is may be impossible everywhere.
@@ -44,14 +47,23 @@ _DECIDED_BY = {
 }
 # Fingers keep this far from everything but the thing they take.
 CLEARANCE_M = 0.0005
-_NAMES = tuple(each.name for each in KINDS)
 # Shares of the orders drawn at random.
 _CROSS, _ONE_STAGE, _OTHER_HEIGHT, _NO_OFFSET = 0.25, 0.05, 0.25, 0.02
 
 
-@functools.cache
-def collision_world(robot: Robot) -> CollisionWorld:
-    return CollisionWorld(block_table(robot), CLEARANCE_M, stand_ins=True)
+@functools.lru_cache(maxsize=16)
+def _collision_world(robot: Robot, kinds: tuple[Kind, ...]) -> CollisionWorld:
+    return CollisionWorld(block_table(robot, kinds), CLEARANCE_M, stand_ins=True)
+
+
+def collision_world(parameters: Grab) -> CollisionWorld:
+    """Where plans are checked; made once for a robot and the objects that there may be."""
+    return _collision_world(parameters.the_robot, parameters.kinds)
+
+
+def table_of(parameters: Grab) -> Scene:
+    """The compiled scene."""
+    return block_table(parameters.the_robot, parameters.kinds)
 
 
 def query_for(
@@ -61,7 +73,7 @@ def query_for(
     robot = parameters.the_robot
     return GrabQuery(
         robot=robot,
-        world=collision_world(robot),
+        world=collision_world(parameters),
         estimate=estimate,
         start=at_rest(robot.home),
         variables=variables,
@@ -94,7 +106,10 @@ def sample(parameters: Grab, random: np.random.Generator) -> Planning[Draw]:
     names = _names(parameters, random)
     tally, impossible = Tally("scene", MAX_TRIES, _DECIDED_BY), 0
     while True:
-        placed = yield from _scatter(parameters, names, random, tally)
+        if parameters.posted.objects:
+            placed = laid_as_posted(parameters, random)
+        else:
+            placed = yield from _scatter(parameters, names, random, tally)
         if placed is None:
             continue
         target = placed[0]
@@ -106,28 +121,29 @@ def sample(parameters: Grab, random: np.random.Generator) -> Planning[Draw]:
             impossible += 1
             yield Pause()
             continue
-        lying = {each.name: as_lying(each, _mass(each)) for each in placed}
+        lying = {each.name: as_lying(each, _mass(parameters, each)) for each in placed}
         described = {
-            "target": float(_NAMES.index(target.name)),
+            "target": float([each.name for each in parameters.kinds].index(target.name)),
             "spot_x_m": spot[0],
             "spot_y_m": spot[1],
             **as_numbers(variables),
         }
-        robot = parameters.the_robot
-        variation = blocks_variation(lying, float(random.uniform(*things.pad_friction)), described, robot)
+        robot, kinds = parameters.the_robot, parameters.kinds
+        variation = blocks_variation(lying, float(random.uniform(*things.pad_friction)), described, robot, kinds)
         if not is_back(target.position_m, spot):
             variation += Variation(edits=marked_at(*spot))
-        return Draw(start=blocks_start(lying, robot), variation=variation, refused=tally.refused)
+        return Draw(start=blocks_start(lying, robot, kinds), variation=variation, refused=tally.refused)
 
 
 def _names(parameters: Grab, random: np.random.Generator) -> list[str]:
     """The target first, then what else lies there."""
     low, high = (round(each) for each in parameters.things.count)
     count = int(random.integers(low, high + 1))
-    names = [str(each) for each in random.permutation(_NAMES)]
+    pool = [each.name for each in parameters.kinds]
+    names = [str(each) for each in random.permutation(pool)]
     wanted = parameters.order.target
     if wanted:
-        one_of(wanted, _NAMES, "order.target")
+        one_of(wanted, pool, "order.target")
         names = [wanted, *(each for each in names if each != wanted)]
     return names[:count]
 
@@ -139,7 +155,7 @@ def _scatter(
     placed: list[Belief] = []
     for name in names:
         for _ in range(_PLACES):
-            thing = _draw_thing(parameters, kind_of(name), random)
+            thing = _draw_thing(parameters, kind_of(name, parameters.kinds), random)
             if not lies_free(thing, placed, parameters.things.apart_m, parameters.the_robot):
                 continue
             reason = "" if placed else refusal(parameters, thing)
@@ -157,12 +173,16 @@ def _scatter(
 
 def _draw_thing(parameters: Grab, kind: Kind, random: np.random.Generator) -> Belief:
     x, y = place_in_ring(parameters.things.radius_m, parameters.things.azimuth_rad, random, parameters.the_robot)
+    if kind.solid is not None:
+        shares = [each.share for each in kind.solid.rests]
+        rest = kind.solid.rests[int(random.choice(len(shares), p=shares))]
+        return resting_at(kind.name, x, y, kind.solid, rest, random.uniform(-np.pi, np.pi))
     half = np.array(kind.half_extents_m) * random.uniform(*parameters.things.scale)
     return lying_at(kind.name, x, y, half, kind.shape, random.uniform(-np.pi, np.pi))
 
 
-def _mass(thing: Belief) -> float:
-    kind = kind_of(thing.name)
+def _mass(parameters: Grab, thing: Belief) -> float:
+    kind = kind_of(thing.name, parameters.kinds)
     return kind.mass_kg(float(thing.half_extents_m[0]) / kind.half_extents_m[0])
 
 
@@ -176,9 +196,7 @@ def _spot(
         return back
     for _ in range(_PLACES):
         x, y = place_in_ring(parameters.things.radius_m, parameters.things.azimuth_rad, random, parameters.the_robot)
-        there = lying_at(
-            target.name, x, y, target.half_extents_m, kind_of(target.name).shape, random.uniform(-np.pi, np.pi)
-        )
+        there = _elsewhere(target, x, y, random.uniform(-np.pi, np.pi))
         if not lies_free(there, placed[1:], parameters.things.apart_m, parameters.the_robot):
             continue
         reason = refusal(parameters, there)
@@ -188,6 +206,15 @@ def _spot(
         yield Pause()
     tally.refuse("no_spot")
     return None
+
+
+def _elsewhere(target: Belief, x_m: float, y_m: float, yaw_rad: float) -> Belief:
+    """The same thing there, resting as it does."""
+    if target.solid is not None:
+        assert target.rest is not None
+        return resting_at(target.name, x_m, y_m, target.solid, target.rest, yaw_rad)
+    assert target.shape != "plate"
+    return lying_at(target.name, x_m, y_m, target.half_extents_m, target.shape, yaw_rad)
 
 
 def is_back(lay_m: Array, spot_m: tuple[float, float]) -> bool:
@@ -222,12 +249,48 @@ def ordered(parameters: Grab, draw: Draw) -> tuple[str, tuple[float, float], Gra
     numbers = {key: told[key] for key in as_numbers(GrabVariables())}
     flags = {key: bool(numbers[key]) for key in ("cross_axis", "tcp_offset")}
     variables = GrabVariables.model_validate({**numbers, **flags, "tcp": parameters.grasp.tcp})
-    return _NAMES[round(told["target"])], (told["spot_x_m"], told["spot_y_m"]), variables
+    return parameters.kinds[round(told["target"])].name, (told["spot_x_m"], told["spot_y_m"]), variables
 
 
 def probe(parameters: Grab, random: np.random.Generator) -> Probe:
     """One random thing somewhere around the arm, judged as the sampler does."""
-    kind = KINDS[int(random.integers(len(KINDS)))]
+    kind = parameters.kinds[int(random.integers(len(parameters.kinds)))]
     thing = _draw_thing(parameters, kind, random)
     x, y = (float(each) for each in thing.position_m[:2])
     return Probe(x_m=x, y_m=y, refusal=refusal(parameters, thing))
+
+
+def object_problems(parameters: Grab) -> list[str]:
+    """Names that two objects have, objects that a camera does not know, and meshes that this hand cannot take."""
+    names = [each.name for each in parameters.kinds]
+    found = [
+        f"things.meshes: two objects are called {name!r}; set the name of one"
+        for name in dict.fromkeys(names)
+        if names.count(name) > 1
+    ]
+    own = [each.name for each in parameters.things.meshes] + [each.name for each in parameters.posted.objects]
+    if own and parameters.perception.source == "camera":
+        found.append(f"perception.source: camera knows the seven blocks, cans and fruit, not {own[0]}; set truth")
+    return found or [
+        f"things.meshes: {parameters.robot} cannot take {mesh.name}: {why}"
+        for mesh in parameters.things.meshes
+        if (why := _not_takeable(parameters, mesh.name))
+    ]
+
+
+@functools.lru_cache(maxsize=64)
+def _not_takeable(parameters: Grab, name: str) -> str:
+    """Why a mesh cannot be taken however it rests, at the best of a few places with everything at its default."""
+    solid, why = parameters.things.solids[name], ""
+    low, high = parameters.things.radius_m
+    axis_x_m, axis_y_m = arm_of(parameters.the_robot).axis_m
+    for rest, share in itertools.product(solid.rests, (0.6, 0.4, 0.8)):
+        azimuth = float(np.mean(parameters.things.azimuth_rad))
+        radius = low + share * (high - low)
+        x, y = axis_x_m + radius * np.cos(azimuth), axis_y_m + radius * np.sin(azimuth)
+        for yaw in (0.0, np.pi / 4, np.pi / 2):
+            found = attempt(query_for(parameters, resting_at(name, x, y, solid, rest, yaw), GrabVariables()))
+            if not isinstance(found, GrabRefusal):
+                return ""
+            why = why or str(found)
+    return f"{why}; expected two opposite upright sides that fit between its fingers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -13,9 +14,16 @@ from graspline.parameters import Parameters, Range
 from graspline.perception.beliefs import Noise
 from graspline.perception.estimators import one_of_estimators
 from graspline.placement.parameters import PlaceParameters
+from graspline.scenes.block_table import KINDS, Kind
+from graspline.scenes.meshes.solid import Solid
 from graspline.scenes.randomization import TexturedRandomization
+from graspline.tasks.detections import Detection, Detections
+from graspline.tasks.mesh_objects import MeshObject
 from graspline.tasks.on_robot import OnRobot
 from graspline.tasks.stages.parameters import CarriedHold, CloseParameters, RestGoal
+
+# What a box that a detector has seen is taken to weigh: a detector does not know.
+_POSTED_KG_M3 = 700.0
 
 
 class ThingsParameters(Parameters):
@@ -24,9 +32,17 @@ class ThingsParameters(Parameters):
     count: Range = Field(default=Range(1, 4), ge=1, le=7, description="number of objects on the table")
     scale: Range = Field(default=Range(0.9, 1.1), ge=0.6, le=1.25, description="factor on the size of each object")
     pad_friction: Range = Field(default=Range(0.9, 1.2), ge=0.3, le=2.0, description="sliding friction of the jaw pads")
-    radius_m: Range = Field(default=Range(0.09, 0.30), ge=0, le=0.5, description="distance from the pan axis")
+    radius_m: Range = Field(default=Range(0.09, 0.30), ge=0, le=1.2, description="distance from the pan axis")
     azimuth_rad: Range = Field(default=Range(-1.7, 1.7), ge=-3.2, le=3.2, description="direction from the pan axis")
     apart_m: float = Field(default=0.02, ge=0.002, le=0.2, description="smallest distance between objects")
+    meshes: tuple[MeshObject, ...] = Field(
+        default=(), max_length=8, description="objects of your own shape, beside the seven there are"
+    )
+
+    @property
+    def solids(self) -> dict[str, Solid]:
+        """What each of them is, by its name."""
+        return {each.name: each.solid for each in self.meshes}
 
 
 class OrderParameters(Parameters):
@@ -67,7 +83,10 @@ class GrabRetries(Parameters):
 class Grab(OnRobot):
     """Everything that decides a `grab` episode besides its seed."""
 
+    scaled = ("things.radius_m", "put.transport_speed_m_s")
+
     things: ThingsParameters = ThingsParameters()
+    posted: Detections = Detections()
     order: OrderParameters = OrderParameters()
     grasp: GrabVariables = GrabVariables()
     perception: GrabPerception = GrabPerception()
@@ -80,3 +99,36 @@ class Grab(OnRobot):
     retries: GrabRetries = GrabRetries()
     state_limit_s: float = Field(default=15.0, gt=0, le=60, description="time limit of every state")
     randomize: TexturedRandomization = TexturedRandomization()
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Everything that may lie on the table: what is posted, or the pool; and meshes."""
+        boxes = [each for each in self.posted.objects if each.shape != "mesh"]
+        pool = tuple(_kind_posted(number, each) for number, each in enumerate(boxes))
+        return (*(pool if self.posted.objects else KINDS), *(_kind_of_mesh(each) for each in self.things.meshes))
+
+
+def _kind_posted(number: int, seen: Detection) -> Kind:
+    """Something of the size that a detector has seen, in a colour of the pool."""
+    assert seen.shape != "mesh"
+    return Kind(
+        name=seen.name,
+        shape=seen.shape,
+        size_m=seen.size_m,
+        density_kg_m3=_POSTED_KG_M3,
+        rgb=KINDS[number % len(KINDS)].rgb,
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _kind_of_mesh(mesh: MeshObject) -> Kind:
+    solid = mesh.solid
+    x, y, z = (2 * each for each in solid.half_extents_m)
+    return Kind(
+        name=mesh.name,
+        shape="mesh",
+        size_m=(x, y, z),
+        density_kg_m3=mesh.weight_kg / solid.volume_m3,
+        rgb=mesh.colour,
+        solid=solid,
+    )

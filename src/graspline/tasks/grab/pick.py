@@ -52,7 +52,7 @@ def plan_pick(
     name, straight = query.estimate.name, (STRAIGHT_DOWN_RAD, STRAIGHT_DOWN_RAD)
     lines = Lines(query.robot, query.reach, grab.grasp, grab.branch)
     heading = np.array([np.cos(grab.yaw_rad), np.sin(grab.yaw_rad), 0.0])
-    centre = _tool_point(query, grab)
+    centre = np.array(grab.centre_m)
     seated, found, lift_m = centre + grab.grasp.seat_m * heading, None, 0.0
     for share in _LIFTS:
         lift_m = share * query.reach.lift_m
@@ -83,7 +83,8 @@ def plan_pick(
         lift_m=lift_m,
     )
     along_m = query.robot.hand.tool_m[0] + float(centre[2]) - float(query.estimate.position_m[2])
-    held = held_after(query.robot, query.estimate, grab.grasp, grab.branch, along_m)
+    beside_m = query.estimate.position_m[:2] - centre[:2]
+    held = held_after(query.robot, query.estimate, grab.grasp, grab.branch, along_m, beside_m)
     for lifted in (lift, seated_lift):
         carry = CarryQuery(
             robot=query.robot,
@@ -122,12 +123,6 @@ def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: Place
 
 def _check_of(refused: Refusal) -> Check:
     return "ik" if refused.check == "reach" else "limits" if refused.check == "limits" else "collision"
-
-
-def _tool_point(query: GrabQuery, grab: GrabPlan) -> Array:
-    """The point of the object that the hand is planned with, at the grasp's height."""
-    height = query.variables.object_z_m or float(query.estimate.position_m[2])
-    return np.array([query.estimate.position_m[0], query.estimate.position_m[1], height])
 
 
 def told(rejected: GrabRefusal) -> Evidence:

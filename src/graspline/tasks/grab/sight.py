@@ -154,10 +154,40 @@ def _estimate_of(thing: Thing, time_s: float) -> Belief:
     )
 
 
-def make_eye(perception: GrabPerception, random: np.random.Generator) -> Eye:
-    """The estimator the scenario names."""
+@dataclass(slots=True, kw_only=True)
+class DetectedFirst:
+    """An estimator that at its first look at the table knows what an outside detector has seen, and sees by itself
+    from then on."""
+
+    eye: Eye
+    detected: tuple[Belief, ...]
+    _looked: bool = False
+
+    def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
+        if self._looked:
+            return (yield from self.eye.survey())
+        self._looked = True
+        return self.detected
+
+    def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
+        return (yield from self.eye.see(name))
+
+    def see_gripped(self, name: str) -> Generator[Request, Reply, Belief | None]:
+        return (yield from self.eye.see_gripped(name))
+
+    def watch(self, name: str) -> Watch | None:
+        return self.eye.watch(name)
+
+    def watch_lying(self, estimate: Belief) -> Watch | None:
+        return self.eye.watch_lying(estimate)
+
+
+def make_eye(perception: GrabPerception, random: np.random.Generator, kinds: tuple[Kind, ...] = KINDS) -> Eye:
+    """The estimator the scenario names, for these objects."""
     if perception.source == "camera":
         return CameraEye(perception=perception)
     if perception.source == "truth":
-        return TruthEye(perception=perception, random=random, shapes={each.name: each.shape for each in KINDS})
+        shapes = {each.name: each.shape for each in kinds}
+        solids = {each.name: each.solid for each in kinds if each.solid is not None}
+        return TruthEye(perception=perception, random=random, shapes=shapes, solids=solids)
     return made_by(perception.source, perception, random)

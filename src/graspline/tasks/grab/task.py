@@ -14,13 +14,14 @@ from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Transition
 from graspline.placement.query import Support
-from graspline.scenes.block_table import KINDS, block_table, kind_of
+from graspline.scenes.block_table import Kind, kind_of
 from graspline.tasks.claims import in_hand
 from graspline.tasks.console import Console
 from graspline.tasks.grab.first_scene import all_can_be_grabbed
-from graspline.tasks.grab.layout import collision_world, is_back, ordered, probe, sample
+from graspline.tasks.grab.layout import collision_world, is_back, object_problems, ordered, probe, sample, table_of
 from graspline.tasks.grab.parameters import Grab
-from graspline.tasks.grab.sight import make_eye
+from graspline.tasks.grab.posted import believed_as_posted, posted_problems
+from graspline.tasks.grab.sight import DetectedFirst, make_eye
 from graspline.tasks.grab.states import check, move
 from graspline.tasks.grab.taking_over import remaining, take_over
 from graspline.tasks.stages.parameters import ArmSettings
@@ -89,7 +90,10 @@ def build_machine(parameters: Grab) -> Machine:
 def given(parameters: Grab, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode: the order that was drawn."""
     target, (x, y), variables = ordered(parameters, draw)
-    return inputs(parameters, make_eye(parameters.perception, random), target, Support(x_m=x, y_m=y), variables)
+    eye = make_eye(parameters.perception, random, parameters.kinds)
+    if parameters.posted.objects:
+        eye = DetectedFirst(eye=eye, detected=believed_as_posted(parameters))
+    return inputs(parameters, eye, target, Support(x_m=x, y_m=y), variables)
 
 
 def inputs(
@@ -98,7 +102,7 @@ def inputs(
     """The machine's inputs for any order."""
     return {
         "eye": eye,
-        "world": collision_world(parameters.the_robot),
+        "world": collision_world(parameters),
         "target": target,
         "destination": destination,
         "tried": (),
@@ -118,7 +122,8 @@ def judge(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: the thing rests upright at its spot, and the arm is home."""
     target, (x, y), _ = ordered(parameters, draw)
     support, robot = Support(x_m=x, y_m=y), parameters.the_robot
-    return rests_by_truth(truth, target, support, robot, parameters.goal, kind_of(target).shape)
+    kind = kind_of(target, parameters.kinds)
+    return rests_by_truth(truth, target, support, robot, parameters.goal, kind.shape, kind.solid)
 
 
 def picked_up(parameters: Grab, draw: Draw, truth: Snapshot) -> Evidence:
@@ -135,28 +140,31 @@ def check_claim(parameters: Grab, claim: str, about: str, truth: Snapshot) -> Ev
 
 
 def problems(parameters: Grab) -> list[str]:
-    """A target that there is not, and bounds of another robot."""
-    bounds = parameters.workspace.problems(parameters.the_robot)
+    """Objects that cannot be, a target that there is not, and bounds of another robot."""
+    found = parameters.workspace.problems(parameters.the_robot)
+    if not found:
+        found = object_problems(parameters) or posted_problems(parameters)
     try:
         if parameters.order.target:
-            one_of(parameters.order.target, [each.name for each in KINDS], "order.target")
+            one_of(parameters.order.target, [each.name for each in parameters.kinds], "order.target")
     except InputError as error:
-        return [str(error), *bounds]
-    return bounds
+        return [str(error), *found]
+    return found
 
 
 def instruction(parameters: Grab, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
     """Which thing, how it is taken if not as usual, and where it goes."""
     target, spot, variables = ordered(parameters, draw)
-    at = block_table(parameters.the_robot).joint_address(target)
-    across = " across its long side" if variables.cross_axis and _is_long(target) else ""
+    kind = kind_of(target, parameters.kinds)
+    at = table_of(parameters).joint_address(target)
+    across = " across its long side" if variables.cross_axis and _is_long(kind) else ""
     where = "put it back where it was" if is_back(draw.start[at:], spot) else "put it on the mark"
-    return Instruction(sentence=f"Pick up the {kind_of(target).spoken}{across} and {where}.", objects=(target,))
+    return Instruction(sentence=f"Pick up the {kind.spoken}{across} and {where}.", objects=(target,))
 
 
-def _is_long(name: str) -> bool:
-    x, y, _ = kind_of(name).size_m
-    return kind_of(name).shape == "box" and x != y
+def _is_long(kind: Kind) -> bool:
+    x, y, _ = kind.size_m
+    return kind.shape == "box" and x != y
 
 
 def advise(parameters: Grab, why: Measurement) -> str:
@@ -183,7 +191,7 @@ GRAB = Task(
     summary="SO-101 picks up the block, can or fruit you choose, from straight above, and puts it down again",
     instruction=instruction,
     parameters=Grab,
-    scene=lambda parameters: block_table(parameters.the_robot),
+    scene=table_of,
     sample=sample,
     region=probe,
     machine=build_machine,

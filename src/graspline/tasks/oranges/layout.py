@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import InputError
+from graspline.grasping.candidates import ball_grasps
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import at_rest
 from graspline.parameters import Range
@@ -121,6 +122,9 @@ def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Ta
     if capacity(empty_plate(settings), [float(ball.max()) for ball in balls], settings.spots) < oranges.count:
         tally.refuse("plate_full")
         return None
+    if any(_too_wide(settings, ball) for ball in balls):
+        tally.refuse("jaw_width")
+        return None
     for index, ball in enumerate(balls):
         found = yield from _draw_orange(settings, random, ball, sketch, places, tally)
         if found is None:
@@ -152,6 +156,12 @@ def _draw_ball(settings: Oranges, random: np.random.Generator) -> Array:
     """Half extents of one orange."""
     oranges = settings.oranges
     return random.uniform(*oranges.diameter_m) / 2 * (1 + oranges.off_round * random.uniform(-1, 1, 3))
+
+
+def _too_wide(settings: Oranges, ball: Array) -> bool:
+    """Whether the hand does not open around an orange of these half extents, wherever it lies."""
+    robot, orange = settings.the_robot, _with_error(settings, lying_at("orange_1", 0.0, 0.0, ball, "ball"))
+    return isinstance(ball_grasps(robot, orange, settings.jaw.whole(), robot.home), Refusal)
 
 
 def _in_reach(settings: Oranges) -> Range:

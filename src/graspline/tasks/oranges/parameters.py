@@ -31,7 +31,7 @@ class FruitParameters(Parameters):
     radius_m: Range = Field(
         default=Range(0.0, 0.45),
         ge=0,
-        le=0.6,
+        le=1.2,
         description="distance from the pan axis; poses the arm cannot reach are resampled",
     )
     azimuth_rad: Range = Field(default=Range(-1.5, 1.5), ge=-3.2, le=3.2, description="direction from the pan axis")
@@ -51,7 +51,7 @@ class PlateParameters(Parameters):
     )
     outer_radius_m: float = Field(default=0.105, ge=0.06, le=0.15, description="radius of the plate with its rim")
     radius_m: Range = Field(
-        default=Range(0.19, 0.25), ge=0, le=0.6, description="distance of the plate's centre from the pan axis"
+        default=Range(0.19, 0.25), ge=0, le=1.2, description="distance of the plate's centre from the pan axis"
     )
     azimuth_rad: Range = Field(default=Range(-1.2, 1.2), ge=-3.2, le=3.2, description="its direction from the pan axis")
     virtual_x_m: float = Field(default=0.28, ge=-1, le=1, description="position of the virtual plate: forward")
@@ -172,6 +172,15 @@ class RetryParameters(Parameters):
 
 class Oranges(OnRobot):
     """Everything that decides an `oranges` episode besides its seed."""
+
+    scaled = (
+        "oranges.radius_m",
+        "plate.radius_m",
+        "plate.virtual_x_m",
+        "plate.virtual_y_m",
+        "carry.least_radius_m",
+        "carry.transport_speed_m_s",
+    )
 
     oranges: FruitParameters = FruitParameters()
     plate: PlateParameters = PlateParameters()

@@ -1,1 +1,1 @@
-"""`sort`: a UR5e sees blocks on a moving belt, catches them and puts each on the belt for its colour."""
+"""`sort`: an arm sees blocks on a moving belt, catches them and puts each on the belt for its colour."""

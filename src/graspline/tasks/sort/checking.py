@@ -9,15 +9,15 @@ from typing import Literal
 import numpy as np
 
 from graspline.evidence import Evidence, at_most, passes
-from graspline.execution.requests import Motion, Reply, Request
+from graspline.execution.requests import Reply, Request
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.belt_blocks import BlockSeen
-from graspline.robots.robot import Robot
+from graspline.tasks.sort.cell import Cell
 from graspline.tasks.sort.line import Line, Pending, SeenInBin, SeenInBins
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.sight import BeltEye
-from graspline.tasks.sort.states import BLOCKED, LAST_S, Spotted, Watched, look, piece_ticks
-from graspline.tasks.sort.ways import Going, cut
+from graspline.tasks.sort.states import LAST_S, Spotted, Watched
+from graspline.tasks.sort.ways import Going
 
 # Bins are looked at past the arm, whichever camera follows the belt.
 BINS = BeltEye(camera="bins")
@@ -28,35 +28,35 @@ _LEFT_M = 0.09
 
 
 def check(
-    last: Reply, robot: Robot, eye: BeltEye, settings: Sort, line: Line, going: Going
+    last: Reply, cell: Cell, line: Line, going: Going
 ) -> Producing[Gives[Literal["sorted", "unseen", "blocked"], Spotted]]:
     """On the way, look back whether the block lies in its bin."""
-    while going.path.duration_s > LAST_S + piece_ticks(robot, settings) * robot.dt_s:
-        piece, rest = cut(going.path, piece_ticks(robot, settings))
-        reply = yield Motion("travel", piece, guards=(BLOCKED,))
+    while going.path.duration_s > LAST_S + cell.piece_ticks * cell.robot.dt_s:
+        reply, rest = yield from cell.go("travel", going.path)
         going = replace(going, path=rest)
         if reply.by != "completed":
             return Gives("blocked", Spotted(line=line, going=going), reply.evidence)
-        line = yield from look(eye, line, reply)
-        line, evidence, seen = yield from _confirmed(line, settings, reply)
+        line = yield from cell.look(line, reply)
+        line, evidence, seen = yield from _confirmed(line, cell.settings, reply)
         if seen:
             return Gives("sorted", Spotted(line=line, going=going), evidence, about=SeenInBins(blocks=seen))
     return Gives("unseen", Spotted(line=line, going=going))
 
 
-def recheck(last: Reply, settings: Sort, line: Line) -> Producing[Gives[Literal["sorted", "unseen"], Watched]]:
+def recheck(last: Reply, cell: Cell, line: Line) -> Producing[Gives[Literal["sorted", "unseen"], Watched]]:
     """With the arm out of the way, look once more for blocks that were not seen in their bins."""
-    line, evidence, seen = yield from _confirmed(line, settings, last)
+    line, evidence, seen = yield from _confirmed(line, cell.settings, last)
     if seen:
         return Gives("sorted", Watched(line=line), evidence, about=SeenInBins(blocks=seen))
     missed = (*line.tally.missed, *("not_confirmed" for _ in line.pending))
     return Gives("unseen", Watched(line=replace(line, tally=replace(line.tally, missed=missed), pending=())))
 
 
-def account(line: Line, settings: Sort) -> Outcome[Literal["done", "short", "idle"]]:
+def account(cell: Cell, line: Line) -> Outcome[Literal["done", "short", "idle"]]:
     """Hold what was sorted against what was sent."""
-    evidence = line.tally.evidence(settings.belt.blocks, settings.success_share)
-    if line.tally.ignored >= settings.belt.blocks:
+    blocks = cell.settings.belt.blocks
+    evidence = line.tally.evidence(blocks, cell.settings.success_share)
+    if line.tally.ignored >= blocks:
         return Outcome("idle", evidence)
     return Outcome("done" if passes(evidence) else "short", evidence)
 

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.kinematics.following import Ur5eHand
-from graspline.kinematics.ur5e import straight_down
-from graspline.motion.hops import Clearance, Hop, HopQuery, Ride, plan_hop
+from graspline.grasping.candidates import Grasp
+from graspline.kinematics.arm import straight_down
+from graspline.motion.hops import Clearance, Hop, HopQuery, plan_hop
 from graspline.motion.path import Command
+from graspline.motion.rides import Ride
 from graspline.perception.tracks import Track, Tracks
-from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
-from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import OUTPUTS
-from graspline.tasks.sort.hand import DOWNSTREAM_M, HOME_YAW_RAD, UPSTREAM_M, Grasp, grasps_of, tool_height_m
+from graspline.tasks.sort.cell import Cell, Departure
+from graspline.tasks.sort.hand import (
+    DOWNSTREAM_M,
+    HOME_YAW_RAD,
+    HOP_M,
+    UPSTREAM_M,
+    grasps_of,
+    landing,
+    tool_height_m,
+    tool_point_m,
+)
 from graspline.tasks.sort.parameters import Sort
 
 Array = NDArray[np.float64]
 
-HAND = Ur5eHand()
 # After a meeting it takes so long until the block is off the belt.
 _TAKING_S = 0.5
 # A block that comes into reach later than this is not waited for: there is time to look around.
@@ -36,14 +45,16 @@ _GRIP_S, _DROP_S = 0.14, 0.12
 _HIGH_M = 0.2
 # How the hand gets away from where it is unknown what is between its fingers.
 LEAVING_ANYTHING = (Clearance(height_m=0.05, along_m=0.006, across_m=0.03),)
+_OVER_BIN = (Clearance(height_m=0.01, along_m=0.02, across_m=0.02),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catch:
-    """A block that is gone for, how it is taken, and the hop to it."""
+    """A block that is gone for, how it is taken with what room around the fingers, and the hop to it."""
 
     track: Track
     grasp: Grasp
+    room_m: float
     hop: Hop
 
 
@@ -55,22 +66,15 @@ class Choice:
     refused: tuple[tuple[int, str], ...]
 
 
-def plan_next(
-    robot: Robot,
-    world: CollisionWorld,
-    settings: Sort,
-    start: Command,
-    now_s: float,
-    tracks: Tracks,
-    leaving: tuple[Clearance, ...],
-) -> Choice:
+def plan_next(cell: Cell, begin: Departure, tracks: Tracks) -> Choice:
     """The block to go for now."""
     refused: list[tuple[int, str]] = []
     catches: list[Catch] = []
+    settings = cell.settings
     line = downstream_first(tracks, settings)
     ahead = settings.order.ahead if settings.order.rule == "planned" else 1
     for track in line:
-        found = plan_catch(robot, world, settings, start, now_s, tracks, track, leaving)
+        found = plan_catch(cell, begin, tracks, track)
         if isinstance(found, Catch):
             catches.append(found)
         else:
@@ -105,9 +109,7 @@ def _pan_rad(track: Track, time_s: float) -> float:
 
 
 def _bin_rad(track: Track, settings: Sort) -> float:
-    name = settings.rules.bin_for(track.colour)
-    assert name is not None
-    return float(np.arctan2(OUTPUTS[name], DROP_M))
+    return float(np.arctan2(OUTPUTS[settings.rules.its_bin(track.colour)], DROP_M))
 
 
 def _flight_s(turn_rad: float) -> float:
@@ -121,17 +123,9 @@ def downstream_first(tracks: Tracks, settings: Sort) -> list[Track]:
     return sorted(wanted, key=lambda each: each.y_m * np.sign(tracks.speed_m_s or 1.0))
 
 
-def plan_catch(
-    robot: Robot,
-    world: CollisionWorld,
-    settings: Sort,
-    start: Command,
-    now_s: float,
-    tracks: Tracks,
-    track: Track,
-    leaving: tuple[Clearance, ...],
-) -> Catch | str:
+def plan_catch(cell: Cell, begin: Departure, tracks: Tracks, track: Track) -> Catch | str:
     """The hop that catches a block first, or why there is none."""
+    robot, grip, now_s = cell.robot, cell.settings.grip, begin.now_s
     window = _window(track, now_s)
     if window is None:
         return "late"
@@ -139,139 +133,103 @@ def plan_catch(
         return "not_yet"
     best: Catch | None = None
     reason = "crowded"
-    for grasp in grasps_of(robot, track, tracks.alive, now_s, settings.grip):
-        found = _hop_to(robot, settings, start, now_s, track, grasp, window, leaving)
+    for grasp, room in grasps_of(robot, track, tracks.alive, now_s, grip):
+        found = _hop(
+            cell,
+            begin,
+            ride_of(cell, track, grasp),
+            rise_m=0.0 if is_high(cell, begin.start) else _hop_m(cell),
+            sink_m=_hop_m(cell),
+            landing=landing(grasp, room, grip, track.sigma_at(now_s)),
+            not_before_s=window[0],
+            until_s=window[1],
+        )
         if isinstance(found, Refusal):
             reason = "late" if found.check == "leaves_first" else "unreachable"
         elif best is None or found.ends_s < best.hop.ends_s:
-            best = Catch(track=track, grasp=grasp, hop=found)
+            best = Catch(track=track, grasp=grasp, room_m=room, hop=found)
     if best is None:
         return reason
-    return best if is_free(robot, world, best.hop.positions) else "blocked"
+    return best if is_free(cell, best.hop.positions) else "blocked"
 
 
 def _window(track: Track, now_s: float) -> tuple[float, float] | None:
     """From when until when a block can be met; None if it is past."""
     speed, (_, y) = -track.velocity_m_s[1], track.at(now_s)
-    if speed > 1e-3:
-        begins, ends = now_s + (y - UPSTREAM_M) / speed, now_s + (y - DOWNSTREAM_M) / speed - _TAKING_S
-    elif speed < -1e-3:
-        begins, ends = now_s + (y - DOWNSTREAM_M) / speed, now_s + (y - UPSTREAM_M) / speed - _TAKING_S
+    if abs(speed) > 1e-3:
+        enters_m, leaves_m = (UPSTREAM_M, DOWNSTREAM_M) if speed > 0 else (DOWNSTREAM_M, UPSTREAM_M)
+        begins, ends = now_s + (y - enters_m) / speed, now_s + (y - leaves_m) / speed - _TAKING_S
     else:
         begins, ends = (now_s, np.inf) if DOWNSTREAM_M <= y <= UPSTREAM_M else (np.inf, np.inf)
     return (max(begins, now_s), ends) if ends > now_s else None
 
 
-def ride_of(track: Track, grasp: Grasp) -> Ride:
+def ride_of(cell: Cell, track: Track, grasp: Grasp) -> Ride:
     """Where the tool has to be to take a block."""
     return Ride(
-        point_m=np.array([track.x_m, track.y_m, grasp.tool_m]),
+        point_m=np.array([track.x_m, track.y_m, tool_height_m(cell.robot, grasp, cell.settings.grip.tip_m)]),
         velocity_m_s=np.array([*track.velocity_m_s, 0.0]),
         time_s=track.time_s,
+        rotation=straight_down(grasp.yaw_rad),
+        tool_m=tool_point_m(cell.robot, grasp),
     )
 
 
-def _hop_to(
-    robot: Robot,
-    settings: Sort,
-    start: Command,
-    now_s: float,
-    track: Track,
-    grasp: Grasp,
-    window: tuple[float, float],
-    leaving: tuple[Clearance, ...],
-) -> Hop | Refusal:
-    height = max(settings.motion.hop_m, grasp.hop_m)
-    return plan_hop(
-        robot,
-        HAND,
-        HopQuery(
-            start=start,
-            now_s=now_s,
-            target=ride_of(track, grasp),
-            rotation=grasp.rotation,
-            rise_m=0.0 if is_high(robot, start) else height,
-            sink_m=height,
-            leaving=leaving,
-            landing=grasp.landing(settings.grip, track.sigma_at(now_s)),
-            not_before_s=window[0],
-            until_s=window[1],
-            scaling=settings.motion.scaling,
-        ),
-    )
-
-
-def plan_home(
-    robot: Robot, settings: Sort, start: Command, now_s: float, leaving: tuple[Clearance, ...]
-) -> Hop | Refusal:
+def plan_home(cell: Cell, begin: Departure) -> Hop | Refusal:
     """The way home, at rest there."""
-    point, rotation = HAND.forward(robot.home[robot.arm])
-    return plan_hop(
-        robot,
-        HAND,
-        HopQuery(
-            start=start,
-            now_s=now_s,
-            target=Ride(point_m=point, velocity_m_s=np.zeros(3), time_s=now_s),
-            rotation=rotation,
-            rise_m=0.0 if is_high(robot, start) else settings.motion.hop_m,
-            sink_m=0.0,
-            leaving=leaving,
-            scaling=settings.motion.scaling,
-        ),
-    )
+    (point,), (rotation,) = cell.tool(cell.robot.home[None])
+    home = Ride(point_m=point, velocity_m_s=np.zeros(3), time_s=begin.now_s, rotation=rotation, tool_m=cell.tool_m)
+    rise_m = 0.0 if is_high(cell, begin.start) else cell.settings.motion.hop_m
+    return _hop(cell, begin, home, rise_m=rise_m, sink_m=0.0)
 
 
-def plan_carry(
-    robot: Robot,
-    world: CollisionWorld,
-    settings: Sort,
-    start: Command,
-    now_s: float,
-    grasp: Grasp,
-    bin_name: str,
-) -> Hop | Refusal:
+def plan_carry(cell: Cell, begin: Departure, catch: Catch) -> Hop | Refusal:
     """From where a block was gripped to over its bin."""
-    grip = settings.grip
-    point = np.array([DROP_M, OUTPUTS[bin_name], tool_height_m(robot, grasp.width_m, grip.tip_m + grip.release_m)])
-    found = plan_hop(
-        robot,
-        HAND,
-        HopQuery(
-            start=start,
-            now_s=now_s,
-            target=Ride(point_m=point, velocity_m_s=np.zeros(3), time_s=now_s),
-            rotation=straight_down(_drop_yaw(start.position[robot.arm], point, grasp))[0],
-            rise_m=max(settings.motion.hop_m, grasp.hop_m),
-            sink_m=max(settings.motion.hop_m, grasp.hop_m),
-            leaving=grasp.leaving(),
-            landing=(Clearance(height_m=0.01, along_m=0.02, across_m=0.02),),
-            scaling=settings.motion.scaling,
-        ),
+    grip, grasp = cell.settings.grip, catch.grasp
+    y = OUTPUTS[cell.settings.rules.its_bin(catch.track.colour)]
+    point = np.array([DROP_M, y, tool_height_m(cell.robot, grasp, grip.tip_m + grip.release_m)])
+    over_bin = Ride(
+        point_m=point,
+        velocity_m_s=np.zeros(3),
+        time_s=begin.now_s,
+        rotation=straight_down(_drop_yaw(cell, begin.start, point, grasp)),
+        tool_m=tool_point_m(cell.robot, grasp),
     )
-    if isinstance(found, Hop) and not is_free(robot, world, found.positions):
+    found = _hop(cell, begin, over_bin, rise_m=_hop_m(cell), sink_m=_hop_m(cell), landing=_OVER_BIN)
+    if isinstance(found, Hop) and not is_free(cell, found.positions):
         return Refusal(check="collision")
     return found
 
 
-def _drop_yaw(joints: Array, point_m: Array, grasp: Grasp) -> float:
-    """How the hand is turned over a bin: as far as may be like the arm turns anyway, so that wrist 3 need not."""
-    here, _ = HAND.forward(joints)
+def _hop(cell: Cell, begin: Departure, target: Ride, **more: Any) -> Hop | Refusal:
+    scaling, leaving = cell.settings.motion.scaling, begin.leaving
+    query = HopQuery(start=begin.start, now_s=begin.now_s, target=target, leaving=leaving, scaling=scaling, **more)
+    return plan_hop(cell.robot, query)
+
+
+def _hop_m(cell: Cell) -> float:
+    return max(cell.settings.motion.hop_m, HOP_M)
+
+
+def _drop_yaw(cell: Cell, start: Command, point_m: Array, grasp: Grasp) -> float:
+    """How the hand is turned over a bin: as far as may be like the arm turns anyway, so that the wrist need not."""
+    here = cell.tool(start.position[None])[0][0]
     turn = float(np.arctan2(point_m[1], point_m[0]) - np.arctan2(here[1], here[0]))
     return float(np.clip(grasp.yaw_rad + turn, HOME_YAW_RAD - _DROP_TURN_RAD, HOME_YAW_RAD + _DROP_TURN_RAD))
 
 
 def leaving_bin(grasp: Grasp) -> tuple[Clearance, ...]:
     """How the open hand gets off a block that it has let go."""
-    return (Clearance(height_m=grasp.over_m, along_m=0.008, across_m=0.1),)
+    return (Clearance(height_m=grasp.standoff_m, along_m=0.008, across_m=0.1),)
 
 
-def is_high(robot: Robot, start: Command) -> bool:
-    return bool(HAND.forward(start.position[robot.arm])[0][2] > _HIGH_M)
+def is_high(cell: Cell, start: Command) -> bool:
+    return bool(cell.tool(start.position[None])[0][0, 2] > _HIGH_M)
 
 
-def is_free(robot: Robot, world: CollisionWorld, positions: Array) -> bool:
+def is_free(cell: Cell, positions: Array) -> bool:
     """Whether the arm touches no furniture on its way."""
+    robot, world = cell.robot, cell.world
     rows = np.column_stack([positions, np.full(len(positions), robot.home[robot.jaw])])
     world.place(())
     return world.first_collision(world.samples(rows)) is None

@@ -10,19 +10,17 @@ import numpy as np
 from graspline.evidence import at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.machine.outcome import Gives, Producing
-from graspline.motion.guards import BothPadsTouch, Guard, HoldLost
+from graspline.motion.guards import BothPadsTouch, HoldLost
 from graspline.motion.joint_moves import jaw_move
 from graspline.motion.path import at_rest
 from graspline.perception.tracks import without
-from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
-from graspline.robots.robot import Robot
-from graspline.tasks.sort.choice import Catch, plan_carry, ride_of
+from graspline.tasks.sort.cell import Cell, departing
+from graspline.tasks.sort.choice import Catch, plan_carry
+from graspline.tasks.sort.hand import leaving
 from graspline.tasks.sort.line import Line, Pending
-from graspline.tasks.sort.parameters import Sort
-from graspline.tasks.sort.sight import BeltEye
-from graspline.tasks.sort.states import BLOCKED, Watched, look, piece_ticks
-from graspline.tasks.sort.ways import cut, gripped_rad, holding, jaw_speed, riding
+from graspline.tasks.sort.states import Watched
+from graspline.tasks.sort.ways import gripped_rad, holding, riding
 
 # Besides closing and feeling, so long may pass before a grip counts as missed.
 _PATIENCE_S = 0.05
@@ -31,15 +29,11 @@ _LOST_S = 0.03
 _FREE_M = 0.006
 
 
-def grip(
-    last: Reply, robot: Robot, settings: Sort, line: Line, caught: Catch
-) -> Producing[Gives[Literal["gripped", "missed"], Watched]]:
+def grip(last: Reply, cell: Cell, line: Line, caught: Catch) -> Producing[Gives[Literal["gripped", "missed"], Watched]]:
     """Close while riding along with the block, and hold what is felt against its width."""
-    wanted, grasp, colour = settings.grip, caught.grasp, caught.track.colour
-    jaw_rad = gripped_rad(robot, settings, caught)
-    closing = jaw_move(robot, at_rest(last.command.position), jaw_rad, speed_rad_s=jaw_speed(robot))
-    duration_s = closing.duration_s + wanted.touch_s + _PATIENCE_S
-    path = riding(robot, last, ride_of(caught.track, grasp), grasp.rotation, duration_s, jaw_rad)
+    robot, wanted, colour = cell.robot, cell.settings.grip, caught.track.colour
+    closing = jaw_move(robot, at_rest(last.command.position), gripped_rad(cell, caught), speed_rad_s=cell.jaw_speed)
+    path = riding(cell, last, caught, closing.duration_s + wanted.touch_s + _PATIENCE_S)
     line = replace(line, tracks=without(line.tracks, caught.track.number))
     if path is None:
         return Gives("missed", Watched(line=line), (at_least("ways_along_with_block", 0, 1),), about=colour)
@@ -47,7 +41,7 @@ def grip(
     gap_m = float(robot.jaw_law.gap_m(ended.readings.joints[robot.jaw]))
     evidence = (
         at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), wanted.touch_n, "N"),
-        at_most("gap_error", abs(gap_m - grasp.width_m), wanted.width_m, "m"),
+        at_most("gap_error", abs(gap_m - caught.grasp.width_m), wanted.width_m, "m"),
     )
     if not passes(evidence):
         return Gives("missed", Watched(line=line), evidence, about=colour)
@@ -56,55 +50,39 @@ def grip(
 
 
 def carry(
-    last: Reply,
-    robot: Robot,
-    eye: BeltEye,
-    world: CollisionWorld,
-    settings: Sort,
-    line: Line,
-    caught: Catch,
+    last: Reply, cell: Cell, line: Line, caught: Catch
 ) -> Producing[Gives[Literal["carried", "lost", "blocked"], Watched]]:
     """Lift the block off the belt and bring it over its bin, feeling all the way that it is still there."""
-    wanted, grasp, colour = settings.grip, caught.grasp, caught.track.colour
-    bin_name = _bin(settings, colour)
-    hop = yield from solved(plan_carry, robot, world, settings, last.command, last.time_s, grasp, bin_name)
+    wanted, colour, begin = cell.settings.grip, caught.track.colour, departing(last, leaving(caught.room_m))
+    hop = yield from solved(plan_carry, cell, begin, caught)
     if isinstance(hop, Refusal):
         return Gives("blocked", Watched(line=line), (at_least("ways_to_bin", 0, 1),), about=colour)
-    path = holding(robot, settings, last.command, hop, caught)
-    least_rad = float(robot.jaw_law.angle_rad(max(grasp.width_m - wanted.width_m, 0.0)))
-    guards: tuple[Guard, ...] = (HoldLost(least_jaw_rad=least_rad, force_n=wanted.lost_n, for_s=_LOST_S), BLOCKED)
+    path = holding(cell, begin, hop, caught)
+    least_rad = float(cell.robot.jaw_law.angle_rad(max(caught.grasp.width_m - wanted.width_m, 0.0)))
+    lost = HoldLost(least_jaw_rad=least_rad, force_n=wanted.lost_n, for_s=_LOST_S)
     while path.ticks > 0:
-        piece, path = cut(path, piece_ticks(robot, settings))
-        reply = yield Motion("carry", piece, guards=guards)
+        reply, path = yield from cell.go("carry", path, lost)
         if reply.by != "completed":
             outcome = "lost" if isinstance(reply.by, HoldLost) else "blocked"
             return Gives(outcome, Watched(line=line), reply.evidence, about=colour)
         if path.ticks:
-            line = yield from look(eye, line, reply, holding=True)
+            line = yield from cell.look(line, reply, holding=True)
     return Gives("carried", Watched(line=line), about=colour)
 
 
-def drop(
-    last: Reply, robot: Robot, settings: Sort, line: Line, caught: Catch
-) -> Producing[Gives[Literal["released", "stuck"], Watched]]:
+def drop(last: Reply, cell: Cell, line: Line, caught: Catch) -> Producing[Gives[Literal["released", "stuck"], Watched]]:
     """Open until the fingers are clear of the block, and feel that nothing is held any more."""
-    grasp, colour = caught.grasp, caught.track.colour
-    opening = jaw_move(robot, last.command, grasp.open_rad, speed_rad_s=jaw_speed(robot))
+    robot, settings, grasp, colour = cell.robot, cell.settings, caught.grasp, caught.track.colour
+    opening = jaw_move(robot, last.command, grasp.open_rad, speed_rad_s=cell.jaw_speed)
     free = opening.positions[:, robot.jaw] >= float(robot.jaw_law.angle_rad(grasp.width_m + 2 * _FREE_M))
     # They go on opening while the hand rises.
-    ended = yield Motion("open", cut(opening, max(1, int(np.argmax(free))))[0])
+    ended = yield Motion("open", opening.cut(max(1, int(np.argmax(free))))[0])
     evidence = (at_most("stronger_pad_force", max(ended.readings.pad_forces_n()), settings.grip.lost_n, "N"),)
     let_go = Pending(
         colour=colour,
-        bin=_bin(settings, colour),
+        bin=settings.rules.its_bin(colour),
         point_m=ended.readings.tool_position_m.copy(),
         time_s=ended.time_s,
     )
     line = replace(line, pending=(*line.pending, let_go))
     return Gives("released" if passes(evidence) else "stuck", Watched(line=line), evidence, about=colour)
-
-
-def _bin(settings: Sort, colour: str) -> str:
-    name = settings.rules.bin_for(colour)
-    assert name is not None
-    return name

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graspline.robots.robot import Robot
-from graspline.robots.ur5e import ur5e
+from graspline.robots.robot import Robot, with_arm_limits
 from graspline.scenes.belt_line import (
     OUTPUT_END_M,
     OUTPUT_START_M,
@@ -34,7 +33,7 @@ _LEAST_POOL = 16
 
 def robot_of(parameters: Sort) -> Robot:
     motion = parameters.motion
-    return ur5e(motion.velocity_rad_s, motion.acceleration_rad_s2, motion.jerk_rad_s3)
+    return with_arm_limits(parameters.the_robot, motion.velocity_rad_s, motion.acceleration_rad_s2, motion.jerk_rad_s3)
 
 
 def pool_size(parameters: Sort) -> int:
@@ -81,11 +80,8 @@ def sample(parameters: Sort, random: np.random.Generator) -> Draw:
 def feeder(parameters: Sort, draw: Draw, random: np.random.Generator) -> Feeder:
     """Who sends the rest of the blocks."""
     scene = scene_of(parameters)
-    pool = {
-        name: Made(number=number, colour=_colour(draw.variation, name), size_m=_size(draw.variation, name))
-        for number, name in enumerate(scene.object_names)
-    }
-    lying = [name for name in pool if _lies(scene, draw, name)]
+    pool = {name: _made(draw.variation, number, name) for number, name in enumerate(scene.object_names)}
+    lying = [name for name in pool if abs(draw.start[scene.joint_address(name)]) < 2.0]
     # The block that comes next would lie there, were the belt longer.
     next_m = draw.variation.described["belt.next_m"] - SENT_M
     return Feeder(
@@ -93,16 +89,9 @@ def feeder(parameters: Sort, draw: Draw, random: np.random.Generator) -> Feeder:
     )
 
 
-def _lies(scene: Scene, draw: Draw, name: str) -> bool:
-    return bool(abs(draw.start[scene.joint_address(name)]) < 2.0)
-
-
-def _colour(variation: Variation, name: str) -> str:
-    """What a block was painted with; what is randomised on top comes later."""
-    rgba = next(edit.values for edit in variation.edits if (edit.field, edit.element) == ("geom_rgba", name))
-    return next(colour for colour, rgb in COLOURS.items() if rgb == rgba[:3])
-
-
-def _size(variation: Variation, name: str) -> tuple[float, float, float]:
-    half = next(edit.values for edit in variation.edits if (edit.field, edit.element) == ("geom_size", name))
-    return 2 * half[0], 2 * half[1], 2 * half[2]
+def _made(variation: Variation, number: int, name: str) -> Made:
+    """A block as it was made and painted; what is randomised on top comes later."""
+    values = {edit.field: edit.values for edit in reversed(variation.edits) if edit.element == name}
+    colour = next(colour for colour, rgb in COLOURS.items() if rgb == values["geom_rgba"][:3])
+    x, y, z = values["geom_size"]
+    return Made(number=number, colour=colour, size_m=(2 * x, 2 * y, 2 * z))

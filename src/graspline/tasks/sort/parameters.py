@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from graspline.motion.scaling import Scaling
 from graspline.parameters import Parameters
 from graspline.perception.belt_blocks import Catalogue
 from graspline.perception.palette import Paint
+from graspline.robots.catalogue import LINE_ROBOT
 from graspline.scenes.belt_line import Material, Rgb, Size
 from graspline.scenes.randomization import Randomization
+from graspline.tasks.on_robot import OnRobot
 
 # What blocks are painted with.
 COLOURS: dict[str, Rgb] = {
@@ -77,6 +79,12 @@ class RuleParameters(Parameters):
             return str(getattr(self, colour))
         return "bin_reject" if self.unknown == "reject" else None
 
+    def its_bin(self, colour: str) -> str:
+        """The bin for a colour that has one."""
+        name = self.bin_for(colour)
+        assert name is not None
+        return name
+
 
 class SightParameters(Parameters):
     """Which camera watches the belt, and how often."""
@@ -138,9 +146,10 @@ class RetryParameters(Parameters):
     ways: int = Field(default=10, ge=0, le=1000, description="paths blocked by an obstacle")
 
 
-class Sort(Parameters):
+class Sort(OnRobot):
     """Everything that decides a `sort` episode besides its seed."""
 
+    robot: str = Field(default=LINE_ROBOT, description="robot that does it: a registered name or MODULE:NAME")
     belt: BeltParameters = BeltParameters()
     blocks: BlockParameters = BlockParameters()
     rules: RuleParameters = RuleParameters()
@@ -153,3 +162,12 @@ class Sort(Parameters):
         default=0.95, gt=0, le=1, description="fraction of blocks that must be sorted for success"
     )
     randomize: Randomization = Randomization()
+
+    @model_validator(mode="after")
+    def _sees_the_belt(self) -> Self:
+        if self.sight.camera != "overhead" and self.sight.camera not in self.the_robot.cameras:
+            raise ValueError(
+                f"{self.robot} has no camera {self.sight.camera!r} to watch the belt with; "
+                "expected sight.camera=overhead, or a robot with a camera on its hand"
+            )
+        return self

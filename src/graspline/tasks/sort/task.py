@@ -15,11 +15,13 @@ from graspline.motion.path import at_rest
 from graspline.perception.belt_blocks import BlockSeen
 from graspline.perception.tracks import follow
 from graspline.planning.collision import CollisionWorld
+from graspline.robots.catalogue import LINE_ROBOT
 from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import belt_line
 from graspline.tasks.claims import in_hand
 from graspline.tasks.feed import Feed
 from graspline.tasks.sort.annotation import Annotator
+from graspline.tasks.sort.cell import Cell, Departure
 from graspline.tasks.sort.checking import account, check, recheck
 from graspline.tasks.sort.choice import Catch, plan_catch
 from graspline.tasks.sort.delivery import delivered
@@ -79,36 +81,23 @@ def build_machine(parameters: Sort) -> Machine:
         start="watch",
         work_begins="travel",
         states={
-            "watch": watch,
-            "travel": travel,
-            "grip": grip,
-            "carry": carry,
-            "drop": drop,
-            "choose": choose,
-            "check": check,
-            "recheck": recheck,
-            "retreat": retreat,
-            "account": account,
+            state.__name__: state
+            for state in (watch, travel, grip, carry, drop, choose, check, recheck, retreat, account)
         },
         table=table,
-        inputs={"eye": BeltEye, "world": CollisionWorld, "settings": Sort, "line": Line},
-        budgets={
-            "grips": parameters.retries.grips,
-            "losses": parameters.retries.losses,
-            "chases": parameters.retries.chases,
-            "ways": parameters.retries.ways,
-        },
+        inputs={"cell": Cell, "line": Line},
+        budgets=dict(parameters.retries),
     )
 
 
 def given(parameters: Sort, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
-    return {
-        "eye": BeltEye(camera=parameters.sight.camera),
-        "world": collision_world(robot_of(parameters)),
-        "settings": parameters,
-        "line": Line(tracks=nothing_yet(parameters)),
-    }
+    return {"cell": cell_of(parameters), "line": Line(tracks=nothing_yet(parameters))}
+
+
+def cell_of(parameters: Sort) -> Cell:
+    robot, eye = robot_of(parameters), BeltEye(camera=parameters.sight.camera)
+    return Cell(robot=robot, world=collision_world(robot), eye=eye, settings=parameters)
 
 
 @functools.cache
@@ -118,10 +107,10 @@ def collision_world(robot: Robot) -> CollisionWorld:
 
 def judge(parameters: Sort, draw: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: enough blocks in the right bin, none in a wrong one."""
-    wanted = [each for each in truth.accounts if parameters.rules.bin_for(_known(each.colour)) is not None]
-    right = sum(each.where == parameters.rules.bin_for(_known(each.colour)) for each in wanted)
-    bins = [each for each in truth.accounts if each.where.startswith("bin_")]
-    wrong = sum(each.where != parameters.rules.bin_for(_known(each.colour)) for each in bins)
+    accounts = [(sent.where, parameters.rules.bin_for(_known(sent.colour))) for sent in truth.accounts]
+    wanted = [(where, its_bin) for where, its_bin in accounts if its_bin is not None]
+    right = sum(where == its_bin for where, its_bin in wanted)
+    wrong = sum(where != its_bin for where, its_bin in accounts if where.startswith("bin_"))
     # What has not been sent yet has not been sorted.
     ordered = len(wanted) + max(parameters.belt.blocks - len(truth.accounts), 0)
     share = right / ordered if ordered else 0.0
@@ -167,9 +156,8 @@ def probe(parameters: Sort, random: np.random.Generator) -> Probe:
     block = BlockSeen(
         colour="red", size_m=size, x_m=x, y_m=y, yaw_rad=yaw, sigma_m=0, yaw_sigma_rad=0, whole=True, misfit_px=0
     )
-    robot, tracks = robot_of(parameters), follow(nothing_yet(parameters), [block], 0.0, lambda x, y: True)
-    world = collision_world(robot)
-    found = plan_catch(robot, world, parameters, at_rest(robot.home), 0.0, tracks, tracks.alive[0], ())
+    cell, tracks = cell_of(parameters), follow(nothing_yet(parameters), [block], 0.0, lambda x, y: True)
+    found = plan_catch(cell, Departure(start=at_rest(cell.robot.home), now_s=0.0), tracks, tracks.alive[0])
     return Probe(x_m=x, y_m=y, refusal="" if isinstance(found, Catch) else found)
 
 
@@ -191,9 +179,9 @@ def _belt(bin_name: str | None) -> str:
 
 SORT = Task(
     name="sort",
-    robot="ur5e",
+    robot=LINE_ROBOT,
     sentence="Sort the blocks by colour.",
-    summary="UR5e catches blocks on a moving belt, guided by a camera, and sorts them onto one belt per colour",
+    summary="an arm catches blocks on a moving belt, guided by a camera, and sorts them onto one belt per colour",
     instruction=instruction,
     parameters=Sort,
     scene=scene_of,

@@ -43,13 +43,15 @@ class Cubes(Parameters):
     edge_m: Range = Field(default=Range(0.022, 0.036), ge=0.015, le=0.045, description="edge of each cube")
     density_kg_m3: Range = Field(default=Range(600, 1200), ge=100, le=3000, description="density of each cube")
     pad_friction: Range = Field(default=Range(0.9, 1.2), ge=0.3, le=2.0, description="sliding friction of the jaw pads")
-    radius_m: Range = Field(default=Range(0.10, 0.30), ge=0, le=0.5, description="distance from the pan axis")
+    radius_m: Range = Field(default=Range(0.10, 0.30), ge=0, le=1.2, description="distance from the pan axis")
     azimuth_rad: Range = Field(default=Range(-1.6, 1.6), ge=-3.2, le=3.2, description="direction from the pan axis")
     apart_m: float = Field(default=0.03, ge=0.01, le=0.2, description="how far the cubes lie apart at least")
 
 
 class CubeParameters(PickAndPlaceParameters):
     """`PickAndPlaceParameters` of a task with cubes on a table: `cube_sampler` reads `cubes`."""
+
+    scaled = ("cubes.radius_m", "put.transport_speed_m_s")
 
     cubes: Cubes = Cubes()
 

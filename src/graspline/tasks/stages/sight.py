@@ -15,6 +15,7 @@ from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ObjectMoved
 from graspline.perception.beliefs import Belief, Noise, Perception, PositionNoise, noisy
 from graspline.perception.estimators import made_by
+from graspline.scenes.meshes.solid import Solid
 from graspline.scenes.scene import ObjectShape
 
 Array = NDArray[np.float64]
@@ -70,6 +71,8 @@ class TruthEye:
     random: np.random.Generator
     # Shapes of objects that are not boxes.
     shapes: Mapping[str, ObjectShape] = field(default_factory=dict)
+    # What those are that are meshes.
+    solids: Mapping[str, Solid] = field(default_factory=dict)
 
     def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
         reply = yield Look(None)
@@ -98,6 +101,7 @@ class TruthEye:
             yaw_sigma_rad=0.0,
             time_s=time_s,
             shape=self.shapes.get(name, "box"),
+            solid=self.solids.get(name),
         )
         return noisy(exact, self.perception, self.random)
 

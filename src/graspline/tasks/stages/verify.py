@@ -18,6 +18,7 @@ from graspline.perception.speeds import fitted_speed, speed_now
 from graspline.placement.query import Support
 from graspline.placement.resting import resting_evidence
 from graspline.robots.robot import Robot
+from graspline.scenes.meshes.solid import Solid
 from graspline.scenes.scene import ObjectShape
 from graspline.tasks.stages.parameters import RestGoal
 from graspline.tasks.stages.place import Destination, OnObject, support_at
@@ -59,7 +60,7 @@ def confirm(
     error_m = 2 * sigma * np.sqrt(len(names) / len(window))
     seen = replace(window[-1], position_m=points.mean(axis=0))
     evidence = (
-        *_at_rest(seen, speed, support, estimate.half_height_m, goal, error_m, 3 * speed_error),
+        *_at_rest(seen, speed, support, estimate, goal, error_m, 3 * speed_error),
         at_home(robot, reply.readings.joints, goal),
         speed_now(times, points, goal.speed_m_s, sigma),
     )
@@ -84,14 +85,18 @@ def _at_rest(
     seen: Belief,
     speed_m_s: float,
     support: Support,
-    half_height_m: float,
+    stood: Belief,
     goal: RestGoal,
     error_m: float = 0.0,
     speed_error_m_s: float = 0.0,
 ) -> Evidence:
-    """The goal, written once. Its limits are tightened by the error of a place; a speed is judged as it is seen."""
+    """The goal, written once. Its limits are tightened by the error of a place; a speed is judged as it is seen.
+
+    As high as it `stood`, and a mesh on the same face.
+    """
     limits = (goal.off_spot_m - error_m, goal.off_table_m + error_m, goal.lean_rad, goal.speed_m_s + speed_error_m_s)
-    return resting_evidence(seen.position_m, seen.uprightness, speed_m_s, support, half_height_m, limits)
+    up = seen.uprightness if stood.rest is None else seen.upright_on(stood.rest)
+    return resting_evidence(seen.position_m, up, speed_m_s, support, stood.half_height_m, limits)
 
 
 def at_home(robot: Robot, joints_rad: Array, goal: RestGoal) -> Measurement:
@@ -101,18 +106,24 @@ def at_home(robot: Robot, joints_rad: Array, goal: RestGoal) -> Measurement:
 
 
 def rests_by_truth(
-    truth: Snapshot, target: str, destination: Destination, robot: Robot, goal: RestGoal, shape: ObjectShape = "box"
+    truth: Snapshot,
+    target: str,
+    destination: Destination,
+    robot: Robot,
+    goal: RestGoal,
+    shape: ObjectShape = "box",
+    solid: Solid | None = None,
 ) -> Evidence:
     """The same goal by truth, for a task's `judge`: the object rests where it was to be put, and the arm is home."""
-    thing = believed(truth, target, shape)
+    thing = believed(truth, target, shape, solid)
     others = tuple(believed(truth, name) for name in truth.objects if name != target)
     support = support_at(destination, thing, others)
     assert support is not None
-    resting = _at_rest(thing, truth.objects[target].speed_m_s, support, thing.half_height_m, goal)
+    resting = _at_rest(thing, truth.objects[target].speed_m_s, support, thing, goal)
     return (*resting, at_home(robot, truth.joints_rad, goal))
 
 
-def believed(truth: Snapshot, name: str, shape: ObjectShape = "box") -> Belief:
+def believed(truth: Snapshot, name: str, shape: ObjectShape = "box", solid: Solid | None = None) -> Belief:
     """An object of a snapshot as an exact estimate, so that truth and sightings are judged alike."""
     thing = truth.objects[name]
     return Belief(
@@ -124,4 +135,5 @@ def believed(truth: Snapshot, name: str, shape: ObjectShape = "box") -> Belief:
         yaw_sigma_rad=0.0,
         time_s=truth.time_s,
         shape=shape,
+        solid=solid,
     )
