@@ -25,11 +25,13 @@ from numpy.typing import NDArray
 from graspline.kinematics.hsr import ranked, solve
 from graspline.motion.path import Path
 from graspline.perception.beliefs import Belief, Shape
-from graspline.planning.collision import CollisionWorld, Held
+from graspline.perception.held import Held
+from graspline.planning.collision import CollisionWorld
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import WHOLE_BODY_JOINTS
 from graspline.scenes.fittings import SHELF, TABLE
+from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import multiply, rotation_x, rotation_y, rotation_z
 from graspline.tasks.tidy.house import House, before
 
@@ -41,6 +43,7 @@ GOALS = 8
 TOP_M = TABLE.levels[0].position_m[2]
 # How a thing that stands upright is turned in a level hand.
 R_LEVEL_HELD = rotation_x(-np.pi / 2)
+X_HELD = Pose(position_m=np.zeros(3), rotation=R_LEVEL_HELD)
 
 
 @dataclass
@@ -103,7 +106,11 @@ def errand(world: CollisionWorld, random: np.random.Generator, tallies: dict[str
     )
     if row is None:
         return
-    held = Held(shape=target.shape, half_extents_m=target.half_extents_m, p_TO_m=np.zeros(3), R_TO=R_LEVEL_HELD)
+    held = Held(
+        shape=target.shape,
+        half_extents_m=target.half_extents_m,
+        X_TO=X_HELD,
+    )
     grasped = candidates(target.position_m + np.array([0, 0, 0.03]), rotation, row)
     world.place((*FURNITURE, *things[1:], *stock), held)
     lifted = [each for each in grasped if world.free(each)]
@@ -125,9 +132,7 @@ def errand(world: CollisionWorld, random: np.random.Generator, tallies: dict[str
 def anywhere(world: CollisionWorld, random: np.random.Generator, tally: Tally) -> None:
     things = (*on_table(random), *on_boards(random))
     half = np.array([0.03, 0.03, 0.09])
-    held = (
-        Held(shape="box", half_extents_m=half, p_TO_m=np.zeros(3), R_TO=R_LEVEL_HELD) if random.random() < 0.5 else None
-    )
+    held = Held(shape="box", half_extents_m=half, X_TO=X_HELD) if random.random() < 0.5 else None
     world.place((*FURNITURE, *things), held)
     found = [each for each in candidates(*any_pose(random), HSR.home) if world.free(each)]
     if found:

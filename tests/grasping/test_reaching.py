@@ -17,7 +17,6 @@ from graspline.grasping.reaching import (
     Step,
     Surroundings,
     go,
-    held_of,
     in_the_way,
     order,
     plan_reach,
@@ -27,9 +26,11 @@ from graspline.grasping.reaching import (
 from graspline.kinematics import hsr
 from graspline.motion.path import Path, check_path
 from graspline.perception.beliefs import Belief, Shape
+from graspline.perception.held import Held
 from graspline.planning.collision import ROOM_CLEARANCE_M, CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.hsr import HSR
+from graspline.spatial.poses import Pose
 
 Array = NDArray[np.float64]
 WIDE_RAD = float(HSR.jaw_law.angle_rad(0.11))
@@ -92,7 +93,7 @@ class TestOrder:
         assert reached == sorted(reached)
         for pose, postures in found[:3]:
             tool, rotation = hsr.forward(postures)
-            np.testing.assert_allclose(tool, np.broadcast_to(tool_of(HSR, pose), tool.shape), atol=1e-9)
+            np.testing.assert_allclose(tool, np.broadcast_to(tool_of(HSR, pose).position_m, tool.shape), atol=1e-9)
             np.testing.assert_allclose(rotation, np.broadcast_to(pose.rotation, rotation.shape), atol=1e-9)
 
     def test_a_hand_that_leans_counts_as_farther(self) -> None:
@@ -111,7 +112,7 @@ class TestOrder:
 def test_the_tool_stands_back_by_what_open_fingertips_draw_back() -> None:
     pose = POSES[0]
     middle = HSR.jaw_law.middle_m(float(HSR.jaw_law.angle_rad(pose.width_m)))
-    np.testing.assert_allclose(tool_of(HSR, pose) + pose.rotation @ middle, pose.position_m, atol=1e-12)
+    np.testing.assert_allclose(tool_of(HSR, pose).position_m + pose.rotation @ middle, pose.position_m, atol=1e-12)
 
 
 class TestPlanReach:
@@ -119,7 +120,7 @@ class TestPlanReach:
         found = first()
         assert isinstance(found, Reach)
         tool, rotation = hsr.forward(found.at)
-        np.testing.assert_allclose(tool, tool_of(HSR, found.pose), atol=1e-9)
+        np.testing.assert_allclose(tool, tool_of(HSR, found.pose).position_m, atol=1e-9)
         before, same = hsr.forward(found.before)
         np.testing.assert_allclose(tool - before, BACK_M * rotation[:, 0], atol=1e-9)
         np.testing.assert_allclose(same, rotation, atol=1e-12)
@@ -316,7 +317,7 @@ class TestStraightPath:
 
 def test_what_is_held_is_where_it_was_when_the_hand_closed() -> None:
     tool, rotation = hsr.forward(HSR.home)
-    held = held_of(CAN, tool, rotation)
-    np.testing.assert_allclose(tool + rotation @ held.p_TO_m, CAN.position_m, atol=1e-12)
-    np.testing.assert_allclose(rotation @ held.R_TO, CAN.rotation, atol=1e-12)
+    held = Held.of(CAN, Pose(position_m=tool, rotation=rotation))
+    np.testing.assert_allclose(tool + rotation @ held.X_TO.position_m, CAN.position_m, atol=1e-12)
+    np.testing.assert_allclose(rotation @ held.X_TO.rotation, CAN.rotation, atol=1e-12)
     assert held.shape == "cylinder"

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from graspline.errors import WiringError
 from graspline.kinematics.hsr import forward
 from graspline.perception.beliefs import Belief, Shape
-from graspline.planning.collision import ROOM_CLEARANCE_M, STEP_M, Collision, CollisionWorld, Held
+from graspline.perception.held import Held
+from graspline.planning.collision import ROOM_CLEARANCE_M, STEP_M, Collision, CollisionWorld
 from graspline.robots.hsr import HSR
 from graspline.robots.robot import Robot
 from graspline.robots.so101 import SO101
 from graspline.robots.ur5e import UR5E
+from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import rotate
 
 from .rooms import room, solid
@@ -162,7 +164,11 @@ def test_both_fingers_open_with_the_jaw(world: CollisionWorld, side: str, sign: 
 
 
 def held_box(*half_extents_m: float) -> Held:
-    return Held(shape="box", half_extents_m=np.array(half_extents_m), p_TO_m=np.array([0.02, 0, 0]), R_TO=np.eye(3))
+    return Held(
+        shape="box",
+        half_extents_m=np.array(half_extents_m),
+        X_TO=Pose(position_m=np.array([0.02, 0, 0]), rotation=np.eye(3)),
+    )
 
 
 def test_what_is_held_moves_with_the_tool_and_meets_things_and_the_floor(world: CollisionWorld) -> None:

@@ -14,17 +14,23 @@ from numpy.typing import NDArray
 
 from graspline.errors import WiringError
 from graspline.motion.path import Path, check_path
-from graspline.planning.collision import CollisionWorld, Held
+from graspline.perception.held import Held
+from graspline.planning.collision import CollisionWorld
 from graspline.planning.rrt import NoWay, Way, plan_way, timed
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import WHOLE_BODY_JOINTS
 from graspline.robots.ur5e import UR5E
+from graspline.spatial.poses import Pose
 
 from .rooms import BOARDS_M, SHELF_M, TABLE_M, level, reaching, room, solid, table
 
 Array = NDArray[np.float64]
 
-BOX = Held(shape="box", half_extents_m=np.array([0.03, 0.09, 0.03]), p_TO_m=np.array([0.01, 0.0, 0.0]), R_TO=np.eye(3))
+BOX = Held(
+    shape="box",
+    half_extents_m=np.array([0.03, 0.09, 0.03]),
+    X_TO=Pose(position_m=np.array([0.01, 0.0, 0.0]), rotation=np.eye(3)),
+)
 
 
 @pytest.fixture(scope="module")

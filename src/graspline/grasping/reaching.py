@@ -19,10 +19,12 @@ from graspline.kinematics.arms import whole_body_of
 from graspline.motion.path import Path
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
-from graspline.planning.collision import ROOM_CLEARANCE_M, Collision, CollisionWorld, Held, Part
+from graspline.perception.held import Held
+from graspline.planning.collision import ROOM_CLEARANCE_M, Collision, CollisionWorld, Part
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
+from graspline.spatial.poses import Pose
 
 Array = NDArray[np.float64]
 
@@ -99,10 +101,10 @@ def told(refused: Sequence[Refusal]) -> Evidence:
     return tuple(at_most(f"refused: {reason}", count, 0) for reason, count in reasons.most_common(_REASONS))
 
 
-def tool_of(robot: Robot, pose: HandPose) -> Array:
-    """Where the tool is, (3,), when the pads hold what is as wide as the pose says: tips draw back as they open."""
+def tool_of(robot: Robot, pose: HandPose) -> Pose:
+    """Where the tool is when the pads hold what is as wide as the pose says: tips draw back as they open."""
     middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(pose.width_m)))
-    return pose.position_m - pose.rotation @ middle
+    return Pose(position_m=pose.position_m - pose.rotation @ middle, rotation=pose.rotation)
 
 
 def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[HandPose, Array]]:
@@ -112,7 +114,7 @@ def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[H
     """
     if not poses:
         return []
-    tools = np.stack([tool_of(robot, pose) for pose in poses])
+    tools = np.stack([tool_of(robot, pose).position_m for pose in poses])
     rotations = np.stack([pose.rotation for pose in poses])
     postures = whole_body_of(robot).postures(tools, rotations, start, margin=_MARGIN, finely=True)
     found = list(zip(poses, postures, strict=True))
@@ -133,7 +135,7 @@ def plan_reach(
 ) -> Reach | Refusal:
     """A way to a pose: the first posture whose straight ways are free, and that a way leads to."""
     if not len(postures):
-        evidence = whole_body_of(robot).unreached(tool_of(robot, pose), pose.rotation, _MARGIN)
+        evidence = whole_body_of(robot).unreached(tool_of(robot, pose).position_m, pose.rotation, _MARGIN)
         return Refusal(label=pose.label, check="no posture reaches it", evidence=evidence)
     reason, tried = "the lift is too short for its ways", 0
     for posture in _spread(postures):
@@ -246,13 +248,3 @@ def straight_path(robot: Robot, joints: Array, way_m: Array, *, speed: float = 1
     rows, _ = whole_body_of(robot).straight(joints, way_m)
     end = np.clip(rows[-1], robot.limits.lower, robot.limits.upper)
     return through(robot, np.stack([joints, end]), speed=speed)
-
-
-def held_of(solid: Belief, tool_m: Array, rotation: Array) -> Held:
-    """What the hand holds once it has closed around a solid."""
-    return Held(
-        shape=solid.shape,
-        half_extents_m=solid.half_extents_m,
-        p_TO_m=rotation.T @ (solid.position_m - tool_m),
-        R_TO=rotation.T @ solid.rotation,
-    )

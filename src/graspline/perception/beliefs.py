@@ -14,6 +14,7 @@ from graspline.parameters import Parameters
 from graspline.perception.estimators import one_of_estimators
 from graspline.scenes.meshes.resting import Rest
 from graspline.scenes.meshes.solid import Solid
+from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import (
     matrix_from_quaternion,
     matrix_from_vector,
@@ -79,6 +80,10 @@ class Belief:
     @property
     def rotation(self) -> Array:
         return matrix_from_quaternion(self.quaternion)
+
+    @property
+    def pose(self) -> Pose:
+        return Pose(position_m=self.position_m, rotation=self.rotation)
 
     @property
     def yaw_rad(self) -> float:

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
-from graspline.perception.beliefs import Belief, Shape
+from graspline.perception.beliefs import Belief
+from graspline.perception.held import Held
+from graspline.planning import wiring
 from graspline.planning.bodies import Body, assigned, bodies_of, held_body
 from graspline.planning.followers import Followers
 from graspline.robots.robot import Robot
@@ -39,9 +41,6 @@ _LEFT = 0.9
 # However unsure it is where something stands, no more than this is kept for that.
 _MOST_UNSURE_M = 0.03
 _SLOTS = 48
-# Contact bits beyond those that robots use among themselves: what asks, and what solids and floor answer to.
-_ARM, _HAND, _HELD, _FLOOR = (1 << bit for bit in (20, 21, 22, 23))
-_ANYTHING = _ARM | _HAND | _HELD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +54,6 @@ class Collision:
 
     def __str__(self) -> str:
         return f"{self.robot_part} meets {self.touched} at sample {self.sample}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Held:
-    """What the hand holds: its shape, and where its middle is in the tool frame, (3,), and how it is turned, (3, 3)."""
-
-    shape: Shape
-    half_extents_m: Array
-    p_TO_m: Array
-    R_TO: Array
 
 
 class CollisionWorld:
@@ -86,6 +75,7 @@ class CollisionWorld:
         self._bodies = bodies_of(scene, self._model, self._data)
         self._slots = np.array([self._model.geom(name).id for name in scene.slots], np.intp)
         self._held = held_body(self._model, HELD) if scene.slots else None
+        held = None if self._held is None else int(self._held.geoms[0])
         # Everything that is neither furniture nor an object belongs to the robot.
         others = {self._model.body(name).id for name in ("world", *scene.furniture, *scene.people, *self._bodies)}
         self._is_other = np.isin(self._model.geom_bodyid, list(others))
@@ -95,7 +85,9 @@ class CollisionWorld:
         self._unusual = bool(scene.slots)
         for body in self._bodies.values():
             body.leave()
-        self._wire()
+        # Of a mesh its parts are met, not the surface that is seen.
+        seen = [self._model.geom(body.name).id for body in self._bodies.values() if body.mesh_half_m is not None]
+        wiring.wire(self._model, scene.robot, self._is_other, held, clearance_m, seen)
         if scene.slots:
             self._stand_on_floor()
             self.place(())
@@ -158,22 +150,22 @@ class CollisionWorld:
     def _hold(self, held: Held | None) -> None:
         if self._held is None:
             return
-        self._model.geom_contype[self._held.geoms] = 0 if held is None else _HELD | _FLOOR
+        self._model.geom_contype[self._held.geoms] = 0 if held is None else wiring.HELD | wiring.FLOOR
         if held is not None:
             point, rotation = self._X_hand_tool
             x, y, z = held.half_extents_m.tolist()
             self._held.resize(held.shape, (x, y, z))
-            self._held.position_m[:] = point + rotate(rotation, held.p_TO_m)
-            self._held.quaternion[:] = quaternion_from_matrix(multiply(rotation, held.R_TO))
+            self._held.position_m[:] = point + rotate(rotation, held.X_TO.position_m)
+            self._held.quaternion[:] = quaternion_from_matrix(multiply(rotation, held.X_TO.rotation))
 
     def _allow(self, may_touch: Collection[tuple[Part, Belief]]) -> None:
         """Let everything placed be checked against all of the robot, but for these pairs."""
         answers = self._model.geom_conaffinity
         answers[self._slots] = 0
         for body, belief in self._placed:
-            allowed = {_HAND if part == "hand" else _HELD for part, other in may_touch if other is belief}
-            answers[body.geoms] = _ANYTHING & ~sum(allowed)
-        _gather_bits(self._model)
+            allowed = {wiring.HAND if part == "hand" else wiring.HELD for part, other in may_touch if other is belief}
+            answers[body.geoms] = wiring.ANYTHING & ~sum(allowed)
+        wiring.gather_bits(self._model)
 
     def _let_leave(self, start: Array, leaving: Collection[Belief] | None) -> None:
         """Keep no farther from these, or from anything, than the robot is at the start."""
@@ -195,7 +187,7 @@ class CollisionWorld:
         mujoco.mj_kinematics(model, data)
         moving = model.body_weldid[model.geom_bodyid] != 0
         found = list[Belief]()
-        for geom in np.flatnonzero((model.geom_contype & (_ARM | _HAND) != 0) & moving).tolist():
+        for geom in np.flatnonzero((model.geom_contype & (wiring.ARM | wiring.HAND) != 0) & moving).tolist():
             rotation = data.geom_xmat[geom].reshape(3, 3)
             found.append(
                 Belief(
@@ -288,42 +280,15 @@ class CollisionWorld:
         evidence = (at_least(f"{part}_to_{touched}", distance_m, limit_m, "m"),)
         return Collision(sample=sample, robot_part=part, touched=touched, evidence=evidence)
 
-    def _wire(self) -> None:
-        """Decide what is checked against what: the robot against itself as it is built, and against all else."""
-        model = self._model
-        held = np.zeros(model.ngeom, bool)
-        if self._held is not None:
-            held[self._held.geoms] = True
-        robot = ~self._is_other & ~held
-        hand = robot & np.isin(model.geom_bodyid, _carried(model, int(model.site("tool").bodyid[0])))
-        touching = robot & (model.geom_conaffinity != 0)
-        floor = _FLOOR if self._held is not None else 0
-        model.geom_contype[touching & hand] |= _HAND | floor
-        model.geom_contype[touching & ~hand] |= _ARM | floor
-        model.geom_conaffinity[touching & ~hand] |= _HELD
-        # Only the robot's own contacts are asked for: what else touches what costs nothing this way.
-        model.geom_contype[self._is_other] = 0
-        model.geom_conaffinity[self._is_other] = _ANYTHING
-        for body in self._bodies.values():
-            if body.mesh_half_m is not None:
-                model.geom_conaffinity[model.geom(body.name).id] = 0
-        model.geom_conaffinity[held] = 0
-        # Margins of both sides add up; the robot keeps no distance from itself or from what it holds.
-        model.geom_margin[self._is_other] = self._usual_m
-        model.body_margin[model.geom_bodyid[self._is_other]] = self._usual_m
-        for name, further_m in self.robot.keeps_m.items() if self._usual_m else ():
-            model.geom_margin[model.geom(name).id] = further_m
-        _gather_bits(model)
-
     def _stand_on_floor(self) -> None:
         """What is on the floor at home stands on it; for these geoms it is no obstacle."""
         floor = self._model.geom(FLOOR).id
-        self._model.geom_conaffinity[floor] = _FLOOR
-        _gather_bits(self._model)
+        self._model.geom_conaffinity[floor] = wiring.FLOOR
+        wiring.gather_bits(self._model)
         self.first_touching(self.robot.home[None])
         pairs = self._data.contact.geom
         standing = pairs[(pairs == floor).any(axis=1)].ravel()
-        self._model.geom_contype[standing] &= ~_FLOOR
+        self._model.geom_contype[standing] &= ~wiring.FLOOR
 
     @functools.cached_property
     def _X_hand_tool(self) -> tuple[Array, Array]:
@@ -340,19 +305,3 @@ class CollisionWorld:
             carriers.append(body := int(self._model.body_parentid[body]))
         joints = [self._model.joint(name).id for name in self.robot.joints]
         return np.isin(self._model.jnt_bodyid[joints], carriers)
-
-
-def _carried(model: mujoco.MjModel, body: int) -> list[int]:
-    """A body and everything that hangs on it."""
-    found = [body]
-    for index in range(body + 1, model.nbody):
-        if model.body_parentid[index] in found:
-            found.append(index)
-    return found
-
-
-def _gather_bits(model: mujoco.MjModel) -> None:
-    """Bodies have the bits of all their geoms; a body with stale ones is left out before its geoms are looked at."""
-    for field, of_body in ((model.geom_contype, model.body_contype), (model.geom_conaffinity, model.body_conaffinity)):
-        of_body[:] = 0
-        np.bitwise_or.at(of_body, model.geom_bodyid, field)

@@ -12,20 +12,22 @@ from numpy.typing import NDArray
 from graspline.engine.layout import Readings, layout_of
 from graspline.execution.requests import Announce, Ask, Look, Motion, Reply, Solve
 from graspline.grasping.hand_poses import HandPose, hand_poses
-from graspline.grasping.reaching import held_of, tool_of
+from graspline.grasping.reaching import tool_of
 from graspline.kinematics import hsr
 from graspline.motion.guards import Rows, Tugged
 from graspline.motion.path import Command, at_rest
 from graspline.parameters import build
 from graspline.perception.beliefs import UNKNOWN, Belief, Shape
+from graspline.perception.held import Held
 from graspline.rendering.picture import Picture
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import KNOWN, item_of
 from graspline.scenes.room import room
+from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, looking, transform, whole
+from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, looking, whole
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye
 
@@ -84,8 +86,8 @@ def grip_of(thing: Belief, down_rad: float = 0.0) -> Grip:
     bottom = thing.position_m - np.array([0.0, 0.0, thing.half_extents_m[2]])
     return Grip(
         name=thing.name,
-        held=held_of(whole(thing), tool, pose.rotation),
-        X_TB=transform(pose.rotation.T, pose.rotation.T @ (bottom - tool)),
+        held=Held.of(whole(thing), tool),
+        X_TB=Pose(position_m=bottom, rotation=np.eye(3)).seen_from(tool),
         gap_m=pose.width_m,
         least_jaw_rad=float(HSR.jaw_law.angle_rad(pose.width_m - 0.012)),
         mass_kg=HAND_KG + 0.3,

@@ -45,7 +45,7 @@ def test_with_a_thing_in_the_hand_there_is_a_free_posture_that_sees_the_highest_
         tool, rotation = hsr.forward(row)
         np.testing.assert_allclose((rotation @ grip.R_OT.T)[2], [0.0, 0.0, 1.0], atol=1e-9)
         # Below the line of sight to the board's front edge.
-        assert tool[2] + rotation[2] @ grip.held.p_TO_m + grip.height_m / 2 < level.position_m[2]
+        assert tool[2] + rotation[2] @ grip.held.X_TO.position_m + grip.height_m / 2 < level.position_m[2]
     world, among = collision_world(), around(HOUSE, (), grip.held)
     world.place(among.solids, among.held)
     assert any(world.free(row) for row in found)

@@ -96,7 +96,10 @@ class TestSortPoses:
         poses = self.todo(BOX)
         assert len(poses) > 10
         # From the board's floor to the top of the hand.
-        high = [float(tool_of(HSR, pose)[2] - BOX.bottom_m + 0.23 * max(-pose.rotation[2, 0], 0.0)) for pose in poses]
+        high = [
+            float(tool_of(HSR, pose).position_m[2] - BOX.bottom_m + 0.23 * max(-pose.rotation[2, 0], 0.0))
+            for pose in poses
+        ]
         assert high[0] < 0.3
         assert poses[-1].pitch_rad > poses[0].pitch_rad
 
@@ -252,7 +255,7 @@ class TestLookAgain:
         for (pose, rows), (meant, _) in zip(corrected.todo, self.TODO, strict=True):
             np.testing.assert_allclose(pose.position_m, SLIP.point(meant.position_m), atol=1e-9)
             tools, _ = hsr.forward(rows)
-            np.testing.assert_allclose(tools, np.broadcast_to(tool_of(HSR, pose), tools.shape), atol=1e-9)
+            np.testing.assert_allclose(tools, np.broadcast_to(tool_of(HSR, pose).position_m, tools.shape), atol=1e-9)
 
     def test_evidence_says_how_far_wheels_have_slipped(self) -> None:
         told = {each.name: each.value for each in self.outcome(self.seen()).evidence}
@@ -373,9 +376,9 @@ class TestClose:
         joints = reached().at.copy()
         joints[HSR.jaw] = width_rad()
         tool, rotation = hsr.forward(joints)
-        bottom = tool + rotation @ grip.p_TB_m
+        bottom = tool + rotation @ grip.X_TB.position_m
         np.testing.assert_allclose(bottom, [1.15, 0.0, TABLE_M], atol=1e-6)
-        np.testing.assert_allclose(rotation @ grip.X_TB[:3, :3], np.eye(3), atol=1e-9)
+        np.testing.assert_allclose(rotation @ grip.X_TB.rotation, np.eye(3), atol=1e-9)
         assert (grip.name, grip.top) == ("soup_can", reached().pose.top)
 
     def test_it_squeezes_past_the_touch_and_no_further_than_shut(self) -> None:
@@ -441,12 +444,12 @@ class TestLeave:
         asked, outcome = self.asked()
         assert outcome.name == "away"
         grip = outcome.data.grip
-        np.testing.assert_array_equal(outcome.data.placement_surface_to_wrist, grip.X_TB)
+        assert outcome.data.placement_surface_to_wrist is grip.X_TB
         assert outcome.data.top_grasp is grip.top
         end = motions(asked)["travel"].path.end
         np.testing.assert_allclose(end[0], 0.25, atol=0.5)
         _, rotation = hsr.forward(end)
-        np.testing.assert_allclose((rotation @ grip.X_TB[:3, :3])[2], UP, atol=1e-9)
+        np.testing.assert_allclose((rotation @ grip.X_TB.rotation)[2], UP, atol=1e-9)
         assert any(isinstance(guard, HoldLost) for guard in motions(asked)["travel"].guards)
 
     def test_it_hands_on_what_is_left_the_room_and_how_the_thing_was_taken(self) -> None:

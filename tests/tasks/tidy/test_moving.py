@@ -44,20 +44,20 @@ class TestGrip:
     def test_it_knows_where_the_bottom_was_and_how_the_hand_was_turned(self) -> None:
         can = solid("soup_can")
         grip = grip_of(can)
-        tool = can.position_m - grip.R_OT @ grip.held.p_TO_m
-        np.testing.assert_allclose(tool + grip.R_OT @ grip.p_TB_m, can.position_m - 0.051 * UP, atol=1e-9)
+        tool = can.position_m - grip.R_OT @ grip.held.X_TO.position_m
+        np.testing.assert_allclose(tool + grip.R_OT @ grip.X_TB.position_m, can.position_m - 0.051 * UP, atol=1e-9)
         assert grip.height_m == pytest.approx(0.102)
 
     @pytest.mark.parametrize("name", ["soup_can", "mug"])
     def test_what_is_held_is_somewhere_now(self, name: str) -> None:
         thing = solid(name)
         grip = grip_of(thing)
-        ahead = hsr.solve((thing.position_m - grip.R_OT @ grip.held.p_TO_m)[None], grip.R_OT)
+        ahead = hsr.solve((thing.position_m - grip.R_OT @ grip.held.X_TO.position_m)[None], grip.R_OT)
         row = READY.copy()
         row[:8] = hsr.ranked(ahead, 0, READY)[0]
         tool = hsr.forward(row)[0]
         now = grip.solid(answer(row))
-        np.testing.assert_allclose(tool + grip.R_OT @ grip.held.p_TO_m, now.position_m, atol=1e-9)
+        np.testing.assert_allclose(tool + grip.R_OT @ grip.held.X_TO.position_m, now.position_m, atol=1e-9)
         box = whole(thing)
         assert (now.name, now.shape) == (name, box.shape)
         np.testing.assert_allclose(now.half_extents_m, box.half_extents_m)

@@ -233,7 +233,7 @@ class TestPlanPlace:
     def test_the_thing_ends_over_its_place_at_the_back_of_the_board(self) -> None:
         found, grip = aimed(), held()
         tool, rotation = hsr.forward(found.reach.at)
-        bottom = tool + rotation @ grip.p_TB_m
+        bottom = tool + rotation @ grip.X_TB.position_m
         assert bottom[:2] == pytest.approx(found.spot_m[:2], abs=0.005)
         assert SETTINGS.placing.above_m < bottom[2] - found.spot_m[2] < SETTINGS.placing.above_m + 0.01
         np.testing.assert_allclose((rotation @ grip.R_OT.T)[2], UP, atol=1e-9)

@@ -11,18 +11,19 @@ from numpy.typing import NDArray
 
 from graspline.errors import InputError
 from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import held_of
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import Held
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import Item, item_of
 from graspline.scenes.household_bodies import made_as
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation, weight_of
+from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix, rotation_z
 from graspline.tasks.task import Draw
 from graspline.tasks.tidy.house import House, before
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, carrying, transform, whole
+from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, carrying, whole
 from graspline.tasks.tidy.parameters import AloneParameters, Tidy
 from graspline.tasks.tidy.robot import BODY
 
@@ -96,9 +97,9 @@ def handed_on(parameters: Tidy, memory: Mapping[str, object]) -> Mapping[str, An
             }
         case "execute_grasp":
             X_TB = memory["placement_surface_to_wrist"]
-            assert isinstance(X_TB, np.ndarray)
+            assert isinstance(X_TB, Pose)
             return {
-                "placement_surface_to_wrist": [*X_TB[:3, 3].tolist(), *quaternion_from_matrix(X_TB[:3, :3]).tolist()],
+                "placement_surface_to_wrist": [*X_TB.position_m.tolist(), *X_TB.quaternion.tolist()],
                 "top_grasp": memory["top_grasp"],
             }
         case _:
@@ -114,10 +115,11 @@ def grip_of(parameters: Tidy, robot: Robot) -> Grip:
     alone, item = parameters.alone, item_of(parameters.alone.object)
     surface, tool, R_OT = alone.placement_surface_to_wrist, _tool_m(robot, item), item.grasps[0].rotation
     bottom = np.array([0.0, 0.0, -item.half_extents_m[2]])
-    X_TB = transform(R_OT.T, R_OT.T @ (bottom - tool))
+    X_OT = Pose(position_m=tool, rotation=R_OT)
+    X_TB = Pose(position_m=bottom, rotation=np.eye(3)).seen_from(X_OT)
     if surface:
-        X_TB = transform(_rotation(np.array(surface[3:])), np.array(surface[:3]))
-    held = held_of(whole(_solid_at(item, np.zeros(3), 0.0)), tool, R_OT)
+        X_TB = Pose(position_m=np.array(surface[:3]), rotation=_rotation(np.array(surface[3:])))
+    held = Held.of(whole(_solid_at(item, np.zeros(3), 0.0)), X_OT)
     gap = item.grasps[0].width_m
     least = float(robot.jaw_law.angle_rad(gap)) - 0.1
     top = bool(-R_OT[2, 0] > 0.9)

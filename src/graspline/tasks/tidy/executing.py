@@ -14,7 +14,6 @@ from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import (
     UP,
     Reach,
-    held_of,
 )
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
@@ -23,8 +22,10 @@ from graspline.motion.guards import BothPadsTouch
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import Held
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
+from graspline.spatial.poses import Pose
 from graspline.tasks.tidy.grasp_plans import plan_grasp, sort_poses
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import (
@@ -36,7 +37,7 @@ from graspline.tasks.tidy.moving import (
     felt_kg,
     play,
     straight,
-    transform,
+    tool_at,
     travel,
     whole,
     without,
@@ -64,7 +65,7 @@ class Taken:
     """What ExecuteGrasp hands on."""
 
     grip: Grip
-    placement_surface_to_wrist: Array
+    placement_surface_to_wrist: Pose
     top_grasp: bool
     # What is left on the table, and the room as it was seen last.
     things: tuple[Belief, ...]
@@ -99,13 +100,12 @@ def close(
     )
     if not passes(evidence):
         return Outcome("missed", evidence, about=grasp_object_name)
-    tool, rotation = ended.readings.tool_position_m, ended.readings.tool_rotation
-    held = held_of(whole(grasp_object_bb), tool, rotation)
+    tool = tool_at(ended)
     bottom = grasp_object_bb.position_m - float(grasp_object_bb.half_extents_m[2]) * UP
     grip = Grip(
         name=grasp_object_name,
-        held=held,
-        X_TB=transform(rotation.T, rotation.T @ (bottom - tool)),
+        held=Held.of(whole(grasp_object_bb), tool),
+        X_TB=Pose(position_m=bottom, rotation=np.eye(3)).seen_from(tool),
         gap_m=gap,
         least_jaw_rad=float(robot.jaw_law.angle_rad(max(gap - 0.012, 0.0))),
         mass_kg=hand_kg,
@@ -255,7 +255,7 @@ def execute_grasp(settings: Tidy) -> Machine:
         },
         gives={
             "grip": Grip,
-            "placement_surface_to_wrist": Array,
+            "placement_surface_to_wrist": Pose,
             "top_grasp": bool,
             "things": tuple[Belief, ...],
             "house": House,

@@ -20,7 +20,6 @@ from graspline.grasping.reaching import (
     Step,
     Surroundings,
     Touching,
-    held_of,
     order,
     plan_reach,
     told,
@@ -28,6 +27,7 @@ from graspline.grasping.reaching import (
 )
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.beliefs import UNKNOWN, Belief
+from graspline.perception.held import Held
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
@@ -80,9 +80,8 @@ def sort_poses(
 ) -> Producing[Gives[Literal["sorted"], Ordered] | Outcome[Literal["unreachable"]]]:
     """Closest first, those from the top last; after all of them, those with which it would not fit where it belongs."""
     room = area_of(settings.placing, grasp_object_name).level.clear_m - settings.placing.above_m - SPARE_M
-    needed_m = [
-        tool_of(robot, pose)[2] - grasp_object_bb.bottom_m + BODY.hand_above_m(pose.rotation) for pose in grasp_poses
-    ]
+    tools_m = [float(tool_of(robot, pose).position_m[2]) - grasp_object_bb.bottom_m for pose in grasp_poses]
+    needed_m = [up + BODY.hand_above_m(pose.rotation) for up, pose in zip(tools_m, grasp_poses, strict=True)]
     # As if it faced the thing: it has turned its arm aside to look.
     start = last.command.position.copy()
     apart = grasp_object_bb.position_m[:2] - start[:2]
@@ -149,7 +148,7 @@ def grasp_query(
     """In around the thing, and up with it."""
     grasp = settings.grasp
     top = next(solid for solid in among.solids if solid.name == "table_top")
-    held = held_of(whole(target), tool_of(robot, pose), pose.rotation)
+    held = Held.of(whole(target), tool_of(robot, pose))
     widest = float(robot.jaw_law.gaps_m[-1])
     lifting = without(among, target, held)
     touching: Touching = tuple(("held", each) for each in lifting.solids if each is top or each.name in _THINGS)

@@ -16,11 +16,13 @@ from graspline.motion.guards import Guard, HoldLost, TrackingError, Tugged
 from graspline.motion.joint_moves import brake
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
-from graspline.planning.collision import CollisionWorld, Held
+from graspline.perception.held import Held
+from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
 from graspline.scenes.household import KNOWN
-from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
+from graspline.spatial.poses import Pose
+from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.parameters import GraspParameters
 from graspline.tasks.tidy.robot import BODY
@@ -51,8 +53,8 @@ class Grip:
 
     name: str
     held: Held
-    # Of the plane it stood on in the tool frame, (4, 4): in the middle of its bottom, as O was turned then.
-    X_TB: Array
+    # Of the plane it stood on in the tool frame: in the middle of its bottom, as O was turned then.
+    X_TB: Pose
     # Between the pads, as felt when they had closed; below this jaw angle nothing as wide is held.
     gap_m: float
     least_jaw_rad: float
@@ -64,26 +66,13 @@ class Grip:
         return HoldLost(least_jaw_rad=self.least_jaw_rad, force_n=grasp.lost_n, for_s=0.05)
 
     @property
-    def p_TB_m(self) -> Array:
-        return self.X_TB[:3, 3]
-
-    @property
     def R_OT(self) -> Array:
         """How the tool was turned when the thing stood upright, and has to be for that."""
-        return self.X_TB[:3, :3].T
+        return self.X_TB.rotation.T
 
     def solid(self, last: Reply) -> Belief:
         """The thing where it is held now."""
-        rotation = last.readings.tool_rotation
-        return Belief(
-            name=self.name,
-            shape=self.held.shape,
-            position_m=last.readings.tool_position_m + rotation @ self.held.p_TO_m,
-            quaternion=quaternion_from_matrix(rotation @ self.held.R_TO),
-            half_extents_m=self.held.half_extents_m,
-            position_sigma_m=0.0,
-            yaw_sigma_rad=0.0,
-        )
+        return self.held.at(tool_at(last) @ self.held.X_TO, self.name)
 
     @property
     def height_m(self) -> float:
@@ -261,11 +250,8 @@ def _bounds(name: str) -> tuple[Array, Array]:
     return (np.min(corners, axis=0), np.max(corners, axis=0)) if corners else (np.zeros(3), np.zeros(3))
 
 
-def transform(rotation: Array, position_m: Array) -> Array:
-    """(4, 4)."""
-    found = np.eye(4)
-    found[:3, :3], found[:3, 3] = rotation, position_m
-    return found
+def tool_at(last: Reply) -> Pose:
+    return Pose(position_m=last.readings.tool_position_m, rotation=last.readings.tool_rotation)
 
 
 def tug(reply: Reply, toward: Array, force_n: float, *, within_rad: float, for_s: float) -> Tugged:

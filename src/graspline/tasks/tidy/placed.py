@@ -17,7 +17,7 @@ from graspline.perception.kept import moved_m
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting, Level
-from graspline.spatial.rotations import quaternion_from_matrix
+from graspline.spatial.poses import Pose
 from graspline.tasks.tidy.areas import Area
 from graspline.tasks.tidy.board_views import view_without
 from graspline.tasks.tidy.house import House
@@ -36,15 +36,9 @@ _INSIDE_M = 0.005
 
 def placed_solid(grip: Grip, pose: HandPose, spot_m: Array) -> Belief:
     """The thing as it will stand."""
-    return Belief(
-        name=grip.name,
-        shape=grip.held.shape,
-        position_m=spot_m + pose.rotation @ (grip.held.p_TO_m - grip.p_TB_m),
-        quaternion=quaternion_from_matrix(pose.rotation @ grip.held.R_TO),
-        half_extents_m=grip.held.half_extents_m,
-        position_sigma_m=0.0,
-        yaw_sigma_rad=0.0,
-    )
+    above_m = pose.rotation @ (grip.held.X_TO.position_m - grip.X_TB.position_m)
+    stands = Pose(position_m=spot_m + above_m, rotation=pose.rotation @ grip.held.X_TO.rotation)
+    return grip.held.at(stands, grip.name)
 
 
 def check_place(

@@ -32,6 +32,7 @@ from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
+from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.areas import Area, area_of
 from graspline.tasks.tidy.board_views import views_with
@@ -95,7 +96,7 @@ class Aimed:
 
 
 def look_up(
-    settings: Tidy, grip: Grip, grasp_object_name: str, placement_surface_to_wrist: Array
+    settings: Tidy, grip: Grip, grasp_object_name: str, placement_surface_to_wrist: Pose
 ) -> Gives[Literal["assigned"], Assigned] | Outcome[Literal["too_high", "too_wide"]]:
     """The area it belongs in, and whether hand and thing fit in there at all."""
     area = area_of(settings.placing, grasp_object_name)
@@ -109,7 +110,7 @@ def look_up(
 
 def height_needed_m(grip: Grip, settings: Tidy) -> float:
     """From the board to the highest point of hand and thing on the way in."""
-    tool = -float((grip.R_OT @ grip.p_TB_m)[2])
+    tool = -float((grip.R_OT @ grip.X_TB.position_m)[2])
     return settings.placing.above_m + SPARE_M + max(tool + BODY.hand_above_m(grip.R_OT), grip.height_m)
 
 
@@ -148,7 +149,7 @@ def see_board(
 
 def _radius_m(grip: Grip) -> float:
     """Of what a thing covers around the middle of its bottom, however it is turned."""
-    half, aside = grip.held.half_extents_m, (grip.R_OT @ (grip.held.p_TO_m - grip.p_TB_m))[:2]
+    half, aside = grip.held.half_extents_m, (grip.R_OT @ (grip.held.X_TO.position_m - grip.X_TB.position_m))[:2]
     return float(np.hypot(*aside) + (np.hypot(half[0], half[1]) if grip.held.shape == "box" else half[0]))
 
 
@@ -210,7 +211,7 @@ def poses_at(robot: Robot, shelf_rad: float, grip: Grip, bottom_m: Array) -> lis
     found = []
     for turn in turns:
         rotation = rotation_z(turn) @ grip.R_OT
-        tool = bottom_m - rotation @ grip.p_TB_m
+        tool = bottom_m - rotation @ grip.X_TB.position_m
         label = f"turned {round(float(np.degrees(turn)))}°"
         found.append(HandPose(position_m=tool + rotation @ middle, rotation=rotation, width_m=grip.gap_m, label=label))
     return found
@@ -333,7 +334,7 @@ def placement(settings: Tidy) -> Machine:
             "things": tuple[Belief, ...],
             "grip": Grip,
             "grasp_object_name": str,
-            "placement_surface_to_wrist": Array,
+            "placement_surface_to_wrist": Pose,
         },
         budgets={"areas": settings.retries.areas, "ways": settings.retries.ways},
         successes=("end_placement",),
