@@ -3,12 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from scenes.meshes import shapes
 
 from graspline.engine.choose import open_engine
 from graspline.errors import InputError
 from graspline.scenes.block_table import Kind, block_table
 from graspline.scenes.meshes.store import solid_of
+from scenes.meshes import shapes
 
 
 def test_a_gpu_refuses_objects_that_are_meshes(tmp_path: Path) -> None:
