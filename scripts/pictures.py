@@ -79,6 +79,16 @@ def _sheet(task: Task[Any], seed: int, settings: tuple[str, ...], path: Path) ->
     still_sheet(episode, task.scene(parameters), path, moments=moments, columns=2 if annotated else 4)
 
 
+def mesh(path: Path) -> None:
+    """An object of one's own shape: the file and the settings of the page on `grab`."""
+    page = (ROOT / "docs" / "tasks" / "grab.md").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "bracket.obj"
+        file.write_text(page.split("cat > bracket.obj <<'END'\n")[1].split("END\n")[0])
+        things = f"things.meshes=[{{file: {file}, scale: 0.001, mass_kg: 0.04}}]"
+        _sheet(find_task("grab"), 0, (things, "order.target=bracket", "order.place=random"), path)
+
+
 def moving(name: str, path: Path) -> None:
     """One episode as a moving picture."""
     task, (seed, settings) = find_task(name), EPISODES[name]
@@ -196,6 +206,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "lift-cube-region.svg": region,
     **{f"{name}.png": partial(sheet, name) for name in EPISODES},
     **{f"{name}.webp": partial(moving, name) for name in EPISODES},
+    "grab-mesh.png": mesh,
     "stack.png": stacking,
     "panda.png": seven_joints,
     "randomization.png": randomization,

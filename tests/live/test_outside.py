@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from graspline.live.commands import CheckReachable, MoveToGrab, Pick, Preview, Refresh, Select, WithdrawObject
 from graspline.live.consoles import console_for
+from graspline.scenes.meshes.store import solid_of
 from graspline.tasks.console import Done, PostObject, Refused
 from graspline.tasks.grab.parameters import Grab, OrderParameters, ThingsParameters
 from graspline.tasks.grab.task import GRAB
 from graspline.tasks.posted_objects import FORGOTTEN_S, USED_S, Posted
+from scenes.meshes import shapes
 
 from .benches import Bench
 
@@ -190,3 +193,23 @@ def test_an_object_too_old_is_not_grabbed() -> None:
     (listed,) = bench.snapshot.objects
     assert listed.stale
     assert "post it again" in bench.refused(MoveToGrab()).reason
+
+
+def test_a_mesh_is_posted_with_the_box_of_its_file(tmp_path: Path) -> None:
+    bracket = solid_of(shapes.write_obj(shapes.bracket(), tmp_path / "bracket.obj"), 0.001)
+    store = Posted(7, used_s=5.0, solids={"bracket": bracket})
+    seen = dataclasses.replace(
+        BOX, name="bracket", shape="mesh", size_m=(0.061, 0.0395, 0.03), position_m=(0.2, 0, 0.015), time_s=None
+    )
+    assert isinstance(store.post(seen), Done)
+    (believed,) = store.fresh
+    assert believed.solid is bracket
+    assert tuple(believed.half_extents_m) == bracket.half_extents_m
+    refused = store.post(dataclasses.replace(seen, size_m=(0.03, 0.04, 0.06)))
+    assert isinstance(refused, Refused)
+    assert refused.reason == "size_m: the box of bracket is [0.06, 0.04, 0.03], along the axes of its file"
+    unknown = store.post(dataclasses.replace(seen, name="braket"))
+    assert isinstance(unknown, Refused)
+    assert "did you mean 'bracket'?" in unknown.reason
+    store.age(6.0)
+    assert store.fresh == ()

@@ -47,7 +47,11 @@ CASES: dict[str, list[Case]] = {
 # Only read where something else is asked for than a whole episode plays.
 ELSEWHERE = {
     # Read when parameters are built: its bounds take its place.
-    "grab": {"workspace.bounds_file", "workspace.bounds_of"},
+    # So is a detector's file; how old what it says may be is checked before anything is sampled.
+    "grab": {
+        *("workspace.bounds_file", "workspace.bounds_of"),
+        *("posted.file", "posted.now_s", "posted.max_age_s"),
+    },
     "sort": {"rules.unknown", "rules.green", "rules.red", "rules.blue"},
     "tidy": {"handover.wait_s", "alone.grasp_object_bb"},
 }

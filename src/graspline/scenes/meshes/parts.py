@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -37,8 +38,7 @@ def convex_parts(surface: Surface) -> tuple[Surface, ...]:
     """At most `MOST_PARTS` hulls that together are about the solid; the same ones each time."""
     if is_whole_hull():
         return (hull(surface.vertices),)
-    import coacd
-
+    coacd = importlib.import_module("coacd")
     coacd.set_log_level("error")
     # Its measures are of an object of about unit size.
     scale = float(surface.size.max())

@@ -278,7 +278,6 @@ def object_problems(parameters: Grab) -> list[str]:
     ]
 
 
-@functools.lru_cache(maxsize=64)
 def _not_takeable(parameters: Grab, name: str) -> str:
     """Why a mesh cannot be taken however it rests, at the best of a few places with everything at its default."""
     solid, why = parameters.things.solids[name], ""

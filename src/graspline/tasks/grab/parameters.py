@@ -105,7 +105,8 @@ class Grab(OnRobot):
         """Everything that may lie on the table: what is posted, or the pool; and meshes."""
         boxes = [each for each in self.posted.objects if each.shape != "mesh"]
         pool = tuple(_kind_posted(number, each) for number, each in enumerate(boxes))
-        return (*(pool if self.posted.objects else KINDS), *(_kind_of_mesh(each) for each in self.things.meshes))
+        meshes = (_kind_of_mesh(each.name, each.solid, each.weight_kg, each.colour) for each in self.things.meshes)
+        return (*(pool if self.posted.objects else KINDS), *meshes)
 
 
 def _kind_posted(number: int, seen: Detection) -> Kind:
@@ -121,14 +122,7 @@ def _kind_posted(number: int, seen: Detection) -> Kind:
 
 
 @functools.lru_cache(maxsize=64)
-def _kind_of_mesh(mesh: MeshObject) -> Kind:
-    solid = mesh.solid
+def _kind_of_mesh(name: str, solid: Solid, mass_kg: float, rgb: tuple[float, float, float]) -> Kind:
     x, y, z = (2 * each for each in solid.half_extents_m)
-    return Kind(
-        name=mesh.name,
-        shape="mesh",
-        size_m=(x, y, z),
-        density_kg_m3=mesh.weight_kg / solid.volume_m3,
-        rgb=mesh.colour,
-        solid=solid,
-    )
+    density = mass_kg / solid.volume_m3
+    return Kind(name=name, shape="mesh", size_m=(x, y, z), density_kg_m3=density, rgb=rgb, solid=solid)

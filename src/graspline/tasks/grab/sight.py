@@ -16,6 +16,7 @@ from graspline.perception.expected import Pose, is_hidden, see_near
 from graspline.perception.things import Thing, see_things
 from graspline.rendering.picture import Picture
 from graspline.scenes.block_table import KINDS, Kind, kind_of
+from graspline.scenes.scene import ObjectShape
 from graspline.tasks.grab.parameters import GrabPerception
 from graspline.tasks.stages.sight import NOT_THERE_M, Eye, TruthEye
 
@@ -187,7 +188,7 @@ def make_eye(perception: GrabPerception, random: np.random.Generator, kinds: tup
     if perception.source == "camera":
         return CameraEye(perception=perception)
     if perception.source == "truth":
-        shapes = {each.name: each.shape for each in kinds}
+        shapes: dict[str, ObjectShape] = {each.name: each.shape for each in kinds}
         solids = {each.name: each.solid for each in kinds if each.solid is not None}
         return TruthEye(perception=perception, random=random, shapes=shapes, solids=solids)
     return made_by(perception.source, perception, random)
