@@ -24,8 +24,12 @@ class Refusal:
     label: str = ""
     evidence: Evidence = ()
 
+    @property
+    def measured(self) -> str:
+        """The evidence alone, in words."""
+        return "; ".join(str(each) for each in self.evidence)
+
     def __str__(self) -> str:
         label = f"{self.label}: " if self.label else ""
         stage = f" at {self.stage}" if self.stage else ""
-        measured = "; ".join(str(each) for each in self.evidence)
-        return f"{label}{self.check}{stage}{': ' if measured else ''}{measured}"
+        return f"{label}{self.check}{stage}{': ' if self.evidence else ''}{self.measured}"

@@ -10,7 +10,6 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
-from graspline.kinematics.ur5e import ARM as UR5E_ARM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from graspline.errors import WiringError
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm
 from graspline.kinematics.numeric import TOLERANCE_M, TOLERANCE_RAD, NumericArm
 from graspline.kinematics.so101 import ARM as SO101_ARM
+from graspline.kinematics.ur5e import ARM as UR5E_ARM
 from graspline.robots.robot import JointLimits, Robot
 from graspline.robots.so101 import SO101
 from graspline.robots.ur5e import UR5E

@@ -10,7 +10,6 @@ import pytest
 from graspline_panda import PANDA
 
 from graspline import ROBOTS, Scenario, find_task, run_scenarios
-from graspline.kinematics.arms import arm_of
 
 
 @pytest.fixture(autouse=True)
@@ -32,8 +31,12 @@ def test_the_hand_is_where_the_published_parameters_have_it() -> None:
 
 
 def test_at_home_the_hand_is_open_and_points_straight_down() -> None:
-    arm = arm_of(PANDA)
-    assert arm.pitch_rad(PANDA.home[None]) == pytest.approx(np.pi / 2, abs=1e-9)
+    model = PANDA.model()
+    data = mujoco.MjData(model)
+    for joint, position in zip(PANDA.joints, PANDA.home, strict=True):
+        data.joint(joint).qpos[0] = position
+    mujoco.mj_kinematics(model, data)
+    assert data.site("tool").xmat.reshape(3, 3)[:, 0] == pytest.approx([0, 0, -1], abs=1e-9)
     assert PANDA.jaw_law.gap_m(PANDA.home[PANDA.jaw]) == pytest.approx(0.08, abs=1e-6)
 
 

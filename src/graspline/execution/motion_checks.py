@@ -30,7 +30,7 @@ def check_motion(motion: Motion, robot: Robot, command: Command, *, allow_truth:
         )
     refused = check_corners(path, robot) if motion.corners else check_path(path, robot)
     if refused is not None:
-        raise WiringError(f"motion {motion.name!r} breaks limits: {refused}")
+        raise WiringError(f"motion {motion.name!r} breaks limits: {refused.measured}")
     if motion.disturbed is not None:
         _check_intention(motion, motion.disturbed, robot)
     by_truth = any(each is not None and each.look is None for each in (motion.watch, motion.place))
@@ -44,7 +44,7 @@ def _check_intention(motion: Motion, disturbed: Disturbed, robot: Robot) -> None
         raise WiringError(f"motion {motion.name!r} has {len(path.positions)} rows, what was intended {len(intended)}")
     refused = check_corners(Path(positions=intended, velocities=path.velocities, dt_s=path.dt_s), robot)
     if refused is not None:
-        raise WiringError(f"what motion {motion.name!r} intends breaks limits: {refused}")
+        raise WiringError(f"what motion {motion.name!r} intends breaks limits: {refused.measured}")
 
 
 def _apart(first: Array, second: Array) -> float:

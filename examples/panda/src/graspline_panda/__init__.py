@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graspline import robot_from_file
+from graspline import ROBOTS
 
-PANDA = robot_from_file(Path(__file__).with_name("panda.yaml"))
+PANDA = ROBOTS.find(str(Path(__file__).with_name("panda.yaml")))

@@ -15,7 +15,6 @@ from graspline.motion.path import at_rest
 from graspline.perception.belt_blocks import BlockSeen
 from graspline.perception.tracks import follow
 from graspline.planning.collision import CollisionWorld
-from graspline.robots.catalogue import LINE_ROBOT
 from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import belt_line
 from graspline.tasks.claims import in_hand
@@ -179,7 +178,7 @@ def _belt(bin_name: str | None) -> str:
 
 SORT = Task(
     name="sort",
-    robot=LINE_ROBOT,
+    robot="ur5e",
     sentence="Sort the blocks by colour.",
     summary="an arm catches blocks on a moving belt, guided by a camera, and sorts them onto one belt per colour",
     instruction=instruction,
