@@ -66,7 +66,7 @@ def grasps_of_shape(solid: Belief) -> tuple[AnnotatedGrasp, ...]:
             return grasps_of_cylinder(x, -z, z, -z)
         case "ball":
             return grasps_of_ball(x)
-        case "plate":
+        case "plate" | "mesh":
             return ()
 
 

@@ -112,8 +112,8 @@ class Robot:
     # What settings that turn a jaw by an angle mean in the jaw's own unit: 1 for a jaw that swings, and for one that
     # slides as many metres as bring its fingers together as far as a radian does.
     jaw_unit: float = 1.0
-    # `module:NAME` of the arm's closed form, an `Arm`; empty for an arm that is solved iteratively. Of a robot on wheels
-    # the module, a `WholeBody`.
+    # `module:NAME` of the arm's closed form, an `Arm`; empty for an arm that is solved iteratively. Of a robot
+    # on wheels the module, a `WholeBody`.
     closed_form: str = ""
     # What stands on a table: from x, to x, half its width.
     footprint_m: tuple[float, float, float] = (-0.1, 0.1, 0.1)
