@@ -111,7 +111,8 @@ def test_the_group_shows_its_commands_and_names_what_it_does_not_know() -> None:
     assert shown.code == 0
     assert shown.out == call("new", "--help").out
     assert "\n  task   Write a package" in shown.out
-    assert refused("new", "tasks") == [
+    expected = "no such command 'new tasks'; did you mean 'new task'? known: new robot, new task"
+    assert refused("new", "tasks") == [expected]
         "no such command 'new tasks'; did you mean 'new task'? known: new robot, new task"
     ]
     assert refused("new", "task")[0].startswith("NAME is missing")
