@@ -113,8 +113,6 @@ def test_the_group_shows_its_commands_and_names_what_it_does_not_know() -> None:
     assert "\n  task   Write a package" in shown.out
     expected = "no such command 'new tasks'; did you mean 'new task'? known: new robot, new task"
     assert refused("new", "tasks") == [expected]
-        "no such command 'new tasks'; did you mean 'new task'? known: new robot, new task"
-    ]
     assert refused("new", "task")[0].startswith("NAME is missing")
     assert "stack-two" in call("new", "task", "--help").out.partition("Arguments:")[2]
 

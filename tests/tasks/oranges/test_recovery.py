@@ -12,7 +12,7 @@ from graspline.execution.requests import Motion
 from graspline.kinematics.so101 import forward
 from graspline.machine.outcome import Gives
 from graspline.motion.guards import TrackingError
-from graspline.motion.path import at_rest, check_path
+from graspline.motion.path import Path, at_rest, check_path
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, SO101, TIP_M
 from graspline.tasks.oranges.job import Job, Progress
@@ -167,12 +167,12 @@ def test_stepping_aside_lets_what_was_skipped_be_tried_again(
 def test_a_way_that_leads_through_something_goes_around_it(world: CollisionWorld) -> None:
     start = HOME + np.array([1.4, 0.9, -0.2, -0.3, 0.0, 0.3])
     clear = way_to(SO101, world, at_rest(start), HOME, survey_of(), SETTINGS)
-    assert clear is not None
+    assert isinstance(clear, Path)
     hand, _ = forward(clear.positions[:, :5], np.array([TIP_M, 0.0, 0.0]))
     passed = hand[int(np.argmax(np.linalg.norm(hand - hand[0], axis=-1) > 0.1))]
     big = seen_ball("orange_1", np.array([passed[0], passed[1], 0.035]), 0.035)
     around = way_to(SO101, world, at_rest(start), HOME, survey_of(big), SETTINGS)
-    assert around is not None
+    assert isinstance(around, Path)
     assert around.ticks > clear.ticks
     world.place((big,))
     assert world.first_collision(clear.positions) is not None
