@@ -66,10 +66,13 @@ class Body:
         self.resize(belief.shape, (x, y, z))
 
     def leave(self) -> None:
-        """Stand for nothing, where nothing is met; a slot, which nothing asks for then, stays."""
+        """Stand for nothing, where nothing is met.
+
+        Slots, too, which nothing asks for then: MuJoCo pairs bodies in an order that depends on where all of them are,
+        and whether two boxes touch depends on that order, so answers would depend on earlier questions.
+        """
         self.belief = None
-        if self.shape is not None:
-            self.position_m[:] = _AWAY_M
+        self.position_m[:] = _AWAY_M
 
     def resize(self, shape: Shape, half: tuple[float, float, float]) -> None:
         """Take this shape and these half extents; a body of one shape only the extents."""
