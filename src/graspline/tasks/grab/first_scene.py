@@ -7,7 +7,8 @@ import copy
 import mujoco
 import numpy as np
 
-from graspline.grasping.grab import GrabPlan, attempt
+from graspline.grasping.grab import attempt
+from graspline.grasping.grab_values import GrabPlan
 from graspline.perception.beliefs import Belief
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import apply_to_model

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_most
-from graspline.grasping.grab import Check, GrabPlan, GrabQuery, GrabRefusal
+from graspline.grasping.grab_values import Check, GrabPlan, GrabQuery, GrabRefusal
 from graspline.grasping.nearest import plan_grab
 from graspline.grasping.straight import Line, Lines
 from graspline.grasping.topdown import GraspPlan

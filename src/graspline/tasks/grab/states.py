@@ -7,7 +7,7 @@ from typing import Literal
 
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Reply, solved
-from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
+from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
 from graspline.grasping.topdown import GraspPlan
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
