@@ -14,8 +14,8 @@ from graspline.episodes.log import replay_log
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.surroundings import Surroundings
 from graspline.execution.disturbance import Disturbance
+from graspline.kinematics.differential import ToolKinematics
 from graspline.parameters import load
-from graspline.planning.tool import ToolKinematics
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import cube_start, cube_table, cube_variation
 from graspline.tasks.catalogue import find_task

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from graspline.execution.disturbance import Disturbance, Disturber, disturbed
 from graspline.execution.requests import Disturbed, Free, Motion, Preempted, Within
 from graspline.execution.track import Track
+from graspline.kinematics.differential import ToolKinematics
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import CONTINUITY, Command, Path, at_rest, check_corners, check_path
-from graspline.planning.tool import ToolKinematics
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import cube_table
 

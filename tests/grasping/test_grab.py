@@ -10,14 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graspline.grasping.grab import (
-    GrabPlan,
-    GrabRefusal,
-    GrabVariables,
-    Jaws,
-    attempt,
-    jaws_for,
-)
+from graspline.grasping.grab import attempt
+from graspline.grasping.grab_checks import jaws_for
+from graspline.grasping.grab_values import GrabPlan, GrabRefusal, GrabVariables, Jaws
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import check_path
 from graspline.robots.so101 import FIXED_TIP_M, HOME, SO101

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from graspline.grasping.grab import GrabPlan, GrabRefusal, attempt
+from graspline.grasping.grab import attempt
+from graspline.grasping.grab_values import GrabPlan, GrabRefusal
 from graspline.grasping.nearest import plan_grab
 
 from .things import asked, thing

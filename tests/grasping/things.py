@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graspline.grasping.grab import GrabQuery, GrabVariables
+from graspline.grasping.grab_values import GrabQuery, GrabVariables
 from graspline.grasping.straight import ReachParameters
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.motion.path import at_rest

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graspline.execution.requests import Motion, Reply, Solve
-from graspline.grasping.grab import GrabVariables
+from graspline.grasping.grab_values import GrabVariables
 from graspline.live.commands import Command
 from graspline.live.conductor import Conductor
 from graspline.live.operator import Order

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from graspline.episodes.scenario import Scenario
-from graspline.grasping.grab import GrabPlan, attempt
+from graspline.grasping.grab import attempt
+from graspline.grasping.grab_values import GrabPlan
 from graspline.live.first_scene import first_seed
 from graspline.parameters import build
 from graspline.tasks.catalogue import find_task

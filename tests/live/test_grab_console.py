@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graspline.grasping.grab import GrabVariables, Jaws, jaws_for
+from graspline.grasping.grab_checks import jaws_for
+from graspline.grasping.grab_values import GrabVariables, Jaws
 from graspline.live.commands import (
     CheckReachable,
     GraspClose,

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from graspline.execution.requests import Disturbed, Driver, Free, Motion, Within
+from graspline.kinematics.differential import ToolKinematics
 from graspline.motion.offsets import bump, slowed, step, with_offset
 from graspline.motion.path import Command, Path, check_corners, check_path
 from graspline.parameters import Parameters, Range
-from graspline.planning.tool import ToolKinematics
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -172,7 +172,8 @@ class Disturber:
     def _offset(self, joints: Array, way_m: Array, turn: float) -> Array:
         """Joint offsets (nu,) that move the tool this way and turn the wrist, which is the last joint of the arm."""
         wrist = self._robot.jaw - 1
-        offset = self._tool.joint_offset(joints, way_m, slice(0, wrist))
+        offset = np.zeros(len(joints))
+        offset[self._robot.arm] = self._tool.at(joints).damped_step(way_m, locked=(wrist,))
         points, _ = self._tool.poses(np.stack([joints, joints + offset]))
         moved_m, wanted_m = float(np.linalg.norm(points[1] - points[0])), float(np.linalg.norm(way_m))
         shrink = min(1.0, wanted_m / max(moved_m, 1e-9), _JOINT_RAD / max(float(np.abs(offset).max()), 1e-9))

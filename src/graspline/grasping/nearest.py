@@ -8,16 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.grasping.grab import (
-    Case,
-    GrabPlan,
-    GrabQuery,
-    GrabRefusal,
-    Nearest,
-    attempt,
-    jaws_for,
-    room_beside_m,
-)
+from graspline.grasping.grab import attempt
+from graspline.grasping.grab_checks import Case, jaws_for, room_beside_m
+from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, Nearest
 from graspline.spatial.rotations import wrap
 
 Array = NDArray[np.float64]

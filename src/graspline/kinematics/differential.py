@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.scenes.scene import Scene
+from graspline.spatial.rotations import rotation_vector
 
 Array = NDArray[np.float64]
 
 # Joints that do not move the tool in some direction would have to turn infinitely fast; this keeps rates finite.
 _LEAST = 1e-9
+# Damps steps near singular postures: a joint that moves the tool by less than this per radian is spared.
+_DAMPING_M = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,40 @@ class ToolMotion:
         left = min(3, len(rates) - 3)
         return rates + _inverse(turning, left) @ (angular - self.angular @ rates) if left > 0 else rates
 
+    def step_towards(
+        self,
+        position_m: Array,
+        rotation: Array,
+        *,
+        gain: float = 1.0,
+        orientation_weight_m: float = 0.1,
+        locked: tuple[int, ...] = (),
+    ) -> Array:
+        """Offsets of the arm's joints, (n,), by which the tool comes nearer to a pose: one damped step.
+
+        The step aims at this share (`gain`) of the way. A radian of turn counts as much as `orientation_weight_m` of
+        way; at zero the tool may turn in any way. Locked joints stay.
+        """
+        turn = gain * rotation_vector(rotation @ self.rotation.T)
+        return self.damped_step(gain * (position_m - self.position_m), turn, orientation_weight_m, locked)
+
+    def damped_step(
+        self,
+        way_m: Array,
+        turn_rad: Array | None = None,
+        orientation_weight_m: float = 0.0,
+        locked: tuple[int, ...] = (),
+    ) -> Array:
+        """Offsets of the arm's joints, (n,), that move the tool by about so much and turn it by about that vector."""
+        free = [joint for joint in range(self.linear.shape[1]) if joint not in locked]
+        slopes, wanted = self.linear[:, free], way_m
+        if turn_rad is not None and orientation_weight_m:
+            slopes = np.concatenate([slopes, orientation_weight_m * self.angular[:, free]])
+            wanted = np.concatenate([wanted, orientation_weight_m * turn_rad])
+        offsets = np.zeros(self.linear.shape[1])
+        offsets[free] = slopes.T @ np.linalg.solve(slopes @ slopes.T + _DAMPING_M**2 * np.eye(len(wanted)), wanted)
+        return offsets
+
 
 class ToolKinematics:
     """Where the tool of a scene's robot is, on scratch data of its own; one for each thread."""
@@ -57,8 +94,7 @@ class ToolKinematics:
     def at(self, joints: Array) -> ToolMotion:
         """At joint positions (nu,)."""
         model, data = self._model, self._data
-        data.qpos[self._qpos] = joints
-        mujoco.mj_kinematics(model, data)
+        self._move(joints)
         mujoco.mj_comPos(model, data)
         mujoco.mj_jacSite(model, data, self._jacobian[0], self._jacobian[1], self._site)
         position = data.site_xpos[self._site].copy()
@@ -70,6 +106,19 @@ class ToolKinematics:
             angular=angular,
             across=_across(position - data.xanchor[self._first]),
         )
+
+    def poses(self, joints: Array) -> tuple[Array, Array]:
+        """Position (k, 3) and rotation (k, 3, 3) of the tool for joint positions (k, nu)."""
+        positions, rotations = np.empty((len(joints), 3)), np.empty((len(joints), 3, 3))
+        for row, each in enumerate(joints):
+            self._move(each)
+            positions[row] = self._data.site_xpos[self._site]
+            rotations[row] = self._data.site_xmat[self._site].reshape(3, 3)
+        return positions, rotations
+
+    def _move(self, joints: Array) -> None:
+        self._data.qpos[self._qpos] = joints
+        mujoco.mj_kinematics(self._model, self._data)
 
 
 def _across(outwards: Array) -> Array:

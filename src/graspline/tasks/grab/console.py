@@ -11,7 +11,8 @@ import numpy as np
 from graspline.errors import InputError, nearest
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Reply, solved
-from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRefusal, GrabVariables, jaws_for
+from graspline.grasping.grab_checks import jaws_for
+from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
 from graspline.grasping.nearest import plan_grab
 from graspline.machine.machine import Result as MachineResult
 from graspline.parameters import load

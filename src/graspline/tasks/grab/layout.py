@@ -8,7 +8,8 @@ import itertools
 import numpy as np
 
 from graspline.errors import one_of
-from graspline.grasping.grab import GrabQuery, GrabRefusal, GrabVariables, attempt
+from graspline.grasping.grab import attempt
+from graspline.grasping.grab_values import GrabQuery, GrabRefusal, GrabVariables
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import at_rest
 from graspline.perception.beliefs import Belief

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from graspline.grasping.grab import GrabVariables
+from graspline.grasping.grab_values import GrabVariables
 from graspline.grasping.straight import LiftReach
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.parameters import Parameters, Range

@@ -7,13 +7,13 @@ from typing import Literal
 
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Reply, solved
-from graspline.grasping.grab import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
+from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
 from graspline.grasping.topdown import GraspPlan
 from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import ObjectMoved
 from graspline.perception.beliefs import Belief
-from graspline.placement.held import HeldObject
+from graspline.perception.held import HeldObject
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot

@@ -9,9 +9,9 @@ import numpy as np
 
 from graspline.evidence import Evidence, at_most, passes
 from graspline.faults.hints import FaultHints
-from graspline.machine.machine import Machine
+from graspline.machine.machine import Machine, by_name
 from graspline.machine.table import End, Retry, Transition
-from graspline.placement.held import HeldObject
+from graspline.perception.held import HeldObject
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, rests_on
 from graspline.planning.collision import CollisionWorld
@@ -24,15 +24,7 @@ from graspline.tasks.oranges.layout import collision_world, probe, sample, scene
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.picking import approach, descend, grasp, idle, plan, posture_adjust, settle
 from graspline.tasks.oranges.placing import release, withdraw
-from graspline.tasks.oranges.recovery import (
-    all_placed,
-    back_off,
-    confirm,
-    put_back,
-    regroup,
-    return_home,
-    step_aside,
-)
+from graspline.tasks.oranges.recovery import all_placed, back_off, confirm, put_back, regroup, return_home, step_aside
 from graspline.tasks.oranges.sight import FruitEye, make_eye, plate_shape, virtual_plate
 from graspline.tasks.oranges.taking_over import remaining, take_over
 from graspline.tasks.oranges.targets import instruction, named_targets, targets_in
@@ -133,26 +125,9 @@ def build_machine(settings: Oranges) -> Machine:
         "take_over": {"ready": "idle"},
     }
     states = {
-        "idle": idle,
-        "plan": plan,
-        "approach": approach,
-        "posture_adjust": posture_adjust,
-        "descend": descend,
-        "grasp": grasp,
-        "settle": settle,
-        "lift": lift,
-        "retreat": retreat,
-        "transport": transport,
-        "lower": lower,
-        "release": release,
-        "withdraw": withdraw,
-        "return_home": return_home,
-        "confirm": confirm,
-        "back_off": back_off,
-        "regroup": regroup,
-        "put_back": put_back,
-        "step_aside": step_aside,
-        "take_over": take_over,
+        **by_name(idle, plan, approach, posture_adjust, descend, grasp, settle, lift),
+        **by_name(retreat, transport, lower, release, withdraw, return_home, confirm),
+        **by_name(back_off, regroup, put_back, step_aside, take_over),
     }
     asked = len(named_targets(settings)) or settings.oranges.count
     retries = settings.retries
@@ -168,7 +143,7 @@ def build_machine(settings: Oranges) -> Machine:
             "world": CollisionWorld,
             "settings": Oranges,
             "progress": Progress,
-            "grip": HeldObject | None,
+            "held": HeldObject | None,
         },
         budgets={
             "grasps": retries.grasps * asked,
@@ -192,7 +167,7 @@ def given(settings: Oranges, draw: Draw, random: np.random.Generator) -> Mapping
         "world": collision_world(settings),
         "settings": settings,
         "progress": Progress(),
-        "grip": None,
+        "held": None,
     }
 
 

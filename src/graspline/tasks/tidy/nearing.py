@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import (
-    Reach,
-    in_the_way,
-)
+from graspline.grasping.reaching import Reach, in_the_way
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ForceAbove
 from graspline.motion.waypoints import through
@@ -25,15 +22,7 @@ from graspline.scenes.fittings import Fitting
 from graspline.tasks.tidy.correcting import gone_evidence, shown_since, slip_of, slip_since
 from graspline.tasks.tidy.grasp_plans import grasp_query, inwards_m
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import (
-    BLOCKED,
-    Stopped,
-    around,
-    looking_from,
-    play,
-    straight,
-    travel,
-)
+from graspline.tasks.tidy.moving import BLOCKED, Stopped, around, looking_from, play, straight, travel
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye, TableSeen
 from graspline.tasks.tidy.slips import Slip, slip_between
