@@ -41,9 +41,9 @@ class Grid:
         return cell, np.minimum(np.maximum(away, -0.5), 0.5)
 
     def around(self, radius: Array, height: Array, pitch: Array) -> tuple[Indices, Array]:
-        """The lowest of the eight cells around each target, and weights (4, 8, L) of all of them; see `corners`.
+        """The lowest of the eight cells around each target, and weights (L, 1, 32) of all of them; see `corners`.
 
-        The first are of values at the cells, the others of how these change from cell to cell along each axis. Of a
+        The first of each four is of values at a cell, the others of how these change to the next along each axis. Of a
         smooth function linear interpolation is off by its second derivatives, and by slopes alone as much the other
         way: half of each leaves only the third ones.
         """
@@ -52,15 +52,15 @@ class Grid:
         below = np.maximum(np.minimum(np.floor(at), last - 2), 0.0)
         share = np.minimum(np.maximum(at - below, 0.0), 1.0)
         shares = np.array([1 - share, share])
-        weights = np.empty((4, 2, 2, 2, len(radius)))
-        np.multiply((shares[:, None, 0] * shares[None, :, 1])[:, :, None], shares[:, 2], out=weights[0])
+        weights = np.empty((2, 2, 2, 4, len(radius)))
+        np.multiply((shares[:, None, 0] * shares[None, :, 1])[:, :, None], shares[:, 2], out=weights[:, :, :, 0])
         slopes = 0.5 * np.array([share, share - 1])
-        np.multiply(weights[0], slopes[:, None, None, 0], out=weights[1])
-        np.multiply(weights[0], slopes[:, None, 1], out=weights[2])
-        np.multiply(weights[0], slopes[:, 2], out=weights[3])
+        np.multiply(weights[:, :, :, 0], slopes[:, None, None, 0], out=weights[:, :, :, 1])
+        np.multiply(weights[:, :, :, 0], slopes[:, None, 1], out=weights[:, :, :, 2])
+        np.multiply(weights[:, :, :, 0], slopes[:, 2], out=weights[:, :, :, 3])
         cells = below.astype(np.intp)
         lowest = (cells[0] * self.shape[1] + cells[1]) * self.shape[2] + cells[2]
-        return lowest, weights.reshape(4, 8, -1)
+        return lowest, weights.reshape(32, -1).T[:, None].copy()
 
     @functools.cached_property
     def corners(self) -> Indices:

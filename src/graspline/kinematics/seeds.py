@@ -66,15 +66,13 @@ class Seeds:
     def near(self, radius: Array, height: Array, pitch: Array, family: Indices) -> Array:
         """Joints (n, L) near targets, each of a family: interpolated, or as they change from the nearest cell."""
         lowest, weights = self.grid.around(radius, height, pitch)
-        families, cells, _, n = self.table.shape
+        _, cells, _, n = self.table.shape
         first = family * cells
         edge = np.flatnonzero(~self.whole.ravel()[first + lowest])
         # Cells beyond the last one have no weight.
-        around = np.minimum(lowest + self.grid.corners[:, None], cells - 1) + first
-        rows = (around * 4 + np.arange(4)[:, None, None]).reshape(32, -1)
-        values = self.table.reshape(-1, n).take(rows, axis=0)
-        values *= weights.reshape(32, -1, 1)
-        joints = np.add.reduce(values, axis=0).T
+        around = np.minimum(lowest[:, None] + self.grid.corners, cells - 1) + first[:, None]
+        values = self.table.reshape(-1, 4 * n).take(around, axis=0).reshape(-1, 32, n)
+        joints = (weights @ values)[:, 0].T.copy()
         if len(edge):
             cell, away = self.grid.nearest_and_beside(radius[edge], height[edge], pitch[edge])
             value, *slopes = self.table[family[edge], cell].transpose(1, 2, 0)
@@ -111,7 +109,7 @@ def seeds_of(structure: Structure) -> Seeds:
     kept, facing = _chosen(structure, joints, solved, grown.way)
     if not len(kept):
         raise WiringError(f"no posture of the arm {', '.join(structure.chain.joints)} points its hand at a target")
-    tables = [_with_slopes(structure, grid, joints[each], solved[each], grown.way[each]) for each in kept]
+    tables = [_with_slopes(structure, grid, joints[each], solved[each], float(grown.way[each])) for each in kept]
     return Seeds(
         grid=grid,
         point_m=wrist_point(structure),
