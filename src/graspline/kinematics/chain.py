@@ -74,8 +74,7 @@ class Chain:
             if self.slides[joint]:
                 origin = origin + z * turned[joint]
             else:
-                cosine, sine = cosines[joint], sines[joint]
-                x, y = x * cosine + y * sine, y * cosine - x * sine
+                x, y = x * cosines[joint] + y * sines[joint], y * cosines[joint] - x * sines[joint]
             axes[:, joint], anchors[:, joint] = z, origin
         hand = np.empty((3, 4, lanes))
         for column, values in enumerate(_after((x, y, z), origin, self._shares[count])):

@@ -74,11 +74,10 @@ def approached(structure: Structure, joints: Array, goals: Goals, steps: int, ho
     free = structure.free if goals.headed else structure.free_of_heading
     missed, determinant = np.empty((2, len(lanes))), np.empty(len(lanes))
     for left in range(steps, -1, -1):
-        hand, error, jacobian = _linearised(structure, now, goals, free)
+        error, jacobian, off = _linearised(structure, now, goals, free)
         columns = np.ascontiguousarray(jacobian.transpose(2, 1, 0))
         if not left:
-            joints[:, lanes], determinant[lanes] = now, np.linalg.det(columns)
-            missed[:, lanes] = _missed(hand, error, goals)
+            joints[:, lanes], missed[:, lanes], determinant[lanes] = now, off, np.linalg.det(columns)
             break
         step = _step(error, columns)
         beyond = _beyond(structure, error, jacobian, step)
@@ -93,10 +92,9 @@ def approached(structure: Structure, joints: Array, goals: Goals, steps: int, ho
         done, going = (slice(None), None) if count == len(lanes) else (close.nonzero()[0], (~close).nonzero()[0])
         there = lanes[done]
         joints[:, there], determinant[there] = now[:, done], np.linalg.det(columns[done])
-        turned = _missed(hand, error, goals)[1, done]
         missed[0, there] = beyond[done]
         # A hand that is square to what it has to be square to may still point, or open, the other way.
-        missed[1, there] = np.where(turned > _TURNED_RAD, turned, beyond[done] / structure.lever_m)
+        missed[1, there] = np.where(off[1] > _TURNED_RAD, off[1], beyond / structure.lever_m)[done]
         if going is None:
             break
         lanes, goals, now = lanes[going], goals.of(going), now[:, going]
@@ -124,20 +122,8 @@ def _step(error: Array, columns: Array) -> Array:
     return np.array(np.linalg.solve(normal, pull)[:, :, 0].T, np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class _Hand:
-    """How L hands point: along the goals' heading, out of its plane, upwards, and below the goals' pitch, (L,) each."""
-
-    ahead: Array
-    aside: Array
-    up: Array
-    low: Array
-    # Where the jaws open to, (3, L).
-    opening: Array
-
-
-def _linearised(structure: Structure, joints: Array, goals: Goals, free: Indices) -> tuple[_Hand, Array, Array]:
-    """Hands, their errors (r, L) and how joints that are `free` bring them down, (r, f, L)."""
+def _linearised(structure: Structure, joints: Array, goals: Goals, free: Indices) -> tuple[Array, Array, Array]:
+    """Errors (r, L), how joints that are `free` bring them down, (r, f, L), and what is missed, (2, L)."""
     chain, lever = structure.chain, structure.lever_m
     posture = chain.at(joints)
     approach, opening = posture.rotation[:, 0], posture.rotation[:, 2]
@@ -148,7 +134,7 @@ def _linearised(structure: Structure, joints: Array, goals: Goals, free: Indices
         heading = structure.ahead_rad + structure.turn * joints[0]
         x, y = np.cos(heading), np.sin(heading)
         ahead, aside = ahead * x + aside * y, aside * x - ahead * y
-    low = ahead * sine + up * cosine
+    low, off = ahead * sine + up * cosine, np.add.reduce(opening * goals.across, axis=0)
     steered = structure.steered and goals.headed
     rows, lanes = 3 + structure.pitched + structure.upright + steered, len(sine)
     error, jacobian = np.empty((rows, lanes)), np.empty((rows, len(free), lanes))
@@ -171,24 +157,17 @@ def _linearised(structure: Structure, joints: Array, goals: Goals, free: Indices
         row += 1
     if steered:
         axes[:, row], squares[:, row] = opening, goals.across
-        np.multiply(np.add.reduce(opening * goals.across, axis=0), -lever, out=error[3 + row])
+        np.multiply(off, -lever, out=error[3 + row])
     if rows > 3:
-        pulls = cross(axes, squares)
-        pulls *= lever
+        pulls = lever * cross(axes, squares)
         np.add.reduce(turning[:, None] * pulls[:, :, None], axis=0, out=jacobian[3:])
     if structure.planar and structure.pitched:
         # The plane of the pitch turns with the first joint.
         jacobian[3, 0] = 0.0
-    return _Hand(ahead, aside, up, low, opening), error, jacobian
-
-
-def _missed(hand: _Hand, error: Array, goals: Goals) -> Array:
-    """(2, L): how far hands are off their positions, and the worst of their directions."""
-    sine, cosine = goals.pitch
-    missed = np.empty((2, len(sine)))
+    missed = np.empty((2, lanes))
     missed[0] = np.sqrt(np.add.reduce(error[:3] * error[:3], axis=0))
-    missed[1] = np.arctan2(np.sqrt(hand.low**2 + hand.aside**2), hand.ahead * cosine - hand.up * sine)
+    missed[1] = np.arctan2(np.sqrt(low * low + aside * aside), ahead * cosine - up * sine)
     if goals.headed:
-        off = np.abs(np.add.reduce(hand.opening * goals.across, axis=0))
-        np.maximum(missed[1], np.arctan2(off, np.add.reduce(hand.opening * goals.along, axis=0)), out=missed[1])
-    return missed
+        turned = np.arctan2(np.abs(off), np.add.reduce(opening * goals.along, axis=0))
+        np.maximum(missed[1], turned, out=missed[1])
+    return error, jacobian, missed

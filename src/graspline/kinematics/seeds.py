@@ -109,11 +109,10 @@ def seeds_of(structure: Structure) -> Seeds:
     kept, facing = _chosen(structure, joints, solved, grown.way)
     if not len(kept):
         raise WiringError(f"no posture of the arm {', '.join(structure.chain.joints)} points its hand at a target")
-    tables = [_with_slopes(structure, grid, joints[each], solved[each], float(grown.way[each])) for each in kept]
     return Seeds(
         grid=grid,
         point_m=wrist_point(structure),
-        table=np.stack([_filled(grid, table, solved[each]) for table, each in zip(tables, kept, strict=True)]),
+        table=np.stack([_table(structure, grid, joints[each], solved[each], float(grown.way[each])) for each in kept]),
         middle=np.array([np.median(joints[each][:, solved[each]], axis=1) for each in kept]),
         whole=_whole(grid, joints[kept], solved[kept]),
         facing=facing,
@@ -258,29 +257,18 @@ def _sides_without(structure: Structure, grid: Grid, roots: _Roots) -> Array:
     return np.sign(approached(structure, roots.joints.T, replace(goals, headed=False), 0).determinant)
 
 
-def _filled(grid: Grid, table: Array, solved: Flags) -> Array:
-    """(cells, 4, n): cells beside solved ones go on as those do, and the rest take what is beside them."""
-    table, solved = table.copy(), solved.copy()
-    cell, onwards = np.flatnonzero(solved), 1.0
-    while len(cell):
-        beside, of = grid.neighbours(cell)
-        _, once = np.unique(np.where(solved[beside], -1, beside), return_index=True)
-        once = once[~solved[beside[once]]]
-        beside, cell = beside[once], cell[of[once]]
-        away = (grid.targets(beside) - grid.targets(cell)) / grid.step[:, None]
-        table[beside] = table[cell]
-        table[beside, 1:] *= onwards
-        table[beside, 0] += np.add.reduce(table[beside, 1:] * away.T[..., None], axis=1)
-        cell, onwards = beside, 0.0
-        solved[cell] = True
-    return table
+def _table(structure: Structure, grid: Grid, joints: Array, solved: Flags, way: float) -> Array:
+    """(cells, 4, n): a family's joints (n, cells) and how they change from cell to cell; see `Seeds.table`.
 
-
-def _with_slopes(structure: Structure, grid: Grid, joints: Array, solved: Flags, way: float) -> Array:
-    """(cells, 4, n): a family's joints (n, cells) and how they change from cell to cell; 0 where that is not known."""
-    table = np.zeros((joints.shape[1], 4, len(joints)))
+    Cells beside solved ones go on as those do, and the rest take what is beside them.
+    """
+    table, solved, cell, onwards = (
+        np.zeros((joints.shape[1], 4, len(joints))),
+        solved.copy(),
+        np.flatnonzero(solved),
+        1.0,
+    )
     table[:, 0] = joints.T
-    cell = np.flatnonzero(solved)
     for axis in range(3):
         targets = grid.targets(cell)
         targets[axis] += _SHARE * grid.step[axis]
@@ -288,6 +276,16 @@ def _with_slopes(structure: Structure, grid: Grid, joints: Array, solved: Flags,
         change = (approached(structure, joints[:, cell], goals, 1).joints - joints[:, cell]) / _SHARE
         # Next to a singular posture slopes hold on for less than a cell.
         table[cell, axis + 1] = (change * (_NEAR / np.maximum(np.abs(change).max(axis=0), _NEAR))).T
+    while len(cell):
+        beside, of = grid.neighbours(cell)
+        fresh = np.flatnonzero(~solved[beside])
+        _, once = np.unique(beside[fresh], return_index=True)
+        beside, cell = beside[fresh[once]], cell[of[fresh[once]]]
+        away = (grid.targets(beside) - grid.targets(cell)) / grid.step[:, None]
+        table[beside] = table[cell]
+        table[beside, 1:] *= onwards
+        table[beside, 0] += np.add.reduce(table[beside, 1:] * away.T[..., None], axis=1)
+        solved[beside], cell, onwards = True, beside, 0.0
     return table
 
 
