@@ -274,8 +274,8 @@ def _table(structure: Structure, grid: Grid, joints: Array, solved: Flags, way: 
         targets[axis] += _SHARE * grid.step[axis]
         goals = goals_at(structure, targets, np.full(len(cell), way))
         change = (approached(structure, joints[:, cell], goals, 1).joints - joints[:, cell]) / _SHARE
-        # Next to a singular posture slopes hold on for less than a cell.
-        table[cell, axis + 1] = (change * (_NEAR / np.maximum(np.abs(change).max(axis=0), _NEAR))).T
+        # Next to a singular posture they hold on for less than a cell.
+        table[cell, axis + 1] = np.where(np.abs(change).max(axis=0) < _NEAR, change, 0.0).T
     while len(cell):
         beside, of = grid.neighbours(cell)
         fresh = np.flatnonzero(~solved[beside])
@@ -293,7 +293,7 @@ def _whole(grid: Grid, joints: Array, solved: Flags) -> Flags:
     """(families, cells): see `Seeds.whole`."""
     around = np.minimum(np.arange(joints.shape[2])[:, None] + grid.corners, joints.shape[2] - 1)
     spread = np.ptp(joints[:, :, around], axis=3).max(axis=1)
-    return np.logical_and(np.all(solved[:, around], axis=2), spread < 2 * _NEAR)
+    return np.logical_and(np.all(solved[:, around], axis=2), spread < _NEAR)
 
 
 def _chosen(structure: Structure, joints: Array, solved: Flags, way: Array) -> tuple[Indices, int]:
