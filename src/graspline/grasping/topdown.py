@@ -44,6 +44,8 @@ _SQUARE_RAD = 0.01
 _LEAN_COST = 3.0
 # Of the tilts at which a candidate reaches, whole plans are tried this far apart.
 _NEXT_TILT_RAD = np.radians(7.9)
+# Of so many grasps at most both poses are solved at once.
+_FEW = 8
 # How far past the end of seating a hand may brake that felt the object just before it.
 _BRAKING_M = 0.0005
 
@@ -181,19 +183,26 @@ class _Poses:
         return poses
 
     def _solve(self) -> Planning[None]:
-        self._at: Solutions = yield self._targets(self._every)
+        count = len(self._every)
+        # Of few grasps both poses at once cost less than one after the other.
+        few = count <= _FEW
+        poses: Solutions = yield self._targets(np.tile(self._every, 2), count) if few else self._targets(self._every)
+        self._at = poses.of(slice(count))
         self._reached, self._joints = self._at.reached.copy(), self._at.posed()
         self._lean = self._arm.jaw_lean_rad(self._joints)
         promising = (np.logical_or.reduce(self._reached, axis=1) & (self._lean <= self._limit)).nonzero()[0]
         if len(promising):
-            above = yield self._targets(promising, above=True)
-            self._reached[promising] &= above.reached
+            above = poses.reached[count:][promising] if few else (yield self._targets(promising, 0)).reached
+            self._reached[promising] &= above
             self.usable[promising] = np.logical_or.reduce(self._reached[promising], axis=1)
 
-    def _targets(self, rows: NDArray[np.intp], *, above: bool = False) -> Targets:
-        """Poses in which the jaws straddle the object, or from which they come down."""
+    def _targets(self, rows: NDArray[np.intp], first_above: int | None = None) -> Targets:
+        """Poses in which the jaws straddle the object; from one on, those from which they come down."""
         pitch, centre = self._pitch[rows], self._query.estimate.position_m
-        back = self._standoff[rows, None] * _back(self._arm, centre, pitch) if above else np.zeros((len(rows), 3))
+        back = np.zeros((len(rows), 3))
+        if first_above is not None:
+            above = rows[first_above:]
+            back[first_above:] = self._standoff[above, None] * _back(self._arm, centre, self._pitch[above])
         return Targets(
             arm=self._arm,
             position_m=centre + back,
@@ -223,7 +232,7 @@ class _Poses:
     def why(self) -> Planning[Refusal]:
         """Why the candidate that came nearest cannot be used."""
         at: Solutions = self._at
-        above: Solutions = yield self._targets(self._every, above=True)
+        above: Solutions = yield self._targets(self._every, 0)
         poses = np.any(at.reached & above.reached, axis=1)
         if poses.any():
             index = int(np.argmin(np.where(poses, self._lean - self._limit, np.inf)))

@@ -34,18 +34,33 @@ class Grid:
             found = found * self.shape[axis] + np.minimum(np.maximum(at, 0), self.shape[axis] - 1).astype(np.intp)
         return found
 
+    def nearest_and_beside(self, radius: Array, height: Array, pitch: Array) -> tuple[Indices, Array]:
+        """The cell nearest to each target, and how far beside it that is, in cells, (3, L), but half of one at most."""
+        cell = self.nearest(radius, height, pitch)
+        away = (np.array([radius, height, pitch]) - self.targets(cell)) / self.step[:, None]
+        return cell, np.minimum(np.maximum(away, -0.5), 0.5)
+
     def around(self, radius: Array, height: Array, pitch: Array) -> tuple[Indices, Array]:
-        """The lowest of the eight cells around each target, and the weights (8, L) of all of them; see `corners`."""
-        cells = np.zeros(radius.shape, dtype=np.intp)
-        weights = np.ones((1, len(radius)))
-        for axis, values in enumerate((radius, height, pitch)):
-            at = (values - self.low[axis]) / self.step[axis]
-            below = np.minimum(np.maximum(np.floor(at), 0), self.shape[axis] - 2)
-            cells = cells * self.shape[axis] + below.astype(np.intp)
-            share = np.minimum(np.maximum(at - below, 0.0), 1.0)
-            weights = np.stack([weights * (1 - share), weights * share], axis=1)
-            weights = weights.reshape(2 ** (axis + 1), len(radius))
-        return cells, weights
+        """The lowest of the eight cells around each target, and weights (L, 1, 32) of all of them; see `corners`.
+
+        The first of each four is of values at a cell, the others of how these change to the next along each axis. Of a
+        smooth function linear interpolation is off by its second derivatives, and by slopes alone as much the other
+        way: half of each leaves only the third ones.
+        """
+        at = (np.array([radius, height, pitch]) - self.low[:, None]) / self.step[:, None]
+        last = np.array(self.shape)[:, None]
+        below = np.maximum(np.minimum(np.floor(at), last - 2), 0.0)
+        share = np.minimum(np.maximum(at - below, 0.0), 1.0)
+        shares = np.array([1 - share, share])
+        weights = np.empty((2, 2, 2, 4, len(radius)))
+        np.multiply((shares[:, None, 0] * shares[None, :, 1])[:, :, None], shares[:, 2], out=weights[:, :, :, 0])
+        slopes = 0.5 * np.array([share, share - 1])
+        np.multiply(weights[:, :, :, 0], slopes[:, None, None, 0], out=weights[:, :, :, 1])
+        np.multiply(weights[:, :, :, 0], slopes[:, None, 1], out=weights[:, :, :, 2])
+        np.multiply(weights[:, :, :, 0], slopes[:, 2], out=weights[:, :, :, 3])
+        cells = below.astype(np.intp)
+        lowest = (cells[0] * self.shape[1] + cells[1]) * self.shape[2] + cells[2]
+        return lowest, weights.reshape(32, -1).T[:, None].copy()
 
     @functools.cached_property
     def corners(self) -> Indices:

@@ -70,33 +70,34 @@ def approached(structure: Structure, joints: Array, goals: Goals, steps: int, ho
 
     A row is given up that misses its target by more than `hopeless_m` after a few steps.
     """
-    joints, lanes = joints.copy(), np.arange(joints.shape[1])
+    joints, lanes, now = joints.copy(), np.arange(joints.shape[1]), joints.copy()
     free = structure.free if goals.headed else structure.free_of_heading
     missed, determinant = np.empty((2, len(lanes))), np.empty(len(lanes))
     for left in range(steps, -1, -1):
-        error, jacobian, missed[:, lanes] = _linearised(structure, joints[:, lanes], goals, free)
+        error, jacobian, off = _linearised(structure, now, goals, free)
+        columns = np.ascontiguousarray(jacobian.transpose(2, 1, 0))
         if not left:
-            determinant[lanes] = _determinant(jacobian)
+            joints[:, lanes], missed[:, lanes], determinant[lanes] = now, off, np.linalg.det(columns)
             break
-        step = _step(error, jacobian)
+        step = _step(error, columns)
         beyond = _beyond(structure, error, jacobian, step)
         close = beyond <= _CLOSE_M
         farthest = np.maximum.reduce(np.abs(step), axis=0)
-        joints[free[:, None], lanes] += step * (_STRIDE / np.maximum(farthest, _STRIDE))
+        now[free] += step * (_STRIDE / np.maximum(farthest, _STRIDE))
         if steps - left == _TRIED:
             close |= beyond > hopeless_m
-        if not close.any():
+        count = np.count_nonzero(close)
+        if not count:
             continue
-        there = lanes[close]
-        determinant[there] = _determinant(jacobian[:, :, close])
+        done, going = (slice(None), None) if count == len(lanes) else (close.nonzero()[0], (~close).nonzero()[0])
+        there = lanes[done]
+        joints[:, there], determinant[there] = now[:, done], np.linalg.det(columns[done])
+        missed[0, there] = beyond[done]
         # A hand that is square to what it has to be square to may still point, or open, the other way.
-        turned = missed[1, there] > _TURNED_RAD
-        missed[0, there] = beyond[close]
-        missed[1, there] = np.where(turned, missed[1, there], beyond[close] / structure.lever_m)
-        going = np.flatnonzero(~close)
-        if not len(going):
+        missed[1, there] = np.where(off[1] > _TURNED_RAD, off[1], beyond / structure.lever_m)[done]
+        if going is None:
             break
-        lanes, goals = lanes[going], goals.of(going)
+        lanes, goals, now = lanes[going], goals.of(going), now[:, going]
     return Found(joints=joints, off_m=missed[0], off_rad=missed[1], determinant=determinant)
 
 
@@ -111,17 +112,12 @@ def _beyond(structure: Structure, error: Array, jacobian: Array, step: Array) ->
     return np.sqrt(np.add.reduce(left * left, axis=0)) + structure.reach_m / 2 * moved * moved
 
 
-def _determinant(jacobian: Array) -> Array:
-    return np.array(np.linalg.det(jacobian.transpose(2, 0, 1)), np.float64)
-
-
-def _step(error: Array, jacobian: Array) -> Array:
-    """The damped step (f, L) for errors (r, L) with Jacobians (r, f, L)."""
-    columns = np.ascontiguousarray(jacobian.transpose(2, 1, 0))
+def _step(error: Array, columns: Array) -> Array:
+    """The damped step (f, L) for errors (r, L) with Jacobians whose columns these are, (L, f, r)."""
     normal = columns @ columns.transpose(0, 2, 1)
     size = np.add.reduce(error * error, axis=0)
-    diagonal = np.einsum("lii->li", normal)
-    diagonal += (_DAMPING * size + _FLOOR * diagonal.sum(axis=1))[:, None]
+    diagonal = normal.reshape(len(normal), normal.shape[1] ** 2)[:, :: normal.shape[1] + 1]
+    diagonal += (_DAMPING * size + _FLOOR * np.add.reduce(diagonal, axis=1))[:, None]
     pull = columns @ error.T[:, :, None]
     return np.array(np.linalg.solve(normal, pull)[:, :, 0].T, np.float64)
 
@@ -132,43 +128,43 @@ def _linearised(structure: Structure, joints: Array, goals: Goals, free: Indices
     posture = chain.at(joints)
     approach, opening = posture.rotation[:, 0], posture.rotation[:, 2]
     point = posture.point(goals.tool_m)
-    sine, cosine = goals.pitch
+    (ahead, aside, up), (sine, cosine) = approach, goals.pitch
+    x, y = 1.0, 0.0
     if structure.planar:
         heading = structure.ahead_rad + structure.turn * joints[0]
         x, y = np.cos(heading), np.sin(heading)
-    else:
-        x, y = np.ones_like(sine), np.zeros_like(sine)
-    ahead, aside, up = approach[0] * x + approach[1] * y, approach[1] * x - approach[0] * y, approach[2]
-    low = ahead * sine + up * cosine
-    off = np.add.reduce(opening * goals.across, axis=0)
-    # Which of the hand's axes has to be square to what, and by how much it is not.
-    asked = []
-    if structure.pitched:
-        asked.append((low, approach, (x * sine, y * sine, cosine)))
-    if structure.upright:
-        asked.append((aside, approach, (-y, x, np.zeros_like(x))))
-    if structure.steered and goals.headed:
-        asked.append((off, opening, goals.across))
-    rows = 3 + len(asked)
-    error, jacobian = np.empty((rows, len(sine))), np.empty((rows, len(free), len(sine)))
+        ahead, aside = ahead * x + aside * y, aside * x - ahead * y
+    low, off = ahead * sine + up * cosine, np.add.reduce(opening * goals.across, axis=0)
+    steered = structure.steered and goals.headed
+    rows, lanes = 3 + structure.pitched + structure.upright + steered, len(sine)
+    error, jacobian = np.empty((rows, lanes)), np.empty((rows, len(free), lanes))
     np.subtract(goals.position_m, point, out=error[:3])
     turning = posture.axes[:, free]
-    arms = np.subtract(point[:, None], posture.anchors[:, free])
-    jacobian[:3] = cross(turning, arms)
+    cross(turning, np.subtract(point[:, None], posture.anchors[:, free]), out=jacobian[:3])
     slides = chain.slides[free]
     if slides.any():
         jacobian[:3, slides] = turning[:, slides]
         turning[:, slides] = 0.0
-    if asked:
-        values, axes, squares = zip(*asked, strict=True)
-        np.multiply(values, -lever, out=error[3:])
-        square = np.array(squares).transpose(1, 0, 2)
-        pulls = lever * cross(np.array(axes).transpose(1, 0, 2), square)
+    # Which of the hand's axes, (3, L), has to be square to what, and by how much it is not.
+    axes, squares, row = np.empty((3, rows - 3, lanes)), np.zeros((3, rows - 3, lanes)), 0
+    if structure.pitched:
+        axes[:, row], squares[0, row], squares[1, row], squares[2, row] = approach, x * sine, y * sine, cosine
+        np.multiply(low, -lever, out=error[3])
+        row += 1
+    if structure.upright:
+        axes[:, row], squares[0, row], squares[1, row] = approach, -y, x
+        np.multiply(aside, -lever, out=error[3 + row])
+        row += 1
+    if steered:
+        axes[:, row], squares[:, row] = opening, goals.across
+        np.multiply(off, -lever, out=error[3 + row])
+    if rows > 3:
+        pulls = lever * cross(axes, squares)
         np.add.reduce(turning[:, None] * pulls[:, :, None], axis=0, out=jacobian[3:])
     if structure.planar and structure.pitched:
         # The plane of the pitch turns with the first joint.
         jacobian[3, 0] = 0.0
-    missed = np.empty((2, len(sine)))
+    missed = np.empty((2, lanes))
     missed[0] = np.sqrt(np.add.reduce(error[:3] * error[:3], axis=0))
     missed[1] = np.arctan2(np.sqrt(low * low + aside * aside), ahead * cosine - up * sine)
     if goals.headed:

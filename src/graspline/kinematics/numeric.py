@@ -148,7 +148,9 @@ class NumericArm:
         joints = seeds.near(np.hypot(point[0], point[1]), point[2], np.arctan2(sine, cosine), family)
         joints[0] += structure.turn * turned
         if structure.steered and goals.headed:
-            above = cross(approach, left)
+            # The hand turns with the first joint, too.
+            x, y = way * np.cos(turned), way * np.sin(turned)
+            left, above = np.stack([-y, x, np.zeros_like(x)]), np.stack([sine * x, sine * y, cosine])
             roll = np.arctan2(np.add.reduce(opening * above, axis=0), np.add.reduce(opening * left, axis=0))
             joints[structure.wrist] += structure.roll * roll
         elif structure.steered:

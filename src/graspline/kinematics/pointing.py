@@ -9,12 +9,16 @@ Array = NDArray[np.float64]
 
 # A hand that points flatter than this has its jaw level, whatever the yaw.
 _FLAT = 1e-3
-_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
+_OTHERS = ((1, 2), (2, 0), (0, 1))
 
 
-def cross(first: Array, second: Array) -> Array:
+def cross(first: Array, second: Array, out: Array | None = None) -> Array:
     """Along the first axis, which has length 3."""
-    return first[_NEXT] * second[_LAST] - first[_LAST] * second[_NEXT]
+    found = np.empty(np.broadcast_shapes(first.shape, second.shape)) if out is None else out
+    for axis, (following, last) in enumerate(_OTHERS):
+        np.multiply(first[following], second[last], out=found[axis])
+        found[axis] -= first[last] * second[following]
+    return found
 
 
 def opening_towards(approach: Array, x: Array, y: Array) -> Array:

@@ -29,6 +29,8 @@ _SOLVED_M, _SOLVED_RAD = 1e-6, 1e-5
 _NEAR, _SAME = 0.9, 0.05
 # How far beyond a limit a family is known: what is refused there is refused by that limit.
 _BEYOND = 0.4
+# How far towards the next cell slopes are measured.
+_SHARE = 0.01
 # Families are grown at most, and so many at once; and kept at most: those that face the target, and those with their
 # back to it.
 _GROWN, _AT_ONCE, _FACING, _BACKWARDS = 14, 5, 3, 1
@@ -48,7 +50,8 @@ class Seeds:
     grid: Grid
     # The point of the gripper frame, on the wrist's axis, that the grid is about, (3,).
     point_m: Array
-    joints: Array  # (families, n, cells)
+    # The joints at each cell and how they change to the next one along each axis, (families, cells, 4, n).
+    table: Array
     # Where the turns of each family's joints are counted from, (families, n).
     middle: Array
     # Whether all cells around a target were solved of which this is the lowest, alike enough to be interpolated,
@@ -61,14 +64,19 @@ class Seeds:
     side: Array
 
     def near(self, radius: Array, height: Array, pitch: Array, family: Indices) -> Array:
-        """Joints (n, L) near targets, each of a family: interpolated, or those of the nearest cell."""
+        """Joints (n, L) near targets, each of a family: interpolated, or as they change from the nearest cell."""
         lowest, weights = self.grid.around(radius, height, pitch)
-        edge = np.flatnonzero(~self.whole[family, lowest])
-        around = np.minimum(lowest + self.grid.corners[:, None], self.joints.shape[2] - 1)
-        joints = np.add.reduce(self.joints[family, :, around] * weights[..., None], axis=0).T
+        _, cells, _, n = self.table.shape
+        first = family * cells
+        edge = np.flatnonzero(~self.whole.ravel()[first + lowest])
+        # Cells beyond the last one have no weight.
+        around = np.minimum(lowest[:, None] + self.grid.corners, cells - 1) + first[:, None]
+        values = self.table.reshape(-1, 4 * n).take(around, axis=0).reshape(-1, 32, n)
+        joints = (weights @ values)[:, 0].T.copy()
         if len(edge):
-            cells = self.grid.nearest(radius[edge], height[edge], pitch[edge])
-            joints[:, edge] = self.joints[family[edge], :, cells].T
+            cell, away = self.grid.nearest_and_beside(radius[edge], height[edge], pitch[edge])
+            value, *slopes = self.table[family[edge], cell].transpose(1, 2, 0)
+            joints[:, edge] = value + slopes[0] * away[0] + slopes[1] * away[1] + slopes[2] * away[2]
         return joints
 
 
@@ -101,13 +109,12 @@ def seeds_of(structure: Structure) -> Seeds:
     kept, facing = _chosen(structure, joints, solved, grown.way)
     if not len(kept):
         raise WiringError(f"no posture of the arm {', '.join(structure.chain.joints)} points its hand at a target")
-    filled = np.stack([_filled(grid, joints[each], solved[each]) for each in kept])
     return Seeds(
         grid=grid,
         point_m=wrist_point(structure),
-        joints=filled,
+        table=np.stack([_table(structure, grid, joints[each], solved[each], float(grown.way[each])) for each in kept]),
         middle=np.array([np.median(joints[each][:, solved[each]], axis=1) for each in kept]),
-        whole=_whole(grid, filled, solved[kept]),
+        whole=_whole(grid, joints[kept], solved[kept]),
         facing=facing,
         way=grown.way[kept],
         side=np.stack([grown.side[kept], _sides_without(structure, grid, grown.of(kept))]),
@@ -250,19 +257,36 @@ def _sides_without(structure: Structure, grid: Grid, roots: _Roots) -> Array:
     return np.sign(approached(structure, roots.joints.T, replace(goals, headed=False), 0).determinant)
 
 
-def _filled(grid: Grid, joints: Array, solved: Flags) -> Array:
-    """(n, cells): cells that were not solved take the posture of one beside them, again and again."""
-    joints, solved = joints.copy(), solved.copy()
-    cell = np.flatnonzero(solved)
+def _table(structure: Structure, grid: Grid, joints: Array, solved: Flags, way: float) -> Array:
+    """(cells, 4, n): a family's joints (n, cells) and how they change from cell to cell; see `Seeds.table`.
+
+    Cells beside solved ones go on as those do, and the rest take what is beside them.
+    """
+    table, solved, cell, onwards = (
+        np.zeros((joints.shape[1], 4, len(joints))),
+        solved.copy(),
+        np.flatnonzero(solved),
+        1.0,
+    )
+    table[:, 0] = joints.T
+    for axis in range(3):
+        targets = grid.targets(cell)
+        targets[axis] += _SHARE * grid.step[axis]
+        goals = goals_at(structure, targets, np.full(len(cell), way))
+        change = (approached(structure, joints[:, cell], goals, 1).joints - joints[:, cell]) / _SHARE
+        # Next to a singular posture they hold on for less than a cell.
+        table[cell, axis + 1] = np.where(np.abs(change).max(axis=0) < _NEAR, change, 0.0).T
     while len(cell):
         beside, of = grid.neighbours(cell)
         fresh = np.flatnonzero(~solved[beside])
         _, once = np.unique(beside[fresh], return_index=True)
-        fresh = fresh[once]
-        joints[:, beside[fresh]] = joints[:, cell[of[fresh]]]
-        cell = beside[fresh]
-        solved[cell] = True
-    return joints
+        beside, cell = beside[fresh[once]], cell[of[fresh[once]]]
+        away = (grid.targets(beside) - grid.targets(cell)) / grid.step[:, None]
+        table[beside] = table[cell]
+        table[beside, 1:] *= onwards
+        table[beside, 0] += np.add.reduce(table[beside, 1:] * away.T[..., None], axis=1)
+        solved[beside], cell, onwards = True, beside, 0.0
+    return table
 
 
 def _whole(grid: Grid, joints: Array, solved: Flags) -> Flags:

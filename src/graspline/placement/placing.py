@@ -74,25 +74,28 @@ class Placing:
         """
         query, held = self.query, self.query.held
         turns = _BALL_TURNS_RAD if held.round else query.posture().turn + _TURNS_RAD
-        tilts = np.arange(0.0, query.settings.max_tilt_rad + 1e-9, TILT_STEP_RAD)
-        turn, tilt = np.repeat(turns, len(tilts)), np.tile(tilts, len(turns))
-        count, branch = len(turn), held.branch
-        solved: Solutions = yield Targets(
-            arm=query.arm,
-            position_m=np.repeat(np.stack([self.target, self.above]), count, axis=0),
-            pitch_rad=np.tile(STRAIGHT_DOWN_RAD - tilt, 2),
-            yaw_rad=np.tile(self._azimuth + turn, 2),
-            tool_m=np.array(held.centre_m),
-            margin_rad=query.margin_rad,
-            branch=branch,
-        )
-        at, above = solved.reached[:, branch].reshape(2, len(turns), len(tilts))
-        reached = at & above
+        every = np.arange(0.0, query.settings.max_tilt_rad + 1e-9, TILT_STEP_RAD)
+        branch = held.branch
+        for tilts in (every[:1], every):
+            turn, tilt = np.repeat(turns, len(tilts)), np.tile(tilts, len(turns))
+            count = len(turn)
+            solved: Solutions = yield Targets(
+                arm=query.arm,
+                position_m=np.repeat(np.stack([self.target, self.above]), count, axis=0),
+                pitch_rad=np.tile(STRAIGHT_DOWN_RAD - tilt, 2),
+                yaw_rad=np.tile(self._azimuth + turn, 2),
+                tool_m=np.array(held.centre_m),
+                margin_rad=query.margin_rad,
+                branch=branch,
+            )
+            at, above = solved.reached[:, branch].reshape(2, len(turns), len(tilts))
+            reached = at & above
+            if np.count_nonzero(reached[:, 0]) >= _POSTURES:
+                reached = reached[:, :1]
+                break
         if not reached.any():
             evidence = solved.explain(count, slice(branch, branch + 1)) or solved.explain(0, slice(branch, branch + 1))
             return Refusal(label=self.label, stage="lower", check="reach", evidence=evidence)
-        if np.count_nonzero(reached[:, 0]) >= _POSTURES:
-            reached = reached[:, :1]
         steepest, wrist = np.argmax(reached, axis=1), query.arm.wrist
         roll = solved.joints_rad[count:, branch, wrist].reshape(len(turns), len(tilts))
         found = [
