@@ -80,6 +80,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 def nearest(name: str, known: Iterable[str]) -> str:
     """A hint for an unknown name: the closest known one, then all of them."""
     known = sorted(known)
+    if not known:
+        return "there are none"
     return f"{suggestion(name, known)}known: {', '.join(known)}"
 
 

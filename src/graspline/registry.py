@@ -59,6 +59,9 @@ class Origin:
 class Registry(MutableMapping[str, T], Generic[T]):
     """Objects of one kind by name. An object that is set here comes before one that is installed."""
 
+    # How an object of one's own is given instead of a name.
+    own = "MODULE:NAME"
+
     def __init__(self, group: str, noun: str, kind: str) -> None:
         """`group` names the entry points, `noun` an object in messages, `kind` its class, as `module:NAME`."""
         self.group, self.noun, self._kind = group, noun, kind
@@ -134,7 +137,7 @@ class Registry(MutableMapping[str, T], Generic[T]):
         if ":" in named:
             return self._at(named)
         if named not in self:
-            raise InputError(f"unknown {self.noun} {named!r}; {nearest(named, self)}; or pass your own as MODULE:NAME")
+            raise InputError(f"unknown {self.noun} {named!r}; {nearest(named, self)}; or pass your own as {self.own}")
         return self[named]
 
     def again(self, origin: Origin) -> T:

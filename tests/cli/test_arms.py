@@ -41,7 +41,10 @@ def test_a_jaw_is_told_and_drawn_if_asked(tmp_path: Path) -> None:
 
 
 def test_an_unknown_robot_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    said = ["unknown robot 'so100'; did you mean 'so101'? known: so101, ur5e; or pass your own as MODULE:NAME"]
+    said = [
+        "unknown robot 'so100'; did you mean 'so101'? known: so101, ur5e; or pass your own as MODULE:NAME or as a "
+        "description file (.yaml)"
+    ]
     assert refused("jaw", "so100") == said
     assert refused("workspace", "so100", "--out", str(tmp_path / "new")) == said
     assert not (tmp_path / "new").exists()

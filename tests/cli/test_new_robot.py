@@ -37,7 +37,7 @@ def test_what_a_model_lacks_is_listed_and_marked(here: Path) -> None:
     (here / "tongs.xml").write_text(model, encoding="utf-8")
     answer = call("new", "robot", "tongs.xml")
     assert answer.code == 0
-    assert "remains to be filled in, or corrected in the model:" in answer.out
+    assert "still to be filled in, or corrected in the model:" in answer.out
     assert "'roll' has no limits" in answer.out
     assert "moving: [TODO]  # to fill in" in (here / "tongs.yaml").read_text(encoding="utf-8")
 
@@ -50,7 +50,10 @@ def test_what_is_no_robot_or_is_there_already_is_refused(here: Path) -> None:
     (here / "tongs.xml").write_text(TONGS, encoding="utf-8")
     (here / "tongs.yaml").write_text("", encoding="utf-8")
     (problem,) = refused("new", "robot", "page.xml")
-    assert problem.startswith("page.xml: is neither MJCF nor URDF")
+    assert problem.startswith("page.xml: neither MJCF nor URDF")
+    (here / "folder.xml").mkdir()
+    (problem,) = refused("new", "robot", "folder.xml")
+    assert problem.startswith("folder.xml: this is a folder; expected an MJCF or URDF file")
     (problem,) = refused("new", "robot", "ball.xml")
     assert "nothing that could be an arm" in problem
     (problem,) = refused("new", "robot", "tongs.xml")
@@ -58,3 +61,11 @@ def test_what_is_no_robot_or_is_there_already_is_refused(here: Path) -> None:
     (problem,) = refused("new", "robot", "none.xml")
     assert problem.startswith("none.xml: there is no such file; expected an MJCF or URDF file; in its folder: ball.xml")
     assert refused("run", "lift-cube", "--robot", "tongs.xml")[0].startswith("robot 'tongs.xml': a model alone")
+
+
+def test_meshes_of_a_package_are_refused_with_what_to_write(here: Path) -> None:
+    mesh = '<mesh filename="package://arm/meshes/base.stl"/>'
+    urdf = f'<robot name="arm"><link name="base"><visual><geometry>{mesh}</geometry></visual></link></robot>'
+    (here / "arm.urdf").write_text(urdf.replace("visual", "collision"), encoding="utf-8")
+    (problem,) = refused("new", "robot", "arm.urdf")
+    assert problem.endswith("write the path from the model's folder instead of package://")

@@ -80,6 +80,19 @@ def test_differences_are_named_one_by_one_parameters_by_their_dotted_names() -> 
     ]
 
 
+def test_a_dataset_does_not_go_on_with_a_robot_whose_files_have_changed() -> None:
+    made = cube_settings()
+    assert made.robot_digest == ""
+    begun, now = (dataclasses.replace(made, robot_digest=digest) for digest in ("a", "b"))
+    assert differences(begun, now) == ["robot: its description or model is not what it was when the dataset was begun"]
+    # Datasets of older versions say nothing about it.
+    assert differences(made, now) == []
+    assert DatasetSettings.from_dict(begun.as_dict()) == begun
+    older = made.as_dict()
+    del older["robot_digest"]
+    assert DatasetSettings.from_dict(older) == made
+
+
 def test_a_robot_may_be_called_as_older_loaders_call_it() -> None:
     assert cube_settings().robot_type == "so_follower"
     older = settings_of(LIFT_CUBE, LiftCube(), robot_type="so101_follower")

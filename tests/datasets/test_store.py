@@ -173,6 +173,12 @@ def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     refresh()
 
 
+def test_a_robot_whose_files_are_gone_is_asked_for_by_its_path(dataset: Path) -> None:
+    edit_json(dataset, OURS, lambda plain: plain["settings"]["parameters"].update(robot="/lab/arm.yaml"))
+    with pytest.raises(DatasetProblem, match=r"cannot be read.*put the description and its model back there"):
+        Dataset.open(dataset)
+
+
 def test_a_task_that_cannot_be_imported_is_no_problem_of_its_datasets(
     dataset: Path, beside: Callable[..., None]
 ) -> None:

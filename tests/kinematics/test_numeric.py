@@ -235,3 +235,14 @@ def test_a_target_that_is_out_of_reach_is_refused_with_what_it_misses() -> None:
     (missed,) = solved.explain(0)
     assert missed.name == "tool_off_target"
     assert float(missed.value) > 0.5
+
+
+@pytest.mark.parametrize("home", [(0.0, 0.0, 0.0, 0.0, 0.0), (0.0, -0.3, 0.0, 0.0, 0.0), (0.0, 0.3, 0.0, 0.0, 0.0)])
+def test_ahead_is_where_the_hand_points_down_if_it_points_up_at_home(home: tuple[float, ...]) -> None:
+    five = robot_of(FIVE)
+    # Shoulder and elbow bend forward farther than back.
+    lower = np.array([-2.6, -1.7, -0.2, -1.9, -3.1, 0.0])
+    upper = np.array([2.6, 1.9, 2.6, 1.9, 3.1, 1.0])
+    arm = numeric(replace(five, home=np.array([*home, 0.0]), limits=replace(five.limits, lower=lower, upper=upper)))
+    solved = arm.solve(np.array([[0.25, 0.0, 0.05]]), STRAIGHT_DOWN_RAD, None, np.zeros(3), backwards=False)
+    assert solved.reached.any()

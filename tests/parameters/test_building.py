@@ -201,7 +201,7 @@ def test_checks_of_a_single_key_say_their_reason_on_one_line() -> None:
         "task.yaml:1: inner: needs a limit",
         "task.yaml:2: count: 3 is refused: must be even (allowed at least 0)",
         "task.yaml:3: code: 'A1' is refused: String should match pattern '^[a-z]+$'",
-        "task.yaml:4: names: ['a', 'b'] is refused: Tuple should have at most 1 item after validation, not 2",
+        "task.yaml:4: names: ['a', 'b'] is refused: 2 items; expected at most 1",
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from graspline.errors import InputError
 from graspline.robots.catalogue import ROBOTS, kept_name
@@ -231,7 +232,8 @@ def test_everything_that_is_missing_is_said_at_once(tongs: Path) -> None:
         ((), (("  body: hand\n", ""),), "tool: expected either a site or a body with position_m"),
         ((), ((r"opening: \[1, 0, 0\]", "opening: [1, 0, 1]"),), "are not at right angles"),
         ((), (("kp: .*", "kp: [1, 2]"),), "servos.kp: 2 numbers for 6 joints"),
-        ((("<mujoco", "mujoco"),), (), "is neither MJCF nor URDF"),
+        ((("<mujoco", "mujoco"),), (), "neither MJCF nor URDF (.xml or .urdf)"),
+        ((), ((r"\[0, 0, 0.12\]", "[0, 0, 12]"),), "expected a tool between them; tool.position_m is in metres"),
     ],
 )
 def test_what_is_missing_is_said_with_what_to_do(
@@ -244,6 +246,24 @@ def test_what_is_missing_is_said_with_what_to_do(
             assert count, pattern
     found = problems_of(tongs, *texts)
     assert any(said in problem for problem in found), found
+
+
+def test_what_is_wrong_in_a_description_is_said_of_its_file(tongs: Path) -> None:
+    (problem,) = problems_of(tongs, TONGS, TONGS_DESCRIPTION.replace("body: hand", "body: hands"))
+    assert problem.startswith(f"{tongs}: tool.body: the model has no body 'hands'; did you mean 'hand'?")
+
+
+def test_limits_are_asked_for_in_the_words_of_either_format(tongs: Path) -> None:
+    (problem,) = problems_of(tongs, TONGS.replace(' range="-3.1 3.1"', ""), TONGS_DESCRIPTION)
+    assert 'range="-3.14 3.14" in MJCF, in degrees unless its compiler says radian' in problem
+    assert 'in URDF type="revolute" with <limit lower="-3.14" upper="3.14"/>' in problem
+
+
+def test_a_hand_that_cannot_point_down_is_refused_with_what_to_check(scara: Path) -> None:
+    description = SCARA_DESCRIPTION.replace("along: [1, 0, 0]", "along: [-1, 0, 0]")
+    file = written(scara.parent, "scara", SCARA, description)
+    with pytest.raises(ValidationError, match=r"no posture of the arm shoulder, elbow, lift, roll .*tool\.along"):
+        LIFT_CUBE.parameters(robot=str(file))
 
 
 def test_a_jaw_that_moves_no_pad_is_refused(tongs: Path) -> None:

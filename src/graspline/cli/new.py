@@ -101,7 +101,7 @@ def new_robot(
     try:
         robot_from_file(file)
     except InputError as error:
-        print("remains to be filled in, or corrected in the model:")
+        print("still to be filled in, or corrected in the model:")
         for problem in error.problems:
             print(f"  {problem}")
     print("next: check every line that says guessed; then")

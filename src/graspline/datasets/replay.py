@@ -17,6 +17,7 @@ from graspline.datasets.frames import frame_values, timeline_of
 from graspline.datasets.recording import KeptLog, Recording
 from graspline.datasets.retelling import UNTOLD, Played, label_differences, played_by, retold
 from graspline.datasets.rows import Row, log_file
+from graspline.datasets.settings import CHANGED_ROBOT
 from graspline.datasets.store import Dataset
 from graspline.datasets.tables import numbers_in
 from graspline.engine.cpu import CpuEngine
@@ -27,6 +28,7 @@ from graspline.episodes.processes import cores
 from graspline.errors import DatasetProblem, InputError
 from graspline.evidence import Evidence
 from graspline.parameters import Parameters
+from graspline.robots.digest import digest_of
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import write_edits
 from graspline.version import VERSION
@@ -74,6 +76,8 @@ class _Player:
         self.engine = CpuEngine(played.task.scene(played.parameters), lanes, cores())
         self._playing: dict[int, tuple[Row, KeptLog, Recording]] = {}
         self._refused: list[Rerun] = []
+        recorded = dataset.settings.robot_digest
+        self._another_robot = bool(recorded) and digest_of(str(dataset.settings.parameters.get("robot"))) != recorded
 
     def logs(self, rows: Sequence[Row]) -> Iterator[EpisodeLog]:
         """Those that can be played, read as they are asked for."""
@@ -108,6 +112,8 @@ class _Player:
                 different.append("the truth in the log is not what the replay ends with")
         else:
             different.append(f"the replay ends in state {replayed.state_hash}, recorded was {row['state_hash']}")
+            if self._another_robot:
+                different.append(f"robot: {CHANGED_ROBOT}")
         # Other versions part from what was recorded in every column; that they are others says it all.
         if same or not versions_note(row):
             whole = replace(recording, log=replace(recording.log, states=replayed.states[1:]))

@@ -17,6 +17,7 @@ from graspline.episodes.views import View, ticks_per_frame, view_of
 from graspline.execution.disturbance import Disturbance
 from graspline.parameters import Parameters, dump, load
 from graspline.registry import Origin
+from graspline.robots.digest import digest_of
 from graspline.tasks.catalogue import TASKS, origin_of
 from graspline.tasks.task import Task
 from graspline.version import VERSION
@@ -38,6 +39,7 @@ _KINDS: dict[str, type] = {
     "units": str,
     "faults": list,
     "robot_type": str,
+    "robot_digest": str,
     "renderer": str,
     "smooth": bool,
     "numbered": bool,
@@ -66,6 +68,8 @@ class DatasetSettings:
     units: Convention
     faults: tuple[str, ...] = ()
     robot_type: str
+    # Of a robot from a description file, see `digest_of`; datasets of older versions have none.
+    robot_digest: str = ""
     # Which renderer draws the pictures.
     renderer: RendererKind = "gl"
     # Whether edges are antialiased.
@@ -94,7 +98,8 @@ class DatasetSettings:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> DatasetSettings:
-        plain = {"engine": "cpu", "certify": True, "disturb": {}, "from_policy": {}, "record": "episode", **plain}
+        older = {"engine": "cpu", "certify": True, "disturb": {}, "from_policy": {}, "record": "episode"}
+        plain = {**older, "robot_digest": "", **plain}
         for name, kind in _KINDS.items():
             if not isinstance(plain[name], kind) or (kind is int and isinstance(plain[name], bool)):
                 raise ValueError(f"{name} is {plain[name]!r}")
@@ -157,6 +162,7 @@ def settings_of(
         units=units,
         faults=tuple(faults),
         robot_type=robot_type or robot.lerobot_name or robot.name,
+        robot_digest=digest_of(str(getattr(parameters, "robot", ""))),
         renderer=renderer,
         smooth=smooth,
         numbered=numbered,
@@ -168,6 +174,8 @@ def settings_of(
     )
 
 
+CHANGED_ROBOT = "its description or model is not what it was when the dataset was begun"
+
 # Settings that one option of `generate` sets, and that option.
 _OPTIONS = {"views": "cameras", "fps": "fps", "seed": "seed", "units": "units"}
 
@@ -175,7 +183,9 @@ _OPTIONS = {"views": "cameras", "fps": "fps", "seed": "seed", "units": "units"}
 def differences(has: DatasetSettings, asked: DatasetSettings) -> list[str]:
     """One line for each setting in which two differ, nested parameters by their dotted names."""
     return [
-        f"{_OPTIONS.get(name, name)}: the dataset has {old}, asked for {new}"
+        f"robot: {CHANGED_ROBOT}"
+        if name == "robot_digest"
+        else f"{_OPTIONS.get(name, name)}: the dataset has {old}, asked for {new}"
         for name, (old, new) in _differing(has, asked).items()
     ]
 
@@ -200,6 +210,8 @@ def _differing(has: DatasetSettings, asked: DatasetSettings) -> dict[str, tuple[
     if not has.disturb or not asked.disturb:
         # Its strength says enough where the other one has none.
         old, new = ({name: each[name] for name in each if not _is_detail(name)} for each in (old, new))
+    if not has.robot_digest or not asked.robot_digest:
+        del old["robot_digest"], new["robot_digest"]
     return {
         name: (old.get(name, "nothing"), new.get(name, "nothing"))
         for name in sorted(old.keys() | new.keys())

@@ -33,6 +33,7 @@ from graspline.datasets.settings import DatasetSettings
 from graspline.datasets.tables import frames_in, table_in
 from graspline.episodes.views import ticks_per_frame
 from graspline.errors import DatasetProblem, InputError
+from graspline.robots.catalogue import is_description
 from graspline.scenes.scene import Scene
 from graspline.tasks.catalogue import TASKS
 
@@ -155,9 +156,18 @@ def origin_in(root: Path) -> Origin:
         ticks_per_frame(settings.fps, _scene_of(settings).robot.control_hz)
         return Origin(settings=settings, states=_states(plain["states"]), merged_from=_sources(plain.get(MERGED, [])))
     except InputError as error:
-        raise DatasetProblem("\n".join(f"{root / OURS}: {each}" for each in error.problems)) from None
+        hint = _missing_robot(settings)
+        raise DatasetProblem("\n".join(f"{root / OURS}: {each}{hint}" for each in error.problems)) from None
     except (KeyError, TypeError, ValueError) as error:
         raise DatasetProblem(f"{root / OURS}: {type(error).__name__}: {error}") from None
+
+
+def _missing_robot(settings: DatasetSettings) -> str:
+    """What to do about a robot whose files are not where the dataset has them from."""
+    named = str(settings.parameters.get("robot", ""))
+    if not is_description(named):
+        return ""
+    return f"; this dataset needs its robot at {named}: put the description and its model back there"
 
 
 def rows_in(root: Path) -> tuple[Row, ...]:

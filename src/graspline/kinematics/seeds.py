@@ -107,8 +107,12 @@ def seeds_of(structure: Structure) -> Seeds:
         grown = _both(grown, fresh)
         joints, solved = np.concatenate([joints, more]), np.concatenate([solved, solved_more])
     kept, facing = _chosen(structure, joints, solved, grown.way)
-    if not len(kept):
-        raise WiringError(f"no posture of the arm {', '.join(structure.chain.joints)} points its hand at a target")
+    if not facing:
+        raise WiringError(
+            f"no posture of the arm {', '.join(structure.chain.joints)} points its hand down at a target ahead of it; "
+            "expected joint ranges that let it, a tool whose x points out of the hand (tool.along), and a home that is "
+            "not behind the base"
+        )
     return Seeds(
         grid=grid,
         point_m=wrist_point(structure),

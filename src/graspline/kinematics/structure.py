@@ -25,6 +25,9 @@ Indices = NDArray[np.intp]
 FEWEST_JOINTS = 4
 # Axes are taken as parallel to this.
 _PARALLEL = 1e-6
+# A home does not show where ahead is if its hand points up by more than this sine, or is within this share of the reach
+# from the first axis; random postures do, if they are on one side by more than this share.
+_UPWARDS, _OVER_AXIS, _MOST = 0.5, 0.05, 0.1
 # Random postures that an arm is judged by, and the seed of all randomness in a numerical arm.
 _SAMPLES, _SEED = 400, 0
 
@@ -102,7 +105,10 @@ def structure_of(robot: Robot) -> Structure:
     out = np.hypot(tool[0] - axis_m[0], tool[1] - axis_m[1])
     reach_m = float(out.max())
     wrist, roll = _wrist(chain, posture.axes, posture.rotation)
-    planar, ahead_rad = _plane(chain, home, tool_m, axis_m, posture.rotation[:, 0])
+    level = tool[:2] - np.array(axis_m)[:, None]
+    start = chain.at(np.concatenate([[0.0], home[1:]])[:, None])
+    start_level = start.point(tool_m[:, None])[:2, 0] - np.array(axis_m)
+    planar, ahead_rad = _ahead(posture.rotation[:, 0], level, (start.rotation[:, 0, 0], start_level))
     others = len(joints) - (roll != 0)
     pitched = others > 3
     upright = not planar and others > 4
@@ -180,21 +186,25 @@ def _folding(chain: Chain, home: Array) -> tuple[int, ...]:
     return tuple(int(each) for each in level if abs(axes[:, each] @ axes[:, level[0]]) > 1 - _PARALLEL)
 
 
-def _plane(
-    chain: Chain, home: Array, tool_m: Array, axis_m: tuple[float, float], approach: Array
-) -> tuple[bool, float]:
-    """Whether approaches (3, L) of an arm whose first joint is at 0 lie in one vertical plane, and its heading."""
+def _ahead(approach: Array, level: Array, start: tuple[Array, Array]) -> tuple[bool, float]:
+    """Whether approaches (3, L) of an arm whose first joint is at 0 lie in one vertical plane, and its heading.
+
+    Of the plane's two directions, ahead is where the tool is at `start`, home with the first joint at 0: its approach,
+    (3,), and where it is beside the first axis, (2,). A hand that points up there, or is over the axis, does not show
+    it: then it is where most tools (2, L) are whose hands point down.
+    """
     _, sizes, ways = np.linalg.svd(approach[:2].T, full_matrices=False)
     planar = bool(sizes[1] < _PARALLEL * np.sqrt(approach.shape[1]))
     ahead = ways[0]
     if sizes[0] < _PARALLEL * np.sqrt(approach.shape[1]):
         # A hand that always points straight down or up is in every plane.
         ahead = np.array([1.0, 0.0])
-    start = home.copy()
-    start[0] = 0.0
-    posture = chain.at(start[:, None])
-    level = posture.point(tool_m[:, None])[:2, 0] - np.array(axis_m)
-    if ahead @ level < 0:
+    at_home, out = float(ahead @ start[1]), ahead @ level
+    if start[0][2] > _UPWARDS or abs(at_home) < _OVER_AXIS * float(np.abs(out).max()):
+        down = out[approach[2] < 0]
+        if abs(down.sum()) > _MOST * np.abs(down).sum():
+            at_home = float(down.sum())
+    if at_home < 0:
         ahead = -ahead
     return planar, float(np.arctan2(ahead[1], ahead[0]))
 

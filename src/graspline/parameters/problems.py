@@ -69,12 +69,20 @@ def _explain(detail: ErrorDetails, model: type[BaseModel], origins: Origins) -> 
     if kind == "missing" and isinstance(path[-1], int):
         path = path[:-1]  # a list too short: the list is wrong, not the item it lacks
     allowed = _allowed_at(model, path)
-    reason = " ".join(str(detail.get("ctx", {}).get("error", detail["msg"])).split())
+    reason = _reason(detail)
     if allowed is None or (allowed.kind == "section" and kind not in _WRONG_KIND):
         return _disagreement(reason, path, model, origins)
     where, key = origins.where(path), dotted(path)
     named = where.startswith(f"--set {key}=")
     return _line(where, "" if named else key, _message(kind, value, allowed, reason))
+
+
+def _reason(detail: ErrorDetails) -> str:
+    """What a validator says, on one line."""
+    context = detail.get("ctx", {})
+    if detail["type"] == "too_long" and "actual_length" in context:
+        return f"{context['actual_length']} items; expected at most {context['max_length']}"
+    return " ".join(str(context.get("error", detail["msg"])).split())
 
 
 def _message(kind: str, value: object, allowed: Allowed, reason: str) -> str:

@@ -15,15 +15,22 @@ if TYPE_CHECKING:
 _DESCRIPTIONS, _MODELS = (".yaml", ".yml"), (".xml", ".urdf")
 
 
+def is_description(named: str) -> bool:
+    """Whether this is the path of a description file rather than a name."""
+    return named.endswith(_DESCRIPTIONS)
+
+
 class _Robots(Registry["Robot"]):
     """Robots are found by their description files, too."""
+
+    own = "MODULE:NAME or as a description file (.yaml)"
 
     def find(self, named: str) -> Robot:
         """The robot of this name, at this place `module:NAME`, or of this description file.
 
         Raises InputError if there is none, or with everything that is wrong with its description.
         """
-        if named.endswith(_DESCRIPTIONS):
+        if is_description(named):
             # Imported when it is needed: robots of ours need none of it.
             from graspline.robots.mjcf import robot_from_file
 
@@ -66,4 +73,4 @@ def default_robot() -> Robot:
 
 def kept_name(named: str) -> str:
     """What finds the same robot again from another folder or process."""
-    return str(Path(named).resolve()) if named.endswith(_DESCRIPTIONS) else named
+    return str(Path(named).resolve()) if is_description(named) else named

@@ -1,4 +1,4 @@
-"""A first description of a robot, as far as its model tells: guesses say how they were made, and blanks are marked."""
+"""A first description of a robot, guessed from its model: guesses say how they were made, and blanks are marked."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def description_text(model: mujoco.MjModel, name: str, model_file: str) -> str:
     parts = _parts(model)
     draft = Draft()
     draft.lines += [
-        f"# {name}, as far as {model_file} tells. Check every line that says guessed, and replace every {BLANK};",
+        f"# {name}, guessed from {model_file}. Check every line that says guessed, and replace every {BLANK};",
         f"# then `graspline jaw {name}.yaml` and `graspline workspace {name}.yaml` measure the robot.",
     ]
     draft.add("name", name)
@@ -222,7 +222,7 @@ def _add_tool(draft: Draft, model: mujoco.MjModel, parts: Parts, home: Array, ge
         draft.add(
             "  position_m",
             [round(float(each), 4) for each in R.T @ (middle - p)],
-            "guessed: midway between pads, near their tips",
+            "guessed: midway between the pads, near their tips",
         )
     draft.add("  along", along.tolist(), "guessed: from the hand's body to the pads")
     draft.add("  opening", opening.tolist(), "guessed: from the fixed pad to the moving one")

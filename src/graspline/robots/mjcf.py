@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import InputError
+from graspline.parameters.notation import printable
 from graspline.robots.attaching import PAD_FRICTION, TOOL, Attachment
 from graspline.robots.description import RobotDescription, model_of, read_description
 from graspline.robots.extents import footprint_of, levers_of
@@ -40,14 +41,20 @@ _JAW_ACCELERATION_PER_S, _JAW_JERK_PER_S2 = 37.0, 1100.0
 # What a hand must open by at least.
 _LEAST_OPENING_M = 0.01
 _INSIDE_TABLE_M = 1e-3
+# The tool is between the pads, or this near to them.
+_TOOL_OFF_M = 0.1
 
 
-def robot_from_mjcf(model: str | os.PathLike[str] | mujoco.MjSpec, description: RobotDescription) -> Robot:
+def robot_from_mjcf(
+    model: str | os.PathLike[str] | mujoco.MjSpec, description: RobotDescription, *, described_in: str = ""
+) -> Robot:
     """The robot of an MJCF or URDF file, or of a spec. Raises InputError with everything that is missing or wrong.
 
-    Its floor, lights, keyframes, actuators and sensors are left out; its joints are called as they are in the model.
+    Messages name the file that the description is from, where it has one, and else the model. The model's floor,
+    lights, keyframes, actuators and sensors are left out; its joints are called as they are in the model.
     """
     spec, compiled, name = read_spec(model)
+    name = printable(described_in) or name
     reading = read_model(compiled, description, name)
     joints, home = reading.joints, np.array(description.home)
     loads = loads_of(compiled, joints, home)
@@ -110,8 +117,8 @@ def robot_from_file(path: str | os.PathLike[str]) -> Robot:
 
 
 @functools.lru_cache(maxsize=64)
-def _loaded(_file: str, description: str, model: str, _changed: int) -> Robot:
-    return robot_from_mjcf(model, RobotDescription.model_validate_json(description))
+def _loaded(file: str, description: str, model: str, _changed: int) -> Robot:
+    return robot_from_mjcf(model, RobotDescription.model_validate_json(description), described_in=file)
 
 
 def _model_of(attachment: Attachment) -> mujoco.MjModel:
@@ -177,8 +184,15 @@ def _finger_problems(fingers: Fingers, jaw: str) -> list[str]:
             f"pads: the moving finger's are never beyond the fixed one's along z of the tool (at most "
             f"{1000 * gap.max():.1f} mm); exchange pads.fixed and pads.moving, or turn tool.opening around"
         ]
-    ahead = fingers.fixed.along_m[0].max() - fingers.fixed.along_m[0].min()
-    return [] if ahead > 1e-3 else ["pads: their inner faces have no length along x of the tool; check tool.along"]
+    nearest_m, farthest_m = float(fingers.fixed.along_m[0].min()), float(fingers.fixed.along_m[0].max())
+    if farthest_m - nearest_m <= 1e-3:
+        return ["pads: their inner faces have no length along x of the tool; check tool.along"]
+    if nearest_m > _TOOL_OFF_M or farthest_m < -_TOOL_OFF_M:
+        return [
+            f"tool: the pads are {1000 * nearest_m:.0f} to {1000 * farthest_m:.0f} mm from it along the fingers; "
+            "expected a tool between them; tool.position_m is in metres"
+        ]
+    return []
 
 
 def _servo(description: RobotDescription, gains: Gains, model: mujoco.MjModel) -> Servo:

@@ -48,19 +48,22 @@ def read_spec(model: str | os.PathLike[str] | mujoco.MjSpec) -> tuple[mujoco.MjS
         if not path.is_file():
             there = sorted(each.name for each in path.parent.glob("*") if each.suffix in (".xml", ".urdf"))
             listed = f"; in its folder: {', '.join(there[:_MOST_LISTED])}" if there else ""
-            raise InputError(f"{name}: there is no such file; expected an MJCF or URDF file{listed}")
+            what = "this is a folder" if path.is_dir() else "there is no such file"
+            raise InputError(f"{name}: {what}; expected an MJCF or URDF file{listed}")
         try:
             # With a whole path, meshes are found from any folder.
             spec = mujoco.MjSpec.from_file(str(path))
         except (ValueError, UnicodeDecodeError) as error:
-            raise InputError(f"{name}: is neither MJCF nor URDF: {_one_line(error)}") from None
+            raise InputError(f"{name}: neither MJCF nor URDF (.xml or .urdf): {_one_line(error)}") from None
     # A base that was fused with the world would stay behind with it, as URDFs' are.
     spec.compiler.fusestatic = False
     _name_everything(spec)
     try:
         return spec, spec.copy().compile(), name
     except ValueError as error:
-        raise InputError(f"{name}: MuJoCo cannot build it: {_one_line(error)}") from None
+        # MuJoCo shortens the two slashes to one.
+        hint = "; write the path from the model's folder instead of package://" if "package:/" in str(error) else ""
+        raise InputError(f"{name}: MuJoCo cannot build it: {_one_line(error)}{hint}") from None
 
 
 def _one_line(error: Exception) -> str:
@@ -145,14 +148,19 @@ def _joints(model: mujoco.MjModel, description: RobotDescription, problems: list
             problems.append(f"{key}: {each!r} is neither a hinge nor a slide; only these can be driven")
         elif not model.jnt_limited[joint.id]:
             problems.append(
-                f'{key}: {each!r} has no limits; add them to the joint in the model, such as limited="true" '
-                f"range={_usual_range(int(joint.type[0]))} in its own units"
+                f"{key}: {each!r} has no limits; add them to the joint in the model, such as "
+                f"{_usual_limits(int(joint.type[0]))}"
             )
     return found
 
 
-def _usual_range(kind: int) -> str:
-    return '"-3.14 3.14"' if kind == _JOINT.mjJNT_HINGE else '"0 0.04"'
+def _usual_limits(kind: int) -> str:
+    low, high, urdf = ("-3.14", "3.14", "revolute") if kind == _JOINT.mjJNT_HINGE else ("0", "0.04", "prismatic")
+    units = ", in degrees unless its compiler says radian" if kind == _JOINT.mjJNT_HINGE else ""
+    return (
+        f'limited="true" range="{low} {high}" in MJCF{units}; in URDF type="{urdf}" with '
+        f'<limit lower="{low}" upper="{high}"/>'
+    )
 
 
 def _tool(model: mujoco.MjModel, description: RobotDescription, problems: list[str]) -> int | None:
@@ -213,7 +221,7 @@ def _pads(model: mujoco.MjModel, side: str, given: Sequence[str], problems: list
         if others:
             problems.append(
                 f"{key}: body {model.body(owner).name!r} also has {_geom_names(model, others)}, which would count as "
-                "pad; give one geom, or put the pads into a body of their own in the model"
+                "pads, too; give one geom, or put the pads into a body of their own in the model"
             )
     return tuple(dict.fromkeys(found))
 

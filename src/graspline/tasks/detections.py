@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from graspline.errors import InputError
 from graspline.parameters import Parameters
@@ -21,7 +22,7 @@ _EXPECTED = "expected a list of objects such as {name: crate, position_m: [0.2, 
 class Detection(Parameters):
     """One object as a detector has seen it."""
 
-    name: str = Field(pattern="^[A-Za-z0-9_.-]{1,64}$", description="name; of a mesh, the one it has in things.meshes")
+    name: str = Field(description="name; of a mesh, the one it has in things.meshes")
     position_m: tuple[float, float, float] = Field(description="middle of its box")
     size_m: tuple[float, float, float] = Field(description="full sides of its box")
     quaternion: tuple[float, float, float, float] | None = Field(default=None, description="orientation, w first")
@@ -46,6 +47,13 @@ class Detection(Parameters):
             shape=self.shape,
             position_sigma_m=self.position_sigma_m,
         )
+
+    @field_validator("name")
+    @classmethod
+    def _plain(cls, name: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name):
+            raise ValueError("expected 1 to 64 letters, digits, _, . or -")
+        return name
 
     @model_validator(mode="after")
     def _turned_once(self) -> Detection:

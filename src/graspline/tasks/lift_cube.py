@@ -259,6 +259,11 @@ def reachable_radii_m(robot: Robot) -> tuple[float, float]:
         position = np.stack([axis_x_m + radius, axis_y_m + 0 * radius, np.full_like(radius, 0.015)], axis=-1)
         reached.append(arm.solve(position, pitch, None, tool_m, backwards=False).reached.any(axis=1))
     hit = radii[np.concatenate(reached).reshape(len(radii), len(pitches)).any(axis=1)]
+    if not len(hit):
+        raise InputError(
+            f"robot: {robot.name} cannot bring its fingertips down to a cube on the table; check tool.along, "
+            "tool.position_m and base_height_m of its description"
+        )
     return float(hit.min()), float(hit.max())
 
 

@@ -21,7 +21,7 @@ def able_robot(name: str) -> Robot:
         try:
             arm_of(robot)
         except WiringError as error:
-            raise InputError(f"robot {error}") from None
+            raise InputError(f"robot {name!r}: {error}") from None
     return robot
 
 

@@ -136,7 +136,7 @@ class Posted:
         if posted.frame not in FRAMES:
             found.append(f"frame: {posted.frame!r} is unknown; {nearest(posted.frame, FRAMES)}")
         found += self._shape_problems(posted) + self._time_problems(posted)
-        if posted.name not in self._objects and len(self._objects) >= self._most:
+        if posted.name not in self._objects and len(self._objects) >= self._most > 0:
             found.append(f"name: {self._most} objects are posted already; delete one first")
         return found
 

@@ -67,6 +67,27 @@ def test_a_pose_that_cannot_be_is_refused_in_one_message(changed: dict[str, obje
     assert expected in told({**CRATE, **changed})
 
 
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        ([{**CRATE, "name": "../crate"}], "'../crate' is refused: expected 1 to 64 letters, digits, _, . or -"),
+        ([{**CRATE, "name": f"crate_{index}"} for index in range(9)], "is refused: 9 items; expected at most 7"),
+    ],
+)
+def test_names_and_numbers_of_objects_are_refused_in_our_words(
+    tmp_path: Path, objects: list[dict[str, object]], expected: str
+) -> None:
+    path = tmp_path / "seen.json"
+    path.write_text(json.dumps(objects), encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        build(Grab, None, [f"posted.file={path}"])
+    assert expected in str(refused.value)
+
+
+def test_without_meshes_a_posted_mesh_is_the_only_problem() -> None:
+    assert "0 objects are posted already" not in told({**CRATE, "shape": "mesh"})
+
+
 def test_old_and_future_poses_are_refused_by_the_age_limit() -> None:
     old, new = {**CRATE, "time_s": 2.0}, {**CAN, "time_s": 10.0}
     assert problems(grab(old, new)) == []

@@ -96,7 +96,9 @@ def _stl(content: bytes, name: Path) -> Surface:
     found = _VERTEX.findall(content.decode("ascii", "replace") + "\n")
     written = len(re.findall(rb"\bvertex\b", content))
     if len(found) != written or written % 3:
-        raise InputError(f"{name}: not whole: {written} corners, {len(found)} of them readable; expected 3 a triangle")
+        raise InputError(
+            f"{name}: not whole: {written} corners, {len(found)} of them readable; expected 3 for each triangle"
+        )
     return _merged(np.array(found, float).reshape(-1, 3, 3))
 
 

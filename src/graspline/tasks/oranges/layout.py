@@ -187,6 +187,11 @@ def fruit_ring_m(robot: Robot, max_tilt_rad: float) -> tuple[float, float]:
     solved = arm.solve(position, pitch, np.full(len(pitch), np.pi / 2), tool, backwards=False)
     reached = solved.reached.any(axis=1)
     hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
+    if not len(hit):
+        raise InputError(
+            f"robot: {robot.name} cannot bring its hand around an orange on the table from above; check tool.along, "
+            "tool.position_m and base_height_m of its description"
+        )
     return float(hit.min()), float(hit.max())
 
 
