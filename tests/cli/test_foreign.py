@@ -148,7 +148,7 @@ from graspline.tasks.catalogue import find_task
 if __name__ == "__main__":
     stack = find_task("stack")
     reach = {"travel_speed": 1.0, "descend_speed_m_s": 0.3, "lift_speed_m_s": 0.25}
-    brisk = {"reach": reach, "put": {"speed_m_s": 0.4, "lower_speed_m_s": 0.2}}
+    brisk = {"reach": reach, "put": {"transport_speed_m_s": 0.4, "lower_speed_m_s": 0.2}}
     scenario = Scenario(task=stack, parameters=stack.parameters.model_validate(brisk), seed=10)
     told = {"lanes": 1, "processes": 1, "teams": 1, "device": "cpu", "keep_logs": False}
     for each in play_together([scenario], spent=Spent(), clock=lambda: 0.0, **told):

@@ -151,7 +151,7 @@ def _setbacks(summary: Summary) -> Iterable[str]:
 
 
 def _workspace(summary: Summary, around: TableReach | None) -> Iterable[str]:
-    if around is None:
+    if around is None or any(each.sent for each in summary.episodes):
         return
     yield "<h2>Where the objects were</h2>"
     failed = _spots(each.why for each in summary.failures)

@@ -29,7 +29,7 @@ from graspline.tasks.sort.feeder import place_across
 from graspline.tasks.sort.handling import carry, drop, grip
 from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
 from graspline.tasks.sort.line import Line, SeenInBins
-from graspline.tasks.sort.parameters import ACCEPTED, SIZES, Sort
+from graspline.tasks.sort.parameters import ACCEPTED, SIZES, RetryParameters, Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
 from graspline.tasks.sort.states import choose, retreat, travel, watch
 from graspline.tasks.task import Claim, Claims, Draw, Instruction, PolicyRules, Probe, Snapshot, Task
@@ -85,7 +85,7 @@ def build_machine(parameters: Sort) -> Machine:
         },
         table=table,
         inputs={"cell": Cell, "line": Line},
-        budgets=dict(parameters.retries),
+        budgets={name: getattr(parameters.retries, name) for name in RetryParameters.model_fields},
     )
 
 
