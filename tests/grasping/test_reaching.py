@@ -26,7 +26,7 @@ from graspline.grasping.reaching import (
 from graspline.kinematics import hsr
 from graspline.motion.path import Path, check_path
 from graspline.perception.beliefs import Belief, Shape
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import ROOM_CLEARANCE_M, CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.hsr import HSR
@@ -317,7 +317,7 @@ class TestStraightPath:
 
 def test_what_is_held_is_where_it_was_when_the_hand_closed() -> None:
     tool, rotation = hsr.forward(HSR.home)
-    held = Held.of(CAN, Pose(position_m=tool, rotation=rotation))
-    np.testing.assert_allclose(tool + rotation @ held.X_TO.position_m, CAN.position_m, atol=1e-12)
-    np.testing.assert_allclose(rotation @ held.X_TO.rotation, CAN.rotation, atol=1e-12)
+    held = HeldObject.of(CAN, Pose(position_m=tool, rotation=rotation))
+    np.testing.assert_allclose(tool + rotation @ held.X_HO.position_m, CAN.position_m, atol=1e-12)
+    np.testing.assert_allclose(rotation @ held.X_HO.rotation, CAN.rotation, atol=1e-12)
     assert held.shape == "cylinder"

@@ -10,13 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 from graspline.parameters import build
-from graspline.perception.expected import Pose, is_hidden, see_near
+from graspline.perception.expected import is_hidden, see_near
 from graspline.perception.things import Thing, see_things
 from graspline.rendering.choose import Renderer, open_renderer
 from graspline.rendering.picture import Picture
 from graspline.scenes.block_table import KINDS, block_table, blocks_start, blocks_variation, kind_of
 from graspline.scenes.randomization import TexturedRandomization, randomized
 from graspline.scenes.scene import Lying
+from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import matrix_from_vector, quaternion_from_matrix
 
 Array = NDArray[np.float64]
@@ -151,11 +152,13 @@ def test_what_is_in_the_air_looks_larger(studio: Studio) -> None:
     assert high.half_extents_m[0] / low.half_extents_m[0] > 1.02
 
 
+def half_m(name: str) -> Array:
+    return np.array(kind_of(name).half_extents_m)
+
+
 def pose(name: str, x_m: float, y_m: float, up_m: float, yaw_rad: float) -> Pose:
-    half = np.array(kind_of(name).half_extents_m)
     return Pose(
-        half_extents_m=half,
-        position_m=np.array([x_m, y_m, half[2] + up_m]),
+        position_m=np.array([x_m, y_m, half_m(name)[2] + up_m]),
         rotation=matrix_from_vector(np.array([0.0, 0.0, yaw_rad])),
     )
 
@@ -164,7 +167,7 @@ def pose(name: str, x_m: float, y_m: float, up_m: float, yaw_rad: float) -> Pose
 @pytest.mark.parametrize("slipped_m", [0.0, 0.015, 0.05])
 def test_a_raised_thing_is_followed_down(studio: Studio, name: str, slipped_m: float) -> None:
     picture = studio.show({name: standing(name, 0.2, 0.05, 0.4)}, raised_m=0.06 - slipped_m)
-    seen = see_near(picture, kind_of(name), pose(name, 0.2, 0.05, 0.06, 0.4))
+    seen = see_near(picture, kind_of(name), half_m(name), pose(name, 0.2, 0.05, 0.06, 0.4))
     assert seen is not None
     ahead = -picture.rotation[:, 2]
     really = pose(name, 0.2, 0.05, 0.06 - slipped_m, 0.4).position_m
@@ -174,11 +177,11 @@ def test_a_raised_thing_is_followed_down(studio: Studio, name: str, slipped_m: f
 
 
 def test_a_thing_is_not_followed_where_there_is_none(studio: Studio) -> None:
-    assert see_near(studio.show({}), kind_of("red_2x2"), pose("red_2x2", 0.2, 0.0, 0.0, 0.0)) is None
+    assert see_near(studio.show({}), kind_of("red_2x2"), half_m("red_2x2"), pose("red_2x2", 0.2, 0.0, 0.0, 0.0)) is None
 
 
 def test_where_the_table_shines_through_there_is_nothing(studio: Studio) -> None:
     away, red = standing("red_2x2", 0.25, -0.1), kind_of("red_2x2")
     picture = studio.show({"red_2x2": away})
-    assert not is_hidden(picture, red, pose("red_2x2", 0.2, 0.1, 0.0, 0.3))
-    assert is_hidden(picture, red, pose("red_2x2", away.x_m, away.y_m, 0.0, away.yaw_rad))
+    assert not is_hidden(picture, red, half_m("red_2x2"), pose("red_2x2", 0.2, 0.1, 0.0, 0.3))
+    assert is_hidden(picture, red, half_m("red_2x2"), pose("red_2x2", away.x_m, away.y_m, 0.0, away.yaw_rad))

@@ -20,7 +20,7 @@ from graspline.motion.path import Path, at_rest, check_path
 from graspline.perception.beliefs import Belief
 from graspline.placement.carry import plan_carry
 from graspline.placement.clearance import held_clearance
-from graspline.placement.held import HeldObject
+from graspline.placement.held import held_ball
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.planning.collision import CollisionWorld
@@ -78,15 +78,9 @@ def pick(world: CollisionWorld) -> GraspPlan:
 def query(world: CollisionWorld, pick: GraspPlan, *obstacles: Belief, **carry: Any) -> CarryQuery:
     """The ball in the hand, raised as high as it is carried."""
     grasp = pick.grasp
-    held = HeldObject(
-        centre_m=(grasp.tool_m[0], 0.0, FIXED_FACE_M + grasp.width_m / 2),
-        spread_m=grasp.width_m / 2,
-        half_height_m=grasp.width_m / 2,
-        jaw_rad=grasp.touch_rad - 0.06,
-        open_rad=None,
-        branch=pick.branch,
-        name="orange_1",
-    )
+    centre = (grasp.tool_m[0], 0.0, FIXED_FACE_M + grasp.width_m / 2)
+    jaw_rad = grasp.touch_rad - 0.06
+    held = held_ball("orange_1", centre, grasp.width_m / 2, jaw_rad=jaw_rad, branch=pick.branch)
     return CarryQuery(
         robot=SO101,
         world=world,

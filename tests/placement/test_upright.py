@@ -15,13 +15,14 @@ from graspline.grasping.grab_values import GrabPlan
 from graspline.kinematics.so101 import forward
 from graspline.motion.path import at_rest, check_path
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.placement.carry import plan_carry
-from graspline.placement.held import HeldObject
 from graspline.placement.parameters import PlaceParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.resting import resting_evidence
 from graspline.refusal import Refusal
 from graspline.robots.so101 import FIXED_TIP_M, SO101
+from graspline.spatial.poses import Pose
 
 Array = NDArray[np.float64]
 
@@ -34,9 +35,9 @@ def carrying(*others: Belief) -> CarryQuery:
     start[5] = plan.grasp.touch_rad
     held = HeldObject(
         name="red_2x2",
-        centre_m=(FIXED_TIP_M[0], FIXED_TIP_M[1], FIXED_TIP_M[2] + 0.016),
-        spread_m=0.0227,
-        half_height_m=0.012,
+        shape="cylinder",
+        half_extents_m=np.array([0.0227, 0.0227, 0.012]),
+        X_HO=Pose(position_m=np.add(FIXED_TIP_M, (0.0, 0.0, 0.016)), rotation=np.eye(3)),
         jaw_rad=plan.grasp.touch_rad,
         open_rad=plan.grasp.open_rad,
         branch=plan.branch,

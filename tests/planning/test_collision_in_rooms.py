@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.errors import WiringError
 from graspline.kinematics.hsr import forward
 from graspline.perception.beliefs import Belief, Shape
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import ROOM_CLEARANCE_M, STEP_M, Collision, CollisionWorld
 from graspline.robots.hsr import HSR
 from graspline.robots.robot import Robot
@@ -163,11 +163,12 @@ def test_both_fingers_open_with_the_jaw(world: CollisionWorld, side: str, sign: 
     assert hit(world, wide).robot_part.startswith(side)
 
 
-def held_box(*half_extents_m: float) -> Held:
-    return Held(
+def held_box(*half_extents_m: float) -> HeldObject:
+    return HeldObject(
+        name="box",
         shape="box",
         half_extents_m=np.array(half_extents_m),
-        X_TO=Pose(position_m=np.array([0.02, 0, 0]), rotation=np.eye(3)),
+        X_HO=Pose(position_m=np.array([0.02, 0, 0]), rotation=np.eye(3)),
     )
 
 

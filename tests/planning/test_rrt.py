@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graspline.errors import WiringError
 from graspline.motion.path import Path, check_path
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.rrt import NoWay, Way, plan_way, timed
 from graspline.robots.hsr import HSR
@@ -26,10 +26,11 @@ from .rooms import BOARDS_M, SHELF_M, TABLE_M, level, reaching, room, solid, tab
 
 Array = NDArray[np.float64]
 
-BOX = Held(
+BOX = HeldObject(
+    name="box",
     shape="box",
     half_extents_m=np.array([0.03, 0.09, 0.03]),
-    X_TO=Pose(position_m=np.array([0.01, 0.0, 0.0]), rotation=np.eye(3)),
+    X_HO=Pose(position_m=np.array([0.01, 0.0, 0.0]), rotation=np.eye(3)),
 )
 
 

@@ -19,7 +19,7 @@ from graspline.kinematics.arms import whole_body_of
 from graspline.motion.path import Path
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import ROOM_CLEARANCE_M, Collision, CollisionWorld, Part
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.refusal import Refusal
@@ -52,7 +52,7 @@ class Surroundings:
     """What is believed to stand around, and what the hand holds."""
 
     solids: tuple[Belief, ...]
-    held: Held | None = None
+    held: HeldObject | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

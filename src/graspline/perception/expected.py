@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from graspline.perception.colours import hue_picture, shows_scenery
@@ -13,6 +11,7 @@ from graspline.perception.silhouettes import beyond_px, length_px, pixels_inside
 from graspline.perception.swatches import find_blobs, find_edges
 from graspline.rendering.picture import Picture
 from graspline.scenes.block_table import Kind
+from graspline.spatial.poses import Pose
 
 # How far from its place a thing may be; edges farther off than that, round by round, do not count. In the hand it may
 # be tilted a little.
@@ -24,16 +23,7 @@ _LEAST_SHARE = 0.2
 _MOST_SCENERY = 0.08
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pose:
-    """What is known of a thing that need not stand on the table: its size, and X_WO as it is expected."""
-
-    half_extents_m: Array
-    position_m: Array
-    rotation: Array
-
-
-def see_near(picture: Picture, kind: Kind, expected: Pose) -> Array | None:
+def see_near(picture: Picture, kind: Kind, half_extents_m: Array, expected: Pose) -> Array | None:
     """(3,): where a thing is seen, as far away from the camera as is expected; None if too little of it is seen.
 
     How far away it is follows from its apparent size, too roughly to tell a slip: only what is seen across the line of
@@ -48,7 +38,7 @@ def see_near(picture: Picture, kind: Kind, expected: Pose) -> Array | None:
 
     def moved(shift: Array) -> Array:
         at = expected.position_m + aside @ shift
-        return silhouette_px(lens, kind.shape, expected.half_extents_m, at, expected.rotation)
+        return silhouette_px(lens, kind.shape, half_extents_m, at, expected.rotation)
 
     settling = Settling(
         believed=np.zeros(2),
@@ -71,10 +61,10 @@ def see_near(picture: Picture, kind: Kind, expected: Pose) -> Array | None:
     return expected.position_m + aside @ fit.parameters
 
 
-def is_hidden(picture: Picture, kind: Kind, pose: Pose) -> bool:
+def is_hidden(picture: Picture, kind: Kind, half_extents_m: Array, pose: Pose) -> bool:
     """Whether a thing may be there and something else hides it: no table shines through where it would be seen."""
     lens = Lens.of(picture)
-    silhouette = silhouette_px(lens, kind.shape, pose.half_extents_m, pose.position_m, pose.rotation)
+    silhouette = silhouette_px(lens, kind.shape, half_extents_m, pose.position_m, pose.rotation)
     inside = pixels_inside(silhouette, lens.width, lens.height)
     if not len(inside):
         return True

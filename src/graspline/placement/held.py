@@ -1,38 +1,34 @@
-"""What is in the hand, as everything that carries it sees it."""
+"""What will be in the hand once it has closed, as everything that carries it sees it."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.grasping.candidates import Grasp
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.robots.robot import Robot
+from graspline.spatial.poses import Pose
+
+Array = NDArray[np.float64]
+
+# How an object that stands is turned in the gripper frame of a hand that points straight down.
+_UPRIGHT = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldObject:
-    """An object in the hand: where it is there, how large it is, and how the hand holds it."""
-
-    name: str
-    # Its centre in the gripper frame.
-    centre_m: tuple[float, float, float]
-    # How far it reaches around its upright axis, and along it; of a ball both are its radius.
-    spread_m: float
-    half_height_m: float
-    # The position of the jaw that is commanded, and the one that lets go of it; of a ball None: clear of it, but no
-    # further, for others may lie beside it.
-    jaw_rad: float
-    open_rad: float | None
-    # Which branch of the arm holds it.
-    branch: int
-
-    @property
-    def round(self) -> bool:
-        """A ball may be turned in any way, and is let go by the least opening."""
-        return self.open_rad is None
+def held_ball(
+    name: str, centre_m: Array | tuple[float, float, float], radius_m: float, *, jaw_rad: float, branch: int
+) -> HeldObject:
+    """A ball in the hand, its centre in the gripper frame."""
+    return HeldObject(
+        name=name,
+        shape="ball",
+        half_extents_m=np.full(3, radius_m),
+        X_HO=Pose(position_m=np.array(centre_m), rotation=np.eye(3)),
+        jaw_rad=jaw_rad,
+        branch=branch,
+    )
 
 
 def held_after(
@@ -41,13 +37,13 @@ def held_after(
     grasp: Grasp,
     branch: int,
     along_m: float | None = None,
-    beside_m: NDArray[np.float64] | None = None,
+    beside_m: Array | None = None,
 ) -> HeldObject:
     """An upright object as it will be in the hand once that has closed: against the fixed finger, or in the middle.
 
-    It is held `along_m` from the gripper frame's origin; by default where the grasp meets it. The middle of a mesh is
-    `beside_m`, (2,) in W, from the point half way between the sides that the hand closes on, and between its foot and
-    top.
+    It is carried as the cylinder around it, held `along_m` from the gripper frame's origin; by default where the grasp
+    meets it. The middle of a mesh is `beside_m`, (2,) in W, from the point half way between the sides that the hand
+    closes on, and between its foot and top.
     """
     half_height_m = estimate.half_height_m
     along = grasp.tool_m[0] if along_m is None else along_m
@@ -61,9 +57,9 @@ def held_after(
         across += float(beside_m @ (cosine, sine))
     return HeldObject(
         name=estimate.name,
-        centre_m=(along, lateral, across),
-        spread_m=estimate.spread_m,
-        half_height_m=half_height_m,
+        shape="cylinder",
+        half_extents_m=np.array([estimate.spread_m, estimate.spread_m, half_height_m]),
+        X_HO=Pose(position_m=np.array([along, lateral, across]), rotation=_UPRIGHT),
         jaw_rad=grasp.touch_rad,
         open_rad=grasp.open_rad,
         branch=branch,

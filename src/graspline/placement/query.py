@@ -12,7 +12,7 @@ from graspline.kinematics.arm import Arm
 from graspline.kinematics.arms import arm_of
 from graspline.motion.path import Command, Path
 from graspline.perception.beliefs import Belief
-from graspline.placement.held import HeldObject
+from graspline.perception.held import HeldObject
 from graspline.placement.parameters import CarryParameters
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot

@@ -14,8 +14,9 @@ from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import Command, at_rest
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.placement.carry import plan_carry
-from graspline.placement.held import HeldObject, held_after
+from graspline.placement.held import held_after
 from graspline.placement.parameters import PlaceParameters
 from graspline.placement.query import CarryQuery, Support
 from graspline.planning.collision import CollisionWorld

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
 from graspline.perception.beliefs import Belief
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.planning import wiring
 from graspline.planning.bodies import Body, assigned, bodies_of, held_body
 from graspline.planning.followers import Followers
@@ -102,7 +102,7 @@ class CollisionWorld:
     def place(
         self,
         believed: tuple[Belief, ...],
-        held: Held | None = None,
+        held: HeldObject | None = None,
         *,
         may_touch: Collection[tuple[Part, Belief]] = (),
         start: Array | None = None,
@@ -147,7 +147,7 @@ class CollisionWorld:
             # Bodies that are farther apart than theirs are not looked at.
             model.body_margin[model.geom_bodyid[body.geoms]] = margin
 
-    def _hold(self, held: Held | None) -> None:
+    def _hold(self, held: HeldObject | None) -> None:
         if self._held is None:
             return
         self._model.geom_contype[self._held.geoms] = 0 if held is None else wiring.HELD | wiring.FLOOR
@@ -155,8 +155,8 @@ class CollisionWorld:
             point, rotation = self._X_hand_tool
             x, y, z = held.half_extents_m.tolist()
             self._held.resize(held.shape, (x, y, z))
-            self._held.position_m[:] = point + rotate(rotation, held.X_TO.position_m)
-            self._held.quaternion[:] = quaternion_from_matrix(multiply(rotation, held.X_TO.rotation))
+            self._held.position_m[:] = point + rotate(rotation, held.X_HO.position_m)
+            self._held.quaternion[:] = quaternion_from_matrix(multiply(rotation, held.X_HO.rotation))
 
     def _allow(self, may_touch: Collection[tuple[Part, Belief]]) -> None:
         """Let everything placed be checked against all of the robot, but for these pairs."""

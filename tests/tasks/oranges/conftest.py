@@ -9,10 +9,10 @@ import pytest
 from graspline.motion.path import at_rest
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import HOME, SO101
-from graspline.tasks.oranges.errand import Errand, nominal_grip, plan_errand
+from graspline.tasks.oranges.errand import Errand, nominal_hold, plan_errand
 from graspline.tasks.oranges.job import Job, Progress, where_of
 from graspline.tasks.oranges.layout import collision_world
-from graspline.tasks.stages.grasp import Hold
+from graspline.tasks.stages.grasp import HoldReference
 
 from .stagecraft import SETTINGS, Act, Array, at, forward_held, seen_ball, survey_of
 
@@ -47,16 +47,16 @@ def progress() -> Progress:
 @pytest.fixture(scope="session")
 def held_job(planned_job: Job) -> Job:
     """The same orange in the hand."""
-    grip = dataclasses.replace(nominal_grip(SO101, planned_job.pick, SETTINGS), name="orange_1")
-    held = forward_held(planned_job.pick.lift.end, grip.centre_m)
-    hold = Hold(
+    held = dataclasses.replace(nominal_hold(SO101, planned_job.pick, SETTINGS), name="orange_1")
+    at_m = forward_held(planned_job.pick.lift.end, held.centre_m)
+    hold = HoldReference(
         least_jaw_rad=planned_job.pick.grasp.touch_rad - SETTINGS.closing.touch_error_rad,
-        tool_m=held,
-        object_m=held,
-        in_hand_m=held - held,
+        tool_m=at_m,
+        object_m=at_m,
+        in_hand_m=at_m - at_m,
         position_sigma_m=0.0,
     )
-    return dataclasses.replace(planned_job, grip=grip, hold=hold)
+    return dataclasses.replace(planned_job, held=held, hold=hold)
 
 
 @pytest.fixture
@@ -65,6 +65,6 @@ def holding(table: dict[str, Array], held_job: Job) -> Act:
     transport = held_job.carry.retreat or held_job.carry.transport
     assert transport is not None
     start = transport.positions[0]
-    table["orange_1"] = forward_held(start, held_job.gripped.centre_m)
+    table["orange_1"] = forward_held(start, held_job.in_hand.centre_m)
     touch = held_job.pick.grasp.touch_rad
     return Act(table, command=at_rest(start), pads_n=(2.0, 2.0), jaw_rad=touch)

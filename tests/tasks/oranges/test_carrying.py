@@ -52,11 +52,11 @@ def failed(evidence: Evidence) -> list[str]:
 def test_a_held_orange_is_raised_as_high_as_it_is_carried(
     held_job: Job, table: Table, world: CollisionWorld, progress: Progress
 ) -> None:
-    start = np.append(held_job.pick.seat.end[:5], held_job.gripped.jaw_rad)
+    start = np.append(held_job.pick.seat.end[:5], held_job.in_hand.jaw_rad)
     act = Act(table, command=at_rest(start), pads_n=(2.0, 2.0), jaw_rad=held_job.pick.grasp.touch_rad)
     found = act.play(lift(act.reply(), SO101, eye_of(), world, SETTINGS, held_job, progress))
     assert found.name == "lifted"
-    top = forward_held(act.paths("lift")[0].end, held_job.gripped.centre_m)
+    top = forward_held(act.paths("lift")[0].end, held_job.in_hand.centre_m)
     assert top[2] == pytest.approx(SETTINGS.carry.clear_height_m + BALL_M, abs=1e-3)
 
 
@@ -168,7 +168,7 @@ def test_an_orange_that_was_being_lowered_is_raised_before_it_is_carried_on(
     found = retreating(holding, world, held_job, progress)
     assert found.name == "clear"
     assert holding.motions[0] == "raise"
-    top = forward_held(holding.paths("raise")[0].end, held_job.gripped.centre_m)
+    top = forward_held(holding.paths("raise")[0].end, held_job.in_hand.centre_m)
     assert top[2] == pytest.approx(SETTINGS.carry.clear_height_m + BALL_M, abs=1e-3)
 
 

@@ -449,12 +449,12 @@ def test_a_hold_of_the_right_width_with_the_fruit_in_its_place_is_one(planned_jo
     assert found.name == "held"
     assert [each.name for each in found.evidence] == ["weaker_pad_force", "jaw_off_touch", "off_in_hand"]
     job = found.data.job
-    assert found.data.grip is job.grip
-    assert (job.gripped.name, job.gripped.spread_m) == ("orange_1", BALL_M)
+    assert found.data.held is job.held
+    assert (job.in_hand.name, job.in_hand.spread_m) == ("orange_1", BALL_M)
     # Where it was seen, in the hand.
     start = planned_job.pick.seat.end
-    np.testing.assert_allclose(forward_held(start, job.gripped.centre_m), table["orange_1"], atol=1e-6)
-    assert job.held.least_jaw_rad < planned_job.pick.grasp.touch_rad
+    np.testing.assert_allclose(forward_held(start, job.in_hand.centre_m), table["orange_1"], atol=1e-6)
+    assert job.reference.least_jaw_rad < planned_job.pick.grasp.touch_rad
 
 
 @pytest.mark.parametrize(

@@ -32,15 +32,15 @@ Array = NDArray[np.float64]
 Table = dict[str, Array]
 
 
-def going_home(act: Act, world: CollisionWorld, grip: Any) -> Any:
-    return act.play(return_home(act.reply(), SO101, eye_of(), world, SETTINGS, grip))
+def going_home(act: Act, world: CollisionWorld, held: Any) -> Any:
+    return act.play(return_home(act.reply(), SO101, eye_of(), world, SETTINGS, held))
 
 
 def at_speed(act: Act, job: Job) -> None:
     """In the middle of the transport."""
     assert job.carry.transport is not None
     act.command = job.carry.transport.command_at(job.carry.transport.ticks // 2)
-    act.balls["orange_1"] = forward_held(act.command.position, job.gripped.centre_m)
+    act.balls["orange_1"] = forward_held(act.command.position, job.in_hand.centre_m)
 
 
 def test_an_empty_hand_drives_home_along_a_checked_path(planned_job: Job, table: Table, world: CollisionWorld) -> None:
@@ -60,10 +60,10 @@ def test_an_empty_hand_drives_home_along_a_checked_path(planned_job: Job, table:
 def test_what_is_still_in_the_hand_is_set_down_on_the_table_first(
     held_job: Job, holding: Act, world: CollisionWorld
 ) -> None:
-    found = going_home(holding, world, held_job.grip)
+    found = going_home(holding, world, held_job.held)
     assert found.name == "home"
     assert holding.motions[-4:] == ["lower", "open", "withdraw", "return_home"]
-    down = forward_held(holding.paths("lower")[0].end, held_job.gripped.centre_m)
+    down = forward_held(holding.paths("lower")[0].end, held_job.in_hand.centre_m)
     assert down[2] == pytest.approx(BALL_M + SETTINGS.carry.gap_m, abs=1e-4)
     assert np.hypot(*(down[:2] - PLATE_XY)) > 0.105 + BALL_M
     assert np.hypot(*(down - at(0.3, -0.8))[:2]) > 2 * BALL_M
@@ -73,14 +73,14 @@ def test_what_is_still_in_the_hand_is_set_down_on_the_table_first(
 
 def test_an_arm_at_speed_brakes_before_anything_else(held_job: Job, holding: Act, world: CollisionWorld) -> None:
     at_speed(holding, held_job)
-    found = going_home(holding, world, held_job.grip)
+    found = going_home(holding, world, held_job.held)
     assert found.name == "home"
     assert holding.motions[0] == "brake"
 
 
 def test_a_hand_that_feels_nothing_has_nothing_to_set_down(held_job: Job, holding: Act, world: CollisionWorld) -> None:
     holding.pads_n, holding.balls["orange_1"] = (0.0, 0.0), at(0.3, 0.2)
-    assert going_home(holding, world, held_job.grip).name == "home"
+    assert going_home(holding, world, held_job.held).name == "home"
     assert holding.motions == ["return_home"]
 
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_set_down_anywhere_strands_the_arm(held_job: Job, holding
     for index, azimuth in enumerate(np.arange(-1.6, 1.7, 0.2)):
         holding.balls[f"stranger_{index + 1}"] = at(0.24, float(azimuth))
     holding.radii = {f"stranger_{index + 1}": 0.1 for index in range(20)}
-    found = going_home(holding, world, held_job.grip)
+    found = going_home(holding, world, held_job.held)
     assert found.name == "stranded"
     assert holding.motions == []
     assert found.evidence
@@ -127,7 +127,7 @@ def test_an_arm_that_is_held_back_on_its_way_home_is_stranded(
 
 def test_a_fruit_that_cannot_be_placed_is_put_back(held_job: Job, holding: Act, world: CollisionWorld) -> None:
     at_speed(holding, held_job)
-    stage = put_back(holding.reply(), SO101, eye_of(), world, SETTINGS, held_job, held_job.grip)
+    stage = put_back(holding.reply(), SO101, eye_of(), world, SETTINGS, held_job, held_job.held)
     found = holding.play(stage)
     assert (found.name, found.about) == ("put_back", "orange_1")
     assert holding.motions[0] == "brake"

@@ -16,7 +16,7 @@ from graspline.refusal import Refusal
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.stages.carry import hold_guards, hold_still, lift
-from graspline.tasks.stages.grasp import Hold
+from graspline.tasks.stages.grasp import HoldReference
 from graspline.tasks.stages.parameters import ArmSettings, CloseParameters, HoldParameters
 from graspline.tasks.stages.sight import TruthEye
 
@@ -31,8 +31,8 @@ def eye(perception: Perception | None = None) -> TruthEye:
     return TruthEye(perception=perception or Perception(), random=np.random.default_rng(1))
 
 
-def hold(sigma_m: float = 0.0) -> Hold:
-    return Hold(
+def hold(sigma_m: float = 0.0) -> HoldReference:
+    return HoldReference(
         least_jaw_rad=0.1,
         tool_m=np.array([0.2, 0.0, 0.02]),
         object_m=np.array([0.21, 0.0, 0.015]),

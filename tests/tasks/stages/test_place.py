@@ -21,7 +21,7 @@ from graspline.refusal import Refusal
 from graspline.robots.so101 import SO101
 from graspline.scenes.cube_table import CUBE
 from graspline.tasks.scatter import lying_at
-from graspline.tasks.stages.grasp import Hold
+from graspline.tasks.stages.grasp import HoldReference
 from graspline.tasks.stages.parameters import ArmSettings
 from graspline.tasks.stages.place import (
     OnObject,
@@ -50,8 +50,8 @@ def box(name: str, x_m: float, y_m: float, half_m: float = 0.015) -> Belief:
     return lying_at(name, x_m, y_m, np.full(3, half_m), "box")
 
 
-def hold() -> Hold:
-    return Hold(
+def hold() -> HoldReference:
+    return HoldReference(
         least_jaw_rad=0.1,
         tool_m=np.array([0.2, 0.0, 0.02]),
         object_m=np.array([0.21, 0.0, 0.015]),

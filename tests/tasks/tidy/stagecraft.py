@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from graspline.motion.guards import Rows, Tugged
 from graspline.motion.path import Command, at_rest
 from graspline.parameters import build
 from graspline.perception.beliefs import UNKNOWN, Belief, Shape
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.rendering.picture import Picture
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF, TABLE
@@ -27,7 +27,7 @@ from graspline.scenes.room import room
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, looking, whole
+from graspline.tasks.tidy.moving import TABLE_AWAY_M, looking, whole
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye
 
@@ -79,15 +79,14 @@ def pose_of(thing: Belief, down_rad: float = 0.0) -> HandPose:
     return min(poses, key=lambda each: (round(abs(each.pitch_rad - down_rad), 3), -each.rotation[0, 0]))
 
 
-def grip_of(thing: Belief, down_rad: float = 0.0) -> Grip:
+def held_object(thing: Belief, down_rad: float = 0.0) -> HeldObject:
     """The thing in the hand, taken without any error."""
     pose = pose_of(thing, down_rad)
     tool = tool_of(HSR, pose)
     bottom = thing.position_m - np.array([0.0, 0.0, thing.half_extents_m[2]])
-    return Grip(
-        name=thing.name,
-        held=Held.of(whole(thing), tool),
-        X_TB=Pose(position_m=bottom, rotation=np.eye(3)).seen_from(tool),
+    return replace(
+        HeldObject.of(whole(thing), tool),
+        stood=Pose(position_m=bottom, rotation=np.eye(3)).seen_from(tool),
         gap_m=pose.width_m,
         least_jaw_rad=float(HSR.jaw_law.angle_rad(pose.width_m - 0.012)),
         mass_kg=HAND_KG + 0.3,

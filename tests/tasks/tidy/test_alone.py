@@ -8,7 +8,7 @@ import pytest
 from graspline.grasping.hand_poses import hand_poses
 from graspline.robots.hsr import HSR
 from graspline.scenes.household import item_of
-from graspline.tasks.tidy.alone import given_alone, grip_of, handed_on
+from graspline.tasks.tidy.alone import given_alone, handed_on, held_object
 from graspline.tasks.tidy.task import TIDY
 
 from .stagecraft import TABLE_M, settings, solid
@@ -39,9 +39,9 @@ def test_find_grasp_tells_the_name_the_box_and_all_poses_as_execute_grasp_takes_
 
 
 def test_execute_grasp_tells_how_the_thing_is_held_as_placement_takes_it() -> None:
-    grip = grip_of(settings("alone.object=mug"), HSR)
+    held = held_object(settings("alone.object=mug"), HSR)
     told = handed_on(
-        settings("program=execute_grasp"), {"placement_surface_to_wrist": grip.X_TB, "top_grasp": grip.top}
+        settings("program=execute_grasp"), {"placement_surface_to_wrist": held.X_HB, "top_grasp": held.top}
     )
     assert told["top_grasp"] is False
     again = settings(
@@ -49,9 +49,9 @@ def test_execute_grasp_tells_how_the_thing_is_held_as_placement_takes_it() -> No
         "alone.object=mug",
         f"alone.placement_surface_to_wrist={told['placement_surface_to_wrist']}",
     )
-    found = grip_of(again, HSR).X_TB
-    np.testing.assert_allclose(found.position_m, grip.X_TB.position_m, atol=1e-9)
-    np.testing.assert_allclose(found.rotation, grip.X_TB.rotation, atol=1e-9)
+    found = held_object(again, HSR).X_HB
+    np.testing.assert_allclose(found.position_m, held.X_HB.position_m, atol=1e-9)
+    np.testing.assert_allclose(found.rotation, held.X_HB.rotation, atol=1e-9)
 
 
 @pytest.mark.parametrize("program", ["single_grasp", "clear_table", "robot_setup", "placement", "handover"])

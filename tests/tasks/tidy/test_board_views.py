@@ -14,7 +14,7 @@ from graspline.tasks.tidy.board_views import steepness_rad, view_without, views_
 from graspline.tasks.tidy.moving import around
 from graspline.tasks.tidy.task import collision_world
 
-from .stagecraft import HOUSE, READY, grip_of, solid
+from .stagecraft import HOUSE, READY, held_object, solid
 
 NINE_DEGREES = np.radians(8.9)
 JAW_RAD = float(HSR.home[HSR.jaw])
@@ -36,23 +36,23 @@ def test_with_an_empty_hand_the_camera_is_well_above_every_board(board: str) -> 
 
 @pytest.mark.parametrize("name", [item.name for item in KNOWN])
 def test_with_a_thing_in_the_hand_there_is_a_free_posture_that_sees_the_highest_board(name: str) -> None:
-    grip, level = grip_of(solid(name)), SHELF.level("board_high")
-    found = views_with(grip, READY, SHELF, level)
+    held, level = held_object(solid(name)), SHELF.level("board_high")
+    found = views_with(held, READY, SHELF, level)
     middle = SHELF.in_world(level.position_m)
     assert min(steepness_rad(row, middle) for row in found) > NINE_DEGREES
     assert ((found >= LOWER - 1e-9) & (found <= UPPER + 1e-9)).all()
     for row in found:
         tool, rotation = hsr.forward(row)
-        np.testing.assert_allclose((rotation @ grip.R_OT.T)[2], [0.0, 0.0, 1.0], atol=1e-9)
+        np.testing.assert_allclose((rotation @ held.R_OH.T)[2], [0.0, 0.0, 1.0], atol=1e-9)
         # Below the line of sight to the board's front edge.
-        assert tool[2] + rotation[2] @ grip.held.X_TO.position_m + grip.height_m / 2 < level.position_m[2]
-    world, among = collision_world(), around(HOUSE, (), grip.held)
+        assert tool[2] + rotation[2] @ held.X_HO.position_m + 2 * held.half_height_m / 2 < level.position_m[2]
+    world, among = collision_world(), around(HOUSE, (), held)
     world.place(among.solids, among.held)
     assert any(world.free(row) for row in found)
 
 
 @pytest.mark.parametrize("board", ["board_low", "board_middle"])
 def test_lower_boards_are_looked_at_as_the_thing_is_carried_anyway(board: str) -> None:
-    grip = grip_of(solid("soup_can"))
-    first = views_with(grip, READY, SHELF, SHELF.level(board))[0]
+    held = held_object(solid("soup_can"))
+    first = views_with(held, READY, SHELF, SHELF.level(board))[0]
     np.testing.assert_array_equal(first[3:8], READY[3:8])

@@ -358,7 +358,7 @@ class TestClose:
         stage = close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can")
         return drive(stage, played(by={"close": BothPadsTouch}, **feels))[1]
 
-    def test_both_pads_and_the_width_make_a_grip(self) -> None:
+    def test_both_pads_and_the_width_make_a_hold(self) -> None:
         outcome = self.outcome(pads_n=HOLDING, jaw_rad=width_rad())
         assert (outcome.name, outcome.about) == ("closed", "soup_can")
         assert passes(outcome.evidence)
@@ -372,14 +372,14 @@ class TestClose:
         assert not passes(outcome.evidence)
 
     def test_the_plane_it_stood_on_is_known_in_the_hand(self) -> None:
-        grip = self.outcome(pads_n=HOLDING, jaw_rad=width_rad()).data.grip
+        held = self.outcome(pads_n=HOLDING, jaw_rad=width_rad()).data.held
         joints = reached().at.copy()
         joints[HSR.jaw] = width_rad()
         tool, rotation = hsr.forward(joints)
-        bottom = tool + rotation @ grip.X_TB.position_m
+        bottom = tool + rotation @ held.X_HB.position_m
         np.testing.assert_allclose(bottom, [1.15, 0.0, TABLE_M], atol=1e-6)
-        np.testing.assert_allclose(rotation @ grip.X_TB.rotation, np.eye(3), atol=1e-9)
-        assert (grip.name, grip.top) == ("soup_can", reached().pose.top)
+        np.testing.assert_allclose(rotation @ held.X_HB.rotation, np.eye(3), atol=1e-9)
+        assert (held.name, held.top) == ("soup_can", reached().pose.top)
 
     def test_it_squeezes_past_the_touch_and_no_further_than_shut(self) -> None:
         stage = close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can")
@@ -392,7 +392,7 @@ class TestClose:
 
 def held() -> Any:
     stage = close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can")
-    return drive(stage, played(by={"close": BothPadsTouch}, pads_n=HOLDING, jaw_rad=width_rad()))[1].data.grip
+    return drive(stage, played(by={"close": BothPadsTouch}, pads_n=HOLDING, jaw_rad=width_rad()))[1].data.held
 
 
 class TestLift:
@@ -403,7 +403,7 @@ class TestLift:
     def test_what_weighs_something_is_held(self) -> None:
         outcome = self.outcome()
         assert outcome.name == "lifted"
-        assert outcome.data.grip.mass_kg == pytest.approx(HAND_KG + 0.35)
+        assert outcome.data.held.mass_kg == pytest.approx(HAND_KG + 0.35)
 
     def test_what_weighs_nothing_or_is_not_felt_is_not(self) -> None:
         for outcome in (self.outcome(mass_kg=HAND_KG + 0.01), self.outcome(pads_n=(20.0, 0.1))):
@@ -443,13 +443,13 @@ class TestLeave:
     def test_it_ends_before_the_table_with_the_thing_upright(self) -> None:
         asked, outcome = self.asked()
         assert outcome.name == "away"
-        grip = outcome.data.grip
-        assert outcome.data.placement_surface_to_wrist is grip.X_TB
-        assert outcome.data.top_grasp is grip.top
+        held = outcome.data.held
+        assert outcome.data.placement_surface_to_wrist is held.X_HB
+        assert outcome.data.top_grasp is held.top
         end = motions(asked)["travel"].path.end
         np.testing.assert_allclose(end[0], 0.25, atol=0.5)
         _, rotation = hsr.forward(end)
-        np.testing.assert_allclose((rotation @ grip.X_TB.rotation)[2], UP, atol=1e-9)
+        np.testing.assert_allclose((rotation @ held.X_HB.rotation)[2], UP, atol=1e-9)
         assert any(isinstance(guard, HoldLost) for guard in motions(asked)["travel"].guards)
 
     def test_it_hands_on_what_is_left_the_room_and_how_the_thing_was_taken(self) -> None:

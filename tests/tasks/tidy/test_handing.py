@@ -28,28 +28,28 @@ from graspline.tasks.tidy.moving import carrying
 from graspline.tasks.tidy.person import TAKEN_AT_M
 from graspline.tasks.tidy.task import collision_world
 
-from .stagecraft import HOUSE, READY, SETTINGS, answer, counted_n, drive, grip_of, motions, played, solid
+from .stagecraft import HOUSE, READY, SETTINGS, answer, counted_n, drive, held_object, motions, played, solid
 
 Array = NDArray[np.float64]
 HOLDING = (20.0, 20.0)
-GRIP = grip_of(solid("soup_can"))
+HELD = held_object(solid("soup_can"))
 
 
 @functools.cache
 def stretched() -> Array:
-    return offering(GRIP, READY)[0]
+    return offering(HELD, READY)[0]
 
 
 def tared(force_thresh: float = -1.0) -> Tugged:
-    _, outcome = drive(tare(answer(stretched()), HSR, SETTINGS, GRIP, force_thresh), played(mass_kg=1.15))
+    _, outcome = drive(tare(answer(stretched()), HSR, SETTINGS, HELD, force_thresh), played(mass_kg=1.15))
     assert outcome.name == "tared"
     return outcome.data.pull
 
 
 class TestStretch:
     def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
-        start = carrying(GRIP, READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
-        stage = stretch(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), GRIP)
+        start = carrying(HELD, READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
+        stage = stretch(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), HELD)
         return drive(stage, played(by=by, pads_n=HOLDING))
 
     def test_the_thing_ends_upright_where_people_take_things(self) -> None:
@@ -57,7 +57,7 @@ class TestStretch:
         assert outcome.name == "stretched"
         tool, rotation = hsr.forward(motions(asked)["travel"].path.end)
         assert np.linalg.norm(tool - TAKEN_AT_M) < 0.2
-        np.testing.assert_allclose((rotation @ GRIP.R_OT.T)[2], UP, atol=1e-9)
+        np.testing.assert_allclose((rotation @ HELD.R_OH.T)[2], UP, atol=1e-9)
         assert any(isinstance(guard, HoldLost) for guard in motions(asked)["travel"].guards)
 
     @pytest.mark.parametrize(("by", "name"), [(HoldLost, "lost"), (TrackingError, "blocked")])
@@ -67,7 +67,7 @@ class TestStretch:
     @pytest.mark.parametrize("down", [0, 30, 50, 90])
     @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "mug"])
     def test_there_are_postures_for_every_way_to_hold(self, name: str, down: int) -> None:
-        assert len(offering(grip_of(solid(name), float(np.radians(down))), READY))
+        assert len(offering(held_object(solid(name), float(np.radians(down))), READY))
 
 
 class TestTare:
@@ -84,29 +84,29 @@ class TestTare:
 
     @pytest.mark.parametrize("down", [0, 30, 50, 90])
     def test_a_pull_away_from_the_robot_counts_and_nothing_else_however_it_is_held(self, down: int) -> None:
-        grip = grip_of(solid("soup_can"), float(np.radians(down)))
-        joints = offering(grip, READY)[0]
-        pull = drive(tare(answer(joints), HSR, SETTINGS, grip, -1.0), played(mass_kg=1.15))[1].data.pull
+        held = held_object(solid("soup_can"), float(np.radians(down)))
+        joints = offering(held, READY)[0]
+        pull = drive(tare(answer(joints), HSR, SETTINGS, held, -1.0), played(mass_kg=1.15))[1].data.pull
         for force in ((0.0, -6.0, 0.0), (2.0, -5.0, 0.0), (-2.0, -5.0, 2.0), (0.0, -5.0, -3.0)):
             assert counted_n(pull, joints, force) == pytest.approx(np.linalg.norm(force))
         for force in ((0.0, 10.0, 0.0), (0.0, 0.0, -10.0), (0.0, 0.0, 10.0), (10.0, 0.0, 0.0), (-10.0, 1.0, 0.0)):
             assert counted_n(pull, joints, force) == 0.0
 
     def test_what_falls_meanwhile_is_lost(self) -> None:
-        stage = tare(answer(stretched()), HSR, SETTINGS, GRIP, -1.0)
+        stage = tare(answer(stretched()), HSR, SETTINGS, HELD, -1.0)
         assert drive(stage, played(by={"tare": HoldLost}))[1].name == "lost"
 
 
 class TestOffer:
     @pytest.mark.parametrize(("by", "name"), [(Tugged, "pulled"), (HoldLost, "lost"), (None, "not_taken")])
     def test_what_ends_it_has_a_name(self, by: type | None, name: str) -> None:
-        stage = offer(answer(stretched()), HSR, SETTINGS, GRIP, tared())
+        stage = offer(answer(stretched()), HSR, SETTINGS, HELD, tared())
         asked, outcome = drive(stage, played(by={"offer": by} if by else {}))
         assert (outcome.name, outcome.about) == (name, "soup_can")
         assert len(asked) == 1
 
     def test_it_is_held_still_for_as_long_as_asked(self) -> None:
-        stage = offer(answer(stretched()), HSR, SETTINGS, GRIP, tared())
+        stage = offer(answer(stretched()), HSR, SETTINGS, HELD, tared())
         (motion,), _ = drive(stage)
         assert motion.path.duration_s == pytest.approx(SETTINGS.handover.wait_s)
         assert np.ptp(motion.path.positions, axis=0).max() == 0.0
@@ -117,16 +117,16 @@ PULLED = (at_least("tug", 6.0, 3.5, "N"),)
 
 @pytest.mark.parametrize(("pads_n", "name"), [((0.0, 0.0), "given"), ((3.0, 0.0), "stuck")])
 def test_an_open_hand_must_feel_nothing(pads_n: tuple[float, float], name: str) -> None:
-    asked, outcome = drive(let_go(answer(stretched()), HSR, SETTINGS, GRIP), played(pads_n=pads_n))
+    asked, outcome = drive(let_go(answer(stretched()), HSR, SETTINGS, HELD), played(pads_n=pads_n))
     assert outcome.name == name
     assert motions(asked)["let_go"].path.end[HSR.jaw] == HSR.limits.upper[HSR.jaw]
 
 
 def test_the_hand_draws_back_from_the_person_and_never_down() -> None:
     for down in (0, 50):
-        joints = offering(grip_of(solid("soup_can"), float(np.radians(down))), READY)[0]
+        joints = offering(held_object(solid("soup_can"), float(np.radians(down))), READY)[0]
         joints[HSR.jaw] = HSR.limits.upper[HSR.jaw]
-        asked, outcome = drive(draw_back(answer(joints), HSR, SETTINGS, GRIP, PULLED))
+        asked, outcome = drive(draw_back(answer(joints), HSR, SETTINGS, HELD, PULLED))
         assert outcome.name == "back"
         tools, _ = hsr.forward(asked[0].path.positions)
         assert tools[-1][1] - tools[0][1] > 0.08
@@ -141,7 +141,7 @@ def test_a_handover_is_proved_by_the_pull_and_by_an_open_hand_that_feels_nothing
 ) -> None:
     joints = stretched().copy()
     joints[HSR.jaw] = HSR.jaw_law.angle_rad(gap_m)
-    _, outcome = drive(draw_back(answer(joints), HSR, SETTINGS, GRIP, PULLED), played(pads_n=pads_n))
+    _, outcome = drive(draw_back(answer(joints), HSR, SETTINGS, HELD, PULLED), played(pads_n=pads_n))
     assert (outcome.name, outcome.about) == (name, "soup_can")
     assert [each.name for each in outcome.evidence] == ["tug", "stronger_pad_force", "hand_gap"]
     assert passes(outcome.evidence) == (name == "back")

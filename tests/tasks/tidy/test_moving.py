@@ -24,6 +24,8 @@ from graspline.tasks.tidy.moving import (
     around,
     carrying,
     felt_kg,
+    held_now,
+    hold_guard,
     looking,
     parts_of,
     play,
@@ -35,7 +37,7 @@ from graspline.tasks.tidy.moving import (
 )
 from graspline.tasks.tidy.task import collision_world
 
-from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, grip_of, motions, played, solid
+from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, held_object, motions, played, solid
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -43,30 +45,30 @@ UP = np.array([0.0, 0.0, 1.0])
 class TestGrip:
     def test_it_knows_where_the_bottom_was_and_how_the_hand_was_turned(self) -> None:
         can = solid("soup_can")
-        grip = grip_of(can)
-        tool = can.position_m - grip.R_OT @ grip.held.X_TO.position_m
-        np.testing.assert_allclose(tool + grip.R_OT @ grip.X_TB.position_m, can.position_m - 0.051 * UP, atol=1e-9)
-        assert grip.height_m == pytest.approx(0.102)
+        held = held_object(can)
+        tool = can.position_m - held.R_OH @ held.X_HO.position_m
+        np.testing.assert_allclose(tool + held.R_OH @ held.X_HB.position_m, can.position_m - 0.051 * UP, atol=1e-9)
+        assert 2 * held.half_height_m == pytest.approx(0.102)
 
     @pytest.mark.parametrize("name", ["soup_can", "mug"])
     def test_what_is_held_is_somewhere_now(self, name: str) -> None:
         thing = solid(name)
-        grip = grip_of(thing)
-        ahead = hsr.solve((thing.position_m - grip.R_OT @ grip.held.X_TO.position_m)[None], grip.R_OT)
+        held = held_object(thing)
+        ahead = hsr.solve((thing.position_m - held.R_OH @ held.X_HO.position_m)[None], held.R_OH)
         row = READY.copy()
         row[:8] = hsr.ranked(ahead, 0, READY)[0]
         tool = hsr.forward(row)[0]
-        now = grip.solid(answer(row))
-        np.testing.assert_allclose(tool + grip.R_OT @ grip.held.X_TO.position_m, now.position_m, atol=1e-9)
+        now = held_now(held, answer(row))
+        np.testing.assert_allclose(tool + held.R_OH @ held.X_HO.position_m, now.position_m, atol=1e-9)
         box = whole(thing)
         assert (now.name, now.shape) == (name, box.shape)
         np.testing.assert_allclose(now.half_extents_m, box.half_extents_m)
         np.testing.assert_allclose(now.rotation, box.rotation, atol=1e-9)
         row[3] += 0.1
-        np.testing.assert_allclose(grip.solid(answer(row)).position_m, now.position_m + 0.1 * UP, atol=1e-9)
+        np.testing.assert_allclose(held_now(held, answer(row)).position_m, now.position_m + 0.1 * UP, atol=1e-9)
 
     def test_its_guard_watches_pads_and_width(self) -> None:
-        guard = grip_of(solid("soup_can")).guard(SETTINGS.grasp)
+        guard = hold_guard(held_object(solid("soup_can")), SETTINGS.grasp)
         assert guard.force_n == SETTINGS.grasp.lost_n
         assert HSR.jaw_law.gap_m(guard.least_jaw_rad) == pytest.approx(0.067 - 0.012, abs=1e-3)
 
@@ -174,14 +176,14 @@ class TestLooking:
 class TestCarrying:
     @pytest.mark.parametrize("down_rad", [0.0, np.radians(30), np.radians(90)])
     def test_things_stay_upright_near_the_robot(self, down_rad: float) -> None:
-        grip = grip_of(solid("soup_can"), down_rad)
+        held = held_object(solid("soup_can"), down_rad)
         base = before(SHELF, SHELF_AWAY_M)
-        goals = carrying(grip, READY, base, SHELF.in_world((0.0, 0.0, 0.8)))
+        goals = carrying(held, READY, base, SHELF.in_world((0.0, 0.0, 0.8)))
         assert len(goals)
         tools, rotations = hsr.forward(goals)
         for tool, rotation in zip(tools, rotations, strict=True):
             # The plane it stood on is level again.
-            np.testing.assert_allclose((rotation @ grip.R_OT.T)[2], UP, atol=1e-9)
+            np.testing.assert_allclose((rotation @ held.R_OH.T)[2], UP, atol=1e-9)
             assert np.linalg.norm(tool[:2] - base[:2]) < 0.7
         turned = np.abs((goals[:, 2] - base[2] + np.pi) % (2 * np.pi) - np.pi)
         assert turned.max() < 1e-9
@@ -216,10 +218,10 @@ class TestWhole:
 
     def test_a_thing_that_is_taken_up_is_not_in_the_way_any_more(self) -> None:
         mug, can = solid("mug"), solid("soup_can", (1.2, 0.3, TABLE_M))
-        grip = grip_of(mug)
-        left = without(around(HOUSE, (mug, can)), mug, grip.held)
+        held = held_object(mug)
+        left = without(around(HOUSE, (mug, can)), mug, held)
         assert [each.name for each in left.solids] == [*(each.name for each in HOUSE.solids), "soup_can"]
-        assert left.held is grip.held
+        assert left.held is held
 
 
 class TestPartsOf:

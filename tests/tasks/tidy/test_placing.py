@@ -15,12 +15,13 @@ from graspline.grasping.reaching import UP, straight_path
 from graspline.kinematics import hsr
 from graspline.motion.guards import HoldLost, TrackingError, Tugged
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.perception.planes import NoPlane
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF
 from graspline.tasks.tidy.areas import Area
 from graspline.tasks.tidy.house import before
-from graspline.tasks.tidy.moving import SHELF_AWAY_M, Grip, carrying
+from graspline.tasks.tidy.moving import SHELF_AWAY_M, carrying
 from graspline.tasks.tidy.placed import check_place, placed_evidence, placed_solid
 from graspline.tasks.tidy.placing import (
     Aimed,
@@ -48,7 +49,7 @@ from .stagecraft import (
     answer,
     counted_n,
     drive,
-    grip_of,
+    held_object,
     motions,
     played,
     sees,
@@ -79,14 +80,14 @@ def seen(*things: Belief) -> BoardSeen:
     return BoardSeen(name=BOARD, house=HOUSE, things=things)
 
 
-def held(name: str = "soup_can", down_rad: float = 0.0) -> Grip:
-    return grip_of(solid(name), down_rad)
+def carried(name: str = "soup_can", down_rad: float = 0.0) -> HeldObject:
+    return held_object(solid(name), down_rad)
 
 
 @functools.cache
 def before_shelf() -> np.ndarray:
     """Joints of the robot when it has come to the shelf with a can."""
-    return carrying(held(), READY, before(SHELF, SHELF_AWAY_M), SHELF.in_world(LEVEL.position_m))[0]
+    return carrying(carried(), READY, before(SHELF, SHELF_AWAY_M), SHELF.in_world(LEVEL.position_m))[0]
 
 
 @functools.cache
@@ -94,24 +95,24 @@ def aimed() -> Aimed:
     """A plan for the can onto a board with one thing at its back."""
     was = seen(on_board("mug", 0.08, 0.2))
     spots = was.free(LEVEL, 0.034, SETTINGS.placing.margin_m)
-    stage = plan_place(answer(before_shelf()), HSR, collision_world(), HOUSE, SETTINGS, held(), was, spots)
+    stage = plan_place(answer(before_shelf()), HSR, collision_world(), HOUSE, SETTINGS, carried(), was, spots)
     _, outcome = drive(stage)
     assert outcome.name == "planned"
     return outcome.data
 
 
 class TestLookUp:
-    def outcome(self, grip: Grip) -> Any:
-        return look_up(SETTINGS, grip, grip.name, grip.X_TB)
+    def outcome(self, held: HeldObject) -> Any:
+        return look_up(SETTINGS, held, held.name, held.X_HB)
 
     @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "water_bottle", "mug", "unknown"])
     def test_taken_from_the_side_everything_fits(self, name: str) -> None:
-        outcome = self.outcome(held(name))
+        outcome = self.outcome(carried(name))
         assert outcome.name == "assigned"
         assert outcome.data.area.board == ("board_low" if name == "cracker_box" else BOARD)
 
     def test_tall_things_taken_from_the_top_do_not_and_the_clearance_is_told(self) -> None:
-        outcome = self.outcome(held("cracker_box", DOWN_RAD))
+        outcome = self.outcome(carried("cracker_box", DOWN_RAD))
         assert (outcome.name, outcome.about) == ("too_high", "cracker_box")
         needed, wide = outcome.evidence
         assert wide.passed
@@ -119,17 +120,17 @@ class TestLookUp:
         assert not needed.passed
 
     def test_the_steeper_the_hand_the_more_height_is_needed(self) -> None:
-        needed = [height_needed_m(held("sugar_box", np.radians(down)), SETTINGS) for down in (0, 30, 50, 90)]
+        needed = [height_needed_m(carried("sugar_box", np.radians(down)), SETTINGS) for down in (0, 30, 50, 90)]
         assert needed == sorted(needed)
         assert needed[0] < LEVEL.clear_m < needed[-1]
 
     def test_a_thing_taller_than_the_bay_is_refused_however_it_is_held(self) -> None:
-        tall = grip_of(solid(half_m=(0.03, 0.04, 0.19)))
+        tall = held_object(solid(half_m=(0.03, 0.04, 0.19)))
         assert self.outcome(tall).name == "too_high"
 
     def test_it_is_brought_in_above_the_board(self) -> None:
         more = settings("placing.above_m=0.1")
-        assert height_needed_m(held(), more) == pytest.approx(height_needed_m(held(), SETTINGS) + 0.07)
+        assert height_needed_m(carried(), more) == pytest.approx(height_needed_m(carried(), SETTINGS) + 0.07)
 
     def test_what_is_wider_than_its_area_is_refused_before_the_robot_drives(self, tmp_path: Path) -> None:
         (tmp_path / "areas.yaml").write_text(
@@ -137,20 +138,20 @@ class TestLookUp:
         )
         mine = settings(f"placing.areas_file={tmp_path}/areas.yaml", "placing.area=mine")
         for name, outcome in (("cracker_box", "too_wide"), ("soup_can", "assigned")):
-            grip = held(name)
-            found = look_up(mine, grip, name, grip.X_TB)
+            held = carried(name)
+            found = look_up(mine, held, name, held.X_HB)
             assert (found.name, found.evidence[1].passed) == (outcome, outcome == "assigned")
             assert found.evidence[1].limit == pytest.approx(0.1)
 
     def test_what_was_handed_on_counts_and_not_what_the_grip_says(self) -> None:
-        low, high = held(), held("cracker_box", DOWN_RAD)
-        assert look_up(SETTINGS, low, "soup_can", high.X_TB).name == "too_high"
+        low, high = carried(), carried("cracker_box", DOWN_RAD)
+        assert look_up(SETTINGS, low, "soup_can", high.X_HB).name == "too_high"
 
 
 class TestFaceShelf:
     def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
-        start = carrying(held(), READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
-        stage = face_shelf(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), held(), AREA)
+        start = carrying(carried(), READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
+        stage = face_shelf(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), carried(), AREA)
         return drive(stage, played(by=by, pads_n=HOLDING))
 
     def test_it_ends_before_the_shelf_with_the_thing_upright(self) -> None:
@@ -159,7 +160,7 @@ class TestFaceShelf:
         end = motions(asked)["travel"].path.end
         assert np.cos(end[2] - SHELF.yaw_rad) == pytest.approx(1)
         _, rotation = hsr.forward(end)
-        np.testing.assert_allclose((rotation @ held().R_OT.T)[2], UP, atol=1e-9)
+        np.testing.assert_allclose((rotation @ carried().R_OH.T)[2], UP, atol=1e-9)
 
     @pytest.mark.parametrize(("by", "name"), [(HoldLost, "lost"), (TrackingError, "blocked")])
     def test_what_ends_it_has_a_name(self, by: type, name: str) -> None:
@@ -168,7 +169,7 @@ class TestFaceShelf:
 
 class TestSeeBoard:
     def outcome(self, look: BoardSeen | NoPlane, name: str = "soup_can", area: Area = AREA) -> Any:
-        stage = see_board(answer(before_shelf()), HSR, sees(look), HOUSE, SETTINGS, held(name), area)
+        stage = see_board(answer(before_shelf()), HSR, sees(look), HOUSE, SETTINGS, carried(name), area)
         return drive(stage)[1]
 
     def test_free_places_are_offered_farthest_first_and_apart_from_what_stands_there(self) -> None:
@@ -211,19 +212,19 @@ class TestSeeBoard:
 
 class TestPosesAt:
     def test_the_hand_comes_from_the_front_and_the_thing_stands_as_it_stood(self) -> None:
-        grip, spot = held("sugar_box", FITS), np.array([-0.1, 1.75, 0.8])
-        poses = poses_at(HSR, SHELF.yaw_rad, grip, spot)
+        held, spot = carried("sugar_box", FITS), np.array([-0.1, 1.75, 0.8])
+        poses = poses_at(HSR, SHELF.yaw_rad, held, spot)
         ahead = np.array([np.cos(SHELF.yaw_rad), np.sin(SHELF.yaw_rad), 0.0])
         assert poses
         for pose in poses:
             assert pose.rotation[:, 0] @ ahead > np.cos(np.radians(31)) * np.cos(FITS)
-            placed = placed_solid(grip, pose, spot)
+            placed = placed_solid(held, pose, spot)
             np.testing.assert_allclose(placed.rotation[2], UP, atol=1e-6)
             np.testing.assert_allclose(placed.position_m, spot + 0.0875 * UP, atol=1e-6)
             assert placed.bottom_m == pytest.approx(0.8, abs=1e-6)
 
     def test_a_hand_from_the_top_may_be_turned_any_way(self) -> None:
-        poses = poses_at(HSR, SHELF.yaw_rad, held("tennis_ball", DOWN_RAD), np.array([-0.1, 1.75, 0.8]))
+        poses = poses_at(HSR, SHELF.yaw_rad, carried("tennis_ball", DOWN_RAD), np.array([-0.1, 1.75, 0.8]))
         headings = {round(float(np.degrees(np.arctan2(each.rotation[1, 2], each.rotation[0, 2])))) for each in poses}
         assert len(headings) >= 11
         assert all(each.top for each in poses)
@@ -231,20 +232,20 @@ class TestPosesAt:
 
 class TestPlanPlace:
     def test_the_thing_ends_over_its_place_at_the_back_of_the_board(self) -> None:
-        found, grip = aimed(), held()
+        found, held = aimed(), carried()
         tool, rotation = hsr.forward(found.reach.at)
-        bottom = tool + rotation @ grip.X_TB.position_m
+        bottom = tool + rotation @ held.X_HB.position_m
         assert bottom[:2] == pytest.approx(found.spot_m[:2], abs=0.005)
         assert SETTINGS.placing.above_m < bottom[2] - found.spot_m[2] < SETTINGS.placing.above_m + 0.01
-        np.testing.assert_allclose((rotation @ grip.R_OT.T)[2], UP, atol=1e-9)
+        np.testing.assert_allclose((rotation @ held.R_OH.T)[2], UP, atol=1e-9)
         back = SHELF.in_world((LEVEL.position_m[0] + LEVEL.half_extents_m[0], 0.0, 0.0))[1]
         assert back - found.spot_m[1] < 0.12
 
     @pytest.mark.parametrize("yaw_rad", [0.8, 2.3])
     def test_a_hand_in_a_corner_of_the_box_around_mug_and_handle_finds_its_way_out(self, yaw_rad: float) -> None:
-        grip, middle = grip_of(solid("mug", yaw_rad=yaw_rad)), SHELF.in_world(LEVEL.position_m)
-        start = carrying(grip, READY, before(SHELF, SHELF_AWAY_M), middle)[0]
-        stage = plan_place(answer(start), HSR, collision_world(), HOUSE, SETTINGS, grip, seen(), (middle,))
+        held, middle = held_object(solid("mug", yaw_rad=yaw_rad)), SHELF.in_world(LEVEL.position_m)
+        start = carrying(held, READY, before(SHELF, SHELF_AWAY_M), middle)[0]
+        stage = plan_place(answer(start), HSR, collision_world(), HOUSE, SETTINGS, held, seen(), (middle,))
         assert drive(stage)[1].name == "planned"
 
     def test_a_shelf_that_is_blocked_leaves_none_and_says_why(self) -> None:
@@ -255,7 +256,7 @@ class TestPlanPlace:
             collision_world(),
             HOUSE,
             SETTINGS,
-            held(),
+            carried(),
             seen(wall),
             (SHELF.in_world(LEVEL.position_m),),
         )
@@ -269,14 +270,14 @@ class TestHandling:
     @pytest.mark.parametrize(("by", "name"), [(HoldLost, "lost"), (TrackingError, "blocked")])
     def test_what_ends_the_ways_has_a_name(self, by: type, name: str) -> None:
         last = answer(before_shelf())
-        stage = approach_board(last, HSR, SETTINGS, held(), aimed().reach)
+        stage = approach_board(last, HSR, SETTINGS, carried(), aimed().reach)
         assert drive(stage, played(by={"approach": by}))[1].name == name
-        stage = bring_in(answer(aimed().reach.before), HSR, SETTINGS, held(), aimed().inwards_m)
+        stage = bring_in(answer(aimed().reach.before), HSR, SETTINGS, carried(), aimed().inwards_m)
         assert drive(stage, played(by={"bring_in": by}))[1].name == name
 
     def test_the_straight_way_in_ends_over_the_place_and_out_again_before_the_shelf(self) -> None:
         found = aimed()
-        asked, outcome = drive(bring_in(answer(found.reach.before), HSR, SETTINGS, held(), found.inwards_m))
+        asked, outcome = drive(bring_in(answer(found.reach.before), HSR, SETTINGS, carried(), found.inwards_m))
         assert outcome.name == "over"
         np.testing.assert_allclose(asked[0].path.end, found.reach.at, atol=1e-9)
         asked, outcome = drive(withdraw(answer(found.reach.at), HSR, found.inwards_m))
@@ -287,14 +288,14 @@ class TestHandling:
 
     @pytest.mark.parametrize(("by", "name"), [(None, "down"), (Tugged, "down"), (HoldLost, "lost")])
     def test_it_goes_down_until_the_board_is_felt(self, by: type | None, name: str) -> None:
-        stage = put_down(answer(aimed().reach.at), HSR, SETTINGS, held())
+        stage = put_down(answer(aimed().reach.at), HSR, SETTINGS, carried())
         asked, outcome = drive(stage, played(by={"put_down": by} if by else {}, mass_kg=1.1))
         assert outcome.name == name
         tools, _ = hsr.forward(motions(asked)["put_down"].path.positions)
         assert tools[0][2] - tools[-1][2] > SETTINGS.placing.above_m
 
     def test_what_stands_on_the_board_already_is_not_raised_before_it_is_let_go(self) -> None:
-        stage = put_down(answer(aimed().reach.at), HSR, SETTINGS, held())
+        stage = put_down(answer(aimed().reach.at), HSR, SETTINGS, carried())
         asked, outcome = drive(stage, played(by={"put_down": TrackingError}, mass_kg=1.1))
         down = motions(asked)["put_down"].path
         stopped = hsr.forward(down.command_at(down.ticks // 2).position)[0][2]
@@ -303,7 +304,7 @@ class TestHandling:
         assert hsr.forward(asked[-1].path.end)[0][2] <= stopped
 
     def test_the_board_is_felt_by_what_it_bears(self) -> None:
-        asked, _ = drive(put_down(answer(aimed().reach.at), HSR, SETTINGS, held()), played(mass_kg=1.1))
+        asked, _ = drive(put_down(answer(aimed().reach.at), HSR, SETTINGS, carried()), played(mass_kg=1.1))
         touch = next(each for each in motions(asked)["put_down"].guards if isinstance(each, Tugged))
         joints = aimed().reach.at
         assert counted_n(touch, joints, (0.0, 0.0, 3.0)) == pytest.approx(3.0)
@@ -316,22 +317,22 @@ class TestHandling:
     def test_pads_must_feel_nothing_once_the_hand_is_open(self, pads_n: tuple[float, float], name: str) -> None:
         joints = aimed().reach.at.copy()
         joints[HSR.jaw] = HSR.jaw_law.angle_rad(0.067)
-        asked, outcome = drive(release(answer(joints), HSR, SETTINGS, held()), played(pads_n=pads_n))
+        asked, outcome = drive(release(answer(joints), HSR, SETTINGS, carried()), played(pads_n=pads_n))
         assert outcome.name == name
         opened = motions(asked)["release"].path.end[HSR.jaw]
-        assert opened == released_rad(HSR, held())
+        assert opened == released_rad(HSR, carried())
         assert 0.067 + 0.015 < HSR.jaw_law.gap_m(opened) < 0.067 + 0.035
 
     def test_the_hand_opens_by_what_it_felt_however_far_the_jaw_has_slid_since(self) -> None:
-        grip = held()
+        held = carried()
         for jaw_m in (0.060, 0.067, 0.075):
             joints = aimed().reach.at.copy()
             joints[HSR.jaw] = HSR.jaw_law.angle_rad(jaw_m)
-            asked, _ = drive(release(answer(joints), HSR, SETTINGS, grip))
-            assert motions(asked)["release"].path.end[HSR.jaw] == released_rad(HSR, grip)
+            asked, _ = drive(release(answer(joints), HSR, SETTINGS, held))
+            assert motions(asked)["release"].path.end[HSR.jaw] == released_rad(HSR, held)
 
     def test_it_opens_no_wider_than_it_can(self) -> None:
-        wide = replace(held(), gap_m=float(HSR.jaw_law.gaps_m[-1]) - 0.001)
+        wide = replace(carried(), gap_m=float(HSR.jaw_law.gaps_m[-1]) - 0.001)
         assert released_rad(HSR, wide) <= HSR.limits.upper[HSR.jaw] + 1e-9
 
 
@@ -346,7 +347,7 @@ class TestCheckPlace:
             sees(*looks),
             HOUSE,
             SETTINGS,
-            held(),
+            carried(),
             AREA,
             was,
             found.reach,

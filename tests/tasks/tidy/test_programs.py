@@ -40,7 +40,7 @@ from graspline.tasks.tidy.programs import (
 from graspline.tasks.tidy.sight import SightFailed, TableSeen
 from graspline.tasks.tidy.task import TIDY, collision_world
 
-from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, grip_of, motions, sees, settings, solid
+from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, held_object, motions, sees, settings, solid
 
 CAN, JUICE = solid("soup_can", (1.15, 0.0, TABLE_M)), solid("juice_can", (1.2, 0.25, TABLE_M))
 APPLE = solid("apple", (1.45, -0.25, TABLE_M))
@@ -193,7 +193,7 @@ def test_a_hand_that_feels_nothing_or_has_closed_has_lost_its_thing(
     pads_n: tuple[float, float], jaw_m: float, name: str
 ) -> None:
     felt = answer(READY, pads_n=pads_n, jaw_rad=float(HSR.jaw_law.angle_rad(jaw_m)))
-    outcome = feel_hand(felt, HSR, SETTINGS, grip_of(CAN))
+    outcome = feel_hand(felt, HSR, SETTINGS, held_object(CAN))
     assert (outcome.name, outcome.about) == (name, "soup_can")
     assert passes(outcome.evidence) == (name == "holding")
 
@@ -238,9 +238,9 @@ class TestCheckOthers:
     WAS = table(CAN, JUICE, APPLE)
 
     def asked(self, eye: Any, taken_away: tuple[TakenAway, ...] = ()) -> tuple[list[Any], Any]:
-        world, grip = collision_world(), grip_of(CAN)
+        world, held = collision_world(), held_object(CAN)
         return drive(
-            check_others(answer(READY), world, eye, HOUSE, SETTINGS, grip, (self.WAS,), taken_away, CAN, SWEPT)
+            check_others(answer(READY), world, eye, HOUSE, SETTINGS, held, (self.WAS,), taken_away, CAN, SWEPT)
         )
 
     def outcome(self, look: Any) -> Any:

@@ -16,7 +16,7 @@ from graspline.kinematics import hsr
 from graspline.robots.hsr import HSR, SLIPS
 from graspline.scenes.fittings import SHELF
 from graspline.spatial.rotations import rotation_z
-from graspline.tasks.tidy.alone import grip_of
+from graspline.tasks.tidy.alone import held_object
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.person import is_with_person
 from graspline.tasks.tidy.task import TIDY, draw_room, living, probe, problems
@@ -155,7 +155,7 @@ class TestDraws:
 
 
 def test_a_mug_that_is_held_from_the_start_has_its_handle() -> None:
-    held = grip_of(settings("program=placement", "alone.object=mug"), HSR).held
+    held = held_object(settings("program=placement", "alone.object=mug"), HSR)
     assert held.shape == "box"
     assert held.half_extents_m[0] > 0.05
 

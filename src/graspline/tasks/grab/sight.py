@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from graspline.execution.requests import Look, Reply, Request, Watch
 from graspline.perception.beliefs import Belief
 from graspline.perception.estimators import made_by
-from graspline.perception.expected import Pose, is_hidden, see_near
+from graspline.perception.expected import is_hidden, see_near
+from graspline.perception.held import HeldObject
 from graspline.perception.things import Thing, see_things
 from graspline.rendering.picture import Picture
 from graspline.scenes.block_table import KINDS, Kind, kind_of
 from graspline.scenes.scene import ObjectShape
+from graspline.spatial.poses import Pose
 from graspline.tasks.grab.parameters import GrabPerception
 from graspline.tasks.stages.sight import NOT_THERE_M, Eye, TruthEye
 
@@ -31,32 +33,6 @@ _SAME_SIZE_SIGMAS, _SAME_SIZE = 4.0, 0.005
 _GRIPPED_SIGMA_M, _BEHIND_SIGMA_M = 0.0005, 0.0015
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grip:
-    """Where a thing sits in the hand: X_GO."""
-
-    position_m: Array
-    rotation: Array
-    half_extents_m: Array
-
-    @classmethod
-    def of(cls, thing: Belief, reply: Reply) -> Grip:
-        turned = reply.readings.tool_rotation.T
-        return cls(
-            position_m=turned @ (thing.position_m - reply.readings.tool_position_m),
-            rotation=turned @ thing.rotation,
-            half_extents_m=thing.half_extents_m,
-        )
-
-    def at(self, tool_m: Array, rotation: Array) -> Pose:
-        """Where the thing is expected with the hand there."""
-        return Pose(
-            half_extents_m=self.half_extents_m,
-            position_m=tool_m + rotation @ self.position_m,
-            rotation=rotation @ self.rotation,
-        )
-
-
 @dataclass(slots=True, kw_only=True)
 class CameraEye:
     """Finds known things in the front camera's picture, and remembers where those were that are hidden now."""
@@ -66,7 +42,7 @@ class CameraEye:
     _known: dict[str, Belief] = field(default_factory=dict)
     # Of each thing how well its size is known, and the size: from where it was seen best.
     _sizes: dict[str, tuple[float, float]] = field(default_factory=dict)
-    _grips: dict[str, Grip] = field(default_factory=dict)
+    _grips: dict[str, HeldObject] = field(default_factory=dict)
 
     def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
         reply = yield self._look()
@@ -82,7 +58,8 @@ class CameraEye:
         elif before is not None and self._may_be_at(reply, before):
             thing = replace(before, position_sigma_m=_BEHIND_SIGMA_M, time_s=reply.time_s)
         if thing is not None:
-            self._grips[name] = Grip.of(thing, reply)
+            hand = Pose(position_m=reply.readings.tool_position_m, rotation=reply.readings.tool_rotation)
+            self._grips[name] = HeldObject.of(thing, hand)
         return thing
 
     def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
@@ -97,18 +74,18 @@ class CameraEye:
         kind, grip = kind_of(name), self._grips[name]
 
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
-            return see_near(picture, kind, grip.at(tool_m, rotation))
+            return see_near(picture, kind, grip.half_extents_m, Pose(position_m=tool_m, rotation=rotation) @ grip.X_HO)
 
         return Watch(target=name, rate_hz=self.perception.camera_watch_hz, look=self._look(), track=track)
 
     def watch_lying(self, estimate: Belief) -> Watch:
-        kind, lies = kind_of(estimate.name), _pose_of(estimate)
+        kind, half_m, lies = kind_of(estimate.name), estimate.half_extents_m, estimate.pose
 
         def track(picture: Picture, tool_m: Array, rotation: Array) -> Array | None:
             # As long as no table shines through where it lay, it is there, or hidden by the hand.
-            if is_hidden(picture, kind, lies):
+            if is_hidden(picture, kind, half_m, lies):
                 return None
-            seen = see_near(picture, kind, lies)
+            seen = see_near(picture, kind, half_m, lies)
             return NOT_THERE_M if seen is None else seen
 
         return Watch(target=estimate.name, rate_hz=self.perception.camera_watch_hz, look=self._look(), track=track)
@@ -134,11 +111,7 @@ class CameraEye:
 
     @staticmethod
     def _may_be_at(reply: Reply, thing: Belief) -> bool:
-        return is_hidden(cast(Picture, reply.value), kind_of(thing.name), _pose_of(thing))
-
-
-def _pose_of(thing: Belief) -> Pose:
-    return Pose(half_extents_m=thing.half_extents_m, position_m=thing.position_m, rotation=thing.rotation)
+        return is_hidden(cast(Picture, reply.value), kind_of(thing.name), thing.half_extents_m, thing.pose)
 
 
 def _estimate_of(thing: Thing, time_s: float) -> Belief:

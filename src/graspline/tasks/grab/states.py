@@ -13,7 +13,7 @@ from graspline.grasping.workspace import WorkspaceParameters
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import ObjectMoved
 from graspline.perception.beliefs import Belief
-from graspline.placement.held import HeldObject
+from graspline.perception.held import HeldObject
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot

@@ -57,8 +57,8 @@ def _raise(
     last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
 ) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
     """Raise the orange to carrying height, the hold checked on every tick."""
-    centre = arm_of(robot).forward(last.command.position[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
-    missing_m = settings.carry.clear_height_m + job.gripped.spread_m - float(centre[2])
+    centre = arm_of(robot).forward(last.command.position[None, robot.arm], np.array(job.in_hand.centre_m))[0][0]
+    missing_m = settings.carry.clear_height_m + job.in_hand.spread_m - float(centre[2])
     guards, watch = _guards(eye, settings, job)
     reach = settings.reach.whole()
     ended = yield from raised(last, robot, job.pick, max(missing_m, 0.005), reach, guards, watch)
@@ -77,11 +77,11 @@ def _holding(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job) 
 
 def _guards(eye: FruitEye, settings: Oranges, job: Job) -> tuple[tuple[Guard, ...], Watch]:
     """What ends a motion with the orange in the hand, and how the orange is watched for that."""
-    watch = eye.watch(job.target, job.held.in_hand_m)
+    watch = eye.watch(job.target, job.reference.in_hand_m)
     # One picture may deceive where fruit overlaps; two in a row must say so.
     sure_s = max(settings.hold.sure_s, 1.5 / watch.rate_hz)
     keep = settings.hold.model_copy(update={"sure_s": sure_s})
-    return (*hold_guards(job.held, settings.close, keep), *following_guards(job.held, keep)), watch
+    return (*hold_guards(job.reference, settings.close, keep), *following_guards(job.reference, keep)), watch
 
 
 def _carrying(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *, free: Free) -> Motion:
@@ -147,12 +147,12 @@ def retreat(
     if _shift_m(job.survey, survey) <= settings.plate.shift_m and not _taken(wished.spot_m, where, settings):
         # The spot that was planned for, as long as it is still free.
         spots = [wished.spot_m]
-        carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, spots, wished)
+        carry = yield from solved(plan_way, robot, world, where, job.in_hand, last.command, settings, spots, wished)
     if isinstance(carry, Refusal):
         free = free_spots(where, settings)
         if not free:
             return Outcome("plate_full", carry.evidence, about=job.target)
-        carry = yield from solved(plan_way, robot, world, where, job.gripped, last.command, settings, free)
+        carry = yield from solved(plan_way, robot, world, where, job.in_hand, last.command, settings, free)
     if isinstance(carry, Refusal):
         return Outcome("no_way", carry.evidence, about=job.target)
     errand = Errand(pick=job.pick, carry=carry)
@@ -171,13 +171,13 @@ def _way_up(
     query = CarryQuery(
         robot=robot,
         world=world,
-        held=job.gripped,
+        held=job.in_hand,
         start=last.command,
         obstacles=(),
         settings=settings.carry,
         margin_rad=settings.reach.joint_margin_rad / 2,
     )
-    missing_m = settings.carry.clear_height_m + job.gripped.spread_m - float(query.held_m()[2])
+    missing_m = settings.carry.clear_height_m + job.in_hand.spread_m - float(query.held_m()[2])
     return None if missing_m < settings.carry.already_there_m else (yield from solved(plan_raise, query))
 
 

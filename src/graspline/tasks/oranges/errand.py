@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from graspline.grasping.topdown import GraspPlan, plan_grasp
 from graspline.motion.path import Command, at_rest
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.placement.carry import no_support, plan_carry
-from graspline.placement.held import HeldObject
+from graspline.placement.held import held_ball
 from graspline.placement.plate import Plate, Resting
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.spots import spots
@@ -70,9 +71,9 @@ def plan_errand(
             return refusal or Refusal(check="unreachable", evidence=pick.evidence)
         if refusal is not None and pick.grasp.label in skipped:
             return refusal
-        grip = nominal_grip(robot, pick, settings)
-        top = np.append(pick.lift.end[robot.arm], grip.jaw_rad)
-        carry = yield from plan_way.steps(robot, world, where, grip, at_rest(top), settings, free)
+        held = nominal_hold(robot, pick, settings)
+        top = np.append(pick.lift.end[robot.arm], held.jaw_rad)
+        carry = yield from plan_way.steps(robot, world, where, held, at_rest(top), settings, free)
         if isinstance(carry, CarryPlan):
             return Errand(pick=pick, carry=carry)
         refusal = refusal or Refusal(check="plate_unreachable", evidence=carry.evidence)
@@ -109,7 +110,7 @@ def plan_way(
     robot: Robot,
     world: CollisionWorld,
     where: Where,
-    grip: HeldObject,
+    held: HeldObject,
     start: Command,
     settings: Oranges,
     free: Sequence[tuple[float, float]],
@@ -119,7 +120,7 @@ def plan_way(
     query = CarryQuery(
         robot=robot,
         world=world,
-        held=grip,
+        held=held,
         start=start,
         obstacles=where.around,
         settings=settings.carry,
@@ -141,19 +142,12 @@ def _unlike(free: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return chosen
 
 
-def nominal_grip(robot: Robot, pick: GraspPlan, settings: Oranges) -> HeldObject:
+def nominal_hold(robot: Robot, pick: GraspPlan, settings: Oranges) -> HeldObject:
     """Where an orange sits in the hand once the fixed jaw has come up to it and the other has closed."""
-    grasp = pick.grasp
-    radius = grasp.width_m / 2
-    return HeldObject(
-        name="",
-        centre_m=(grasp.tool_m[0], 0.0, robot.hand.across_m(0.0, radius)),
-        spread_m=radius,
-        half_height_m=radius,
-        jaw_rad=grasp.touch_rad - settings.close.squeeze_rad * robot.jaw_unit,
-        open_rad=None,
-        branch=pick.branch,
-    )
+    grasp, radius = pick.grasp, pick.grasp.width_m / 2
+    centre = (grasp.tool_m[0], 0.0, robot.hand.across_m(0.0, radius))
+    jaw_rad = grasp.touch_rad - settings.close.squeeze_rad * robot.jaw_unit
+    return held_ball("", centre, radius, jaw_rad=jaw_rad, branch=pick.branch)
 
 
 def with_room(settings: Oranges, hair_rad: float) -> Oranges:

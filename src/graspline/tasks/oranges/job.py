@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from graspline.grasping.topdown import GraspPlan
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.placement.book import PlacementBook
-from graspline.placement.held import HeldObject
 from graspline.placement.plate import Plate, Resting, inside_m
 from graspline.placement.query import CarryPlan
 from graspline.tasks.oranges.errand import (
@@ -20,7 +20,7 @@ from graspline.tasks.oranges.errand import (
 )
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import Survey, lying, plate_shape
-from graspline.tasks.stages.grasp import Hold
+from graspline.tasks.stages.grasp import HoldReference
 
 Array = NDArray[np.float64]
 
@@ -49,8 +49,8 @@ class Job:
     where: Where
     errand: Errand | None = None
     # The orange in the hand, once it is there.
-    grip: HeldObject | None = None
-    hold: Hold | None = None
+    held: HeldObject | None = None
+    hold: HoldReference | None = None
 
     @property
     def pick(self) -> GraspPlan:
@@ -63,14 +63,14 @@ class Job:
         return self.errand.carry
 
     @property
-    def held(self) -> Hold:
+    def reference(self) -> HoldReference:
         assert self.hold is not None
         return self.hold
 
     @property
-    def gripped(self) -> HeldObject:
-        assert self.grip is not None
-        return self.grip
+    def in_hand(self) -> HeldObject:
+        assert self.held is not None
+        return self.held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +85,10 @@ class Working:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gripped:
+class Holding:
     job: Job
     # What the hand holds, for those who only know that it holds something.
-    grip: HeldObject | None
+    held: HeldObject | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

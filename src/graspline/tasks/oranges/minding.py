@@ -21,7 +21,7 @@ from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
-from graspline.tasks.oranges.errand import Errand, free_spots, nominal_grip, plan_way
+from graspline.tasks.oranges.errand import Errand, free_spots, nominal_hold, plan_way
 from graspline.tasks.oranges.job import Job, Progress, where_of
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import FruitEye
@@ -65,7 +65,7 @@ def plate_guard(plate: Belief, settings: Oranges, watch: Watch) -> PlaceMoved:
 
 def held_m(reply: Reply, robot: Robot, job: Job) -> Array:
     """Where what is in the hand must be, by the joints."""
-    return arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array(job.gripped.centre_m))[0][0]
+    return arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array(job.in_hand.centre_m))[0][0]
 
 
 def minding_plate(
@@ -136,16 +136,16 @@ def _rest(robot: Robot, path: Path, played: int, now: Command) -> Path | None:
 def _new_spot(reply: Reply, minder: Minder, job: Job) -> Generator[Request, Reply, Job | Evidence]:
     """The same job with a way to a spot on the plate where it is now, or why there is none."""
     robot, settings = minder.robot, minder.settings
-    fruit_m = job.where.target.position_m if job.grip is None else held_m(reply, robot, job)
+    fruit_m = job.where.target.position_m if job.held is None else held_m(reply, robot, job)
     survey = yield from minder.eye.survey_holding(job.target, fruit_m, job.survey)
     if survey.plate is None:
         return (at_least("plates_seen", 0, 1),)
     where = where_of(job.target, survey, minder.progress.wanted, settings)
     where = dataclasses.replace(where, target=job.where.target)
-    grip = job.grip or nominal_grip(robot, job.pick, settings)
-    top = at_rest(np.append(job.pick.lift.end[robot.arm], grip.jaw_rad))
+    held = job.held or nominal_hold(robot, job.pick, settings)
+    top = at_rest(np.append(job.pick.lift.end[robot.arm], held.jaw_rad))
     free = free_spots(where, settings)
-    carry = yield from solved(plan_way, robot, minder.world, where, grip, top, settings, free)
+    carry = yield from solved(plan_way, robot, minder.world, where, held, top, settings, free)
     if isinstance(carry, Refusal):
         return carry.evidence
     return dataclasses.replace(job, errand=Errand(pick=job.pick, carry=carry), survey=survey, where=where)

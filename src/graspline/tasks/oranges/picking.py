@@ -21,19 +21,20 @@ from graspline.motion.path import CONTINUITY, Path
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
+from graspline.spatial.poses import Pose
 from graspline.tasks.oranges.errand import (
     Errand,
-    nominal_grip,
+    nominal_hold,
     plan_errand,
 )
-from graspline.tasks.oranges.job import Chosen, Gripped, Job, Noted, Progress, Working, on_plate, where_of
+from graspline.tasks.oranges.job import Chosen, Holding, Job, Noted, Progress, Working, on_plate, where_of
 from graspline.tasks.oranges.layout import nearest_first
 from graspline.tasks.oranges.minding import Minder, minding_plate
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.free import over_object, towards
-from graspline.tasks.stages.grasp import Hold, bump, reaching, touch_both
+from graspline.tasks.stages.grasp import HoldReference, bump, reaching, touch_both
 from graspline.tasks.stages.sight import UNSEEN
 
 Array = NDArray[np.float64]
@@ -243,7 +244,7 @@ def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:
 
 def settle(
     last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
-) -> Producing[Gives[Literal["held"], Gripped] | Outcome[Literal["missed"]]]:
+) -> Producing[Gives[Literal["held"], Holding] | Outcome[Literal["missed"]]]:
     """Let the hold settle and check it, while the plate is watched."""
     minder = Minder(robot=robot, eye=eye, world=world, settings=settings, progress=progress)
     minded = yield from minding_plate(_check_hold(last, robot, eye, settings, job), last, minder, job, give_up=False)
@@ -251,23 +252,23 @@ def settle(
     assert found is not None
     if not isinstance(found, Gives):
         return found
-    grip = found.data.grip
-    held = dataclasses.replace(minded.job, grip=grip, hold=found.data.job.hold)
-    return Gives("held", Gripped(job=held, grip=grip), found.evidence, about=job.target)
+    held = found.data.held
+    holding = dataclasses.replace(minded.job, held=held, hold=found.data.job.hold)
+    return Gives("held", Holding(job=holding, held=held), found.evidence, about=job.target)
 
 
 def _check_hold(
     last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
-) -> Producing[Gives[Literal["held"], Gripped] | Outcome[Literal["missed"]]]:
+) -> Producing[Gives[Literal["held"], Holding] | Outcome[Literal["missed"]]]:
     """Let the hold settle and check that it is one: pads, jaw opening, and the fruit's place in the hand."""
     close = settings.close
     ended = yield Motion("settle", still(robot, last.command, close.settle_s))
     touch_rad, error_rad = job.pick.grasp.touch_rad, settings.closing.touch_error_rad * robot.jaw_unit
     jaw_rad = float(ended.readings.joints[robot.jaw])
-    grip = nominal_grip(robot, job.pick, settings)
-    grip = dataclasses.replace(grip, name=job.target, jaw_rad=float(ended.command.position[robot.jaw]))
+    held = nominal_hold(robot, job.pick, settings)
+    held = dataclasses.replace(held, name=job.target, jaw_rad=float(ended.command.position[robot.jaw]))
     tool, rotation = ended.readings.tool_position_m, ended.readings.tool_rotation
-    base = arm_of(robot).forward(ended.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
+    base = arm_of(robot).forward(ended.readings.joints[None, robot.arm], np.array(held.centre_m))[0][0]
     seen = yield from eye.see_held(job.target, base)
     evidence: Evidence = (
         at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), close.lost_n, "N"),
@@ -282,16 +283,16 @@ def _check_hold(
         return Outcome("missed", evidence, about=job.target)
     hand = _gripper_frame(ended, robot)
     local = hand[1].T @ (centre - hand[0])
-    grip = dataclasses.replace(grip, centre_m=(float(local[0]), float(local[1]), float(local[2])))
-    hold = Hold(
+    held = dataclasses.replace(held, X_HO=Pose(position_m=local, rotation=held.X_HO.rotation))
+    hold = HoldReference(
         least_jaw_rad=touch_rad - error_rad,
         tool_m=tool,
         object_m=centre,
         in_hand_m=rotation.T @ (centre - tool),
         position_sigma_m=sigma,
     )
-    gripped = Gripped(job=dataclasses.replace(job, grip=grip, hold=hold), grip=grip)
-    return Gives("held", gripped, evidence, about=job.target)
+    holding = Holding(job=dataclasses.replace(job, held=held, hold=hold), held=held)
+    return Gives("held", holding, evidence, about=job.target)
 
 
 def _gripper_frame(reply: Reply, robot: Robot) -> tuple[Array, Array]:

@@ -18,9 +18,9 @@ from graspline.motion.joint_moves import brake, jaw_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Command, Path
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.placement.book import PlacementBook
 from graspline.placement.carry import no_support, plan_carry, plan_raise
-from graspline.placement.held import HeldObject
 from graspline.placement.plate import Plate
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.resting import Sighting, has_been_still, is_still_now, rests_on
@@ -73,10 +73,10 @@ def put_back(
     world: CollisionWorld,
     settings: Oranges,
     job: Job,
-    grip: HeldObject | None,
+    held: HeldObject | None,
 ) -> Stage[Literal["put_back", "stranded"]]:
     """Set a fruit that cannot be placed, or that slipped in the hand, back onto the table."""
-    reply = yield from set_down(last, robot, eye, world, settings, grip)
+    reply = yield from set_down(last, robot, eye, world, settings, held)
     if isinstance(reply, Reply):
         return Outcome("put_back", about=job.target)
     return Outcome("stranded", reply.evidence, about=job.target)
@@ -99,7 +99,7 @@ def step_aside(
 
 
 def return_home(
-    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: HeldObject | None
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, held: HeldObject | None
 ) -> Stage[Literal["home", "stranded"]]:
     """Drive home along a checked path with open jaws; what is still in the hand is set down first.
 
@@ -108,8 +108,8 @@ def return_home(
     reply = last
     if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
-    if min(reply.readings.pad_forces_n()) >= settings.close.lost_n and grip is not None:
-        down = yield from set_down(reply, robot, eye, world, settings, grip)
+    if min(reply.readings.pad_forces_n()) >= settings.close.lost_n and held is not None:
+        down = yield from set_down(reply, robot, eye, world, settings, held)
         if not isinstance(down, Reply):
             return Outcome("stranded", down.evidence)
         reply = down
@@ -130,24 +130,24 @@ def way_to(
 
 
 def set_down(
-    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, grip: HeldObject | None
+    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, held: HeldObject | None
 ) -> Generator[Request, Reply, Reply | Refusal]:
     """Lower what is in the hand onto a free place on the table, open and leave; or why there is none."""
     reply = last
     if reply.command.moving:
         reply = yield Motion("brake", brake(robot, reply.command))
-    if grip is None:
+    if held is None:
         return no_support("")
-    held_m = arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array(grip.centre_m))[0][0]
+    held_m = arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array(held.centre_m))[0][0]
     nothing = Survey(things={}, plate=None, time_s=reply.time_s)
-    survey = yield from eye.survey_holding(grip.name, held_m, nothing)
+    survey = yield from eye.survey_holding(held.name, held_m, nothing)
     jaw = float(reply.command.position[robot.jaw])
     query = CarryQuery(
         robot=robot,
         world=world,
-        held=dataclasses.replace(grip, jaw_rad=jaw),
+        held=dataclasses.replace(held, jaw_rad=jaw),
         start=reply.command,
-        obstacles=_obstacles(survey, grip),
+        obstacles=_obstacles(survey, held),
         settings=settings.carry,
         margin_rad=settings.reach.joint_margin_rad / 2,
     )
@@ -175,9 +175,9 @@ def _ways(plan: CarryPlan) -> list[tuple[str, Path]]:
     return [(name, path) for name, path in paths if path is not None]
 
 
-def _obstacles(survey: Survey, grip: HeldObject) -> tuple[Belief, ...]:
+def _obstacles(survey: Survey, held: HeldObject) -> tuple[Belief, ...]:
     """Everything but what is in the hand."""
-    return tuple(each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others(grip.name))
+    return tuple(each if each.shape == "plate" else lying(each, survey.plate) for each in survey.others(held.name))
 
 
 def _free_on_table(query: CarryQuery, survey: Survey) -> list[tuple[float, float]]:

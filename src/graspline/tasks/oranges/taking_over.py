@@ -13,7 +13,8 @@ from graspline.execution.requests import Reply, Request
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Outcome, Stage
 from graspline.perception.beliefs import Belief
-from graspline.placement.held import HeldObject
+from graspline.perception.held import HeldObject
+from graspline.placement.held import held_ball
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.oranges.job import Progress, on_plate
@@ -34,7 +35,7 @@ def take_over(
     survey = yield from eye.survey()
     held = held_by(reply, robot, settings.close, tuple(survey.things.values()))
     if held is not None and held.shape == "ball":
-        down = yield from set_down(reply, robot, eye, world, settings, _grip(reply, robot, held))
+        down = yield from set_down(reply, robot, eye, world, settings, _in_hand(reply, robot, held))
         reply = down if isinstance(down, Reply) else reply
 
     def see_all() -> Generator[Request, Reply, tuple[Belief, ...]]:
@@ -45,7 +46,7 @@ def take_over(
     return Outcome("ready")
 
 
-def _grip(reply: Reply, robot: Robot, held: Belief) -> HeldObject:
+def _in_hand(reply: Reply, robot: Robot, held: Belief) -> HeldObject:
     """How a fruit sits in the hand, by where it is seen."""
     joints = reply.readings.joints[robot.arm]
     arm = arm_of(robot)
@@ -54,15 +55,9 @@ def _grip(reply: Reply, robot: Robot, held: Belief) -> HeldObject:
     yaw = float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     pitch = float(arm.pitch_rad(joints[None])[0])
     branches = arm.solve(held.position_m[None], pitch, yaw, centre, backwards=False).joints_rad[0]
-    return HeldObject(
-        centre_m=(float(centre[0]), float(centre[1]), float(centre[2])),
-        spread_m=held.radius_m,
-        half_height_m=held.radius_m,
-        open_rad=None,
-        jaw_rad=float(reply.command.position[robot.jaw]),
-        branch=int(np.argmin(np.abs(branches - joints).max(axis=-1))),
-        name=held.name,
-    )
+    branch = int(np.argmin(np.abs(branches - joints).max(axis=-1)))
+    jaw_rad = float(reply.command.position[robot.jaw])
+    return held_ball(held.name, centre, held.radius_m, jaw_rad=jaw_rad, branch=branch)
 
 
 def remaining(settings: Oranges, inputs: dict[str, Any]) -> Generator[Request, Reply, Mapping[str, Array]]:

@@ -11,7 +11,7 @@ from graspline.evidence import Evidence, at_most, passes
 from graspline.faults.hints import FaultHints
 from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry, Transition
-from graspline.placement.held import HeldObject
+from graspline.perception.held import HeldObject
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, rests_on
 from graspline.planning.collision import CollisionWorld
@@ -168,7 +168,7 @@ def build_machine(settings: Oranges) -> Machine:
             "world": CollisionWorld,
             "settings": Oranges,
             "progress": Progress,
-            "grip": HeldObject | None,
+            "held": HeldObject | None,
         },
         budgets={
             "grasps": retries.grasps * asked,
@@ -192,7 +192,7 @@ def given(settings: Oranges, draw: Draw, random: np.random.Generator) -> Mapping
         "world": collision_world(settings),
         "settings": settings,
         "progress": Progress(),
-        "grip": None,
+        "held": None,
     }
 
 

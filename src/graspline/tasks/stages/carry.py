@@ -17,7 +17,7 @@ from graspline.motion.joint_moves import hold as still
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.stages.free import above_start
-from graspline.tasks.stages.grasp import Hold
+from graspline.tasks.stages.grasp import HoldReference
 from graspline.tasks.stages.parameters import ApartHold, ArmSettings, FollowedHold, SlipParameters, TouchParameters
 from graspline.tasks.stages.sight import Eye
 
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 def lift(
-    last: Reply, robot: Robot, eye: Eye, target: str, plan: GraspPlan, hold: Hold, arm: ArmSettings
+    last: Reply, robot: Robot, eye: Eye, target: str, plan: GraspPlan, hold: HoldReference, arm: ArmSettings
 ) -> Stage[Literal["lifted", "dropped", "slipped", "blocked"]]:
     """Raise the object in a straight line."""
     guards, watch = hold_guards(hold, arm.close, arm.hold), eye.watch(target)
@@ -53,7 +53,7 @@ def raised(
 
 
 def hold_still(
-    last: Reply, robot: Robot, eye: Eye, target: str, hold: Hold, arm: ArmSettings
+    last: Reply, robot: Robot, eye: Eye, target: str, hold: HoldReference, arm: ArmSettings
 ) -> Stage[Literal["held", "dropped", "slipped"]]:
     """Stand still with the object in the hand."""
     path = still(robot, last.command, arm.hold.still_s)
@@ -64,7 +64,9 @@ def hold_still(
     return held_outcome("held", ended, target)
 
 
-def _made_sure(ended: Reply, robot: Robot, hold: Hold, close: TouchParameters) -> Generator[Motion, Reply, Reply]:
+def _made_sure(
+    ended: Reply, robot: Robot, hold: HoldReference, close: TouchParameters
+) -> Generator[Motion, Reply, Reply]:
     """If the hold was in doubt on the very last tick, the end of a motion that came before the guard could tell."""
     lost = HoldLost(least_jaw_rad=hold.least_jaw_rad, force_n=close.lost_n)
     if ended.by == "completed" and min(ended.readings.pad_forces_n()) < close.lost_n:
@@ -72,7 +74,7 @@ def _made_sure(ended: Reply, robot: Robot, hold: Hold, close: TouchParameters) -
     return ended
 
 
-def hold_guards(hold: Hold, close: TouchParameters, keep: SlipParameters) -> tuple[Guard, ...]:
+def hold_guards(hold: HoldReference, close: TouchParameters, keep: SlipParameters) -> tuple[Guard, ...]:
     """What ends a motion with something in the hand: no force, a closing jaw, an object that moves in it or stays."""
     # Two sightings are compared, the one at the start of the hold and the one now.
     error_m = 4 * hold.position_sigma_m
@@ -90,7 +92,7 @@ def hold_guards(hold: Hold, close: TouchParameters, keep: SlipParameters) -> tup
     )
 
 
-def following_guards(hold: Hold, keep: FollowedHold) -> tuple[Guard, ...]:
+def following_guards(hold: HoldReference, keep: FollowedHold) -> tuple[Guard, ...]:
     """Further signals that an object is still held, for those that see it: absolute distance and steadiness."""
     error_m = 3 * hold.position_sigma_m
     return (
@@ -99,7 +101,7 @@ def following_guards(hold: Hold, keep: FollowedHold) -> tuple[Guard, ...]:
     )
 
 
-def apart_guard(hold: Hold, keep: ApartHold) -> Apart:
+def apart_guard(hold: HoldReference, keep: ApartHold) -> Apart:
     """Ends a motion once its object is seen farther from the tool than anything held can be."""
     error_m = 3 * hold.position_sigma_m
     return Apart(

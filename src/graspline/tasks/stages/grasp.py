@@ -42,8 +42,8 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
-    """What the robot knows of a hold when it begins: how wide it is, and where hand and object are."""
+class HoldReference:
+    """What guards compare a hold with: how wide it is, and where hand and object are when it begins."""
 
     # Below this jaw angle the object no longer fits.
     least_jaw_rad: float
@@ -55,8 +55,8 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    hold: Hold
+class Closed:
+    hold: HoldReference
 
 
 def plan(
@@ -170,7 +170,7 @@ def touch_both(
 
 def close(
     last: Reply, robot: Robot, eye: Eye, target: str, plan: GraspPlan, arm: ArmSettings
-) -> Producing[Gives[Literal["closed"], Held] | Outcome[Literal["missed"]]]:
+) -> Producing[Gives[Literal["closed"], Closed] | Outcome[Literal["missed"]]]:
     """Close gradually until both pads touch, then squeeze a little more and check that something is held."""
     close = arm.close
     touched = yield from touch_both(last, robot, plan, close, arm.reach, float(robot.limits.lower[robot.jaw]))
@@ -188,13 +188,13 @@ def close(
         return Outcome("missed", evidence, about=target)
     least_gap_m = plan.grasp.width_m - close.width_tolerance_m
     least_jaw_rad = float(robot.jaw_law.angle_rad(max(least_gap_m, 0.0)))
-    return Gives("closed", Held(hold=_hold(least_jaw_rad, ended, seen)), evidence, about=target)
+    return Gives("closed", Closed(hold=_hold(least_jaw_rad, ended, seen)), evidence, about=target)
 
 
-def _hold(least_jaw_rad: float, reply: Reply, seen: Belief) -> Hold:
+def _hold(least_jaw_rad: float, reply: Reply, seen: Belief) -> HoldReference:
     tool = reply.readings.tool_position_m
     rotation = reply.readings.tool_rotation
-    return Hold(
+    return HoldReference(
         least_jaw_rad=least_jaw_rad,
         tool_m=tool,
         object_m=seen.position_m,

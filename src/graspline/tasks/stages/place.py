@@ -18,8 +18,8 @@ from graspline.motion.guards import HoldLost, TrackingError
 from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.path import Command, Path
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.placement.carry import plan_carry
-from graspline.placement.held import HeldObject
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.placement.transfer import TransferQuery, plan_transfer
 from graspline.planning.collision import CollisionWorld
@@ -28,7 +28,7 @@ from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.stages.carry import apart_guard, held_outcome, hold_guards
 from graspline.tasks.stages.free import above_end
-from graspline.tasks.stages.grasp import Hold
+from graspline.tasks.stages.grasp import HoldReference
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
 from graspline.tasks.stages.sight import UNSEEN, Eye, resting
 
@@ -149,7 +149,7 @@ def carry(
     held: HeldObject,
     others: tuple[Belief, ...],
     support: Support,
-    hold: Hold,
+    hold: HoldReference,
     arm: ArmSettings,
 ) -> Producing[Gives[Literal["carried"], Way] | Outcome[Literal["dropped", "slipped", "blocked", "no_way"]]]:
     """Plan the way down from how the hand really is, and bring the object over its support."""
@@ -163,7 +163,7 @@ def carry(
 
 
 def lower(
-    robot: Robot, held: HeldObject, way: CarryPlan, hold: Hold, arm: ArmSettings
+    robot: Robot, held: HeldObject, way: CarryPlan, hold: HoldReference, arm: ArmSettings
 ) -> Stage[Literal["lowered", "dropped", "blocked"]]:
     """Let the object down until it stands."""
     ended = yield from _lowered(robot, way, hold, arm)
@@ -186,7 +186,7 @@ def put_down(
     held: HeldObject,
     others: tuple[Belief, ...],
     support: Support,
-    hold: Hold,
+    hold: HoldReference,
     arm: ArmSettings,
 ) -> Stage[Literal["put", "dropped", "slipped", "blocked", "no_way"]]:
     """Carry, lower and release in one state."""
@@ -224,7 +224,7 @@ def _planned(
 
 
 def _across(
-    last: Reply, way: CarryPlan, eye: Eye, held: HeldObject, hold: Hold, arm: ArmSettings
+    last: Reply, way: CarryPlan, eye: Eye, held: HeldObject, hold: HoldReference, arm: ArmSettings
 ) -> Generator[Request, Reply, Reply]:
     """Over the support; from there if the hand is there already."""
     guards = (*hold_guards(hold, arm.close, arm.hold), apart_guard(hold, arm.hold))
@@ -236,7 +236,7 @@ def _across(
     return ended
 
 
-def _lowered(robot: Robot, way: CarryPlan, hold: Hold, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
+def _lowered(robot: Robot, way: CarryPlan, hold: HoldReference, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
     # What is under it may take hold of it a little early, and move it in the hand.
     guards = tuple(
         each for each in hold_guards(hold, arm.close, arm.hold) if isinstance(each, HoldLost | TrackingError)

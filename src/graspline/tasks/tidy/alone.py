@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graspline.errors import InputError
 from graspline.grasping.hand_poses import HandPose
 from graspline.perception.beliefs import Belief
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import Item, item_of
@@ -23,7 +23,7 @@ from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix, rotation_z
 from graspline.tasks.task import Draw
 from graspline.tasks.tidy.house import House, before
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, Grip, carrying, whole
+from graspline.tasks.tidy.moving import TABLE_AWAY_M, carrying, whole
 from graspline.tasks.tidy.parameters import AloneParameters, Tidy
 from graspline.tasks.tidy.robot import BODY
 
@@ -72,12 +72,12 @@ def given_alone(parameters: Tidy, robot: Robot) -> Mapping[str, Any]:
                 "grasp_object_name": alone.object,
             }
         case "placement" | "handover":
-            grip = grip_of(parameters, robot)
+            held = held_object(parameters, robot)
             return {
                 "things": (),
-                "grip": grip,
+                "held": held,
                 "grasp_object_name": alone.object,
-                "placement_surface_to_wrist": grip.X_TB,
+                "placement_surface_to_wrist": held.X_HB,
             }
         case _:
             return {}
@@ -110,7 +110,7 @@ def _numbers(pose: HandPose) -> list[float]:
     return [*pose.position_m.tolist(), *quaternion_from_matrix(pose.rotation).tolist(), pose.width_m]
 
 
-def grip_of(parameters: Tidy, robot: Robot) -> Grip:
+def held_object(parameters: Tidy, robot: Robot) -> HeldObject:
     """What is in the hand from the start."""
     alone, item = parameters.alone, item_of(parameters.alone.object)
     surface, tool, R_OT = alone.placement_surface_to_wrist, _tool_m(robot, item), item.grasps[0].rotation
@@ -119,11 +119,11 @@ def grip_of(parameters: Tidy, robot: Robot) -> Grip:
     X_TB = Pose(position_m=bottom, rotation=np.eye(3)).seen_from(X_OT)
     if surface:
         X_TB = Pose(position_m=np.array(surface[:3]), rotation=_rotation(np.array(surface[3:])))
-    held = Held.of(whole(_solid_at(item, np.zeros(3), 0.0)), X_OT)
+    held = HeldObject.of(whole(_solid_at(item, np.zeros(3), 0.0)), X_OT)
     gap = item.grasps[0].width_m
     least = float(robot.jaw_law.angle_rad(gap)) - 0.1
     top = bool(-R_OT[2, 0] > 0.9)
-    return Grip(name=item.name, held=held, X_TB=X_TB, gap_m=gap, least_jaw_rad=least, mass_kg=0.0, top=top)
+    return replace(held, stood=X_TB, gap_m=gap, least_jaw_rad=least, mass_kg=0.0, top=top)
 
 
 def _tool_m(robot: Robot, item: Item) -> Array:
@@ -136,9 +136,9 @@ def _tool_m(robot: Robot, item: Item) -> Array:
 def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
     """The same room with the robot before the table and the object in its hand."""
     robot, item = scene.robot, item_of(parameters.alone.object)
-    grip, house = grip_of(parameters, robot), House(table=TABLE, shelf=SHELF)
+    held, house = held_object(parameters, robot), House(table=TABLE, shelf=SHELF)
     gaze = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
-    postures = carrying(grip, robot.home, before(TABLE, TABLE_AWAY_M), gaze)
+    postures = carrying(held, robot.home, before(TABLE, TABLE_AWAY_M), gaze)
     if not len(postures):
         raise InputError("alone.placement_surface_to_wrist: no object can be carried in this pose")
     joints = postures[0]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.perception.held import HeldObject
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting, Level
 from graspline.tasks.tidy.house import before
-from graspline.tasks.tidy.moving import SHELF_AWAY_M, Grip, carrying, postures, shifted
+from graspline.tasks.tidy.moving import SHELF_AWAY_M, carrying, postures, shifted
 from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
@@ -27,19 +28,19 @@ def steepness_rad(joints: Array, point_m: Array) -> float:
     return float(np.arctan2(camera[2] - point_m[2], np.hypot(*(camera - point_m)[:2])))
 
 
-def views_with(grip: Grip, start: Array, shelf: Fitting, board: Level) -> Array:
+def views_with(held: HeldObject, start: Array, shelf: Fitting, board: Level) -> Array:
     """(K, nu): postures before the shelf that carry a thing upright and see a board, none if there is none.
 
     As it is carried anyway, if the board is seen then; else nearer, with lift and head as high as that needs.
     """
     middle = shelf.in_world(board.position_m)
     base = before(shelf, SHELF_AWAY_M)
-    low = np.concatenate([BODY.gazing(shifted(start, base), middle)[None], carrying(grip, start, base, middle)])
+    low = np.concatenate([BODY.gazing(shifted(start, base), middle)[None], carrying(held, start, base, middle)])
     seeing = low[[steepness_rad(row, middle) >= _STEEP_RAD for row in low]]
     if len(seeing):
         return seeing
     points = [(ahead, left, up) for ahead in _AHEAD_M for left in _LEFT_M for up in _UP_M]
-    rows = postures(grip, start, before(shelf, _NEARER_M), points, each=24)
+    rows = postures(held, start, before(shelf, _NEARER_M), points, each=24)
     high = np.array([BODY.gazing(row, middle) for row in rows]).reshape(-1, len(start))
     return high[[steepness_rad(row, middle) >= _STEEP_RAD for row in high]]
 

@@ -22,7 +22,7 @@ from graspline.motion.guards import BothPadsTouch
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose
@@ -30,11 +30,11 @@ from graspline.tasks.tidy.grasp_plans import plan_grasp, sort_poses
 from graspline.tasks.tidy.house import House, before
 from graspline.tasks.tidy.moving import (
     TABLE_AWAY_M,
-    Grip,
     Stopped,
     around,
     carrying,
     felt_kg,
+    hold_guard,
     play,
     straight,
     tool_at,
@@ -56,15 +56,15 @@ _EVERY = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Gripping:
-    grip: Grip
+class Grasped:
+    held: HeldObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Taken:
     """What ExecuteGrasp hands on."""
 
-    grip: Grip
+    held: HeldObject
     placement_surface_to_wrist: Pose
     top_grasp: bool
     # What is left on the table, and the room as it was seen last.
@@ -82,7 +82,7 @@ def close(
     hand_kg: float,
     grasp_object_bb: Belief,
     grasp_object_name: str,
-) -> Producing[Gives[Literal["closed"], Gripping] | Outcome[Literal["missed"]]]:
+) -> Producing[Gives[Literal["closed"], Grasped] | Outcome[Literal["missed"]]]:
     """Close until both pads feel the thing, squeeze, and hold what is felt against its width."""
     grasp, width = settings.grasp, reach.pose.width_m
     shut = float(robot.limits.lower[robot.jaw])
@@ -102,37 +102,37 @@ def close(
         return Outcome("missed", evidence, about=grasp_object_name)
     tool = tool_at(ended)
     bottom = grasp_object_bb.position_m - float(grasp_object_bb.half_extents_m[2]) * UP
-    grip = Grip(
+    held = replace(
+        HeldObject.of(whole(grasp_object_bb), tool),
         name=grasp_object_name,
-        held=Held.of(whole(grasp_object_bb), tool),
-        X_TB=Pose(position_m=bottom, rotation=np.eye(3)).seen_from(tool),
+        stood=Pose(position_m=bottom, rotation=np.eye(3)).seen_from(tool),
         gap_m=gap,
         least_jaw_rad=float(robot.jaw_law.angle_rad(max(gap - 0.012, 0.0))),
         mass_kg=hand_kg,
         top=reach.pose.top,
     )
-    return Gives("closed", Gripping(grip=grip), evidence, about=grasp_object_name)
+    return Gives("closed", Grasped(held=held), evidence, about=grasp_object_name)
 
 
 def lift(
-    last: Reply, robot: Robot, settings: Tidy, hand_kg: float, grip: Grip
-) -> Producing[Gives[Literal["lifted"], Gripping] | Outcome[Literal["lost", "blocked"]]]:
+    last: Reply, robot: Robot, settings: Tidy, hand_kg: float, held: HeldObject
+) -> Producing[Gives[Literal["lifted"], Grasped] | Outcome[Literal["lost", "blocked"]]]:
     """Straight up, and feel what it weighs."""
-    guard = grip.guard(settings.grasp)
+    guard = hold_guard(held, settings.grasp)
     reply = yield from straight(last, robot, settings.grasp.lift_m * UP, (guard,), name="lift", speed=0.7)
     if isinstance(reply, Stopped):
-        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=held.name)
     reply = yield from play(robot, Motion("weigh", still(robot, reply.command, _SETTLE_S), guards=(guard,)))
     if isinstance(reply, Stopped):
-        return Outcome("lost", reply.evidence, about=grip.name)
+        return Outcome("lost", reply.evidence, about=held.name)
     mass = felt_kg(reply)
     evidence = (
         at_least("weight", mass - hand_kg, settings.grasp.weight_kg, "kg"),
         at_least("weaker_pad_force", min(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),
     )
     if not passes(evidence):
-        return Outcome("lost", evidence, about=grip.name)
-    return Gives("lifted", Gripping(grip=replace(grip, mass_kg=mass)), evidence, about=grip.name)
+        return Outcome("lost", evidence, about=held.name)
+    return Gives("lifted", Grasped(held=replace(held, mass_kg=mass)), evidence, about=held.name)
 
 
 def leave(
@@ -144,30 +144,30 @@ def leave(
     things: tuple[Belief, ...],
     grasp_object_bb: Belief,
     reach: Reach,
-    grip: Grip,
+    held: HeldObject,
 ) -> Producing[Gives[Literal["away"], Taken] | Outcome[Literal["lost", "blocked"]]]:
     """Back from the table with the thing, into a posture that carries it low and upright."""
-    among = without(around(house, things), grasp_object_bb, grip.held)
+    among = without(around(house, things), grasp_object_bb, held)
     base = before(house.table, TABLE_AWAY_M)
     gaze = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
-    goals = carrying(grip, last.command.position, base, gaze)
-    reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.7)
+    goals = carrying(held, last.command.position, base, gaze)
+    reply = yield from travel(last, robot, world, among, goals, (hold_guard(held, settings.grasp),), speed=0.7)
     if isinstance(reply, Stopped):
-        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=held.name)
     evidence = (
         at_least("weaker_pad_force", min(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),
-        at_least("jaw_angle", float(reply.readings.joints[robot.jaw]), grip.least_jaw_rad, "rad"),
+        at_least("jaw_angle", float(reply.readings.joints[robot.jaw]), held.least_jaw_rad, "rad"),
     )
     if not passes(evidence):
-        return Outcome("lost", evidence, about=grip.name)
+        return Outcome("lost", evidence, about=held.name)
     left = tuple(each for each in things if each is not grasp_object_bb)
     up = reach.at.copy()
     up[BODY.LIFT] += settings.grasp.lift_m
     swept = np.concatenate([reach.way.positions[::_EVERY], np.stack([reach.before, reach.at, up])])
     taken = Taken(
-        grip=grip, placement_surface_to_wrist=grip.X_TB, top_grasp=grip.top, things=left, house=house, swept=swept
+        held=held, placement_surface_to_wrist=held.X_HB, top_grasp=held.top, things=left, house=house, swept=swept
     )
-    return Gives("away", taken, evidence, about=grip.name)
+    return Gives("away", taken, evidence, about=held.name)
 
 
 def set_down(last: Reply, robot: Robot, reach: Reach) -> Stage[Literal["down"]]:
@@ -254,7 +254,7 @@ def execute_grasp(settings: Tidy) -> Machine:
             "sides": settings.retries.sides,
         },
         gives={
-            "grip": Grip,
+            "held": HeldObject,
             "placement_surface_to_wrist": Pose,
             "top_grasp": bool,
             "things": tuple[Belief, ...],

@@ -27,20 +27,14 @@ from graspline.grasping.reaching import (
 )
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.beliefs import UNKNOWN, Belief
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.scenes.household import KNOWN
 from graspline.tasks.tidy.areas import area_of
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import (
-    SPARE_M,
-    around,
-    felt_kg,
-    whole,
-    without,
-)
+from graspline.tasks.tidy.moving import SPARE_M, around, felt_kg, whole, without
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.robot import BODY
 
@@ -148,7 +142,7 @@ def grasp_query(
     """In around the thing, and up with it."""
     grasp = settings.grasp
     top = next(solid for solid in among.solids if solid.name == "table_top")
-    held = Held.of(whole(target), tool_of(robot, pose))
+    held = HeldObject.of(whole(target), tool_of(robot, pose))
     widest = float(robot.jaw_law.gaps_m[-1])
     lifting = without(among, target, held)
     touching: Touching = tuple(("held", each) for each in lifting.solids if each is top or each.name in _THINGS)

@@ -16,10 +16,11 @@ from graspline.motion.guards import Tugged
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import Grip, Stopped, around, play, postures, straight, travel, tug
+from graspline.tasks.tidy.moving import Stopped, around, hold_guard, play, postures, straight, travel, tug
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.robot import BODY
 
@@ -58,63 +59,63 @@ def stretch(
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
-    grip: Grip,
+    held: HeldObject,
 ) -> Stage[Literal["stretched", "lost", "blocked"]]:
     """Drive to the person and hold the thing out, upright."""
-    goals = offering(grip, last.command.position)
+    goals = offering(held, last.command.position)
     reply = yield from travel(
-        last, robot, world, around(house, things, grip.held), goals, (grip.guard(settings.grasp),), speed=0.7
+        last, robot, world, around(house, things, held), goals, (hold_guard(held, settings.grasp),), speed=0.7
     )
     if isinstance(reply, Stopped):
-        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
-    return Outcome("stretched", about=grip.name)
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=held.name)
+    return Outcome("stretched", about=held.name)
 
 
-def offering(grip: Grip, start: np.ndarray) -> np.ndarray:
+def offering(held: HeldObject, start: np.ndarray) -> np.ndarray:
     """(K, nu): postures that hold a thing out to a person, the head looking there."""
-    found = postures(grip, start, PERSON_BASE, [(*_OFFERED_M, up) for up in _OFFERED_UP_M], each=6)
+    found = postures(held, start, PERSON_BASE, [(*_OFFERED_M, up) for up in _OFFERED_UP_M], each=6)
     found[:, BODY.HEAD] = _FACING
     return found
 
 
 def tare(
-    last: Reply, robot: Robot, settings: Tidy, grip: Grip, force_thresh: float
+    last: Reply, robot: Robot, settings: Tidy, held: HeldObject, force_thresh: float
 ) -> Producing[Gives[Literal["tared"], Tared] | Outcome[Literal["lost"]]]:
     """Once the arm is still, weigh what is held and remember what the wrist feels besides."""
-    guard = grip.guard(settings.grasp)
+    guard = hold_guard(held, settings.grasp)
     reply = yield from play(robot, Motion("tare", still(robot, last.command, _TARE_S), guards=(guard,)))
     if isinstance(reply, Stopped):
-        return Outcome("lost", reply.evidence, about=grip.name)
+        return Outcome("lost", reply.evidence, about=held.name)
     # To the person, whom the base faces; a hand that holds from the top points elsewhere.
     turn = float(reply.readings.joints[2])
     threshold = force_thresh if force_thresh >= 0 else DEFAULT_THRESH_N
     out = np.array([np.cos(turn), np.sin(turn), 0.0])
     pull = tug(reply, out, threshold, within_rad=_PULL_WITHIN_RAD, for_s=_PERSIST_S)
-    return Gives("tared", Tared(pull=pull), about=grip.name)
+    return Gives("tared", Tared(pull=pull), about=held.name)
 
 
 def offer(
-    last: Reply, robot: Robot, settings: Tidy, grip: Grip, pull: Tugged
+    last: Reply, robot: Robot, settings: Tidy, held: HeldObject, pull: Tugged
 ) -> Producing[Gives[Literal["pulled"], Pulled] | Outcome[Literal["not_taken", "lost"]]]:
     """Wait for a pull."""
-    guards = (pull, grip.guard(settings.grasp))
+    guards = (pull, hold_guard(held, settings.grasp))
     reply = yield Motion("offer", still(robot, last.command, settings.handover.wait_s), guards=guards)
     if reply.by is pull:
-        return Gives("pulled", Pulled(pulled=reply.evidence), reply.evidence, about=grip.name)
-    return Outcome("not_taken" if reply.by == "completed" else "lost", reply.evidence, about=grip.name)
+        return Gives("pulled", Pulled(pulled=reply.evidence), reply.evidence, about=held.name)
+    return Outcome("not_taken" if reply.by == "completed" else "lost", reply.evidence, about=held.name)
 
 
-def let_go(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Literal["given", "stuck"]]:
+def let_go(last: Reply, robot: Robot, settings: Tidy, held: HeldObject) -> Stage[Literal["given", "stuck"]]:
     """Open the hand; it must feel nothing then."""
     wide = float(robot.limits.upper[robot.jaw])
     reply = yield Motion("let_go", jaw_move(robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
     reply = yield Motion("settle", still(robot, reply.command, 0.2))
     evidence = (at_most("stronger_pad_force", max(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),)
-    return Outcome("given" if passes(evidence) else "stuck", evidence, about=grip.name)
+    return Outcome("given" if passes(evidence) else "stuck", evidence, about=held.name)
 
 
 def draw_back(
-    last: Reply, robot: Robot, settings: Tidy, grip: Grip, pulled: Evidence
+    last: Reply, robot: Robot, settings: Tidy, held: HeldObject, pulled: Evidence
 ) -> Stage[Literal["back", "stuck"]]:
     """Away from the person's hand; what was pulled out of the fingers is not felt between them any more."""
     way = -_BACK_M * last.readings.tool_rotation[:, 0]
@@ -125,9 +126,9 @@ def draw_back(
     evidence = (
         *pulled,
         at_most("stronger_pad_force", max(felt.pad_forces_n()), settings.grasp.lost_n, "N"),
-        at_least("hand_gap", gap, grip.gap_m, "m"),
+        at_least("hand_gap", gap, held.gap_m, "m"),
     )
-    return Outcome("back" if passes(evidence) else "stuck", evidence, about=grip.name)
+    return Outcome("back" if passes(evidence) else "stuck", evidence, about=held.name)
 
 
 def handover(settings: Tidy) -> Machine:
@@ -154,7 +155,7 @@ def handover(settings: Tidy) -> Machine:
             "house": House,
             "settings": Tidy,
             "things": tuple[Belief, ...],
-            "grip": Grip,
+            "held": HeldObject,
             "force_thresh": float,
         },
         successes=("succeeded",),

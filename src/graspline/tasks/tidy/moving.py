@@ -16,7 +16,7 @@ from graspline.motion.guards import Guard, HoldLost, TrackingError, Tugged
 from graspline.motion.joint_moves import brake
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import Fitting
@@ -45,38 +45,6 @@ SPARE_M = 0.012
 # Where the hand is while something is carried, from the base: ahead, to the left, and above the floor.
 _CARRIED_M = ((0.45, 0.08), (0.40, 0.20), (0.50, 0.0))
 _CARRIED_UP_M = (0.55, 0.62, 0.70, 0.80)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Grip:
-    """What is in the hand, as believed, and what the hand feels of it."""
-
-    name: str
-    held: Held
-    # Of the plane it stood on in the tool frame: in the middle of its bottom, as O was turned then.
-    X_TB: Pose
-    # Between the pads, as felt when they had closed; below this jaw angle nothing as wide is held.
-    gap_m: float
-    least_jaw_rad: float
-    # Of hand and thing beyond the wrist's sensor.
-    mass_kg: float
-    top: bool
-
-    def guard(self, grasp: GraspParameters) -> HoldLost:
-        return HoldLost(least_jaw_rad=self.least_jaw_rad, force_n=grasp.lost_n, for_s=0.05)
-
-    @property
-    def R_OT(self) -> Array:
-        """How the tool was turned when the thing stood upright, and has to be for that."""
-        return self.X_TB.rotation.T
-
-    def solid(self, last: Reply) -> Belief:
-        """The thing where it is held now."""
-        return self.held.at(tool_at(last) @ self.held.X_TO, self.name)
-
-    @property
-    def height_m(self) -> float:
-        return 2 * float(self.held.half_extents_m[2])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,21 +139,23 @@ def looking_from(robot: Robot, table: Fitting, base_m: Array) -> Array:
     return BODY.gazing(joints, table.in_world((0.0, 0.0, level.position_m[2])))
 
 
-def carrying(grip: Grip, start: Array, base: Base, gaze_m: Array) -> Array:
+def carrying(held: HeldObject, start: Array, base: Base, gaze_m: Array) -> Array:
     """(K, nu): postures at a base pose that carry a thing upright, close to the robot and low; nearest first."""
     points = [(ahead, left, up) for ahead, left in _CARRIED_M for up in _CARRIED_UP_M]
-    found = postures(grip, start, base, points, each=4)
+    found = postures(held, start, base, points, each=4)
     return np.array([BODY.gazing(row, gaze_m) for row in found]).reshape(-1, len(start))
 
 
-def postures(grip: Grip, start: Array, base: Base, points: Sequence[tuple[float, float, float]], *, each: int) -> Array:
+def postures(
+    held: HeldObject, start: Array, base: Base, points: Sequence[tuple[float, float, float]], *, each: int
+) -> Array:
     """(K, nu): postures at a base pose with a thing upright and the tool at points: ahead, left, above the floor.
 
     The hand points ahead, too, unless it holds the thing from the top. A number of rows for each point.
     """
     x, y, turn = base
-    heading = np.arctan2(grip.R_OT[1, 0], grip.R_OT[0, 0]) if not grip.top else turn
-    rotation = rotation_z(turn - heading) @ grip.R_OT
+    heading = np.arctan2(held.R_OH[1, 0], held.R_OH[0, 0]) if not held.top else turn
+    rotation = rotation_z(turn - heading) @ held.R_OH
     found = list[Array]()
     for point in points:
         tool = np.array([x, y, 0.0]) + rotation_z(turn) @ np.array(point)
@@ -205,11 +175,11 @@ def shifted(joints: Array, base: tuple[float, float, float]) -> Array:
     return row
 
 
-def around(house: House, things: tuple[Belief, ...], held: Held | None = None) -> Surroundings:
+def around(house: House, things: tuple[Belief, ...], held: HeldObject | None = None) -> Surroundings:
     return Surroundings(solids=(*house.solids, *(whole(each) for each in things)), held=held)
 
 
-def without(surroundings: Surroundings, solid: Belief, held: Held | None) -> Surroundings:
+def without(surroundings: Surroundings, solid: Belief, held: HeldObject | None) -> Surroundings:
     """The same with a thing taken up."""
     left = tuple(each for each in surroundings.solids if each is not whole(solid))
     return replace(surroundings, solids=left, held=held)
@@ -248,6 +218,16 @@ def _bounds(name: str) -> tuple[Array, Array]:
     parts = [part for part in _PARTS.get(name, ()) if part.solid]
     corners = [np.array(part.position_m) + sign * np.array(part.half_extents_m) for part in parts for sign in (-1, 1)]
     return (np.min(corners, axis=0), np.max(corners, axis=0)) if corners else (np.zeros(3), np.zeros(3))
+
+
+def hold_guard(held: HeldObject, grasp: GraspParameters) -> HoldLost:
+    """Ends a motion once nothing as wide is held any more."""
+    return HoldLost(least_jaw_rad=held.least_jaw_rad, force_n=grasp.lost_n, for_s=0.05)
+
+
+def held_now(held: HeldObject, last: Reply) -> Belief:
+    """The thing where it is held now."""
+    return held.at(tool_at(last) @ held.X_HO)
 
 
 def tool_at(last: Reply) -> Pose:

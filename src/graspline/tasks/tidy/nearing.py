@@ -25,15 +25,7 @@ from graspline.scenes.fittings import Fitting
 from graspline.tasks.tidy.correcting import gone_evidence, shown_since, slip_of, slip_since
 from graspline.tasks.tidy.grasp_plans import grasp_query, inwards_m
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import (
-    BLOCKED,
-    Stopped,
-    around,
-    looking_from,
-    play,
-    straight,
-    travel,
-)
+from graspline.tasks.tidy.moving import BLOCKED, Stopped, around, looking_from, play, straight, travel
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import Eye, TableSeen
 from graspline.tasks.tidy.slips import Slip, slip_between

@@ -13,6 +13,7 @@ from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import Reach
 from graspline.machine.outcome import Outcome, Stage
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.perception.kept import moved_m
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
@@ -21,7 +22,7 @@ from graspline.spatial.poses import Pose
 from graspline.tasks.tidy.areas import Area
 from graspline.tasks.tidy.board_views import view_without
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import Grip, Stopped, around, travel
+from graspline.tasks.tidy.moving import Stopped, around, travel
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.sight import BoardSeen, Eye
 from graspline.tasks.tidy.slips import slip_between
@@ -34,11 +35,11 @@ _TOP_M = 0.02
 _INSIDE_M = 0.005
 
 
-def placed_solid(grip: Grip, pose: HandPose, spot_m: Array) -> Belief:
+def placed_solid(held: HeldObject, pose: HandPose, spot_m: Array) -> Belief:
     """The thing as it will stand."""
-    above_m = pose.rotation @ (grip.held.X_TO.position_m - grip.X_TB.position_m)
-    stands = Pose(position_m=spot_m + above_m, rotation=pose.rotation @ grip.held.X_TO.rotation)
-    return grip.held.at(stands, grip.name)
+    above_m = pose.rotation @ (held.X_HO.position_m - held.X_HB.position_m)
+    stands = Pose(position_m=spot_m + above_m, rotation=pose.rotation @ held.X_HO.rotation)
+    return held.at(stands)
 
 
 def check_place(
@@ -48,7 +49,7 @@ def check_place(
     eye: Eye,
     house: House,
     settings: Tidy,
-    grip: Grip,
+    held: HeldObject,
     area: Area,
     seen: BoardSeen,
     reach: Reach,
@@ -57,15 +58,15 @@ def check_place(
     """Look again: the thing stands upright where it was put, and things beside it where they were."""
     jaw_rad = float(last.command.position[robot.jaw])
     goal = view_without(robot, jaw_rad, house.shelf, house.shelf.level(area.board))
-    placed = placed_solid(grip, reach.pose, spot_m)
+    placed = placed_solid(held, reach.pose, spot_m)
     reply = yield from travel(last, robot, world, around(house, (*seen.things, placed)), goal[None])
     if isinstance(reply, Stopped):
-        return Outcome("unseen", reply.evidence, about=grip.name)
+        return Outcome("unseen", reply.evidence, about=held.name)
     now = yield from eye.board(reply, house, area.board)
     if not isinstance(now, BoardSeen):
-        return Outcome("unseen", now.told, about=grip.name)
+        return Outcome("unseen", now.told, about=held.name)
     evidence = placed_evidence(settings, area.level, spot_m, placed.top_m, seen, now)
-    return Outcome("placed" if passes(evidence) else "not_placed", evidence, about=grip.name)
+    return Outcome("placed" if passes(evidence) else "not_placed", evidence, about=held.name)
 
 
 def placed_evidence(

@@ -29,6 +29,7 @@ from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.joint_moves import jaw_move
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
@@ -40,9 +41,9 @@ from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.moving import (
     BLOCKED,
     SPARE_M,
-    Grip,
     Stopped,
     around,
+    hold_guard,
     parts_of,
     play,
     straight,
@@ -96,22 +97,22 @@ class Aimed:
 
 
 def look_up(
-    settings: Tidy, grip: Grip, grasp_object_name: str, placement_surface_to_wrist: Pose
+    settings: Tidy, held: HeldObject, grasp_object_name: str, placement_surface_to_wrist: Pose
 ) -> Gives[Literal["assigned"], Assigned] | Outcome[Literal["too_high", "too_wide"]]:
     """The area it belongs in, and whether hand and thing fit in there at all."""
     area = area_of(settings.placing, grasp_object_name)
-    grip = replace(grip, X_TB=placement_surface_to_wrist)
-    high = at_most("height_needed", height_needed_m(grip, settings), area.level.clear_m, "m")
-    wide = at_most("width_needed", 2 * _radius_m(grip), area.least_side_m, "m")
+    held = replace(held, stood=placement_surface_to_wrist)
+    high = at_most("height_needed", height_needed_m(held, settings), area.level.clear_m, "m")
+    wide = at_most("width_needed", 2 * _radius_m(held), area.least_side_m, "m")
     if not (high.passed and wide.passed):
-        return Outcome("too_wide" if high.passed else "too_high", (high, wide), about=grip.name)
-    return Gives("assigned", Assigned(area=area), (high, wide), about=grip.name)
+        return Outcome("too_wide" if high.passed else "too_high", (high, wide), about=held.name)
+    return Gives("assigned", Assigned(area=area), (high, wide), about=held.name)
 
 
-def height_needed_m(grip: Grip, settings: Tidy) -> float:
+def height_needed_m(held: HeldObject, settings: Tidy) -> float:
     """From the board to the highest point of hand and thing on the way in."""
-    tool = -float((grip.R_OT @ grip.X_TB.position_m)[2])
-    return settings.placing.above_m + SPARE_M + max(tool + BODY.hand_above_m(grip.R_OT), grip.height_m)
+    tool = -float((held.R_OH @ held.X_HB.position_m)[2])
+    return settings.placing.above_m + SPARE_M + max(tool + BODY.hand_above_m(held.R_OH), 2 * held.half_height_m)
 
 
 def face_shelf(
@@ -121,36 +122,36 @@ def face_shelf(
     house: House,
     settings: Tidy,
     things: tuple[Belief, ...],
-    grip: Grip,
+    held: HeldObject,
     area: Area,
 ) -> Stage[Literal["facing", "lost", "blocked"]]:
     """Drive to the shelf, the thing carried low, and look at the board."""
-    goals = views_with(grip, last.command.position, house.shelf, house.shelf.level(area.board))
-    among = around(house, things, grip.held)
-    reply = yield from travel(last, robot, world, among, goals, (grip.guard(settings.grasp),), speed=0.8)
+    goals = views_with(held, last.command.position, house.shelf, house.shelf.level(area.board))
+    among = around(house, things, held)
+    reply = yield from travel(last, robot, world, among, goals, (hold_guard(held, settings.grasp),), speed=0.8)
     if isinstance(reply, Stopped):
-        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
-    return Outcome("facing", about=grip.name)
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=held.name)
+    return Outcome("facing", about=held.name)
 
 
 def see_board(
-    last: Reply, robot: Robot, eye: Eye, house: House, settings: Tidy, grip: Grip, area: Area
+    last: Reply, robot: Robot, eye: Eye, house: House, settings: Tidy, held: HeldObject, area: Area
 ) -> Producing[Gives[Literal["free"], Offered] | Outcome[Literal["full", "unseen"]]]:
     """Which places in the area are free."""
     seen = yield from eye.board(last, house, area.board)
     if not isinstance(seen, BoardSeen):
         return Outcome("unseen", seen.told, about=area.name)
-    spots = seen.free(area.level, _radius_m(grip), settings.placing.margin_m)
+    spots = seen.free(area.level, _radius_m(held), settings.placing.margin_m)
     evidence = (at_least("free_places", len(spots), 1),)
     if not spots:
         return Outcome("full", evidence, about=area.name)
     return Gives("free", Offered(seen=seen, spots=spots, house=seen.house), evidence, about=area.name)
 
 
-def _radius_m(grip: Grip) -> float:
+def _radius_m(held: HeldObject) -> float:
     """Of what a thing covers around the middle of its bottom, however it is turned."""
-    half, aside = grip.held.half_extents_m, (grip.R_OT @ (grip.held.X_TO.position_m - grip.X_TB.position_m))[:2]
-    return float(np.hypot(*aside) + (np.hypot(half[0], half[1]) if grip.held.shape == "box" else half[0]))
+    aside = (held.R_OH @ (held.X_HO.position_m - held.X_HB.position_m))[:2]
+    return float(np.hypot(*aside)) + held.spread_m
 
 
 def plan_place(
@@ -159,15 +160,15 @@ def plan_place(
     world: CollisionWorld,
     house: House,
     settings: Tidy,
-    grip: Grip,
+    held: HeldObject,
     seen: BoardSeen,
     spots: tuple[Array, ...],
 ) -> Producing[Gives[Literal["planned"], Aimed] | Outcome[Literal["none_left"]]]:
     """The next place that a whole plan is found for."""
-    found = yield from solved(_first, robot, world, house, settings, grip, seen, last.command.position, spots)
+    found = yield from solved(_first, robot, world, house, settings, held, seen, last.command.position, spots)
     if not isinstance(found, Aimed):
-        return Outcome("none_left", told(found), about=grip.name)
-    return Gives("planned", found, about=grip.name)
+        return Outcome("none_left", told(found), about=held.name)
+    return Gives("planned", found, about=held.name)
 
 
 def _first(
@@ -175,7 +176,7 @@ def _first(
     world: CollisionWorld,
     house: House,
     settings: Tidy,
-    grip: Grip,
+    held: HeldObject,
     seen: BoardSeen,
     start: Array,
     spots: Sequence[Array],
@@ -192,9 +193,9 @@ def _first(
             if sum(abs(depths[index] - each) < _AS_DEEP_M for each in tried) >= _AS_DEEP:
                 continue
             tried.append(depths[index])
-            poses = poses_at(robot, house.shelf.yaw_rad, grip, spot + (settings.placing.above_m + _GAP_M) * UP)
+            poses = poses_at(robot, house.shelf.yaw_rad, held, spot + (settings.placing.above_m + _GAP_M) * UP)
             for pose, postures in order(robot, poses, start):
-                query = _query(robot, house, settings, grip, seen, start, spot, pose)
+                query = _query(robot, house, settings, held, seen, start, spot, pose)
                 found = plan_reach(robot, world, replace(query, clearance_m=clearance), pose, postures)
                 if not isinstance(found, Refusal):
                     left = (*spots[:index], *spots[index + 1 :])
@@ -203,29 +204,36 @@ def _first(
     return tuple(refused)
 
 
-def poses_at(robot: Robot, shelf_rad: float, grip: Grip, bottom_m: Array) -> list[HandPose]:
+def poses_at(robot: Robot, shelf_rad: float, held: HeldObject, bottom_m: Array) -> list[HandPose]:
     """How the hand may be with the thing's bottom at a point: from the front of the shelf, the same side down."""
-    heading = float(np.arctan2(grip.R_OT[1, 0], grip.R_OT[0, 0]))
-    turns = _TOP_TURNS_RAD if grip.top else shelf_rad - heading + _ASIDE_RAD
-    middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(grip.gap_m)))
+    heading = float(np.arctan2(held.R_OH[1, 0], held.R_OH[0, 0]))
+    turns = _TOP_TURNS_RAD if held.top else shelf_rad - heading + _ASIDE_RAD
+    middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(held.gap_m)))
     found = []
     for turn in turns:
-        rotation = rotation_z(turn) @ grip.R_OT
-        tool = bottom_m - rotation @ grip.X_TB.position_m
+        rotation = rotation_z(turn) @ held.R_OH
+        tool = bottom_m - rotation @ held.X_HB.position_m
         label = f"turned {round(float(np.degrees(turn)))}°"
-        found.append(HandPose(position_m=tool + rotation @ middle, rotation=rotation, width_m=grip.gap_m, label=label))
+        found.append(HandPose(position_m=tool + rotation @ middle, rotation=rotation, width_m=held.gap_m, label=label))
     return found
 
 
 def _query(
-    robot: Robot, house: House, settings: Tidy, grip: Grip, seen: BoardSeen, start: Array, spot_m: Array, pose: HandPose
+    robot: Robot,
+    house: House,
+    settings: Tidy,
+    held: HeldObject,
+    seen: BoardSeen,
+    start: Array,
+    spot_m: Array,
+    pose: HandPose,
 ) -> ReachQuery:
     """In over the place, down onto it, and out again without the thing."""
     yaw = house.shelf.yaw_rad
     inwards = _IN_M * np.array([np.cos(yaw), np.sin(yaw), 0.0])
-    carrying_it = around(house, seen.things, grip.held)
+    carrying_it = around(house, seen.things, held)
     board = next(solid for solid in carrying_it.solids if solid.name == seen.name)
-    placed = placed_solid(grip, pose, spot_m)
+    placed = placed_solid(held, pose, spot_m)
     parts = parts_of(placed)
     left = Surroundings(solids=(*carrying_it.solids, *parts))
     return ReachQuery(
@@ -234,55 +242,55 @@ def _query(
         inwards=Step(way_m=inwards, around=carrying_it, touching=()),
         onwards=(
             Step(way_m=-settings.placing.above_m * UP, around=carrying_it, touching=(("held", board),)),
-            Step(way_m=-inwards, around=left, jaw_rad=released_rad(robot, grip), leaving=parts),
+            Step(way_m=-inwards, around=left, jaw_rad=released_rad(robot, held), leaving=parts),
         ),
         seed=0,
     )
 
 
 def approach_board(
-    last: Reply, robot: Robot, settings: Tidy, grip: Grip, reach: Reach
+    last: Reply, robot: Robot, settings: Tidy, held: HeldObject, reach: Reach
 ) -> Stage[Literal["there", "lost", "blocked"]]:
     """Along the planned way to before the shelf."""
-    reply = yield from play(robot, Motion("approach", reach.way, guards=(BLOCKED, grip.guard(settings.grasp))))
+    reply = yield from play(robot, Motion("approach", reach.way, guards=(BLOCKED, hold_guard(held, settings.grasp))))
     if isinstance(reply, Stopped):
-        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
-    return Outcome("there", about=grip.name)
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=held.name)
+    return Outcome("there", about=held.name)
 
 
 def bring_in(
-    last: Reply, robot: Robot, settings: Tidy, grip: Grip, inwards_m: Array
+    last: Reply, robot: Robot, settings: Tidy, held: HeldObject, inwards_m: Array
 ) -> Stage[Literal["over", "lost", "blocked"]]:
     """Straight in over the place."""
-    reply = yield from straight(last, robot, inwards_m, (grip.guard(settings.grasp),), name="bring_in", speed=0.5)
+    reply = yield from straight(last, robot, inwards_m, (hold_guard(held, settings.grasp),), name="bring_in", speed=0.5)
     if isinstance(reply, Stopped):
-        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=grip.name)
-    return Outcome("over", about=grip.name)
+        return Outcome("lost" if reply.lost else "blocked", reply.evidence, about=held.name)
+    return Outcome("over", about=held.name)
 
 
-def put_down(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Literal["down", "lost"]]:
+def put_down(last: Reply, robot: Robot, settings: Tidy, held: HeldObject) -> Stage[Literal["down", "lost"]]:
     """Down until the board is felt, or to just above where it must be."""
     reply = yield Motion("steady", still(robot, last.command, 0.2))
     touch = tug(reply, UP, _TOUCH_N, within_rad=1.0, for_s=0.02)
     way = -(settings.placing.above_m + _BELOW_M) * UP
-    guards = (touch, grip.guard(settings.grasp))
+    guards = (touch, hold_guard(held, settings.grasp))
     reply = yield from straight(reply, robot, way, guards, name="put_down", speed=0.1, gives_way=False)
     if isinstance(reply, Stopped):
-        return Outcome("lost" if reply.lost else "down", reply.evidence, about=grip.name)
-    return Outcome("down", about=grip.name)
+        return Outcome("lost" if reply.lost else "down", reply.evidence, about=held.name)
+    return Outcome("down", about=held.name)
 
 
-def released_rad(robot: Robot, grip: Grip) -> float:
+def released_rad(robot: Robot, held: HeldObject) -> float:
     """How wide the hand opens to be clear of what it held, and no wider: there are neighbours and walls."""
-    return float(robot.jaw_law.angle_rad(min(grip.gap_m + _RELEASE_M, float(robot.jaw_law.gaps_m[-1]))))
+    return float(robot.jaw_law.angle_rad(min(held.gap_m + _RELEASE_M, float(robot.jaw_law.gaps_m[-1]))))
 
 
-def release(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Stage[Literal["released", "stuck"]]:
+def release(last: Reply, robot: Robot, settings: Tidy, held: HeldObject) -> Stage[Literal["released", "stuck"]]:
     """Open just enough to be clear of the thing."""
-    reply = yield Motion("release", jaw_move(robot, last.command, released_rad(robot, grip), speed_rad_s=_OPEN_RAD_S))
+    reply = yield Motion("release", jaw_move(robot, last.command, released_rad(robot, held), speed_rad_s=_OPEN_RAD_S))
     reply = yield Motion("settle", still(robot, reply.command, 0.3))
     evidence = (at_most("stronger_pad_force", max(reply.readings.pad_forces_n()), settings.grasp.lost_n, "N"),)
-    return Outcome("released" if passes(evidence) else "stuck", evidence, about=grip.name)
+    return Outcome("released" if passes(evidence) else "stuck", evidence, about=held.name)
 
 
 def withdraw(last: Reply, robot: Robot, inwards_m: Array) -> Stage[Literal["out", "blocked"]]:
@@ -332,7 +340,7 @@ def placement(settings: Tidy) -> Machine:
             "house": House,
             "settings": Tidy,
             "things": tuple[Belief, ...],
-            "grip": Grip,
+            "held": HeldObject,
             "grasp_object_name": str,
             "placement_surface_to_wrist": Pose,
         },

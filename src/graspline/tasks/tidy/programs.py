@@ -15,6 +15,7 @@ from graspline.machine.machine import Machine
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.perception.beliefs import Belief
+from graspline.perception.held import HeldObject
 from graspline.perception.kept import is_alike, is_new, moved_m
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
@@ -23,7 +24,7 @@ from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import Grip
+from graspline.tasks.tidy.moving import held_now
 from graspline.tasks.tidy.nearing import TakenAway
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
@@ -110,7 +111,7 @@ def check_others(
     eye: Eye,
     house: House,
     settings: Tidy,
-    grip: Grip,
+    held: HeldObject,
     at_first: tuple[TableSeen, ...],
     taken_away: tuple[TakenAway, ...],
     grasp_object_bb: Belief,
@@ -121,14 +122,14 @@ def check_others(
     What was gone before the hand was near, this robot did not move.
     """
     own = yield from solved(world.own_solids, last.readings.joints)
-    now = yield from eye.table(last, house, (*own, grip.solid(last)))
+    now = yield from eye.table(last, house, (*own, held_now(held, last)))
     if not isinstance(now, TableSeen):
-        return Outcome("unseen", now.told, about=grip.name)
+        return Outcome("unseen", now.told, about=held.name)
     was = without_gone(at_first[0], taken_away)
     evidence = yield from solved(kept_evidence, world, settings, was, now, grasp_object_bb, swept)
     if not passes(evidence):
-        return Outcome("disturbed", evidence, about=grip.name)
-    return Gives("kept", Known(house=now.house), evidence, about=grip.name)
+        return Outcome("disturbed", evidence, about=held.name)
+    return Gives("kept", Known(house=now.house), evidence, about=held.name)
 
 
 def without_gone(was: TableSeen, taken_away: tuple[TakenAway, ...]) -> TableSeen:
@@ -228,11 +229,11 @@ def count_delivered(delivered: int, most: int, grasp_object_name: str) -> Gives[
     return Gives("counted", Delivered(delivered=delivered + 1), evidence, about=grasp_object_name)
 
 
-def feel_hand(last: Reply, robot: Robot, settings: Tidy, grip: Grip) -> Outcome[Literal["empty", "holding"]]:
+def feel_hand(last: Reply, robot: Robot, settings: Tidy, held: HeldObject) -> Outcome[Literal["empty", "holding"]]:
     """Whether a thing that was not delivered is still in the hand; if it is lost, the others are gone for."""
     weaker = at_least("weaker_pad_force", min(last.readings.pad_forces_n()), settings.grasp.lost_n, "N")
-    jaw = at_least("jaw_angle", float(last.readings.joints[robot.jaw]), grip.least_jaw_rad, "rad")
-    return Outcome("holding" if weaker.passed and jaw.passed else "empty", (weaker, jaw), about=grip.name)
+    jaw = at_least("jaw_angle", float(last.readings.joints[robot.jaw]), held.least_jaw_rad, "rad")
+    return Outcome("holding" if weaker.passed and jaw.passed else "empty", (weaker, jaw), about=held.name)
 
 
 def check_table(
