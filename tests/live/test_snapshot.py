@@ -6,11 +6,12 @@ import json
 import numpy as np
 
 from graspline.evidence import at_most
-from graspline.live.snapshot import HistoryEntry, Pose, Snapshot
+from graspline.live.snapshot import HistoryEntry, Snapshot
 from graspline.scenes.variation import Variation
+from graspline.spatial.poses import Pose
 from graspline.tasks.console import ObjectListed, plain
 
-POSE = Pose(position_m=np.array([0.1, 0.2, 0.3]), quaternion=np.array([1.0, 0.0, 0.0, 0.0]))
+POSE = Pose(position_m=np.array([0.1, 0.2, 0.3]), rotation=np.eye(3))
 SNAPSHOT = Snapshot(
     number=7,
     task="lift-cube",

@@ -15,8 +15,9 @@ from graspline.live.bench import Bench
 from graspline.live.commands import Command, Ticket
 from graspline.live.lease import Lease
 from graspline.live.session import Session
-from graspline.live.snapshot import HistoryEntry, Pose, Snapshot
+from graspline.live.snapshot import HistoryEntry, Snapshot
 from graspline.scenes.variation import Variation
+from graspline.spatial.poses import Pose
 from graspline.tasks.console import Done, ObjectListed, Refused, Result
 
 # A deadline is for what would never happen, on a machine with eight times as much to do as it can.
@@ -34,7 +35,7 @@ NAMES = ("blue_2x4", "red_2x2")
 
 
 def first_snapshot() -> Snapshot:
-    pose = Pose(position_m=np.array([0.2, 0.0, float("nan")]), quaternion=np.array([1.0, 0, 0, 0]))
+    pose = Pose(position_m=np.array([0.2, 0.0, float("nan")]), rotation=np.eye(3))
     return Snapshot(
         number=0,
         task="grab",

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from graspline.engine.layout import Readings
 from graspline.kinematics.reach import TcpConvention
-from graspline.live.snapshot import Pose
 from graspline.scenes.scene import Scene
-from graspline.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
+from graspline.spatial.poses import Pose
+from graspline.spatial.rotations import matrix_from_quaternion
 
 Array = NDArray[np.float64]
 
@@ -47,11 +47,10 @@ class Instruments:
         gap_m = float(robot.jaw_law.gap_m(joints[robot.jaw]))
         middle = p_WT + R_WT @ robot.jaw_law.middle_m(float(joints[robot.jaw]))
         R_WG = R_WT @ self._R_GT.T
-        tool_turned, gripper_turned = quaternion_from_matrix(np.stack([R_WT, R_WG]))
         return Readout(
             joints_rad=joints,
-            tcp=Pose(position_m=middle if tcp == "between" else p_WT, quaternion=tool_turned),
-            gripper=Pose(position_m=p_WT - R_WG @ self._p_GT, quaternion=gripper_turned),
+            tcp=Pose(position_m=middle if tcp == "between" else p_WT, rotation=R_WT),
+            gripper=Pose(position_m=p_WT - R_WG @ self._p_GT, rotation=R_WG),
             tool_mid_m=middle,
             jaw_gap_m=gap_m,
             jaw_rad=float(joints[robot.jaw]),

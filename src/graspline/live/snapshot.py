@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence
 from graspline.scenes.variation import Variation
+from graspline.spatial.poses import Pose
 from graspline.tasks.console import ObjectListed, Plain, plain
 
 Array = NDArray[np.float64]
@@ -21,15 +22,9 @@ Mode = Literal["idle", "jogging", "moving", "task", "stopping", "replaying"]
 HISTORY = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pose:
-    """A frame in the world: p_W (3,) and a quaternion (4,), w first."""
-
-    position_m: Array
-    quaternion: Array
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"position_m": plain(self.position_m), "quaternion": plain(self.quaternion)}
+def pose_as_dict(pose: Pose) -> dict[str, Any]:
+    """Position and quaternion, w first, as plain values."""
+    return {"position_m": plain(pose.position_m), "quaternion": plain(pose.quaternion)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +127,8 @@ class Snapshot:
             "state": self.state,
             "joints_rad": plain(self.joints_rad),
             "command_rad": plain(self.command_rad),
-            "tcp": self.tcp.as_dict(),
-            "gripper": self.gripper.as_dict(),
+            "tcp": pose_as_dict(self.tcp),
+            "gripper": pose_as_dict(self.gripper),
             "tool_mid_m": plain(self.tool_mid_m),
             "jaw_gap_m": plain(self.jaw_gap_m),
             "jaw_rad": plain(self.jaw_rad),

@@ -119,7 +119,7 @@ class DriveSection:
         return ToolTarget(position_m=(x, y, z), quaternion=(qw, qx, qy, qz))
 
     def _tool_rotation(self) -> Array:
-        return matrix_from_quaternion(self._helm.session.snapshot.tcp.quaternion)
+        return self._helm.session.snapshot.tcp.rotation
 
     # The controls
 

@@ -8,10 +8,10 @@ from html import escape
 import numpy as np
 
 from graspline.evidence import Evidence
-from graspline.live.snapshot import Pose, Snapshot
+from graspline.live.snapshot import Snapshot
 from graspline.panel.quantities import limit, plain_name, quantity
 from graspline.panel.refusals import capital, nearest, sentence
-from graspline.spatial.rotations import matrix_from_quaternion
+from graspline.spatial.poses import Pose
 from graspline.tasks.console import Done, ObjectListed, Result
 
 # What each mode is called, and its colour.
@@ -163,7 +163,7 @@ def history(snapshot: Snapshot) -> str:
 
 def pose(name: str, found: Pose, about: str = "") -> str:
     x, y, z = 1000 * found.position_m
-    rotation = matrix_from_quaternion(found.quaternion)
+    rotation = found.rotation
     roll, pitch, yaw = np.degrees(
         [
             np.arctan2(rotation[2, 1], rotation[2, 2]),
