@@ -62,13 +62,11 @@ class Surroundings:
         shapes, solids = scene.shapes, scene.solids
         sizes_m = {each.name: np.array(each.half_extents_m) for each in scene.places}
         return tuple(
-            Belief(
-                name=name,
-                position_m=truth[columns[f"{name}.position"]].copy(),
-                quaternion=truth[columns[f"{name}.quaternion"]].copy(),
-                half_extents_m=sizes_m[name] if name in sizes_m else self._engine.half_extents_m(lane, name).copy(),
-                position_sigma_m=0.0,
-                yaw_sigma_rad=0.0,
+            Belief.exact(
+                name,
+                truth[columns[f"{name}.position"]].copy(),
+                truth[columns[f"{name}.quaternion"]].copy(),
+                sizes_m[name] if name in sizes_m else self._engine.half_extents_m(lane, name).copy(),
                 time_s=0.0,
                 shape=shapes[name],
                 solid=solids.get(name),

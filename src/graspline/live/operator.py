@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.execution.drivers import jog
-from graspline.execution.requests import Motion, Reply, solved
+from graspline.execution.requests import Look, Motion, Reply, solved
 from graspline.faults.context import PRESS_N
 from graspline.kinematics.reach import TcpConvention, ToolPose
 from graspline.live.commands import (
@@ -40,7 +40,6 @@ from graspline.live.commands import (
 )
 from graspline.live.driving import Driving, Wish, drive_refusal
 from graspline.live.moves import JOG_SPEED, Mover
-from graspline.live.sightings import see_by_truth
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold
 from graspline.motion.path import Command, Path
@@ -49,6 +48,7 @@ from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 from graspline.tasks.console import Console, Done, ObjectListed, Play, Refused, listed
 from graspline.tasks.stages.jaw import settled_jaw
+from graspline.tasks.stages.sight import seen_exactly
 from graspline.wording import counted
 
 Array = NDArray[np.float64]
@@ -311,7 +311,9 @@ class Operator:
         if self._console is not None:
             yield from self._console.refresh(last)
         elif self._sees_truth:
-            self._believed = yield from see_by_truth(self._scene)
+            reply = yield Look(None)
+            seen = seen_exactly(reply, self._scene.shapes.__getitem__, self._scene.solids)
+            self._believed = tuple(seen.values())
             names = self._scene.object_names
             self._objects = tuple(listed(each) for each in self._believed if each.name in names)
         return self.believed

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graspline.errors import WiringError
@@ -24,6 +25,11 @@ from graspline.robots.robot import Robot
 
 if TYPE_CHECKING:
     from graspline.machine.diagram import Diagram
+
+
+def by_name(*states: FunctionType) -> dict[str, Callable[..., Any]]:
+    """States of a machine that are called as their functions are."""
+    return {each.__name__: each for each in states}
 
 
 @dataclass(frozen=True, slots=True)

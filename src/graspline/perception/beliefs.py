@@ -72,6 +72,31 @@ class Belief:
     # What a mesh is.
     solid: Solid | None = None
 
+    @classmethod
+    def exact(
+        cls,
+        name: str,
+        position_m: Array,
+        quaternion: Array,
+        half_extents_m: Array,
+        *,
+        shape: Shape = "box",
+        solid: Solid | None = None,
+        time_s: float = math.nan,
+    ) -> Belief:
+        """An object that is known without error, as by truth or in plans."""
+        return cls(
+            name=name,
+            position_m=position_m,
+            quaternion=quaternion,
+            half_extents_m=half_extents_m,
+            position_sigma_m=0.0,
+            yaw_sigma_rad=0.0,
+            time_s=time_s,
+            shape=shape,
+            solid=solid,
+        )
+
     @property
     def rest(self) -> Rest | None:
         """How a mesh stands: the way to rest that is nearest to how it is turned. None for what is no mesh."""

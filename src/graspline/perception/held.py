@@ -86,12 +86,4 @@ class HeldObject:
 
     def at(self, pose: Pose) -> Belief:
         """The same where its middle is at a pose."""
-        return Belief(
-            name=self.name,
-            shape=self.shape,
-            position_m=pose.position_m,
-            quaternion=pose.quaternion,
-            half_extents_m=self.half_extents_m,
-            position_sigma_m=0.0,
-            yaw_sigma_rad=0.0,
-        )
+        return Belief.exact(self.name, pose.position_m, pose.quaternion, self.half_extents_m, shape=self.shape)

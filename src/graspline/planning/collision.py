@@ -190,13 +190,11 @@ class CollisionWorld:
         for geom in np.flatnonzero((model.geom_contype & (wiring.ARM | wiring.HAND) != 0) & moving).tolist():
             rotation = data.geom_xmat[geom].reshape(3, 3)
             found.append(
-                Belief(
-                    name=model.geom(geom).name,
-                    position_m=data.geom_xpos[geom] + rotate(rotation, model.geom_aabb[geom, :3]),
-                    quaternion=quaternion_from_matrix(rotation),
-                    half_extents_m=model.geom_aabb[geom, 3:].copy(),
-                    position_sigma_m=0.0,
-                    yaw_sigma_rad=0.0,
+                Belief.exact(
+                    model.geom(geom).name,
+                    data.geom_xpos[geom] + rotate(rotation, model.geom_aabb[geom, :3]),
+                    quaternion_from_matrix(rotation),
+                    model.geom_aabb[geom, 3:].copy(),
                 )
             )
         return tuple(found)

@@ -40,13 +40,11 @@ def lying_at(
     name: str, x_m: float, y_m: float, half_extents_m: Array, shape: ObjectShape, yaw_rad: float = 0.0
 ) -> Belief:
     """A thing that lies there upright, exactly known."""
-    return Belief(
-        name=name,
-        position_m=np.array([x_m, y_m, half_extents_m[2]]),
-        quaternion=np.array([np.cos(yaw_rad / 2), 0.0, 0.0, np.sin(yaw_rad / 2)]),
-        half_extents_m=np.asarray(half_extents_m, float),
-        position_sigma_m=0.0,
-        yaw_sigma_rad=0.0,
+    return Belief.exact(
+        name,
+        np.array([x_m, y_m, half_extents_m[2]]),
+        np.array([np.cos(yaw_rad / 2), 0.0, 0.0, np.sin(yaw_rad / 2)]),
+        np.asarray(half_extents_m, float),
         time_s=0.0,
         shape=shape,
     )
@@ -55,13 +53,11 @@ def lying_at(
 def resting_at(name: str, x_m: float, y_m: float, solid: Solid, rest: Rest, yaw_rad: float = 0.0) -> Belief:
     """A solid that rests there like this, exactly known."""
     rotation = multiply(rotation_z(yaw_rad), matrix_from_quaternion(rest.quaternion))
-    return Belief(
-        name=name,
-        position_m=np.array([x_m, y_m, rest.height_m]),
-        quaternion=quaternion_from_matrix(rotation),
-        half_extents_m=np.array(solid.half_extents_m),
-        position_sigma_m=0.0,
-        yaw_sigma_rad=0.0,
+    return Belief.exact(
+        name,
+        np.array([x_m, y_m, rest.height_m]),
+        quaternion_from_matrix(rotation),
+        np.array(solid.half_extents_m),
         time_s=0.0,
         shape="mesh",
         solid=solid,

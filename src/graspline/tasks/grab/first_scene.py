@@ -30,13 +30,11 @@ def objects_at_start(scene: Scene, draw: Draw) -> tuple[Belief, ...]:
     data.qpos[:] = draw.start
     mujoco.mj_kinematics(model, data)
     return tuple(
-        Belief(
-            name=each.name,
-            position_m=data.body(each.name).xpos.copy(),
-            quaternion=data.body(each.name).xquat.copy(),
-            half_extents_m=np.array(scene.extents_of(each.name, tuple(model.geom(each.name).size))),
-            position_sigma_m=0.0,
-            yaw_sigma_rad=0.0,
+        Belief.exact(
+            each.name,
+            data.body(each.name).xpos.copy(),
+            data.body(each.name).xquat.copy(),
+            np.array(scene.extents_of(each.name, tuple(model.geom(each.name).size))),
             time_s=0.0,
             shape=each.shape,
             solid=each.solid,

@@ -19,16 +19,11 @@ from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import Path
 from graspline.placement.carry import no_support, plan_raise
-from graspline.placement.query import CarryPlan, CarryQuery
+from graspline.placement.query import CarryPlan
 from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
-from graspline.tasks.oranges.errand import (
-    Errand,
-    Where,
-    free_spots,
-    plan_way,
-)
+from graspline.tasks.oranges.errand import Errand, Where, carry_query, free_spots, plan_way
 from graspline.tasks.oranges.job import Job, Progress, Working, where_of
 from graspline.tasks.oranges.minding import Minder, held_m, minding_plate, plate_guard
 from graspline.tasks.oranges.parameters import Oranges
@@ -168,15 +163,7 @@ def _way_up(
     last: Reply, robot: Robot, world: CollisionWorld, settings: Oranges, job: Job
 ) -> Generator[Request, Reply, Path | None]:
     """Up to where oranges are carried, from a spot over which this one was being lowered; None where it is there."""
-    query = CarryQuery(
-        robot=robot,
-        world=world,
-        held=job.in_hand,
-        start=last.command,
-        obstacles=(),
-        settings=settings.carry,
-        margin_rad=settings.reach.joint_margin_rad / 2,
-    )
+    query = carry_query(robot, world, job.in_hand, last.command, (), settings)
     missing_m = settings.carry.clear_height_m + job.in_hand.spread_m - float(query.held_m()[2])
     return None if missing_m < settings.carry.already_there_m else (yield from solved(plan_raise, query))
 

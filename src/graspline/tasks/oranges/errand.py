@@ -117,18 +117,32 @@ def plan_way(
     planned: CarryPlan | None = None,
 ) -> Planning[CarryPlan | Refusal]:
     """The carrying alone, from wherever the hand is."""
-    query = CarryQuery(
+    query = carry_query(robot, world, held, start, where.around, settings, planned)
+    supports = [Support(x_m=x, y_m=y, z_m=where.plate.floor_m) for x, y in _unlike(free)]
+    return plan_carry.steps(query, supports)
+
+
+def carry_query(
+    robot: Robot,
+    world: CollisionWorld,
+    held: HeldObject,
+    start: Command,
+    obstacles: tuple[Belief, ...],
+    settings: Oranges,
+    planned: CarryPlan | None = None,
+) -> CarryQuery:
+    """Carrying as this task does it, half of its distance to joint limits kept."""
+    margin_rad = settings.reach.joint_margin_rad / 2
+    return CarryQuery(
         robot=robot,
         world=world,
         held=held,
         start=start,
-        obstacles=where.around,
+        obstacles=obstacles,
         settings=settings.carry,
-        margin_rad=settings.reach.joint_margin_rad / 2,
+        margin_rad=margin_rad,
         planned=planned,
     )
-    supports = [Support(x_m=x, y_m=y, z_m=where.plate.floor_m) for x, y in _unlike(free)]
-    return plan_carry.steps(query, supports)
 
 
 def _unlike(free: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

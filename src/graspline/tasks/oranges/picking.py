@@ -15,7 +15,6 @@ from graspline.grasping.topdown import plan_shift
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import Guard, ObjectMoved, OnePadTouches
-from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import CONTINUITY, Path
 from graspline.planning.collision import CollisionWorld
@@ -36,6 +35,7 @@ from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.free import over_object, towards
 from graspline.tasks.stages.grasp import HoldReference, bump, reaching, touch_both
 from graspline.tasks.stages.sight import UNSEEN
+from graspline.tasks.stages.stopping import stopped
 
 Array = NDArray[np.float64]
 
@@ -225,8 +225,7 @@ def _close(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Lite
         if isinstance(seat, Refusal):
             return Outcome("missed", seat.evidence, about=job.target)
     ended = yield Motion("seat", seat, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
-    if ended.command.moving:
-        ended = yield Motion("brake", brake(robot, ended.command))
+    ended = yield from stopped(ended, robot)
     shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
     touched = yield from touch_both(ended, robot, job.pick, close, settings.reach.whole(), shut)
     if isinstance(touched, Reply):

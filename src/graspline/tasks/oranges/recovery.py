@@ -14,26 +14,28 @@ from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import TrackingError
-from graspline.motion.joint_moves import brake, jaw_move
 from graspline.motion.joint_moves import hold as still
+from graspline.motion.joint_moves import jaw_move
 from graspline.motion.path import Command, Path
 from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
 from graspline.placement.book import PlacementBook
 from graspline.placement.carry import no_support, plan_carry, plan_raise
 from graspline.placement.plate import Plate
-from graspline.placement.query import CarryPlan, CarryQuery, Support
+from graspline.placement.query import CarryQuery, Support
 from graspline.placement.resting import Sighting, has_been_still, is_still_now, rests_on
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.routes import free_way
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
+from graspline.tasks.oranges.errand import carry_query
 from graspline.tasks.oranges.home import home_joints
 from graspline.tasks.oranges.job import Job, Noted, Progress
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import FruitEye, Survey, lying, plate_shape
 from graspline.tasks.stages.grasp import open_and_rise
 from graspline.tasks.stages.place import homewards
+from graspline.tasks.stages.stopping import stopped
 
 Array = NDArray[np.float64]
 
@@ -48,18 +50,14 @@ _PASS_S = 0.4
 
 def back_off(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["ready"]]:
     """Leave a failed grasp: open, and rise the way the hand came."""
-    reply = last
-    if reply.command.moving:
-        reply = yield Motion("brake", brake(robot, reply.command))
+    reply = yield from stopped(last, robot)
     yield from open_and_rise(reply, robot, job.pick, settings.close)
     return Outcome("ready")
 
 
 def regroup(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["ready"]]:
     """A fruit was lost on the way: stop, open the hand and give the fruit time to come to rest."""
-    reply = last
-    if reply.command.moving:
-        reply = yield Motion("brake", brake(robot, reply.command))
+    reply = yield from stopped(last, robot)
     opened = max(float(reply.command.position[robot.jaw]), job.pick.grasp.touch_rad)
     reply = yield Motion("open", jaw_move(robot, reply.command, opened, speed_rad_s=settings.close.speed_rad_s))
     yield Motion("wait", still(robot, reply.command, _ROLL_S))
@@ -105,9 +103,7 @@ def return_home(
 
     If there is no checked path the arm holds where it is and says so.
     """
-    reply = last
-    if reply.command.moving:
-        reply = yield Motion("brake", brake(robot, reply.command))
+    reply = yield from stopped(last, robot)
     if min(reply.readings.pad_forces_n()) >= settings.close.lost_n and held is not None:
         down = yield from set_down(reply, robot, eye, world, settings, held)
         if not isinstance(down, Reply):
@@ -133,24 +129,14 @@ def set_down(
     last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, held: HeldObject | None
 ) -> Generator[Request, Reply, Reply | Refusal]:
     """Lower what is in the hand onto a free place on the table, open and leave; or why there is none."""
-    reply = last
-    if reply.command.moving:
-        reply = yield Motion("brake", brake(robot, reply.command))
+    reply = yield from stopped(last, robot)
     if held is None:
         return no_support("")
     held_m = arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.array(held.centre_m))[0][0]
     nothing = Survey(things={}, plate=None, time_s=reply.time_s)
     survey = yield from eye.survey_holding(held.name, held_m, nothing)
-    jaw = float(reply.command.position[robot.jaw])
-    query = CarryQuery(
-        robot=robot,
-        world=world,
-        held=dataclasses.replace(held, jaw_rad=jaw),
-        start=reply.command,
-        obstacles=_obstacles(survey, held),
-        settings=settings.carry,
-        margin_rad=settings.reach.joint_margin_rad / 2,
-    )
+    held = dataclasses.replace(held, jaw_rad=float(reply.command.position[robot.jaw]))
+    query = carry_query(robot, world, held, reply.command, _obstacles(survey, held), settings)
     up = yield from solved(plan_raise, query)
     if up is not None:
         reply = yield Motion("raise", up)
@@ -159,20 +145,9 @@ def set_down(
     found = yield from solved(plan_carry, query, [Support(x_m=x, y_m=y) for x, y in free])
     if isinstance(found, Refusal):
         return found
-    for name, path in _ways(found):
+    for name, path in (*found.across, ("lower", found.lower), ("open", found.open), ("withdraw", found.withdraw)):
         reply = yield Motion(name, path)
     return reply
-
-
-def _ways(plan: CarryPlan) -> list[tuple[str, Path]]:
-    paths = [
-        ("retreat", plan.retreat),
-        ("transport", plan.transport),
-        ("lower", plan.lower),
-        ("open", plan.open),
-        ("withdraw", plan.withdraw),
-    ]
-    return [(name, path) for name, path in paths if path is not None]
 
 
 def _obstacles(survey: Survey, held: HeldObject) -> tuple[Belief, ...]:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import at_least
-from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
+from graspline.execution.requests import Look, Reply, Request, Watch
 from graspline.kinematics.arms import arm_of
-from graspline.perception.beliefs import Belief, noisy
+from graspline.perception.beliefs import Belief, Shape, noisy
 from graspline.perception.estimators import made_by
 from graspline.perception.fruit import Ball, Block, see_ball_near, see_plate, see_table, shows_through
 from graspline.placement.plate import Plate
@@ -20,7 +20,7 @@ from graspline.rendering.picture import Picture
 from graspline.scenes.distractors import distractor_name
 from graspline.scenes.fruit_table import FLOOR_M, PLATE, orange_name
 from graspline.tasks.oranges.parameters import Oranges, PlateParameters
-from graspline.tasks.stages.sight import NOT_THERE_M, SIGHT_M, lying_blur
+from graspline.tasks.stages.sight import NOT_THERE_M, lying_blur, seen_exactly
 
 Array = NDArray[np.float64]
 
@@ -108,12 +108,8 @@ class TruthEye:
 
     def survey(self) -> Generator[Request, Reply, Survey]:
         reply = yield Look(None)
-        seen = {
-            name: each
-            for name, each in cast(dict[str, ObjectSeen], reply.value).items()
-            if each.position_m @ each.position_m <= SIGHT_M * SIGHT_M
-        }
-        things = {name: self._thing(name, each, reply.time_s) for name, each in seen.items() if name != PLATE}
+        seen = seen_exactly(reply, _shape_of)
+        things = {name: self._noisy(each) for name, each in seen.items() if name != PLATE}
         return Survey(things=things, plate=self._plate(seen.get(PLATE), reply.time_s), time_s=reply.time_s)
 
     def survey_holding(self, name: str, held_m: Array, before: Survey) -> Generator[Request, Reply, Survey]:
@@ -146,31 +142,22 @@ class TruthEye:
     def aside(self) -> int:
         return 0
 
-    def _thing(self, name: str, seen: ObjectSeen, time_s: float) -> Belief:
-        return noisy(self._exact(name, seen, time_s), self.settings.perception, self.random)
+    def _noisy(self, seen: Belief) -> Belief:
+        return noisy(seen, self.settings.perception, self.random)
 
-    def _plate(self, seen: ObjectSeen | None, time_s: float) -> Belief | None:
+    def _plate(self, seen: Belief | None, time_s: float) -> Belief | None:
         if not self.settings.plate.present:
             return virtual_plate(self.settings.plate, time_s)
         if seen is None:
             return None
-        found = self._thing(PLATE, seen, time_s)
+        found = self._noisy(seen)
         # It stands on the table: noise in height and heading says nothing.
         level = np.array([found.position_m[0], found.position_m[1], 0.0])
         return replace(found, shape="plate", position_m=level, quaternion=_UPRIGHT)
 
-    @staticmethod
-    def _exact(name: str, seen: ObjectSeen, time_s: float) -> Belief:
-        return Belief(
-            name=name,
-            position_m=seen.position_m,
-            quaternion=seen.quaternion,
-            half_extents_m=seen.half_extents_m,
-            position_sigma_m=0.0,
-            yaw_sigma_rad=0.0,
-            time_s=time_s,
-            shape="ball" if name.startswith(("orange", "stranger")) else "box",
-        )
+
+def _shape_of(name: str) -> Shape:
+    return "ball" if name.startswith(("orange", "stranger")) else "box"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -376,13 +363,11 @@ def make_eye(settings: Oranges, random: np.random.Generator) -> FruitEye:
 
 def virtual_plate(plate: PlateParameters, time_s: float) -> Belief:
     """Where the fruit goes if the scene has no plate: a circle on the table."""
-    return Belief(
-        name=VIRTUAL_PLATE,
-        position_m=np.array([plate.virtual_x_m, plate.virtual_y_m, 0.0]),
-        quaternion=_UPRIGHT,
-        half_extents_m=np.array([plate.outer_radius_m, plate.outer_radius_m, 0.0]),
-        position_sigma_m=0.0,
-        yaw_sigma_rad=0.0,
+    return Belief.exact(
+        VIRTUAL_PLATE,
+        np.array([plate.virtual_x_m, plate.virtual_y_m, 0.0]),
+        _UPRIGHT,
+        np.array([plate.outer_radius_m, plate.outer_radius_m, 0.0]),
         time_s=time_s,
         shape="plate",
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from graspline.evidence import Evidence, at_most, passes
 from graspline.faults.hints import FaultHints
-from graspline.machine.machine import Machine
+from graspline.machine.machine import Machine, by_name
 from graspline.machine.table import End, Retry, Transition
 from graspline.perception.held import HeldObject
 from graspline.placement.plate import Plate
@@ -133,26 +133,9 @@ def build_machine(settings: Oranges) -> Machine:
         "take_over": {"ready": "idle"},
     }
     states = {
-        "idle": idle,
-        "plan": plan,
-        "approach": approach,
-        "posture_adjust": posture_adjust,
-        "descend": descend,
-        "grasp": grasp,
-        "settle": settle,
-        "lift": lift,
-        "retreat": retreat,
-        "transport": transport,
-        "lower": lower,
-        "release": release,
-        "withdraw": withdraw,
-        "return_home": return_home,
-        "confirm": confirm,
-        "back_off": back_off,
-        "regroup": regroup,
-        "put_back": put_back,
-        "step_aside": step_aside,
-        "take_over": take_over,
+        **by_name(idle, plan, approach, posture_adjust, descend, grasp, settle, lift),
+        **by_name(retreat, transport, lower, release, withdraw, return_home, confirm),
+        **by_name(back_off, regroup, put_back, step_aside, take_over),
     }
     asked = len(named_targets(settings)) or settings.oranges.count
     retries = settings.retries

@@ -11,7 +11,6 @@ from typing import Literal
 from graspline.evidence import at_least
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.machine.outcome import Gives, Outcome, Producing
-from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
 from graspline.refusal import Refusal
 from graspline.tasks.sort.cell import Cell, Departure, departing
@@ -19,6 +18,7 @@ from graspline.tasks.sort.choice import LEAVING_ANYTHING, Catch, leaving_bin, pl
 from graspline.tasks.sort.line import STANDING_M_S, Line, given_up
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.ways import Going, corrected, to_block, to_home
+from graspline.tasks.stages.stopping import stopped
 
 # Later than this before the hand is there nothing is looked at and no way is bent.
 LAST_S = 0.12
@@ -76,8 +76,7 @@ def choose(last: Reply, cell: Cell, line: Line, caught: Catch) -> Onward:
 def retreat(last: Reply, cell: Cell, line: Line) -> Onward:
     """Up and away from what went wrong, to another block or home."""
     reply, robot = last, cell.robot
-    if reply.command.moving:
-        reply = yield Motion("brake", brake(robot, reply.command))
+    reply = yield from stopped(reply, robot)
     return (yield from _onward(cell, line, departing(reply, LEAVING_ANYTHING, float(robot.home[robot.jaw]))))
 
 

@@ -15,8 +15,8 @@ from graspline.grasping.straight import ReachParameters
 from graspline.grasping.topdown import GraspPlan, plan_grasp, plan_shift, reversed_path
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import BothPadsTouch, ForceAbove, Guard, ObjectMoved, OnePadTouches, TrackingError
-from graspline.motion.joint_moves import brake, jaw_move, joint_move
 from graspline.motion.joint_moves import hold as still
+from graspline.motion.joint_moves import jaw_move, joint_move
 from graspline.motion.path import Path
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
@@ -25,6 +25,7 @@ from graspline.robots.robot import Robot
 from graspline.tasks.stages.free import over_object, towards
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
 from graspline.tasks.stages.sight import Eye, moved_guards
+from graspline.tasks.stages.stopping import stopped
 
 Array = NDArray[np.float64]
 
@@ -108,8 +109,7 @@ def approach(
     free = towards(robot, world, plan.approach, estimate, others, arm.reach.travel_speed)
     ended = yield reaching("approach", plan.approach, estimate, eye.watch_lying(estimate), arm.close, free=free)
     if isinstance(ended.by, ObjectMoved):
-        if ended.command.moving:
-            yield Motion("brake", brake(robot, ended.command))
+        yield from stopped(ended, robot)
         return Outcome("moved", ended.evidence, about=estimate.name)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence)
@@ -132,8 +132,7 @@ def descend(
 def seat(last: Reply, robot: Robot, plan: GraspPlan, arm: ArmSettings) -> Stage[Literal["seated"]]:
     """Bring the fixed jaw up to the object, so that closing does not wedge it between moving jaw and table."""
     ended = yield Motion("seat", plan.seat, guards=(OnePadTouches(pad="fixed", force_n=arm.close.touch_n),))
-    if ended.command.moving:
-        yield Motion("brake", brake(robot, ended.command))
+    yield from stopped(ended, robot)
     return Outcome("seated", ended.evidence)
 
 
@@ -157,14 +156,12 @@ def touch_both(
         elif ended.by is not moving:
             return ended.evidence
         # It stands off the fixed jaw and would jam between the other one and the table: bring the hand up to it.
-        if ended.command.moving:
-            ended = yield Motion("brake", brake(robot, ended.command))
+        ended = yield from stopped(ended, robot)
         path = yield from solved(plan_shift, robot, plan, ended.command, _FOLLOW_M, reach)
         if isinstance(path, Refusal):
             return path.evidence
         ended = yield Motion("follow", path, guards=(OnePadTouches(pad="fixed", force_n=close.touch_n),))
-        if ended.command.moving:
-            ended = yield Motion("brake", brake(robot, ended.command))
+        ended = yield from stopped(ended, robot)
     return (at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), close.touch_n, "N"),)
 
 
@@ -205,9 +202,7 @@ def _hold(least_jaw_rad: float, reply: Reply, seen: Belief) -> HoldReference:
 
 def back_off(last: Reply, robot: Robot, plan: GraspPlan, arm: ArmSettings) -> Stage[Literal["ready"]]:
     """Leave a failed grasp: set down what is still in the hand, open, and rise the way the hand came."""
-    reply = last
-    if reply.command.moving:
-        reply = yield Motion("brake", brake(robot, reply.command))
+    reply = yield from stopped(last, robot)
     if min(reply.readings.pad_forces_n()) >= arm.close.lost_n:
         down = np.append(plan.seat.end[robot.arm], reply.command.position[robot.jaw])
         reply = yield Motion("set_down", joint_move(robot, reply.command, down, speed=0.2))

@@ -31,6 +31,7 @@ from graspline.tasks.stages.free import above_end
 from graspline.tasks.stages.grasp import HoldReference
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
 from graspline.tasks.stages.sight import UNSEEN, Eye, resting
+from graspline.tasks.stages.stopping import stopped
 
 # So much higher than planned a thing may come to stand.
 _EARLY_M = 0.008
@@ -270,8 +271,7 @@ def go_home(
 ) -> Stage[Literal["home", "stranded"]]:
     """Open the jaws if anything is between them still, and go home by a checked way."""
     reply, close = last, arm.close
-    if reply.command.moving:
-        reply = yield Motion("brake", brake(robot, reply.command))
+    reply = yield from stopped(reply, robot)
     if max(reply.readings.pad_forces_n()) >= close.lost_n:
         wide = float(robot.jaw_law.angle_rad(float(robot.jaw_law.gap_m(reply.command.position[robot.jaw])) + 0.02))
         reply = yield Motion("open", jaw_move(robot, reply.command, wide, speed_rad_s=close.speed_rad_s))

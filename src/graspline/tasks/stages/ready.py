@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graspline.errors import WiringError
-from graspline.machine.machine import Machine
+from graspline.machine.machine import Machine, by_name
 from graspline.machine.table import End, Retry, Transition
 from graspline.motion.path import at_rest
 from graspline.perception.beliefs import Belief
@@ -96,16 +96,8 @@ _GRASPING: Table = {
 }
 _LOST: Mapping[str, Transition] = {"dropped": again("dropped"), "slipped": again("slipped")}
 _STATES: Mapping[str, State] = {
-    "look": look,
-    "plan": plan,
-    "approach": approach,
-    "descend": descend,
-    "seat": seat,
-    "close": close,
-    "lift": lift,
+    **by_name(look, plan, approach, descend, seat, close, lift, back_off, take_over),
     "hold": hold_still,
-    "back_off": back_off,
-    "take_over": take_over,
 }
 
 PICK = ReadyTable(
@@ -131,11 +123,8 @@ PICK_AND_PLACE = ReadyTable(
         **_STATES,
         "look": look_around,
         "plan": plan_to_place,
-        "carry": carry,
-        "lower": lower,
-        "release": release,
+        **by_name(carry, lower, release, confirm),
         "return_home": go_home,
-        "confirm": confirm,
         "let_go": take_over,
         "free_hand": take_over,
         "leave": go_home,

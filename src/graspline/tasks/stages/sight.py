@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal, Protocol, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from graspline.evidence import at_least
 from graspline.execution.requests import Look, ObjectSeen, Reply, Request, Watch
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ObjectMoved
-from graspline.perception.beliefs import Belief, Noise, Perception, PositionNoise, noisy
+from graspline.perception.beliefs import Belief, Noise, Perception, PositionNoise, Shape, noisy
 from graspline.perception.estimators import made_by
 from graspline.scenes.meshes.solid import Solid
 from graspline.scenes.scene import ObjectShape
@@ -75,35 +76,19 @@ class TruthEye:
     solids: Mapping[str, Solid] = field(default_factory=dict)
 
     def see(self, name: str) -> Generator[Request, Reply, Belief | None]:
-        reply = yield Look(None)
-        seen = cast(dict[str, ObjectSeen], reply.value).get(name)
-        return None if seen is None else self._estimate(name, seen, reply.time_s)
+        seen = (yield from self._exactly()).get(name)
+        return None if seen is None else noisy(seen, self.perception, self.random)
 
     def see_gripped(self, name: str) -> Generator[Request, Reply, Belief | None]:
         return (yield from self.see(name))
 
     def survey(self) -> Generator[Request, Reply, tuple[Belief, ...]]:
-        reply = yield Look(None)
-        found = (
-            self._estimate(name, seen, reply.time_s) for name, seen in cast(dict[str, ObjectSeen], reply.value).items()
-        )
-        return tuple(each for each in found if each is not None)
+        seen = yield from self._exactly()
+        return tuple(noisy(each, self.perception, self.random) for each in seen.values())
 
-    def _estimate(self, name: str, seen: ObjectSeen, time_s: float) -> Belief | None:
-        if np.sqrt(seen.position_m.dot(seen.position_m)) > SIGHT_M:
-            return None
-        exact = Belief(
-            name=name,
-            position_m=seen.position_m,
-            quaternion=seen.quaternion,
-            half_extents_m=seen.half_extents_m,
-            position_sigma_m=0.0,
-            yaw_sigma_rad=0.0,
-            time_s=time_s,
-            shape=self.shapes.get(name, "box"),
-            solid=self.solids.get(name),
-        )
-        return noisy(exact, self.perception, self.random)
+    def _exactly(self) -> Generator[Request, Reply, dict[str, Belief]]:
+        reply = yield Look(None)
+        return seen_exactly(reply, lambda name: self.shapes.get(name, "box"), self.solids)
 
     def watch(self, name: str) -> Watch:
         sigma_m, random = self.perception.position_sigma_m, self.random
@@ -112,6 +97,25 @@ class TruthEye:
 
     def watch_lying(self, estimate: Belief) -> Watch:
         return Watch(target=estimate.name, rate_hz=LYING_HZ, blur=lying_blur(self.perception, self.random))
+
+
+def seen_exactly(
+    reply: Reply, shape_of: Callable[[str], Shape], solids: Mapping[str, Solid] = MappingProxyType({})
+) -> dict[str, Belief]:
+    """The simulator's poses in the reply to a look by truth: of all objects within sight."""
+    return {
+        name: Belief.exact(
+            name,
+            seen.position_m,
+            seen.quaternion,
+            seen.half_extents_m,
+            shape=shape_of(name),
+            solid=solids.get(name),
+            time_s=reply.time_s,
+        )
+        for name, seen in cast(dict[str, ObjectSeen], reply.value).items()
+        if np.sqrt(seen.position_m.dot(seen.position_m)) <= SIGHT_M
+    }
 
 
 def lying_blur(perception: PositionNoise, random: np.random.Generator) -> Callable[[Array], Array]:

@@ -27,6 +27,7 @@ from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotate
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
 from graspline.tasks.stages.sight import Eye, resting
+from graspline.tasks.stages.stopping import stopped
 
 Array = NDArray[np.float64]
 # Sees everything on the table.
@@ -109,8 +110,7 @@ def let_go(
     away = _away(reply, robot)
     if away is not None:
         reply = yield Motion("back_out", away, guards=(TrackingError(error_rad=2 * close.blocked_rad),))
-        if reply.command.moving:
-            reply = yield Motion("brake", brake(robot, reply.command))
+        reply = yield from stopped(reply, robot)
     reply, seen = yield from _until_still(reply, robot, see_all)
     world.place(seen)
     if world.first_collision(reply.command.position[None]) is not None:
@@ -161,8 +161,7 @@ def _set_down(reply: Reply, robot: Robot, close: TouchParameters, see_all: SeeAl
         return reply
     guards = (TrackingError(error_rad=close.blocked_rad), ForceAbove(force_n=2 * close.bump_n, for_s=0.05))
     reply = yield Motion("set_down", path, guards=guards)
-    if reply.command.moving:
-        reply = yield Motion("brake", brake(robot, reply.command))
+    reply = yield from stopped(reply, robot)
     return reply
 
 

@@ -126,14 +126,6 @@ def rests_by_truth(
 def believed(truth: Snapshot, name: str, shape: ObjectShape = "box", solid: Solid | None = None) -> Belief:
     """An object of a snapshot as an exact estimate, so that truth and sightings are judged alike."""
     thing = truth.objects[name]
-    return Belief(
-        name=name,
-        position_m=thing.position_m,
-        quaternion=thing.quaternion,
-        half_extents_m=thing.half_extents_m,
-        position_sigma_m=0.0,
-        yaw_sigma_rad=0.0,
-        time_s=truth.time_s,
-        shape=shape,
-        solid=solid,
+    return Belief.exact(
+        name, thing.position_m, thing.quaternion, thing.half_extents_m, time_s=truth.time_s, shape=shape, solid=solid
     )

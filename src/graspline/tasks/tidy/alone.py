@@ -185,12 +185,10 @@ def _solid(alone: AloneParameters, item: Item) -> Belief:
 
 
 def _solid_at(item: Item, position_m: Array, yaw_rad: float) -> Belief:
-    return Belief(
-        name=item.name,
+    return Belief.exact(
+        item.name,
+        position_m,
+        quaternion_from_matrix(rotation_z(yaw_rad)),
+        np.array(item.half_extents_m),
         shape=item.shape,
-        position_m=position_m,
-        quaternion=quaternion_from_matrix(rotation_z(yaw_rad)),
-        half_extents_m=np.array(item.half_extents_m),
-        position_sigma_m=0.0,
-        yaw_sigma_rad=0.0,
     )

@@ -15,7 +15,7 @@ from graspline.grasping.reaching import (
     UP,
     Reach,
 )
-from graspline.machine.machine import Machine
+from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.guards import BothPadsTouch
@@ -196,18 +196,8 @@ def execute_grasp(settings: Tidy) -> Machine:
         start="sort_poses",
         work_begins="approach",
         states={
-            "sort_poses": sort_poses,
-            "plan_grasp": plan_grasp,
-            "go_round": go_round,
-            "look_round": look_round,
-            "approach": approach,
-            "look_again": look_again,
-            "reach_in": reach_in,
-            "close": close,
-            "lift": lift,
-            "leave": leave,
-            "set_down": set_down,
-            "back_off": back_off,
+            **by_name(sort_poses, plan_grasp, go_round, look_round, approach, look_again, reach_in),
+            **by_name(close, lift, leave, set_down, back_off),
         },
         table={
             "sort_poses": {"sorted": "plan_grasp", "unreachable": End("failed_to_grasp")},

@@ -11,7 +11,7 @@ from graspline.evidence import at_least, at_most
 from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.hand_poses import HandPose, hand_poses
-from graspline.machine.machine import Machine
+from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.perception.beliefs import UNKNOWN, Belief
@@ -149,13 +149,7 @@ def find_grasp(settings: Tidy) -> Machine:
     return Machine(
         name="find_grasp",
         start="look",
-        states={
-            "look": look,
-            "step_aside": step_aside,
-            "look_from_aside": look_from_aside,
-            "choose": choose,
-            "find_poses": find_poses,
-        },
+        states=by_name(look, step_aside, look_from_aside, choose, find_poses),
         table={
             "look": {"seen": "choose", "no_table": again, "failed": failed},
             "choose": {"chosen": "find_poses", "empty": failed, "not_there": aside},

@@ -9,7 +9,7 @@ import numpy as np
 
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply
-from graspline.machine.machine import Machine
+from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End
 from graspline.motion.guards import Tugged
@@ -136,13 +136,7 @@ def handover(settings: Tidy) -> Machine:
     return Machine(
         name="handover",
         start="stretch",
-        states={
-            "stretch": stretch,
-            "tare": tare,
-            "offer": offer,
-            "let_go": let_go,
-            "draw_back": draw_back,
-        },
+        states=by_name(stretch, tare, offer, let_go, draw_back),
         table={
             "stretch": {"stretched": "tare", "lost": End("aborted"), "blocked": End("aborted")},
             "tare": {"tared": "offer", "lost": End("aborted")},

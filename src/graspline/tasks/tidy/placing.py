@@ -23,7 +23,7 @@ from graspline.grasping.reaching import (
     plan_reach,
     told,
 )
-from graspline.machine.machine import Machine
+from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
@@ -307,16 +307,8 @@ def placement(settings: Tidy) -> Machine:
         name="placement",
         start="look_up",
         states={
-            "look_up": look_up,
-            "face_shelf": face_shelf,
-            "see_board": see_board,
-            "plan_place": plan_place,
-            "approach_board": approach_board,
-            "bring_in": bring_in,
-            "put_down": put_down,
-            "release": release,
-            "withdraw": withdraw,
-            "check_place": check_place,
+            **by_name(look_up, face_shelf, see_board, plan_place),
+            **by_name(approach_board, bring_in, put_down, release, withdraw, check_place),
         },
         table={
             "look_up": {"assigned": "face_shelf", "too_high": failed, "too_wide": failed},

@@ -229,14 +229,8 @@ def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
     """One soup can anywhere on the table, and whether a grasp is planned for it."""
     x, y = (float(random.uniform(-half, half)) for half in TABLE.levels[0].half_extents_m)
     at = TABLE.in_world((x, y, TABLE.levels[0].position_m[2] + _PROBE.half_extents_m[2]))
-    solid = Belief(
-        name=_PROBE.name,
-        shape="cylinder",
-        position_m=at,
-        quaternion=np.array([1.0, 0.0, 0.0, 0.0]),
-        half_extents_m=np.array(_PROBE.half_extents_m),
-        position_sigma_m=0.0,
-        yaw_sigma_rad=0.0,
+    solid = Belief.exact(
+        _PROBE.name, at, np.array([1.0, 0.0, 0.0, 0.0]), np.array(_PROBE.half_extents_m), shape="cylinder"
     )
     house = House(table=TABLE, shelf=SHELF)
     start = looking(ROBOT, TABLE, TABLE_AWAY_M, TABLE.levels[0].position_m[2])
