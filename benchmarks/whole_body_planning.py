@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from graspline.kinematics.hsr import ranked, solve
 from graspline.motion.path import Path
 from graspline.perception.beliefs import Belief, Shape
-from graspline.perception.held import Held
+from graspline.perception.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.robots.hsr import HSR
@@ -106,10 +106,11 @@ def errand(world: CollisionWorld, random: np.random.Generator, tallies: dict[str
     )
     if row is None:
         return
-    held = Held(
+    held = HeldObject(
+        name="held",
         shape=target.shape,
         half_extents_m=target.half_extents_m,
-        X_TO=X_HELD,
+        X_HO=X_HELD,
     )
     grasped = candidates(target.position_m + np.array([0, 0, 0.03]), rotation, row)
     world.place((*FURNITURE, *things[1:], *stock), held)
@@ -132,7 +133,7 @@ def errand(world: CollisionWorld, random: np.random.Generator, tallies: dict[str
 def anywhere(world: CollisionWorld, random: np.random.Generator, tally: Tally) -> None:
     things = (*on_table(random), *on_boards(random))
     half = np.array([0.03, 0.03, 0.09])
-    held = Held(shape="box", half_extents_m=half, X_TO=X_HELD) if random.random() < 0.5 else None
+    held = HeldObject(name="held", shape="box", half_extents_m=half, X_HO=X_HELD) if random.random() < 0.5 else None
     world.place((*FURNITURE, *things), held)
     found = [each for each in candidates(*any_pose(random), HSR.home) if world.free(each)]
     if found:
@@ -155,7 +156,7 @@ def ask(
     world: CollisionWorld,
     tally: Tally,
     things: tuple[Belief, ...],
-    held: Held | None,
+    held: HeldObject | None,
     start: Array,
     tool_m: Array,
     rotation: Array,

@@ -27,7 +27,7 @@ from graspline.robots.so101 import HOME, LOWER, SO101, UPPER
 from graspline.tasks import lift_cube
 from graspline.tasks.lift_cube import LiftCube, certify, collision_world
 from graspline.tasks.oranges import layout
-from graspline.tasks.oranges.errand import Errand, Where, free_spots, nominal_grip, plan_errand, plan_way
+from graspline.tasks.oranges.errand import Errand, Where, free_spots, nominal_hold, plan_errand, plan_way
 from graspline.tasks.oranges.parameters import FruitParameters, Oranges
 from graspline.tasks.oranges.sight import plate_shape
 from graspline.tasks.scatter import lying_at
@@ -256,7 +256,7 @@ def test_ways_again_and_anew(errands: list[tuple[Any, ...]]) -> None:
     for (robot, world, where, _, table), found in zip(errands, plan_errand.many(errands), strict=True):
         if not isinstance(found, Errand):
             continue
-        grip = nominal_grip(SO101, found.pick, table)
+        grip = nominal_hold(SO101, found.pick, table)
         top = np.append(found.pick.lift.end[robot.arm], grip.jaw_rad)
         start = at_rest(top + random.uniform(-0.002, 0.002, 6) * (1, 1, 1, 1, 1, 0))
         ways.append((robot, world, where, grip, start, table, [found.carry.spot_m], found.carry))
