@@ -128,6 +128,23 @@ def test_the_hand_is_where_a_solution_claims_it(name: str) -> None:
 
 
 @by_arm
+def test_seeds_are_near_what_is_found_from_them(name: str) -> None:
+    arm = numeric(ARMS[name])
+    seeds = arm._seeds
+    grid, joints = seeds.grid, seeds.table[0, :, 0]
+    cells = np.flatnonzero(seeds.whole[0][: -grid.shape[1] * grid.shape[2]])
+    # A hair inside the cell; then halfway to the next radius: the mean, and what the slopes at both ends say it bends.
+    inside = grid.targets(cells) + 1e-9 * grid.step[:, None]
+    near = seeds.near(inside[0], inside[1], inside[2], np.zeros(len(cells), dtype=np.intp))
+    assert np.abs(near - joints[cells].T).max() < 1e-6
+    inside[0] += 0.5 * grid.step[0]
+    beside = cells + grid.shape[1] * grid.shape[2]
+    bent = (seeds.table[0, cells, 1] - seeds.table[0, beside, 1]) / 8
+    near = seeds.near(inside[0], inside[1], inside[2], np.zeros(len(cells), dtype=np.intp))
+    assert np.abs(near - ((joints[cells] + joints[beside]) / 2 + bent).T).max() < 1e-6
+
+
+@by_arm
 def test_any_point_of_the_hand_can_be_sent_somewhere(name: str) -> None:
     arm, random = numeric(ARMS[name]), np.random.default_rng(5)
     position, pitch, yaw = targets(name, 100, 4)

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 TOLERANCE_M, TOLERANCE_RAD = 1e-6, 1e-5
 # Targets that are solved at once.
 _AT_ONCE = 1000
-# Newton steps that a row may take; nearly all that are reached need three.
+# Newton steps that a row may take; nearly all that are reached need two.
 STEPS = 7
 # What is farther from its target than this after three of them does not reach it.
 _HOPELESS_M = 0.03
