@@ -15,8 +15,8 @@ from graspline.datasets.generate import generate
 from graspline.datasets.merge import merge
 from graspline.datasets.replay import Rerun, log_differences, rerun
 from graspline.datasets.rows import log_file
-from graspline.datasets.settings import settings_of
-from graspline.datasets.store import Dataset
+from graspline.datasets.settings import CHANGED_ROBOT, settings_of
+from graspline.datasets.store import OURS, Dataset
 from graspline.errors import EnvironmentProblem
 from graspline.evidence import passes
 from graspline.execution.requests import Motion, Reply
@@ -31,7 +31,7 @@ from graspline.tasks.catalogue import TASKS
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube, StillHold
 
 from .conftest import InlinePool, cube_settings
-from .damage import edit_frames, edit_log, edit_row
+from .damage import edit_frames, edit_json, edit_log, edit_row
 
 
 def played(root: Path) -> dict[int, Rerun]:
@@ -92,6 +92,13 @@ def test_a_log_that_was_changed_by_a_hair_ends_elsewhere(dataset: Path) -> None:
     assert list(found) == [1]
     recorded = Dataset.open(dataset).row(1)["state_hash"]
     assert any(each.startswith("the replay ends in state") and recorded in each for each in found[1])
+
+
+def test_a_robot_whose_files_have_changed_is_named_as_the_reason(dataset: Path) -> None:
+    edit_json(dataset, OURS, lambda plain: plain["settings"].update(robot_digest="another"))
+    assert differences(dataset) == {}
+    edit_row(dataset, 2, state_hash="0" * 32)
+    assert f"robot: {CHANGED_ROBOT}" in differences(dataset)[2]
 
 
 def test_an_end_that_is_not_the_recorded_one_is_not_judged(dataset: Path) -> None:
