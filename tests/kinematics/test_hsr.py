@@ -17,7 +17,6 @@ from graspline.kinematics.hsr import (
     best,
     forward,
     gazing,
-    hand_camera,
     head_camera,
     ranked,
     solve,
@@ -27,14 +26,11 @@ from graspline.kinematics.hsr import (
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import (
     CHAIN,
-    HAND_CAMERA,
-    HAND_CAMERA_M,
     HEAD_CAMERA,
     HEAD_CAMERA_M,
     JOINTS,
     LOWER,
     R_TILT_CAMERA,
-    R_WRIST_CAMERA,
     R_WRIST_FORCE,
     R_WRIST_TOOL,
     TOOL_M,
@@ -54,7 +50,6 @@ EXACT = 1e-9
 QUARTER = np.pi / 2
 FRAMES: dict[str, tuple[Callable[[Array], tuple[Array, Array]], str, Array, Array]] = {
     "tool": (forward, "wrist_roll", TOOL_M, R_WRIST_TOOL),
-    "hand camera": (hand_camera, "wrist_roll", HAND_CAMERA_M, R_WRIST_CAMERA),
     "wrist force": (wrist_force_frame, "wrist_roll", WRIST_FORCE_M, R_WRIST_FORCE),
     "head camera": (head_camera, "head_tilt", HEAD_CAMERA_M, R_TILT_CAMERA),
 }
@@ -118,7 +113,6 @@ def test_frames_are_where_the_model_has_them() -> None:
             (forward(joints), data.site("tool").xpos, data.site("tool").xmat),
             (head_camera(joints), data.cam(HEAD_CAMERA).xpos, data.cam(HEAD_CAMERA).xmat),
             (wrist_force_frame(joints), data.site(WRIST_SITE).xpos, data.site(WRIST_SITE).xmat),
-            (hand_camera(joints), data.cam(HAND_CAMERA).xpos, data.cam(HAND_CAMERA).xmat),
         ):
             assert np.abs(position - seen).max() < EXACT
             assert np.abs(rotation.ravel() - R_seen).max() < EXACT

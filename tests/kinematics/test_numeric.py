@@ -206,6 +206,11 @@ def test_it_finds_what_the_closed_form_finds(name: str, closed: Arm, data: Any) 
         assert found.reached.any()
 
 
+@pytest.mark.parametrize(("name", "closed"), [("so101", SO101_ARM), ("ur5e", UR5E_ARM)])
+def test_shoulder_elbow_and_wrist_fold_the_arm(name: str, closed: Arm) -> None:
+    assert numeric(ARMS[name]).folding == closed.folding == (1, 2, 3)
+
+
 def changed(chain: Chain, joint: int, axis: tuple[int, int, int], slides: bool = False) -> Chain:
     return tuple((axis, at, slides) if index == joint else each for index, each in enumerate(chain) for at in [each[1]])
 

@@ -6,20 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from graspline.motion.path import at_rest, check_path
-from graspline.motion.scaling import AT_ONCE, Progress, Rates, Scaling, cubic_move, required_time_s, soonest
-from graspline.robots.robot import with_arm_limits
-from graspline.robots.ur5e import LOWER, UPPER, UR5E
+from graspline.motion.scaling import AT_ONCE, Progress, Rates, Scaling, soonest
 
 Array = NDArray[np.float64]
 
 SCALINGS = st.sampled_from(["ruckig", "cubic"])
 RATES = st.builds(Rates, speed=st.floats(0.1, 30), push=st.floats(0.5, 300), jerk=st.floats(5, 2e4))
-POSES = arrays(float, 7, elements=st.floats(0, 1)).map(lambda share: LOWER + share * (UPPER - LOWER))
-ROBOT = with_arm_limits(UR5E, 3.0, 15.0, 600.0)
 
 
 def sampled(progress: Progress, count: int = 2001) -> tuple[Array, Array, Array]:
@@ -98,39 +92,3 @@ def test_what_is_done_at_once_takes_no_time() -> None:
 def test_greater_rates_are_sooner_done(rates: Rates, scaling: Scaling, factor: float) -> None:
     faster = Rates(speed=factor * rates.speed, push=factor * rates.push, jerk=factor * rates.jerk)
     assert soonest(faster, scaling).duration_s < soonest(rates, scaling).duration_s
-
-
-@settings(max_examples=60, deadline=None)
-@given(POSES, POSES)
-def test_a_cubic_move_takes_what_its_slowest_joint_needs_in_whole_ticks(start: Array, target: Array) -> None:
-    alone = []
-    for joint in range(7):
-        only = start.copy()
-        only[joint] = target[joint]
-        alone.append(required_time_s(ROBOT, start, only))
-    required = required_time_s(ROBOT, start, target)
-    assert required == max(alone)
-    assert required * ROBOT.control_hz == pytest.approx(round(required * ROBOT.control_hz), abs=1e-9)
-    # A tick less would break a limit: 1.5 and 6 are the peaks of the cubic's first and second derivative.
-    less, way = required - ROBOT.dt_s, np.abs(target - start)
-    if less > 0:
-        speed, push = 1.5 * way / less, 6 * way / less**2
-        assert (speed > ROBOT.limits.velocity).any() or (push > ROBOT.limits.acceleration).any()
-
-
-def test_no_way_at_all_takes_one_tick() -> None:
-    assert required_time_s(ROBOT, ROBOT.home, ROBOT.home) == ROBOT.dt_s
-
-
-@settings(max_examples=60, deadline=None)
-@given(POSES, POSES)
-def test_a_cubic_move_keeps_limits_and_goes_straight_from_rest_to_rest(start: Array, target: Array) -> None:
-    path = cubic_move(ROBOT, at_rest(start), target)
-    assert check_path(path, ROBOT) is None
-    np.testing.assert_array_equal(path.positions[0], start)
-    np.testing.assert_array_equal(path.end, target)
-    assert not path.velocities[0].any()
-    assert np.abs(path.velocities[-1]).max() < 1e-9
-    way = target - start
-    shares = (path.positions - start) @ way / max(way @ way, 1e-12)
-    np.testing.assert_allclose(path.positions, start + shares[:, None] * way, atol=1e-9)

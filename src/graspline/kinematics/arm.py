@@ -119,6 +119,14 @@ class Arm(Protocol):
         """The joint that turns the hand, and nothing else, about itself."""
         ...
 
+    @property
+    def folding(self) -> tuple[int, ...]:
+        """The hinges that fold the arm in the vertical plane it stands in at home, from the base outwards.
+
+        Shoulder, elbow and wrist of an arm that has them.
+        """
+        ...
+
     def solve(
         self,
         position_m: Array,

@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, Measurement, at_least, at_most
 from graspline.robots.hsr_chain import (
-    HAND_CAMERA_M,
     HEAD_CAMERA_M,
     LOWER,
     ORIGINS_M,
     R_TILT_CAMERA,
-    R_WRIST_CAMERA,
     R_WRIST_FORCE,
     R_WRIST_TOOL,
     TOOL_M,
@@ -98,11 +96,6 @@ class Solutions:
 def forward(joints: Array) -> tuple[Array, Array]:
     """Position (..., 3) and rotation (..., 3, 3) of the tool, for joints (..., 8 or more) in command order."""
     return _on_wrist(joints, TOOL_M, R_WRIST_TOOL)
-
-
-def hand_camera(joints: Array) -> tuple[Array, Array]:
-    """Position and rotation of the hand's camera: x right, y up, looking along -z."""
-    return _on_wrist(joints, HAND_CAMERA_M, R_WRIST_CAMERA)
 
 
 def wrist_force_frame(joints: Array) -> tuple[Array, Array]:

@@ -57,7 +57,7 @@ class NumericArm:
             slides=tuple(np.array(structure.chain.joints)[structure.chain.slides].tolist()),
         )
         self.axis_m = structure.axis_m
-        self.wrist = structure.wrist
+        self.wrist, self.folding = structure.wrist, structure.folding
 
     @property
     def branches(self) -> int:

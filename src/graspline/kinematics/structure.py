@@ -51,6 +51,8 @@ class Structure:
     # The joint that turns the hand about its approach, and which way; where there is none, the last hinge and 0.
     wrist: int
     roll: float
+    # Hinges that fold the arm in the vertical plane it stands in at home, from the base outwards.
+    folding: tuple[int, ...]
     # Which equations are solved besides the position, and which joints are left at set values.
     pitched: bool
     upright: bool
@@ -127,6 +129,7 @@ def structure_of(robot: Robot) -> Structure:
         ahead_rad=ahead_rad,
         wrist=wrist,
         roll=roll,
+        folding=_folding(chain, home),
         pitched=pitched,
         upright=upright,
         locked=locked,
@@ -166,6 +169,15 @@ def _wrist(chain: Chain, axes: Array, rotation: Array) -> tuple[int, float]:
     if wrist == len(chain.joints) - 1 and np.abs(np.abs(along) - 1).max() < _PARALLEL:
         return wrist, float(np.sign(along[0]))
     return wrist, 0.0
+
+
+def _folding(chain: Chain, home: Array) -> tuple[int, ...]:
+    """The hinges with level axes at home that are parallel to the first of them; without any, those after the pan."""
+    axes = chain.at(home[:, None]).axes[..., 0]
+    level = np.flatnonzero(~chain.slides & (np.abs(axes[2]) < _PARALLEL))
+    if not len(level):
+        return tuple(range(1, min(4, len(home))))
+    return tuple(int(each) for each in level if abs(axes[:, each] @ axes[:, level[0]]) > 1 - _PARALLEL)
 
 
 def _plane(

@@ -276,6 +276,7 @@ class Ur5eArm:
     limits: ArmLimits = _LIMITS
     axis_m: tuple[float, float] = (0.0, 0.0)
     wrist: int = LAST
+    folding: tuple[int, ...] = (1, 2, 3)
 
     def solve(
         self,

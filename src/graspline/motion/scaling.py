@@ -9,9 +9,6 @@ import numpy as np
 import ruckig
 from numpy.typing import NDArray
 
-from graspline.motion.path import Command, Path
-from graspline.robots.robot import Robot
-
 Array = NDArray[np.float64]
 Scaling = Literal["ruckig", "cubic"]
 
@@ -78,21 +75,3 @@ def soonest(rates: Rates, scaling: Scaling = "ruckig") -> Progress:
     profile = ruckig.Trajectory(1)
     _ONE.calculate(request, profile)
     return Progress(duration_s=profile.duration, profile=profile)
-
-
-def required_time_s(robot: Robot, start: Array, target: Array) -> float:
-    """What the slowest joint takes from rest to rest along the cubic, limited in velocity and acceleration, in whole
-    ticks."""
-    way, limits = np.abs(target - start), robot.limits
-    needed = np.maximum(CUBIC_SPEED * way / limits.velocity, np.sqrt(CUBIC_PUSH * way / limits.acceleration))
-    return max(1, int(np.ceil(float(needed.max()) * robot.control_hz - 1e-9))) * robot.dt_s
-
-
-def cubic_move(robot: Robot, start: Command, target: Array) -> Path:
-    """From rest to rest, all joints along the same cubic."""
-    ticks = round(required_time_s(robot, start.position, target) * robot.control_hz)
-    progress, rate = Progress(duration_s=ticks * robot.dt_s).at(np.arange(ticks + 1.0) * robot.dt_s)
-    way = target - start.position
-    positions = start.position + progress[:, None] * way
-    positions[-1] = target
-    return Path(positions=positions, velocities=rate[:, None] * way, dt_s=robot.dt_s)

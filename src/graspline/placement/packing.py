@@ -17,7 +17,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence, at_most
 from graspline.placement.plate import HAIR_M, Array, Plate, SpotParameters, apart_m, farthest_m
 
 Flags = NDArray[np.bool_]
@@ -39,12 +38,6 @@ def capacity(plate: Plate, radii_m: Sequence[float], parameters: SpotParameters)
     while count < len(radii_m) and len(plans(plate, radii_m[: count + 1], *nothing, parameters)):
         count += 1
     return count
-
-
-def room_problem(plate: Plate, largest_radius_m: float, count: int, parameters: SpotParameters) -> Evidence | None:
-    """Why the plate cannot take `count` fruits of up to this size, or None if it can."""
-    held = capacity(plate, [largest_radius_m] * count, parameters)
-    return None if held >= count else (at_most("fruits_on_plate", count, held),)
 
 
 def plans(

@@ -33,9 +33,9 @@ SHORTEST_M = 0.003
 
 def heading_of(robot: Robot, joints: Array) -> Array:
     """(2,): the unit vector along which the arm's plane is seen from above, at joints (nu,); square to its shoulder."""
-    rows = np.repeat(joints[None, robot.arm], 2, axis=0)
-    rows[1, 1] += _STEP_RAD
-    _, (here, turned) = arm_of(robot).forward(rows, np.zeros(3))
+    arm, rows = arm_of(robot), np.repeat(joints[None, robot.arm], 2, axis=0)
+    rows[1, arm.folding[0]] += _STEP_RAD
+    _, (here, turned) = arm.forward(rows, np.zeros(3))
     axis = _turn(here[None], turned[None])[0]
     return np.array([axis[1], -axis[0]]) / np.hypot(axis[0], axis[1])
 

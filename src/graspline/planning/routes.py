@@ -136,16 +136,18 @@ def _with(row: Array, other: Array, joints: int | list[int]) -> Array:
 
 def lifted(robot: Robot, row: Array, *, margin_rad: float = _MARGIN_RAD) -> Array:
     """A posture with the shoulder turned back some way, within its limits."""
-    found, lower, upper = row.copy(), robot.limits.lower, robot.limits.upper
-    raised_rad = float(row[1]) + _upwards(robot) * _RAISED_RAD
-    found[1] = min(max(raised_rad, float(lower[1]) + margin_rad), float(upper[1]) - margin_rad)
+    found, shoulder = row.copy(), arm_of(robot).folding[0]
+    lower, upper = float(robot.limits.lower[shoulder]), float(robot.limits.upper[shoulder])
+    raised_rad = float(row[shoulder]) + _upwards(robot) * _RAISED_RAD
+    found[shoulder] = min(max(raised_rad, lower + margin_rad), upper - margin_rad)
     return found
 
 
 @functools.cache
 def _upwards(robot: Robot) -> float:
-    """Which way the joint after the first axis turns to take a hand up that is over the table: 1 or -1."""
+    """Which way the shoulder turns to take a hand up that is over the table: 1 or -1."""
+    arm = arm_of(robot)
     rows = np.repeat((robot.home if robot.down is None else robot.down)[None], 2, axis=0)
-    rows[:, 1] += (-_MARGIN_RAD, _MARGIN_RAD)
-    height = arm_of(robot).forward(rows[:, robot.arm], np.array(robot.hand.tool_m))[0][:, 2]
+    rows[:, arm.folding[0]] += (-_MARGIN_RAD, _MARGIN_RAD)
+    height = arm.forward(rows[:, robot.arm], np.array(robot.hand.tool_m))[0][:, 2]
     return 1.0 if height[1] > height[0] else -1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, check_path
 from graspline.perception.beliefs import Belief
@@ -36,11 +37,12 @@ _DEEPER_M = 0.0005
 def way_out(robot: Robot, world: CollisionWorld, start: Command, around: tuple[Belief, ...]) -> Path | None:
     """From a contact to a pose that touches nothing, no deeper into anything on the way; None where there is none."""
     world.place(around)
+    folding = arm_of(robot).folding[:3]
     deepest_m = world.deepest_m(start.position[None]) - _DEEPER_M
     for angle in _OUT_RAD:
         for shares in _OUTWARDS:
             target = start.position.copy()
-            target[1:4] += np.multiply(shares, angle)
+            target[list(folding)] += np.multiply(shares[: len(folding)], angle)
             target = np.clip(target, robot.limits.lower, robot.limits.upper)
             if not world.free(target):
                 continue
