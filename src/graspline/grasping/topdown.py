@@ -347,24 +347,15 @@ def plan_lift(
     robot: Robot, plan: GraspPlan, start: Command, lift_m: float, reach: ReachParameters
 ) -> Planning[Path | Refusal]:
     """Straight up from where the hand is, turning as little as reach allows, the jaw as it is commanded."""
-    arm, joints = arm_of(robot), start.position[robot.arm]
-    position, rotation = arm.forward(joints[None], np.array(plan.grasp.tool_m))
-    here, raised = position[0], position[0] + np.array([0.0, 0.0, lift_m])
-    # As the hand really stands: braking on the way to the object has moved it a little off the plan.
-    pitch, yaw = float(arm.pitch_rad(joints[None])[0]), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
-    grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
-    lines = Lines(robot, reach, grasp, plan.branch)
+    here, pitch, _, lines = _as_it_is(robot, plan, start, reach)
+    raised = here + np.array([0.0, 0.0, lift_m])
     paths = yield from lines.planning(Line("lift", here, raised, (pitch, plan.top_pitch_rad), reach.lift_speed_m_s))
     if isinstance(paths, Refusal):
         top = yield from lines.top_pitch(pitch, raised[None])
         if isinstance(top, Refusal):
             return top
         paths = yield from lines.planning(Line("lift", here, raised, (pitch, top), reach.lift_speed_m_s))
-        if isinstance(paths, Refusal):
-            return paths
-    # The same joints to the last bit, so that the motion starts where the last one ended.
-    paths[0].positions[0] = start.position
-    return paths[0]
+    return _from_start(paths, start)
 
 
 @together
@@ -372,13 +363,25 @@ def plan_shift(
     robot: Robot, plan: GraspPlan, start: Command, along_m: float, reach: ReachParameters, up_m: float = 0.0
 ) -> Planning[Path | Refusal]:
     """A short straight way from where the hand is, leaning as it does: towards its moving jaw's side, and up."""
+    here, pitch, yaw, lines = _as_it_is(robot, plan, start, reach)
+    end = here + np.array([along_m * np.cos(yaw), along_m * np.sin(yaw), up_m])
+    paths = yield from lines.planning(Line("seat", here, end, (pitch, pitch), reach.seat_speed_m_s))
+    return _from_start(paths, start)
+
+
+def _as_it_is(
+    robot: Robot, plan: GraspPlan, start: Command, reach: ReachParameters
+) -> tuple[Array, float, float, Lines]:
+    """Where the hand really is, with its pitch and yaw, and lines of a grasp like that: braking moves it off plans."""
     arm, joints = arm_of(robot), start.position[robot.arm]
     position, rotation = arm.forward(joints[None], np.array(plan.grasp.tool_m))
     pitch, yaw = float(arm.pitch_rad(joints[None])[0]), float(np.arctan2(rotation[0, 1, 2], rotation[0, 0, 2]))
     grasp = dataclasses.replace(plan.grasp, yaw_rad=yaw, open_rad=float(start.position[robot.jaw]))
-    end = position[0] + np.array([along_m * np.cos(yaw), along_m * np.sin(yaw), up_m])
-    lines = Lines(robot, reach, grasp, plan.branch)
-    paths = yield from lines.planning(Line("seat", position[0], end, (pitch, pitch), reach.seat_speed_m_s))
+    return position[0], pitch, yaw, Lines(robot, reach, grasp, plan.branch)
+
+
+def _from_start(paths: list[Path] | Refusal, start: Command) -> Path | Refusal:
+    """The first path, with the same joints to the last bit, so that it starts where the last motion ended."""
     if isinstance(paths, Refusal):
         return paths
     paths[0].positions[0] = start.position

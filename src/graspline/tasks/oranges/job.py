@@ -14,10 +14,7 @@ from graspline.perception.held import HeldObject
 from graspline.placement.book import PlacementBook
 from graspline.placement.plate import Plate, Resting, inside_m
 from graspline.placement.query import CarryPlan
-from graspline.tasks.oranges.errand import (
-    Errand,
-    Where,
-)
+from graspline.tasks.oranges.errand import Errand, Where
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import Survey, lying, plate_shape
 from graspline.tasks.stages.grasp import HoldReference

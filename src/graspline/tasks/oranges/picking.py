@@ -21,11 +21,7 @@ from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose
-from graspline.tasks.oranges.errand import (
-    Errand,
-    nominal_hold,
-    plan_errand,
-)
+from graspline.tasks.oranges.errand import Errand, nominal_hold, plan_errand
 from graspline.tasks.oranges.job import Chosen, Holding, Job, Noted, Progress, Working, on_plate, where_of
 from graspline.tasks.oranges.layout import nearest_first
 from graspline.tasks.oranges.minding import Minder, minding_plate

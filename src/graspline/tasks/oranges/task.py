@@ -24,15 +24,7 @@ from graspline.tasks.oranges.layout import collision_world, probe, sample, scene
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.picking import approach, descend, grasp, idle, plan, posture_adjust, settle
 from graspline.tasks.oranges.placing import release, withdraw
-from graspline.tasks.oranges.recovery import (
-    all_placed,
-    back_off,
-    confirm,
-    put_back,
-    regroup,
-    return_home,
-    step_aside,
-)
+from graspline.tasks.oranges.recovery import all_placed, back_off, confirm, put_back, regroup, return_home, step_aside
 from graspline.tasks.oranges.sight import FruitEye, make_eye, plate_shape, virtual_plate
 from graspline.tasks.oranges.taking_over import remaining, take_over
 from graspline.tasks.oranges.targets import instruction, named_targets, targets_in

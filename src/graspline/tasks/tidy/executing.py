@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from graspline.evidence import at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply
 from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import (
-    UP,
-    Reach,
-)
+from graspline.grasping.reaching import UP, Reach
 from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry

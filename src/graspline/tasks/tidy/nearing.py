@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, passes
 from graspline.execution.requests import Motion, Reply, solved
 from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import (
-    Reach,
-    in_the_way,
-)
+from graspline.grasping.reaching import Reach, in_the_way
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ForceAbove
 from graspline.motion.waypoints import through
