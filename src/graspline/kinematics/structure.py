@@ -178,11 +178,11 @@ def _wrist(chain: Chain, axes: Array, rotation: Array) -> tuple[int, float]:
 
 
 def _folding(chain: Chain, home: Array) -> tuple[int, ...]:
-    """The hinges with level axes at home that are parallel to the first of them."""
+    """The hinges with level axes at home that are parallel to the first of them; without any, those after the pan."""
     axes = chain.at(home[:, None]).axes[..., 0]
     level = np.flatnonzero(~chain.slides & (np.abs(axes[2]) < _PARALLEL))
     if not len(level):
-        return ()
+        return tuple(range(1, min(4, len(home))))
     return tuple(int(each) for each in level if abs(axes[:, each] @ axes[:, level[0]]) > 1 - _PARALLEL)
 
 
