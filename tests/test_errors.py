@@ -41,7 +41,7 @@ def test_a_hint_does_not_depend_on_the_order_of_names() -> None:
 
 
 def test_a_hint_without_any_known_name_is_still_a_sentence() -> None:
-    assert nearest("x", []) == "known: "
+    assert nearest("x", []) == "there are none"
 
 
 def test_bad_input_found_in_several_places_is_raised_together() -> None:
