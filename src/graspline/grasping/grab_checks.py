@@ -25,7 +25,7 @@ GROUND_M = 0.001
 # The least height on which pads and object meet, and the least room between open jaws and object.
 OVERLAP_M = 0.005
 ROOM_M = 0.0005
-# A jaw that comes down beside an object keeps off it by so many standard deviations of where the object is.
+# A jaw that comes down beside an object keeps off it by this many standard deviations of its position.
 _SURE = 1.5
 # What sums of lengths may be off by: a clearance that is as large as asked for passes.
 _ROUNDING_M = 1e-9

@@ -36,7 +36,7 @@ UP = np.array([0.0, 0.0, 1.0])
 _POSTURES, _WAYS = 24, 3
 # What a radian of lean counts as, in seconds of travel.
 _LEAN_S = 1.5
-# So many reasons are told.
+# How many reasons are listed.
 _REASONS = 6
 # What ways of a plan are allowed to cost.
 _CHECKS = 12_000

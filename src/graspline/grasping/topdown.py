@@ -44,7 +44,7 @@ _SQUARE_RAD = 0.01
 _LEAN_COST = 3.0
 # Of the tilts at which a candidate reaches, whole plans are tried this far apart.
 _NEXT_TILT_RAD = np.radians(7.9)
-# Of so many grasps at most both poses are solved at once.
+# Of at most this many grasps both poses are solved at once.
 _FEW = 8
 # How far past the end of seating a hand may brake that felt the object just before it.
 _BRAKING_M = 0.0005

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 # A row stops where it misses its target by less than this; radians count as metres at the arm's lever.
 _CLOSE_M = 5e-7
 _TURNED_RAD = 0.1
-# After so many steps a row may be given up.
+# After this many steps a row may be given up.
 _TRIED = 3
 _DAMPING = 0.05
 # Keeps directions in which the hand cannot move out of the step.
@@ -66,7 +66,7 @@ class Found:
 
 
 def approached(structure: Structure, joints: Array, goals: Goals, steps: int, hopeless_m: float = np.inf) -> Found:
-    """From joints (n, L), after at most so many steps each. Without a heading the wrist stays as it is.
+    """From joints (n, L), after at most `steps` steps each. Without a heading the wrist stays as it is.
 
     A row is given up that misses its target by more than `hopeless_m` after a few steps.
     """

@@ -31,8 +31,8 @@ _NEAR, _SAME = 0.9, 0.05
 _BEYOND = 0.4
 # How far towards the next cell slopes are measured.
 _SHARE = 0.01
-# Families are grown at most, and so many at once; and kept at most: those that face the target, and those with their
-# back to it.
+# How many families are grown at most, and how many at once; and how many are kept at most that face the target, and
+# that have their back to it.
 _GROWN, _AT_ONCE, _FACING, _BACKWARDS = 14, 5, 3, 1
 # A family is kept that reaches this share of the cells of the best more than those before it.
 _WORTH = 0.01

@@ -14,7 +14,7 @@ from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
 
-# The farthest place is looked for among so many radii and pitches, again and again around the best so far.
+# The farthest place is looked for among this many radii and pitches, again and again around the best so far.
 _RADII, _PITCHES, _ROUNDS = 41, 25, 6
 _SAMPLES = 20_000
 

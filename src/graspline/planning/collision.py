@@ -66,7 +66,7 @@ class CollisionWorld:
         self, scene: Scene, clearance_m: float = CLEARANCE_M, *, stand_ins: bool = False, sigmas: float = 0.0
     ) -> None:
         """With `stand_ins`, a believed thing that the scene does not have takes the body of one that is not believed
-        to be there. What may be elsewhere is kept so many `sigmas` of its position farther away."""
+        to be there. What may be elsewhere is kept `sigmas` standard deviations of its position farther away."""
         self.robot, self.clearance_m = scene.robot, clearance_m
         self._usual_m, self._stand_ins, self._sigmas = clearance_m, stand_ins, sigmas
         self._model = copy.copy(scene.model)

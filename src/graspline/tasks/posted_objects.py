@@ -35,7 +35,7 @@ class Posted:
     """What was posted since the scene was reset. From the first post on nothing else is believed."""
 
     def __init__(self, most: int, used_s: float = USED_S, solids: Mapping[str, Solid] | None = None) -> None:
-        """At most so many objects, each used until it is so old; `solids` are the meshes that may be posted."""
+        """At most `most` objects, each used up to its age limit; `solids` are the meshes that may be posted."""
         self._most, self._used_s, self._solids = most, used_s, solids or {}
         self._objects: dict[str, Belief] = {}
         self.now_s = 0.0
