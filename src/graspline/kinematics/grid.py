@@ -14,7 +14,8 @@ from graspline.kinematics.structure import Indices, Structure
 
 Array = NDArray[np.float64]
 
-# Numbers of radii and pitches: heights are as far apart as radii, and pitches from nearly ahead over straight down to leaning back.
+# Numbers of radii and pitches; heights are as far apart as radii, and pitches go from nearly ahead over straight down
+# to leaning back.
 _RADII, _PITCHES, _PITCH_STEP_RAD, _FIRST_PITCH_RAD = 18, 10, np.pi / 12, np.pi / 18
 
 
