@@ -126,7 +126,7 @@ def _body(model: mujoco.MjModel, name: str, shape: Shape | None, position_m: Arr
 def assigned(bodies: dict[str, Body], believed: Sequence[Belief], *, stand_ins: bool) -> list[tuple[Body, Belief]]:
     """Which body stands for which belief: its own, by name; with `stand_ins` else one that is not believed to be there.
 
-    Without one a thing is left out, for those who measure distances. Where there are slots, that is a mistake.
+    Without one a thing is left out, and only checks of distances see it. Where there are slots, that is a mistake.
     """
     own = [
         (body, each)

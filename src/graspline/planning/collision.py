@@ -111,8 +111,8 @@ class CollisionWorld:
     ) -> None:
         """Put objects where they are believed to be; objects that were not seen are far away.
 
-        A thing that was seen although the scene has none of its name is left to those who measure distances, unless
-        another stands in for it. A mesh that is believed to be slimmer than it is may be touched that deep. All are
+        A thing that was seen although the scene has none of its name is left to checks of distances, unless another
+        body stands in for it. A mesh that is believed to be slimmer than it is may be touched that deep. All are
         kept clear of by the world's own clearance or by this one; the pairs in `may_touch` are not checked.
 
         What is closer than the clearance when the robot is at `start`, (nu,), and does not touch it, may come as close
