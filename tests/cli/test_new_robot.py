@@ -58,6 +58,8 @@ def test_what_is_no_robot_or_is_there_already_is_refused(here: Path) -> None:
     assert "nothing that could be an arm" in problem
     (problem,) = refused("new", "robot", "tongs.xml")
     assert problem == "tongs.yaml exists already; nothing was written, choose another --out"
+    (problem,) = refused("new", "robot", "tongs.yaml")
+    assert problem.endswith("a description, not a model; expected the MJCF or URDF file that it names")
     (problem,) = refused("new", "robot", "none.xml")
     assert problem.startswith("none.xml: there is no such file; expected an MJCF or URDF file; in its folder: ball.xml")
     assert refused("run", "lift-cube", "--robot", "tongs.xml")[0].startswith("robot 'tongs.xml': a model alone")

@@ -50,6 +50,8 @@ def read_spec(model: str | os.PathLike[str] | mujoco.MjSpec) -> tuple[mujoco.MjS
             listed = f"; in its folder: {', '.join(there[:_MOST_LISTED])}" if there else ""
             what = "this is a folder" if path.is_dir() else "there is no such file"
             raise InputError(f"{name}: {what}; expected an MJCF or URDF file{listed}")
+        if path.suffix in (".yaml", ".yml"):
+            raise InputError(f"{name}: a description, not a model; expected the MJCF or URDF file that it names")
         try:
             # With a whole path, meshes are found from any folder.
             spec = mujoco.MjSpec.from_file(str(path))
