@@ -1,17 +1,18 @@
 """Can the demonstrations be imitated once seeing is taken out? A small network that is given the object's pose.
 
     python examples/policies/state_policy.py DATASET [DATASET …] [--frames 100000] [--steps 6000] [--episodes 300]
-        [--fault shove@follow+1.5] [--seed 0]
+        [--play 8 20] [--fault shove@follow+1.5] [--seed 0]
 
 Trains a three-layer perceptron on datasets of `lift-cube` without pictures (`graspline generate --cameras none`):
 joints, place, heading modulo 90° and size of the cube in, the next 20 actions out, as offsets from the joints. Then
-lets it do the task closed loop, asking again every 8 frames. Needs torch; a CPU is enough. The figures it gave are in
-benchmarks/policies.md.
+lets it do the task closed loop, playing so many of them before it is asked again. Needs torch; a CPU is enough. The
+figures it gave are in benchmarks/policies.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import time
@@ -38,7 +39,7 @@ from graspline.kinematics.so101 import PAN_X_M
 
 Array = NDArray[np.float64]
 
-AHEAD, ASK_EVERY, FPS, LIMIT_S = 20, 8, 30, 12.0
+AHEAD, FPS, LIMIT_S = 20, 30, 12.0
 COLUMNS = ("episode_index", "observation.state", "action", "graspline.object_poses")
 
 
@@ -120,6 +121,8 @@ class StatePilot:
 
     interface: Interface
     net: Net
+    # Actions of each answer that are played.
+    play: int
     smooth: bool = False
 
     @property
@@ -142,7 +145,7 @@ class StatePilot:
                 cube = snapshot.objects["cube"]
                 joints = self.interface.units.outward(joints_rad(instant.engine, instant.lane))
                 answer = yield Solve(self.net, (joints, np.concatenate([cube.position_m, cube.quaternion])))
-                ahead.extend(cast(Array, answer.value)[:ASK_EVERY])
+                ahead.extend(cast(Array, answer.value)[: self.play])
             return self.interface.target_rad(ahead.pop(0))
 
         yield Announce(Entered(FOLLOW))
@@ -158,6 +161,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=6000)
     parser.add_argument("--episodes", type=int, default=300)
     parser.add_argument("--first-seed", type=int, default=99_000_000)
+    parser.add_argument("--play", type=int, nargs="+", default=[8], metavar="N", help="actions played of each 20")
     parser.add_argument("--fault", action="append", default=[], help="one more evaluation with this fault; repeatable")
     parser.add_argument("--seed", type=int, default=0, help="of the training")
     given = parser.parse_args()
@@ -168,13 +172,13 @@ def main() -> None:
     task = find_task("lift-cube")
     parameters = task.parameters()
     interface = interface_of(task.scene(parameters), fps=FPS, cameras="none", units="degrees")
-    for fault in (None, *given.fault):
+    for play, fault in itertools.product(given.play, (None, *given.fault)):
         faults = () if fault is None else (fault,)
         scenarios = [
             Scenario(task=task, parameters=parameters, seed=given.first_seed + index, faults=faults)
             for index in range(given.episodes)
         ]
-        pilot = StatePilot(interface=interface, net=net)
+        pilot = StatePilot(interface=interface, net=net, play=play)
         good = sum(each.succeeded for each in run_scenarios(scenarios, lanes=64, pilot=pilot))
         low, high = wilson(good, given.episodes)
         print(
@@ -186,6 +190,7 @@ def main() -> None:
                     "training_seed": given.seed,
                     "loss": round(net.loss, 4),
                     "trained_s": round(trained_s),
+                    "play": play,
                     "fault": fault,
                     "succeeded": good,
                     "of": given.episodes,

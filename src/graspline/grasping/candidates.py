@@ -27,6 +27,7 @@ _TURNS_RAD = np.radians(22.5 * np.array([0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6
 _ROOM_STEP_M = 0.0005
 _NAMES = ("along", "across", "along_turned", "across_turned")
 DEEPER = "_deeper"
+_LEAST_CLEARANCE_M = 0.002
 
 
 class BallJaw(Parameters):
@@ -173,7 +174,10 @@ def _grasp(
 ) -> Grasp | Refusal:
     error_m = parameters.error_sigmas * estimate.position_sigma_m
     half = face.half_m + face.turned_m
-    fixed = parameters.fixed_clearance_m + error_m + leaning_m
+    # A wide object gets less room beside the fixed jaw than wanted before it is refused.
+    left_m = room.most_m - (2 * half + parameters.moving_clearance_m + 2 * (error_m + leaning_m))
+    clearance_m = min(parameters.fixed_clearance_m, max(left_m, _LEAST_CLEARANCE_M))
+    fixed = clearance_m + error_m + leaning_m
     gap = 2 * half + fixed + parameters.moving_clearance_m + error_m + leaning_m
     if room.most_m < gap:
         evidence = (at_most("jaw_gap", gap, room.most_m, "m"),)

@@ -94,6 +94,36 @@ class CubeParameters(Parameters):
     azimuth_rad: Range = Field(default=Range(-1.92, 1.92), ge=-3.2, le=3.2, description="direction from the pan axis")
 
 
+# Demonstrations of this task are for policies to imitate. A hand that straddles the cube with millimetres to spare
+# succeeds although it is imitated with an error, and a hand that never waits cannot be imitated by waiting forever.
+class CubeJaw(JawParameters):
+    """How the cube is grasped: as any box, with room on both sides."""
+
+    fixed_clearance_m: float = Field(
+        default=0.008,
+        ge=0,
+        le=0.01,
+        description="gap between fixed jaw and cube, in addition to the pose error; less where the jaws open less wide",
+    )
+
+
+class CubeReach(BoxReach):
+    """How the arm gets to the cube and raises it."""
+
+    travel_speed: float = Field(
+        default=0.52, ge=0.05, le=1, description="fraction of the joints' speed limit used on the way to the cube"
+    )
+    seat_speed_m_s: float = Field(
+        default=0.08, ge=0.005, le=0.2, description="peak speed at which the fixed jaw is brought up to the cube"
+    )
+
+
+class CubeClose(CloseParameters):
+    """How the jaws close, and when the cube counts as held."""
+
+    settle_s: float = Field(default=0.0, ge=0, le=2, description="time for the hold to settle before lifting")
+
+
 class GoalParameters(Parameters):
     """When the task is done."""
 
@@ -117,9 +147,9 @@ class LiftCube(OnRobot):
 
     cube: CubeParameters = CubeParameters()
     perception: Perception = Perception()
-    jaw: JawParameters = JawParameters()
-    reach: BoxReach = BoxReach()
-    close: CloseParameters = CloseParameters()
+    jaw: CubeJaw = CubeJaw()
+    reach: CubeReach = CubeReach()
+    close: CubeClose = CubeClose()
     hold: StillHold = StillHold()
     goal: GoalParameters = GoalParameters()
     retries: RetryParameters = RetryParameters()
