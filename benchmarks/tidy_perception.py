@@ -36,10 +36,9 @@ from graspline.scenes.household_bodies import is_parked, parked_m
 from graspline.scenes.room import room
 from graspline.scenes.variation import Variation
 from graspline.spatial.rotations import matrix_from_vector, yaw_of
-from graspline.tasks.tidy.board_views import view_without
 from graspline.tasks.tidy.layout import sample
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, looking
 from graspline.tasks.tidy.parameters import TableParameters
+from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking, view_without
 from graspline.tasks.tidy.sight import MODELS, bounds
 
 Array = NDArray[np.float64]

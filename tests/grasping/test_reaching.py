@@ -106,7 +106,7 @@ class TestOrder:
         assert len(found[-1][1]) == 0
 
     def test_nothing_to_sort_is_nothing(self) -> None:
-        assert order(HSR, (), HSR.home) == []
+        assert order(HSR, (), HSR.home) == ()
 
 
 def test_the_tool_stands_back_by_what_open_fingertips_draw_back() -> None:

@@ -17,6 +17,7 @@ from graspline.perception.free_areas import free_areas
 from graspline.perception.kept import Sight
 from graspline.perception.planes import NoPlane, Plane, Within
 from graspline.perception.recognition import KnownModel
+from graspline.perception.slips import slip_between
 from graspline.perception.surfaces import Surface
 from graspline.perception.tabletop import Tabletop, see_tabletop
 from graspline.rendering.picture import Picture
@@ -25,7 +26,6 @@ from graspline.scenes.household import KNOWN, Item
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.robot import BODY, EYE, ROBOT
-from graspline.tasks.tidy.slips import slip_between
 
 Array = NDArray[np.float64]
 
@@ -72,6 +72,11 @@ class TableSeen:
     house: House
     # What was seen of it; without one all of it was.
     view: View | None = None
+
+    @property
+    def room(self) -> House:
+        """The room with these things on the table."""
+        return replace(self.house, things=self.things)
 
     @property
     def sight(self) -> Sight:
@@ -242,7 +247,8 @@ def bounds(fitting: Fitting, level: Level) -> Within:
 
 def _as_seen(fitting: Fitting, level_name: str, surface: Surface) -> Fitting:
     """A piece of furniture where one of its surfaces was seen; what was not seen of it stays as believed."""
-    level, turn = fitting.level(level_name), _wrapped(surface.yaw_rad - fitting.yaw_rad)
+    level, off = fitting.level(level_name), surface.yaw_rad - fitting.yaw_rad
+    turn = float(np.arctan2(np.sin(off), np.cos(off)))
     x, y, _ = fitting.in_world(level.position_m).tolist()
     up = surface.plane.height_m(x, y) - float(fitting.in_world(level.position_m)[2])
     if abs(turn) > _MOST_TURN_RAD:
@@ -268,16 +274,10 @@ def _believed(offs_m: Sequence[float]) -> float:
 
 def standing_on(fitting: Fitting, level_name: str, things: Sequence[Belief]) -> tuple[Belief, ...]:
     """Those whose middle is above a level, and that are no sheets at its rim: walls are none of them."""
-    level = fitting.level(level_name)
-    turn, middle = rotation_z(fitting.yaw_rad), fitting.in_world(level.position_m)
-    found = list[Belief]()
+    level, found = fitting.level(level_name), list[Belief]()
     for each in things:
-        inside = np.array(level.half_extents_m) - np.abs(((each.position_m - middle) @ turn)[:2])
+        inside = np.array(level.half_extents_m) - np.abs(fitting.above(level, each.position_m)[:2])
         sheet = float(each.half_extents_m[:2].min()) < _SHEET_M
         if inside.min() > (_RIM_M if sheet else 0.0):
             found.append(each)
     return tuple(found)
-
-
-def _wrapped(angle_rad: float) -> float:
-    return float(np.arctan2(np.sin(angle_rad), np.cos(angle_rad)))
