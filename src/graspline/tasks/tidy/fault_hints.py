@@ -9,7 +9,7 @@ from graspline.faults.hints import FaultHints
 from graspline.perception.beliefs import UNKNOWN
 from graspline.scenes.fittings import TABLE
 from graspline.tasks.tidy.fault_surfaces import stands_on
-from graspline.tasks.tidy.goal import board_of
+from graspline.tasks.tidy.goal import level_of
 
 # What is this close to a person's palm is in that hand.
 _IN_HAND_M = 0.15
@@ -42,7 +42,7 @@ def _given(context: FaultContext, name: str) -> bool:
 
 FAULT_HINTS = FaultHints(
     target=_meant,
-    bay_of=board_of,
+    bay_of=lambda parameters, name: level_of(parameters, name).name,
     # Boxes slide 2 cm, and what is slender falls over; balls roll.
     shove_m_s={"box": 0.8, "cylinder": 0.8, "ball": 0.2},
     hit_m=0.35,
