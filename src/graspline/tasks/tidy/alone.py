@@ -14,6 +14,7 @@ from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import tool_of
 from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
+from graspline.planning.followers import Followers
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import Item, item_of
@@ -138,30 +139,17 @@ def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
         raise InputError("alone.placement_surface_to_wrist: no object can be carried in this pose")
     joints = postures[0]
     joints[robot.jaw] = float(robot.jaw_law.angle_rad(pose.width_m)) - _SQUEEZE_RAD
-    start = draw.start.copy()
-    for name, angle in zip(robot.joints, joints, strict=True):
-        start[scene.joint_address(name)] = angle
-    _follow(scene, start)
+    start, followers = draw.start.copy(), Followers(robot, scene.model)
+    start[followers.at] = followers.configurations(joints[None])[0]
     tool, rotation = BODY.forward(joints)
     R_OI = rotation @ pose.rotation.T
     # The robot is not quite where it believes to be, and what it holds is where the hand really is.
-    x, y, turn = (start[scene.joint_address(name)] for name in scene.robot.slip_joints)
+    x, y, turn = (start[scene.joint_address(name)] for name in robot.slip_joints)
     at, R_WO = scene.joint_address(item.name), rotation_z(turn)
     start[at : at + 3] = np.array([x, y, 0.0]) + R_WO @ (tool - R_OI @ tool_of(robot, pose).position_m)
     start[at + 3 : at + 7] = quaternion_from_matrix(R_WO @ R_OI)
     edits = (*made_as(item), weight_of(item.name, weightless=False))
     return replace(draw, start=start, variation=draw.variation + Variation(edits=edits))
-
-
-def _follow(scene: Scene, start: Array) -> None:
-    """Put joints that follow others by an equality where those are."""
-    model = scene.model
-    for index in range(model.neq):
-        first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
-        if second >= 0:
-            offset, factor = model.eq_data[index, :2]
-            moved = start[model.jnt_qposadr[second]] - model.qpos0[model.jnt_qposadr[second]]
-            start[model.jnt_qposadr[first]] = model.qpos0[model.jnt_qposadr[first]] + offset + factor * moved
 
 
 def _rotation(quaternion: Array) -> Array:

@@ -19,7 +19,7 @@ from graspline.perception.planes import NoPlane
 from graspline.perception.slips import slip_between, unknown_before
 from graspline.scenes.annotated_grasps import WIDEST_M
 from graspline.scenes.household import KNOWN
-from graspline.tasks.tidy.house import House, around
+from graspline.tasks.tidy.house import House, Known, around
 from graspline.tasks.tidy.moving import Cell, ended, travel
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.postures import TABLE_AWAY_M, before, middle_of
@@ -35,19 +35,11 @@ _GRASPS = {item.name: item.grasps for item in KNOWN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sighted:
+class Sighted(Known):
     """The room with the table as it was seen, and all of that look."""
 
-    house: House
     table_seen: TableSeen
     record: Record
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SeenAside:
-    """The room as it was seen last, with what stands on the table as seen from both places."""
-
-    house: House
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,14 +81,14 @@ def step_aside(last: Reply, cell: Cell, house: House) -> Stage[Literal["aside", 
 
 def look_from_aside(
     last: Reply, cell: Cell, house: House
-) -> Producing[Gives[Literal["seen"], SeenAside] | Outcome[Literal["no_table", "failed"]]]:
+) -> Producing[Gives[Literal["seen"], Known] | Outcome[Literal["no_table", "failed"]]]:
     """Another picture of the table; what was seen before and is hidden now is still there."""
     seen = yield from cell.eye.table(last, house)
     if not isinstance(seen, TableSeen):
         return _unseen(seen)
     slip = slip_between(house.table, seen.house.table)
     hidden = unknown_before(seen.things, [slip.solid(each) for each in house.things])
-    return Gives("seen", SeenAside(house=replace(seen.house, things=(*seen.things, *hidden))))
+    return Gives("seen", Known(house=replace(seen.house, things=(*seen.things, *hidden))))
 
 
 def choose(

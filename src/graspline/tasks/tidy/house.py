@@ -48,6 +48,13 @@ class House:
         return replace(self, table=slip.fitting(self.table), shelf=slip.fitting(self.shelf))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Known:
+    """The room as it was seen last."""
+
+    house: House
+
+
 def around(house: House, held: HeldObject | None = None, *, things: Sequence[Belief] | None = None) -> Surroundings:
     """What stands around: furniture, and the things on the table or others in their place."""
     stand = house.things if things is None else things

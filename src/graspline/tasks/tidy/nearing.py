@@ -19,7 +19,7 @@ from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
 from graspline.perception.slips import Slip, gone_evidence, shown_since, slip_between, slip_of, slip_since
 from graspline.tasks.tidy.grasp_plans import grasp_query, inwards_m
-from graspline.tasks.tidy.house import House, around
+from graspline.tasks.tidy.house import House, Known, around
 from graspline.tasks.tidy.moving import BLOCKED, Cell, Stopped, play, straight, travel
 from graspline.tasks.tidy.postures import looking_from
 from graspline.tasks.tidy.record import Noted, Record
@@ -32,10 +32,9 @@ _BUMP = ForceAbove(force_n=15.0, for_s=0.03)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SeenAgain:
+class SeenAgain(Known):
     """The room, and what is to be taken, where they were seen from elsewhere, with what was hidden before."""
 
-    house: House
     target: Belief
 
 

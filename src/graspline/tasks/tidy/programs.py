@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -21,7 +20,7 @@ from graspline.perception.slips import slip_between, unknown_before
 from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover
-from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.house import House, Known
 from graspline.tasks.tidy.moving import Cell, still_held, tool_at
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
@@ -35,13 +34,6 @@ Array = NDArray[np.float64]
 _NEAR_M = 0.02
 
 INPUTS = {"cell": Cell, "house": House, "record": Record}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
-    """The room as it was seen last."""
-
-    house: House
 
 
 def ask_program(cell: Cell) -> Stage[Literal["single_grasp", "clear_table"]]:
@@ -60,7 +52,7 @@ def ask_then(cell: Cell, held: HeldObject) -> Stage[Literal["placement", "handov
 
 def note_table(table_seen: TableSeen, record: Record) -> Gives[Literal["noted"], Noted]:
     """The table as it was before anything was touched, however often it is looked at later."""
-    return Gives("noted", Noted(record=dataclasses.replace(record, at_first=record.at_first or table_seen)))
+    return Gives("noted", Noted(record=replace(record, at_first=record.at_first or table_seen)))
 
 
 def check_others(
@@ -85,7 +77,7 @@ def check_others(
 def without_gone(was: TableSeen, taken_away: tuple[TakenAway, ...]) -> TableSeen:
     """An earlier look at the table without the things that something other than this robot has taken away since."""
     gone = [slip_between(each.table, was.house.table).solid(each.thing) for each in taken_away]
-    return dataclasses.replace(was, things=unknown_before(gone, was.things))
+    return replace(was, things=unknown_before(gone, was.things))
 
 
 def kept_evidence(cell: Cell, was: TableSeen, now: TableSeen, taken: Belief, swept: Array) -> Evidence:
@@ -155,19 +147,19 @@ def route(cell: Cell, held: HeldObject) -> Outcome[Literal["shelf", "person"]]:
 def give_up(record: Record, target: Belief) -> Gives[Literal["noted"], Noted]:
     """Another thing is tried first next time; one that others have taken away is not waited for."""
     left, given_up = record.most - len(record.taken_away), (*record.given_up, target)
-    noted = Noted(record=dataclasses.replace(record, given_up=given_up, most=left, taken_away=()))
+    noted = Noted(record=replace(record, given_up=given_up, most=left, taken_away=()))
     return Gives("noted", noted, (at_least("delivered", record.delivered, left),), about=target.name)
 
 
 def count_things(house: House, record: Record) -> Gives[Literal["counted"], Noted]:
     """How many things there have been in all."""
     most = max(record.most, record.delivered + len(house.things))
-    return Gives("counted", Noted(record=dataclasses.replace(record, most=most)))
+    return Gives("counted", Noted(record=replace(record, most=most)))
 
 
 def count_delivered(record: Record, held: HeldObject) -> Gives[Literal["counted"], Noted]:
     delivered = record.delivered + 1
-    noted = Noted(record=dataclasses.replace(record, delivered=delivered))
+    noted = Noted(record=replace(record, delivered=delivered))
     return Gives("counted", noted, (at_least("delivered", delivered, record.most),), about=held.name)
 
 
@@ -217,7 +209,7 @@ def clear_table(settings: Tidy) -> Machine:
             # What is still held cannot be put anywhere else, and with it in the hand nothing else can be taken.
             "feel_after_placement": {"empty": next_round, "holding": End("failed_to_place")},
             "feel_after_handover": {"empty": next_round, "holding": End("aborted")},
-            "count_delivered": {"counted": dataclasses.replace(next_round, is_round=True)},
+            "count_delivered": {"counted": replace(next_round, is_round=True)},
             "face_table": {"setup_succeeded": "find_grasp", "setup_failed": End("setup_failed")},
             "check_table": {
                 "clear": End("success"),

@@ -171,23 +171,22 @@ def policy_problems(parameters: Tidy) -> list[str]:
     return [f"program: {parameters.program} changes nothing that a policy could be judged by; use {able}"]
 
 
-def _claims() -> dict[tuple[str, str], Claim]:
-    """By state as events name it, in either program."""
-    found: dict[tuple[str, str], Claim] = {}
-    for program in ("single_grasp", "clear_table"):
-        for state, outcome, name, asserted in (
-            ("execute_grasp.close", "closed", "held", True),
-            ("execute_grasp.close", "missed", "held", False),
-            ("execute_grasp.lift", "lifted", "held", True),
-            ("execute_grasp.lift", "lost", "held", False),
-            ("execute_grasp.leave", "away", "held", True),
-            ("placement.face_shelf", "facing", "held", True),
-            ("placement.check_place", "placed", "placed", True),
-            ("handover.offer", "pulled", "held", True),
-            ("handover.let_go", "given", "given", True),
-        ):
-            found[f"{program}.{state}", outcome] = Claim(name=name, asserted=asserted)
-    return found
+# By state as events name it, in either program.
+_CLAIMS = {
+    (f"{program}.{state}", outcome): Claim(name=name, asserted=asserted)
+    for program in ("single_grasp", "clear_table")
+    for state, outcome, name, asserted in (
+        ("execute_grasp.close", "closed", "held", True),
+        ("execute_grasp.close", "missed", "held", False),
+        ("execute_grasp.lift", "lifted", "held", True),
+        ("execute_grasp.lift", "lost", "held", False),
+        ("execute_grasp.leave", "away", "held", True),
+        ("placement.face_shelf", "facing", "held", True),
+        ("placement.check_place", "placed", "placed", True),
+        ("handover.offer", "pulled", "held", True),
+        ("handover.let_go", "given", "given", True),
+    )
+}
 
 
 @together
@@ -245,7 +244,7 @@ TIDY = Task(
     inputs=given,
     goal=judge,
     policy=PolicyRules(time_limit_s=time_limit_s, problems=policy_problems),
-    claims=Claims(outcomes=_claims(), check=check_claim),
+    claims=Claims(outcomes=_CLAIMS, check=check_claim),
     problems=problems,
     randomization=lambda parameters: parameters.randomize,
     actor=living,
