@@ -162,9 +162,8 @@ def placed_evidence(
         found = min(now.things, key=lambda each: float(np.linalg.norm(each.position_m[:2] - spot_m[:2])))
         off, top = float(np.linalg.norm(found.position_m[:2] - spot_m[:2])), found.top_m
         # From its middle to the nearest side of the area.
-        inside = float(
-            (np.array(area.level.half_extents_m) - np.abs(shelf.above(area.level, found.position_m)[:2])).min()
-        )
+        apart = np.abs(np.subtract(shelf.in_own_frame(found.position_m), area.level.position_m[:2]))
+        inside = float((area.level.half_extents_m - apart).min())
     moved = max((moved_m(each, was.sight, now.sight) for each in was.things), default=0.0)
     return (
         at_most("off_its_place", off, wanted.off_m, "m"),
