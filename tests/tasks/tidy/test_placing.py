@@ -63,6 +63,8 @@ CORNER = Area(
     name="corner", level=replace(LEVEL, position_m=(-0.09, 0.25, LEVEL.position_m[2]), half_extents_m=(0.06, 0.1))
 )
 HOLDING = (20.0, 20.0)
+# A way of the hand that does not come near the shelf.
+FAR_AWAY = np.stack([READY, READY])
 DOWN_RAD = float(np.radians(90))
 FITS = float(np.radians(30))
 
@@ -346,6 +348,7 @@ class TestCheckPlace:
             was,
             found.reach,
             found.spot_m,
+            found.inwards_m,
         )
         return drive(stage, played(by=by))[1]
 
@@ -375,9 +378,18 @@ class TestPlacedEvidence:
 
     def outcome(self, *things: Belief) -> bool:
         spot = self.CAN.position_m - 0.051 * UP
-        return passes(
-            placed_evidence(SETTINGS.placing, AREA, spot, self.CAN.top_m, seen(self.MUG, self.JUICE), seen(*things))
-        )
+        was = seen(self.MUG, self.JUICE)
+        return passes(placed_evidence(CELL, AREA, spot, self.CAN, was, seen(*things), FAR_AWAY))
+
+    @pytest.mark.parametrize(("aside_m", "near"), [(0.0, 1), (0.3, 0)])
+    def test_what_was_hidden_where_the_hand_went_out_may_have_been_touched(self, aside_m: float, near: int) -> None:
+        found, held = aimed(), carried()
+        way_out = np.stack([found.reach.at, straight_path(HSR, found.reach.at, -found.inwards_m).end])
+        placed = placed_solid(held, found.reach.pose, found.spot_m)
+        tool = hsr.forward(way_out[0])[0]
+        hidden = replace(solid("apple"), position_m=tool + np.array([aside_m, -0.15, 0.0]))
+        told = placed_evidence(CELL, AREA, found.spot_m, placed, seen(), seen(placed, hidden), way_out)
+        assert {each.name: each.value for each in told}["hidden_things_near_hand"] == near
 
     def shifted(self, thing: Belief, by_m: float) -> Belief:
         return replace(thing, position_m=thing.position_m + np.array([by_m, 0.0, 0.0]))
@@ -394,13 +406,9 @@ class TestPlacedEvidence:
         x, y = SHELF.in_own_frame(spot)
         for aside, inside in ((0.0, True), (0.07, False)):
             level = replace(LEVEL, position_m=(x, y + aside, LEVEL.position_m[2]), half_extents_m=(0.06, 0.06))
-            (found,) = [
-                each
-                for each in placed_evidence(
-                    SETTINGS.placing, Area(name=BOARD, level=level), spot, self.CAN.top_m, seen(), seen(self.CAN)
-                )
-                if each.name == "inside_its_area"
-            ]
+            area, now = Area(name=BOARD, level=level), seen(self.CAN)
+            evidence = placed_evidence(CELL, area, spot, self.CAN, seen(), now, FAR_AWAY)
+            (found,) = [each for each in evidence if each.name == "inside_its_area"]
             assert found.passed == inside
 
     def test_on_its_side(self) -> None:

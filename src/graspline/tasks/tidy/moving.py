@@ -17,6 +17,7 @@ from graspline.motion.guards import Guard, HoldLost, TrackingError, Tugged
 from graspline.motion.joint_moves import brake, jaw_move
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.waypoints import through
+from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
@@ -31,6 +32,8 @@ Array = NDArray[np.float64]
 BLOCKED = TrackingError(error_rad=0.12)
 # So long before it was stopped, nothing was in its way.
 _BACK_S = 1.0
+# What was hidden and is this near to where the hand was may have been touched, and moved since.
+_NEAR_M = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -134,6 +137,16 @@ def still_held(reply: Reply, cell: Cell, held: HeldObject) -> Evidence:
 def gap_m(reply: Reply, cell: Cell) -> float:
     """How wide the hand is."""
     return float(cell.robot.jaw_law.gap_m(float(reply.readings.joints[cell.robot.jaw])))
+
+
+def near_hand(cell: Cell, hidden: tuple[Belief, ...], swept: Array) -> Measurement:
+    """Whether robot or hand came so near to things that were not seen before that they may have touched them.
+
+    By where they are seen now, and by joints on the way, (T, nu).
+    """
+    cell.world.place(hidden, clearance_m=_NEAR_M)
+    near = bool(hidden) and cell.world.first_touching(cell.world.between(swept)) is not None
+    return at_most("hidden_things_near_hand", int(near), 0)
 
 
 def tool_at(last: Reply) -> Pose:

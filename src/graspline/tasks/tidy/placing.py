@@ -15,15 +15,29 @@ from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import hold as still
+from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
 from graspline.perception.kept import moved_m
-from graspline.perception.slips import slip_between
+from graspline.perception.slips import slip_between, unknown_before
 from graspline.tasks.tidy.areas import Area, area_of
 from graspline.tasks.tidy.house import House, around
-from graspline.tasks.tidy.moving import BLOCKED, Cell, Stopped, ended, hold_guard, opened, play, straight, travel, tug
-from graspline.tasks.tidy.parameters import PlacingParameters, Tidy
+from graspline.tasks.tidy.moving import (
+    BLOCKED,
+    Cell,
+    Stopped,
+    ended,
+    hold_guard,
+    near_hand,
+    opened,
+    play,
+    straight,
+    travel,
+    tug,
+)
+from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.place_plans import Aimed, first_place, height_needed_m, placed_solid, radius_m, released_rad
 from graspline.tasks.tidy.postures import view_without, views_with
+from graspline.tasks.tidy.robot import BODY
 from graspline.tasks.tidy.sight import BoardSeen
 
 Array = NDArray[np.float64]
@@ -134,11 +148,19 @@ def withdraw(last: Reply, cell: Cell, inwards_m: Array) -> Stage[Literal["out", 
 
 
 def check_place(
-    last: Reply, cell: Cell, house: House, held: HeldObject, area: Area, seen: BoardSeen, reach: Reach, spot_m: Array
+    last: Reply,
+    cell: Cell,
+    house: House,
+    held: HeldObject,
+    area: Area,
+    seen: BoardSeen,
+    reach: Reach,
+    spot_m: Array,
+    inwards_m: Array,
 ) -> Stage[Literal["placed", "not_placed", "unseen"]]:
     """Look again: the thing stands upright where it was put, and things beside it where they were."""
-    jaw_rad = float(last.command.position[cell.robot.jaw])
-    goal = view_without(cell.robot, jaw_rad, house.shelf, house.shelf.level(area.board))
+    out = last.command.position
+    goal = view_without(cell.robot, float(out[cell.robot.jaw]), house.shelf, house.shelf.level(area.board))
     placed = placed_solid(held, reach.pose, spot_m)
     reply = yield from travel(last, cell, around(house, things=(*seen.things, placed)), goal[None])
     if isinstance(reply, Stopped):
@@ -146,17 +168,19 @@ def check_place(
     now = yield from cell.eye.board(reply, house, area.board)
     if not isinstance(now, BoardSeen):
         return Outcome("unseen", now.told, about=held.name)
-    evidence = placed_evidence(cell.settings.placing, area, spot_m, placed.top_m, seen, now)
+    swept, _ = BODY.straight(out, inwards_m)
+    evidence = yield from solved(placed_evidence, cell, area, spot_m, placed, seen, now, swept)
     return Outcome("placed" if passes(evidence) else "not_placed", evidence, about=held.name)
 
 
 def placed_evidence(
-    wanted: PlacingParameters, area: Area, spot_m: Array, top_m: float, was: BoardSeen, now: BoardSeen
+    cell: Cell, area: Area, spot_m: Array, placed: Belief, was: BoardSeen, now: BoardSeen, swept: Array
 ) -> Evidence:
-    """Where the thing and its neighbours are, against where they must be."""
+    """Where the thing and its neighbours are, against where they must be; how the hand went out is `swept`."""
     # Where that is by the shelf as it is seen now: wheels may have slipped since.
-    shelf = now.house.shelf
-    spot_m = slip_between(was.house.shelf, shelf).point(spot_m)
+    wanted, shelf = cell.settings.placing, now.house.shelf
+    slip = slip_between(was.house.shelf, shelf)
+    spot_m = slip.point(spot_m)
     off, top, inside = np.inf, np.nan, np.nan
     if now.things:
         found = min(now.things, key=lambda each: float(np.linalg.norm(each.position_m[:2] - spot_m[:2])))
@@ -165,11 +189,13 @@ def placed_evidence(
         apart = np.abs(np.subtract(shelf.in_own_frame(found.position_m), area.level.position_m[:2]))
         inside = float((area.level.half_extents_m - apart).min())
     moved = max((moved_m(each, was.sight, now.sight) for each in was.things), default=0.0)
+    hidden = unknown_before([slip.solid(each) for each in (*was.things, placed)], now.things)
     return (
         at_most("off_its_place", off, wanted.off_m, "m"),
         at_least("inside_its_area", inside, _INSIDE_M, "m"),
-        at_most("top_off_its_height", abs(top - top_m), _TOP_M, "m"),
+        at_most("top_off_its_height", abs(top - placed.top_m), _TOP_M, "m"),
         at_most("neighbours_moved", moved, wanted.beside_m, "m"),
+        near_hand(cell, hidden, np.stack([slip.joints(row) for row in swept])),
     )
 
 

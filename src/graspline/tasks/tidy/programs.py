@@ -21,7 +21,7 @@ from graspline.tasks.tidy.executing import execute_grasp
 from graspline.tasks.tidy.finding import find_grasp
 from graspline.tasks.tidy.handing import handover
 from graspline.tasks.tidy.house import House, Known
-from graspline.tasks.tidy.moving import Cell, still_held, tool_at
+from graspline.tasks.tidy.moving import Cell, near_hand, still_held, tool_at
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.placing import placement
 from graspline.tasks.tidy.record import Noted, Record, TakenAway
@@ -29,9 +29,6 @@ from graspline.tasks.tidy.setup import robot_setup
 from graspline.tasks.tidy.sight import TableSeen
 
 Array = NDArray[np.float64]
-
-# What was hidden and is this near to where the hand was may have been touched, and moved since.
-_NEAR_M = 0.02
 
 INPUTS = {"cell": Cell, "house": House, "record": Record}
 
@@ -99,12 +96,10 @@ def kept_evidence(cell: Cell, was: TableSeen, now: TableSeen, taken: Belief, swe
     new = sum(is_new(each, before, after) for each in now.things)
     slip = slip_between(was.house.table, now.house.table)
     revealed = unknown_before([slip.solid(each) for each in others], now.things)
-    cell.world.place(revealed, clearance_m=_NEAR_M)
-    near = int(bool(revealed) and cell.world.first_touching(cell.world.between(swept)) is not None)
     return (
         at_most("others_moved", moved, cell.settings.placing.beside_m, "m"),
         at_most("new_things", new, 0),
-        at_most("hidden_things_near_hand", near, 0),
+        near_hand(cell, revealed, swept),
     )
 
 
