@@ -24,6 +24,7 @@ from graspline.parameters import Range
 from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.drawing import draw_solids
 from graspline.perception.free_areas import free_areas
+from graspline.perception.furniture import bounds
 from graspline.perception.planes import NoPlane
 from graspline.perception.tabletop import Tabletop, see_tabletop
 from graspline.rendering.choose import Renderer, open_renderer
@@ -36,11 +37,10 @@ from graspline.scenes.household_bodies import is_parked, parked_m
 from graspline.scenes.room import room
 from graspline.scenes.variation import Variation
 from graspline.spatial.rotations import matrix_from_vector, yaw_of
-from graspline.tasks.tidy.board_views import view_without
 from graspline.tasks.tidy.layout import sample
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, looking
 from graspline.tasks.tidy.parameters import TableParameters
-from graspline.tasks.tidy.sight import MODELS, bounds
+from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking, view_without
+from graspline.tasks.tidy.sight import MODELS
 
 Array = NDArray[np.float64]
 

@@ -16,6 +16,7 @@ from graspline.grasping.reaching import (
     ReachQuery,
     Step,
     Surroundings,
+    first_reach,
     go,
     in_the_way,
     order,
@@ -106,7 +107,7 @@ class TestOrder:
         assert len(found[-1][1]) == 0
 
     def test_nothing_to_sort_is_nothing(self) -> None:
-        assert order(HSR, (), HSR.home) == []
+        assert order(HSR, (), HSR.home) == ()
 
 
 def test_the_tool_stands_back_by_what_open_fingertips_draw_back() -> None:
@@ -177,6 +178,24 @@ class TestPlanReach:
         assert found.check == "no posture reaches it"
         assert [each.name for each in found.evidence] == ["arm_lift"]
         assert not found.evidence[0].passed
+
+
+class TestFirstReach:
+    def test_it_is_the_first_with_a_plan_and_those_before_it_say_why_not(self) -> None:
+        pose, postures = order(HSR, POSES, HSR.home)[0]
+        none = np.zeros((0, postures.shape[1]))
+        tries = [("none", query_for(pose), pose, none), ("one", query_for(pose), pose, postures)]
+        found, refused = first_reach(HSR, world(), lambda: [*tries, ("two", *tries[1][1:])])
+        assert found is not None
+        assert found[0] == "one"
+        assert [each.check for each in refused] == ["no posture reaches it"]
+
+    def test_with_no_plan_each_try_is_refused_once(self) -> None:
+        pose, postures = order(HSR, POSES, HSR.home)[0]
+        roof = query_for(pose, thing("roof", (1.15, 0.0, 0.88), (0.1, 0.1, 0.01)))
+        found, refused = first_reach(HSR, world(), lambda: [(0, roof, pose, postures[:1])])
+        assert found is None
+        assert ["would meet roof" in each.check for each in refused] == [True]
 
 
 class TestInTheWay:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.perception.beliefs import Belief
+from graspline.perception.slips import Slip
 from graspline.scenes.annotated_grasps import AnnotatedGrasp, grasps_of_ball, grasps_of_box, grasps_of_cylinder
 from graspline.spatial.rotations import multiply, rotate
 
@@ -38,6 +39,10 @@ class HandPose:
     @property
     def top(self) -> bool:
         return self.pitch_rad >= TOP_RAD
+
+    def after(self, slip: Slip) -> HandPose:
+        """The same grasp where its thing really is."""
+        return replace(self, position_m=slip.point(self.position_m), rotation=slip.rotation(self.rotation))
 
 
 def hand_poses(solid: Belief, known: Sequence[AnnotatedGrasp]) -> tuple[HandPose, ...]:

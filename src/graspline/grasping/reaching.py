@@ -7,8 +7,9 @@ begins a planned way leads around everything.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from graspline.motion.path import Path
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
+from graspline.perception.slips import Slip
 from graspline.planning.collision import ROOM_CLEARANCE_M, Collision, CollisionWorld, Part
 from graspline.planning.rrt import NoWay, plan_way, timed
 from graspline.refusal import Refusal
@@ -27,6 +29,9 @@ from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose
 
 Array = NDArray[np.float64]
+K = TypeVar("K")
+# Poses, each with the postures (n, 8) that reach it.
+Todo = tuple[tuple[HandPose, Array], ...]
 
 # The hand, or what it holds, and what that may touch.
 Touching = tuple[tuple[Part, Belief], ...]
@@ -44,7 +49,7 @@ _CHECKS = 12_000
 _MARGIN = 0.01
 # What ways keep clear of everything, and straight ways of the hand; where there is none, they make do with less. Wheels
 # slip, and a thing in the hand is not quite where it is believed to be.
-_CLEARANCES_M, STRAIGHT_CLEARANCES_M = (0.05, 0.02, ROOM_CLEARANCE_M), (0.015, ROOM_CLEARANCE_M)
+_CLEARANCES_M, _STRAIGHT_CLEARANCES_M = (0.05, 0.02, ROOM_CLEARANCE_M), (0.015, ROOM_CLEARANCE_M)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,6 +69,10 @@ class Reach:
     at: Array
     before: Array
     way: Path
+
+    def after(self, slip: Slip) -> Reach:
+        """The same plan from where it was meant to begin; its way there has been gone."""
+        return replace(self, pose=self.pose.after(slip), at=slip.joints(self.at), before=slip.joints(self.before))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,13 +116,13 @@ def tool_of(robot: Robot, pose: HandPose) -> Pose:
     return Pose(position_m=pose.position_m - pose.rotation @ middle, rotation=pose.rotation)
 
 
-def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[HandPose, Array]]:
+def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> Todo:
     """Poses with the postures for each, (n, 8); the quickest to reach first, those from the top after all others.
 
     A hand that leans is harder to put down with: it counts as farther away.
     """
     if not poses:
-        return []
+        return ()
     tools = np.stack([tool_of(robot, pose).position_m for pose in poses])
     rotations = np.stack([pose.rotation for pose in poses])
     postures = whole_body_of(robot).postures(tools, rotations, start, margin=_MARGIN, finely=True)
@@ -127,7 +136,33 @@ def order(robot: Robot, poses: Sequence[HandPose], start: Array) -> list[tuple[H
         takes_s = float(np.abs((postures[0] - start[: len(arm)]) / arm).max())
         return False, pose.top, takes_s + _LEAN_S * max(pose.pitch_rad, 0.0)
 
-    return sorted(found, key=rank)
+    return tuple(sorted(found, key=rank))
+
+
+def todo_after(slip: Slip, todo: Todo) -> Todo:
+    """The same poses and postures where their thing really is."""
+    return tuple(
+        (pose.after(slip), np.array([slip.joints(row) for row in postures]).reshape(postures.shape))
+        for pose, postures in todo
+    )
+
+
+def first_reach(
+    robot: Robot, world: CollisionWorld, tries: Callable[[], Iterable[tuple[K, ReachQuery, HandPose, Array]]]
+) -> tuple[tuple[K, Reach] | None, tuple[Refusal, ...]]:
+    """The first of several tries, each a pose with its postures, that has a whole plan; and why others have none.
+
+    With as much kept clear as there can be: where no try has a plan, they are gone through again with less.
+    """
+    refused = list[Refusal]()
+    for clearance in _STRAIGHT_CLEARANCES_M:
+        refused.clear()
+        for key, query, pose, postures in tries():
+            found = plan_reach(robot, world, replace(query, clearance_m=clearance), pose, postures)
+            if isinstance(found, Reach):
+                return (key, found), tuple(refused)
+            refused.append(found)
+    return None, tuple(refused)
 
 
 def plan_reach(

@@ -70,6 +70,10 @@ class Fitting:
         x, y = float(point_m[0]) - self.position_m[0], float(point_m[1]) - self.position_m[1]
         return float(cosine * x + sine * y), float(cosine * y - sine * x)
 
+    def above(self, level: Level, point_m: NDArray[np.float64]) -> Array:
+        """(3,): a point of O from the middle of one of its levels, along its own axes."""
+        return rotate(rotation_z(-self.yaw_rad), point_m - self.in_world(level.position_m))
+
     def moved(self, offset_m: Vector, turn_rad: float) -> Fitting:
         """The same standing elsewhere; the offset is along its own axes."""
         x, y, z = self.in_world(offset_m).tolist()

@@ -26,15 +26,18 @@ from graspline.scenes.household import KNOWN, item_of
 from graspline.scenes.room import room
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import quaternion_from_matrix, rotation_z
-from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, looking, whole
+from graspline.tasks.tidy.house import House, whole
+from graspline.tasks.tidy.moving import Cell
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking
 from graspline.tasks.tidy.sight import Eye
+from graspline.tasks.tidy.task import cell_of
 
 Array = NDArray[np.float64]
 
 SETTINGS = Tidy()
 HOUSE = House(table=TABLE, shelf=SHELF)
+CELL = cell_of(SETTINGS)
 LAYOUT = layout_of(room(HSR).model)
 TABLE_M = TABLE.levels[0].position_m[2]
 # Before the table, arm out of the way, as the robot is after its setup.
@@ -171,6 +174,20 @@ def motions(asked: list[Any]) -> dict[str, Motion]:
 
 def settings(*assignments: str) -> Tidy:
     return build(Tidy, None, list(assignments))
+
+
+def cell(*assignments: str) -> Cell:
+    return cell_of(settings(*assignments))
+
+
+def seeing(*looks: Any) -> Cell:
+    """A cell whose eye sees what it is told."""
+    return replace(CELL, eye=sees(*looks))
+
+
+def house(*things: Belief) -> House:
+    """The room with things on its table."""
+    return replace(HOUSE, things=things)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

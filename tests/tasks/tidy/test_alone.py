@@ -17,7 +17,7 @@ from .stagecraft import TABLE_M, settings, solid
 def test_find_grasp_tells_the_name_the_box_and_all_poses_as_execute_grasp_takes_them() -> None:
     can = solid("soup_can", (1.15, 0.0, TABLE_M), yaw_rad=0.3)
     poses = hand_poses(can, item_of("soup_can").grasps)
-    memory = {"grasp_object_bb": can, "grasp_object_name": "soup_can", "grasp_poses": poses}
+    memory = {"target": can, "grasp_poses": poses}
     told = handed_on(settings("program=find_grasp"), memory)
     assert told["grasp_object_name"] == "soup_can"
     assert len(told["grasp_poses"]) == len(poses) > 10
@@ -30,8 +30,8 @@ def test_find_grasp_tells_the_name_the_box_and_all_poses_as_execute_grasp_takes_
     )
     assert not TIDY.problems(again)
     given = given_alone(again, HSR)
-    np.testing.assert_allclose(given["grasp_object_bb"].position_m, can.position_m)
-    assert given["grasp_object_bb"].yaw_rad == pytest.approx(0.3)
+    np.testing.assert_allclose(given["target"].position_m, can.position_m)
+    assert given["target"].yaw_rad == pytest.approx(0.3)
     for found, meant in zip(given["grasp_poses"], poses, strict=True):
         np.testing.assert_allclose(found.position_m, meant.position_m)
         np.testing.assert_allclose(found.rotation, meant.rotation, atol=1e-9)
@@ -40,9 +40,7 @@ def test_find_grasp_tells_the_name_the_box_and_all_poses_as_execute_grasp_takes_
 
 def test_execute_grasp_tells_how_the_thing_is_held_as_placement_takes_it() -> None:
     held = held_object(settings("alone.object=mug"), HSR)
-    told = handed_on(
-        settings("program=execute_grasp"), {"placement_surface_to_wrist": held.X_HB, "top_grasp": held.top}
-    )
+    told = handed_on(settings("program=execute_grasp"), {"held": held})
     assert told["top_grasp"] is False
     again = settings(
         "program=placement",

@@ -15,24 +15,25 @@ from graspline.grasping.reaching import UP, Reach, order, straight_path, tool_of
 from graspline.kinematics import hsr
 from graspline.machine.table import End, Retry
 from graspline.motion.guards import BothPadsTouch, ForceAbove, HoldLost, TrackingError
+from graspline.perception import slips
 from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import view_of
 from graspline.perception.planes import NoPlane
+from graspline.perception.slips import Slip
 from graspline.robots.hsr import HSR
 from graspline.robots.hsr_chain import HEAD_JOINTS, JOINTS
 from graspline.scenes.fittings import TABLE
 from graspline.scenes.household import item_of
-from graspline.tasks.tidy import correcting
 from graspline.tasks.tidy.executing import back_off, close, execute_grasp, leave, lift
-from graspline.tasks.tidy.grasp_plans import first_reach, plan_grasp, sort_poses
-from graspline.tasks.tidy.moving import around
+from graspline.tasks.tidy.grasp_plans import first_grasp, plan_grasp, sort_poses
+from graspline.tasks.tidy.house import around
 from graspline.tasks.tidy.nearing import approach, go_round, look_again, look_round, reach_in
+from graspline.tasks.tidy.record import Record
 from graspline.tasks.tidy.sight import SightFailed, TableSeen
-from graspline.tasks.tidy.slips import Slip
-from graspline.tasks.tidy.task import collision_world
 
 from .stagecraft import (
     BLACK,
+    CELL,
     HAND_KG,
     HOUSE,
     READY,
@@ -40,8 +41,10 @@ from .stagecraft import (
     TABLE_M,
     answer,
     drive,
+    house,
     motions,
     played,
+    seeing,
     sees,
     settings,
     solid,
@@ -63,9 +66,9 @@ def poses_of(thing: Belief) -> tuple[HandPose, ...]:
 def reached() -> Reach:
     """A plan for the can, alone on the table but for one neighbour."""
     todo = order(HSR, poses_of(CAN), READY)
-    found, _, _ = first_reach(HSR, collision_world(), SETTINGS, around(HOUSE, (CAN, NEIGHBOUR)), CAN, READY, todo)
+    found, _ = first_grasp(CELL, around(house(CAN, NEIGHBOUR)), CAN, READY, todo)
     assert found is not None
-    return found
+    return found[1]
 
 
 def at_can() -> Any:
@@ -84,7 +87,7 @@ def width_rad(more_m: float = 0.0) -> float:
 
 class TestSortPoses:
     def todo(self, thing: Belief) -> list[HandPose]:
-        stage = sort_poses(answer(READY), HSR, SETTINGS, poses_of(thing), thing, thing.name)
+        stage = sort_poses(answer(READY), CELL, thing, poses_of(thing))
         return [pose for pose, postures in drive(stage)[1].data.todo if len(postures)]
 
     def test_those_from_the_top_are_last(self) -> None:
@@ -105,7 +108,7 @@ class TestSortPoses:
 
     def test_what_nothing_reaches_is_said_before_anything_moves(self) -> None:
         far = solid("soup_can", (1.15, 0.0, 1.9))
-        asked, outcome = drive(sort_poses(answer(READY), HSR, SETTINGS, poses_of(far), far, far.name))
+        asked, outcome = drive(sort_poses(answer(READY), CELL, far, poses_of(far)))
         assert outcome.name == "unreachable"
         assert not motions(asked)
 
@@ -113,8 +116,8 @@ class TestSortPoses:
 class TestPlanGrasp:
     def outcome(self, *things: Belief, every: int = 1) -> Any:
         """With every so manieth of the poses."""
-        todo = tuple(order(HSR, poses_of(CAN), READY))[::every]
-        stage = plan_grasp(answer(READY, mass_kg=0.7), HSR, collision_world(), HOUSE, SETTINGS, things, CAN, todo, ())
+        todo = order(HSR, poses_of(CAN), READY)[::every]
+        stage = plan_grasp(answer(READY, mass_kg=0.7), CELL, house(*things), CAN, todo, ())
         return drive(stage)[1]
 
     def test_the_first_that_works_is_planned_and_all_others_are_kept(self) -> None:
@@ -150,7 +153,7 @@ class TestPlanGrasp:
     def test_a_thing_above_a_leg_of_the_table_is_taken_though_it_seems_a_little_low(self, low_m: float) -> None:
         can = solid("soup_can", (1.04, -0.36, TABLE_M - low_m))
         todo = order(HSR, poses_of(can), READY)[::12]
-        found, _, _ = first_reach(HSR, collision_world(), SETTINGS, around(HOUSE, (can,)), can, READY, todo)
+        found, _ = first_grasp(CELL, around(house(can)), can, READY, todo)
         assert found is not None
 
     def test_where_the_way_in_begins_the_head_looks_at_the_thing(self) -> None:
@@ -165,19 +168,19 @@ class TestPlanGrasp:
 
 class TestReachIn:
     def test_the_way_to_the_thing_is_watched(self) -> None:
-        assert drive(approach(answer(READY), HSR, reached()))[1].name == "there"
-        _, outcome = drive(approach(answer(READY), HSR, reached()), played(by={"approach": TrackingError}))
+        assert drive(approach(answer(READY), CELL, Record(), reached()))[1].name == "there"
+        _, outcome = drive(approach(answer(READY), CELL, Record(), reached()), played(by={"approach": TrackingError}))
         assert outcome.name == "blocked"
 
     def test_the_hand_ends_around_the_thing(self) -> None:
-        asked, outcome = drive(reach_in(answer(reached().before), HSR, SETTINGS, reached()))
+        asked, outcome = drive(reach_in(answer(reached().before), CELL, Record(), reached()))
         assert outcome.name == "around"
         assert [each.name for each in asked] == ["reach"]
         np.testing.assert_allclose(but_head(asked[0].path.end), but_head(reached().at), atol=1e-9)
 
     def test_it_first_goes_to_where_the_corrected_way_begins(self) -> None:
-        corrected = SLIP.reach(reached())
-        asked, outcome = drive(reach_in(answer(reached().before), HSR, SETTINGS, corrected))
+        corrected = reached().after(SLIP)
+        asked, outcome = drive(reach_in(answer(reached().before), CELL, Record(), corrected))
         assert outcome.name == "around"
         assert [each.name for each in asked] == ["correct", "reach"]
         np.testing.assert_array_equal(asked[0].path.positions[0], reached().before)
@@ -186,19 +189,19 @@ class TestReachIn:
 
     @pytest.mark.parametrize("by", [TrackingError, ForceAbove])
     def test_what_is_met_on_the_way_there_stops_it_before_the_hand_goes_in(self, by: type) -> None:
-        stage = reach_in(answer(reached().before), HSR, SETTINGS, SLIP.reach(reached()))
+        stage = reach_in(answer(reached().before), CELL, Record(), reached().after(SLIP))
         asked, outcome = drive(stage, played(by={"correct": by}))
         assert outcome.name == "blocked"
         assert "reach" not in motions(asked)
 
     def test_a_finger_that_meets_something_stops_it(self) -> None:
-        stage = reach_in(answer(reached().before), HSR, SETTINGS, reached())
+        stage = reach_in(answer(reached().before), CELL, Record(), reached())
         _, outcome = drive(stage, played(by={"reach": ForceAbove}))
         assert outcome.name == "blocked"
 
     def test_after_it_the_robot_may_have_touched_things(self) -> None:
-        stage = reach_in(answer(reached().before), HSR, SETTINGS, reached())
-        assert drive(stage)[1].data.contact_possible
+        stage = reach_in(answer(reached().before), CELL, Record(), reached())
+        assert drive(stage)[1].data.record.contact_possible
 
 
 # A picture that shows nothing.
@@ -206,35 +209,21 @@ DARK = view_of(BLACK, np.zeros(3), np.eye(3))
 
 
 class TestLookAgain:
-    TODO = tuple(order(HSR, poses_of(CAN), READY))[1:3]
+    TODO = order(HSR, poses_of(CAN), READY)[1:3]
 
     def asked(self, eye: Any, beside: Belief = NEIGHBOUR, *, contact_possible: bool = False) -> tuple[list[Any], Any]:
         """From before the can, with a plan that was made when neither had slipped."""
-        last, things = answer(reached().before), (CAN, beside)
-        return drive(
-            look_again(
-                last,
-                HSR,
-                collision_world(),
-                eye,
-                HOUSE,
-                SETTINGS,
-                things,
-                CAN,
-                self.TODO,
-                reached(),
-                contact_possible=contact_possible,
-                taken_away=(),
-            )
-        )
+        last, it = answer(reached().before), replace(CELL, eye=eye)
+        record = Record(contact_possible=contact_possible)
+        return drive(look_again(last, it, house(CAN, beside), record, CAN, self.TODO, reached()))
 
     def outcome(self, look: Any, *, contact_possible: bool = False) -> Any:
         return self.asked(sees(look), contact_possible=contact_possible)[1]
 
     def seen(self, *more: Belief) -> TableSeen:
         """The table and what stands on it where they are after wheels have slipped."""
-        house = replace(HOUSE, table=SLIP.fitting(HOUSE.table))
-        return TableSeen(things=tuple(SLIP.solid(each) for each in (CAN, NEIGHBOUR, *more)), house=house)
+        there = replace(HOUSE, table=SLIP.fitting(HOUSE.table))
+        return TableSeen(things=tuple(SLIP.solid(each) for each in (CAN, NEIGHBOUR, *more)), house=there)
 
     def post(self) -> Belief:
         """Something thin in the straight way in."""
@@ -245,9 +234,9 @@ class TestLookAgain:
         outcome = self.outcome(self.seen())
         assert (outcome.name, outcome.about) == ("seen", "soup_can")
         corrected = outcome.data
-        for found, meant in zip(corrected.things, (CAN, NEIGHBOUR), strict=True):
+        for found, meant in zip(corrected.house.things, (CAN, NEIGHBOUR), strict=True):
             np.testing.assert_allclose(found.position_m, SLIP.solid(meant).position_m, atol=1e-9)
-        assert corrected.grasp_object_bb is corrected.things[0]
+        assert corrected.target is corrected.house.things[0]
         np.testing.assert_allclose(corrected.house.table.position_m, SLIP.fitting(HOUSE.table).position_m, atol=1e-9)
         np.testing.assert_allclose(corrected.house.shelf.position_m, SLIP.fitting(HOUSE.shelf).position_m, atol=1e-9)
         np.testing.assert_allclose(corrected.reach.at, SLIP.joints(reached().at), atol=1e-9)
@@ -292,7 +281,7 @@ class TestLookAgain:
         self, contact_possible: bool
     ) -> None:
         outcome = self.outcome(TableSeen(things=(NEIGHBOUR,), house=HOUSE), contact_possible=contact_possible)
-        found = [each.thing for each in outcome.data.taken_away]
+        found = [each.thing for each in outcome.data.record.taken_away]
         assert (outcome.name, found) == ("gone", [] if contact_possible else [CAN])
 
     def test_what_is_near_to_its_place_and_was_not_there_may_be_the_thing(self) -> None:
@@ -301,31 +290,31 @@ class TestLookAgain:
 
     def test_a_thing_that_is_not_seen_again_is_where_another_says(self, monkeypatch: pytest.MonkeyPatch) -> None:
         # Nothing hides it, and yet nothing is seen behind it.
-        monkeypatch.setattr(correcting, "hidden_share", lambda thing, view: 0.0)
+        monkeypatch.setattr(slips, "hidden_share", lambda thing, view: 0.0)
         shift = np.array([0.02, -0.01, 0.0])
         beside = replace(NEIGHBOUR, position_m=NEIGHBOUR.position_m + shift)
         outcome = self.outcome(TableSeen(things=(beside,), house=HOUSE, view=DARK))
         assert (outcome.name, outcome.about) == ("seen", "soup_can")
-        np.testing.assert_allclose(outcome.data.grasp_object_bb.position_m, CAN.position_m + shift, atol=1e-9)
+        np.testing.assert_allclose(outcome.data.target.position_m, CAN.position_m + shift, atol=1e-9)
         assert outcome.data.reach.at[2] == reached().at[2]
 
     def test_what_was_hidden_is_known_from_then_on(self) -> None:
         apple = solid("apple", (1.45, -0.25, TABLE_M))
         outcome = self.outcome(self.seen(apple))
         assert outcome.name == "seen"
-        assert [each.name for each in outcome.data.things] == ["soup_can", "juice_can", "apple"]
+        assert [each.name for each in outcome.data.house.things] == ["soup_can", "juice_can", "apple"]
 
     def test_what_was_hidden_and_stands_in_the_way_needs_another_plan(self) -> None:
         outcome = self.outcome(self.seen(self.post()))
         assert outcome.name == "in_the_way"
-        assert [each.name for each in outcome.data.things] == ["soup_can", "juice_can", "unknown"]
+        assert [each.name for each in outcome.data.house.things] == ["soup_can", "juice_can", "unknown"]
         assert len(outcome.data.todo) == len(self.TODO)
 
     def test_each_thing_is_where_it_is_seen_itself(self) -> None:
         apart = replace(SLIP.solid(NEIGHBOUR), position_m=SLIP.solid(NEIGHBOUR).position_m + np.array([0.0, 0.02, 0.0]))
         outcome = self.outcome(TableSeen(things=(SLIP.solid(CAN), apart), house=HOUSE))
         assert outcome.name == "seen"
-        for found, meant in zip(outcome.data.things, (SLIP.solid(CAN), apart), strict=True):
+        for found, meant in zip(outcome.data.house.things, (SLIP.solid(CAN), apart), strict=True):
             np.testing.assert_allclose(found.position_m, meant.position_m, atol=1e-9)
 
     @pytest.mark.parametrize(("nearer_m", "name"), [(0.01, "seen"), (0.09, "in_the_way")])
@@ -338,7 +327,7 @@ class TestLookAgain:
         can = replace(CAN, position_m=CAN.position_m + nearer_m * opening)
         _, outcome = self.asked(sees(TableSeen(things=(can, beside), house=HOUSE)), beside)
         assert outcome.name == name
-        np.testing.assert_allclose(outcome.data.grasp_object_bb.position_m, can.position_m, atol=1e-9)
+        np.testing.assert_allclose(outcome.data.target.position_m, can.position_m, atol=1e-9)
 
     def test_what_the_robot_sees_of_itself_is_no_thing(self) -> None:
         eye = sees(self.seen())
@@ -355,7 +344,7 @@ class TestLookAgain:
 
 class TestClose:
     def outcome(self, **feels: Any) -> Any:
-        stage = close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can")
+        stage = close(at_can(), CELL, reached(), HAND_KG, CAN)
         return drive(stage, played(by={"close": BothPadsTouch}, **feels))[1]
 
     def test_both_pads_and_the_width_make_a_hold(self) -> None:
@@ -382,23 +371,23 @@ class TestClose:
         assert (held.name, held.top) == ("soup_can", reached().pose.top)
 
     def test_it_squeezes_past_the_touch_and_no_further_than_shut(self) -> None:
-        stage = close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can")
+        stage = close(at_can(), CELL, reached(), HAND_KG, CAN)
         asked, _ = drive(stage, played(by={"close": BothPadsTouch}, pads_n=HOLDING, jaw_rad=width_rad()))
         told = motions(asked)["squeeze"].path.end[HSR.jaw]
         assert told == pytest.approx(width_rad() - SETTINGS.grasp.squeeze_rad)
-        empty, _ = drive(close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can"))
+        empty, _ = drive(close(at_can(), CELL, reached(), HAND_KG, CAN))
         assert motions(empty)["squeeze"].path.end[HSR.jaw] >= HSR.limits.lower[HSR.jaw]
 
 
 def held() -> Any:
-    stage = close(at_can(), HSR, SETTINGS, reached(), HAND_KG, CAN, "soup_can")
+    stage = close(at_can(), CELL, reached(), HAND_KG, CAN)
     return drive(stage, played(by={"close": BothPadsTouch}, pads_n=HOLDING, jaw_rad=width_rad()))[1].data.held
 
 
 class TestLift:
     def outcome(self, by: dict[str, type] | None = None, **feels: Any) -> Any:
         feels = {"pads_n": HOLDING, "jaw_rad": width_rad(), "mass_kg": HAND_KG + 0.35, **feels}
-        return drive(lift(at_can(), HSR, SETTINGS, HAND_KG, held()), played(by=by, **feels))[1]
+        return drive(lift(at_can(), CELL, held()), played(by=by, **feels))[1]
 
     def test_what_weighs_something_is_held(self) -> None:
         outcome = self.outcome()
@@ -422,7 +411,7 @@ class TestLift:
         assert self.outcome(by).name == name
 
     def test_it_goes_straight_up(self) -> None:
-        asked, _ = drive(lift(at_can(), HSR, SETTINGS, HAND_KG, held()), played(pads_n=HOLDING))
+        asked, _ = drive(lift(at_can(), CELL, held()), played(pads_n=HOLDING))
         tools, _ = hsr.forward(motions(asked)["lift"].path.positions)
         np.testing.assert_allclose(tools[-1] - tools[0], SETTINGS.grasp.lift_m * UP, atol=1e-9)
 
@@ -430,7 +419,7 @@ class TestLift:
 class TestLeave:
     def asked(self, by: dict[str, type] | None = None, pads_n: tuple[float, float] = HOLDING) -> tuple[list[Any], Any]:
         up = straight_path(HSR, reached().at, SETTINGS.grasp.lift_m * UP).end
-        stage = leave(answer(up), HSR, collision_world(), HOUSE, SETTINGS, (CAN, NEIGHBOUR), CAN, reached(), held())
+        stage = leave(answer(up), CELL, house(CAN, NEIGHBOUR), CAN, reached(), held())
         return drive(stage, played(by=by, pads_n=pads_n, jaw_rad=width_rad()))
 
     def test_it_says_what_proves_that_the_thing_is_still_held(self) -> None:
@@ -444,8 +433,6 @@ class TestLeave:
         asked, outcome = self.asked()
         assert outcome.name == "away"
         held = outcome.data.held
-        assert outcome.data.placement_surface_to_wrist is held.X_HB
-        assert outcome.data.top_grasp is held.top
         end = motions(asked)["travel"].path.end
         np.testing.assert_allclose(end[0], 0.25, atol=0.5)
         _, rotation = hsr.forward(end)
@@ -454,8 +441,8 @@ class TestLeave:
 
     def test_it_hands_on_what_is_left_the_room_and_how_the_thing_was_taken(self) -> None:
         _, outcome = self.asked()
-        assert outcome.data.things == (NEIGHBOUR,)
-        assert outcome.data.house is HOUSE
+        assert outcome.data.house.things == (NEIGHBOUR,)
+        assert outcome.data.house.table is HOUSE.table
         *there, before, at, up = outcome.data.swept
         np.testing.assert_array_equal(there[0], reached().way.positions[0])
         assert len(there) > 5
@@ -472,7 +459,7 @@ class TestLeave:
 def test_a_hand_that_missed_opens_and_leaves_the_way_it_came() -> None:
     shut = reached().at.copy()
     shut[HSR.jaw] = 0.0
-    asked, outcome = drive(back_off(answer(shut), HSR, SETTINGS, reached()))
+    asked, outcome = drive(back_off(answer(shut), CELL, reached()))
     assert outcome.name == "ready"
     np.testing.assert_allclose(motions(asked)["open"].path.end, reached().at, atol=1e-9)
     end = motions(asked)["back_off"].path.end
@@ -481,11 +468,8 @@ def test_a_hand_that_missed_opens_and_leaves_the_way_it_came() -> None:
 
 def test_plans_are_made_from_what_is_believed_and_nothing_else() -> None:
     todo = order(HSR, poses_of(CAN), READY)
-    ways = [
-        first_reach(HSR, collision_world(), SETTINGS, around(HOUSE, (thing,)), thing, READY, todo)[0]
-        for thing in (CAN, replace(CAN))
-    ]
-    one, two = (each.way.positions for each in ways if each is not None)
+    ways = [first_grasp(CELL, around(house(thing)), thing, READY, todo)[0] for thing in (CAN, replace(CAN))]
+    one, two = (each[1].way.positions for each in ways if each is not None)
     assert one.tobytes() == two.tobytes()
 
 
@@ -493,9 +477,9 @@ def test_the_component_ends_by_the_names_it_is_known_by() -> None:
     machine = execute_grasp(SETTINGS)
     assert set(machine.outcomes) == {"execute_grasp_success", "failed_to_grasp"}
     assert machine.successes == ("execute_grasp_success",)
-    assert {"placement_surface_to_wrist", "top_grasp", "things", "house", "swept"} <= set(machine.gives)
-    assert {"grasp_poses", "grasp_object_bb", "grasp_object_name"} <= set(machine.inputs)
-    assert machine.hands_back == ("taken_away",)
+    assert set(machine.gives) == {"held", "house", "swept"}
+    assert set(machine.inputs) == {"cell", "house", "record", "target", "grasp_poses"}
+    assert machine.hands_back == ("record",)
     assert execute_grasp(settings("retries.grasps=7")).budgets["grasps"] == 7
 
 
@@ -511,16 +495,14 @@ class TestGoRound:
     def test_one_that_is_taken_from_far_away_is_far(self) -> None:
         start = READY.copy()
         start[0] -= 1.5
-        todo = tuple(order(HSR, poses_of(CAN), start))
-        _, outcome = drive(plan_grasp(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (CAN,), CAN, todo, ()))
+        todo = order(HSR, poses_of(CAN), start)
+        _, outcome = drive(plan_grasp(answer(start), CELL, house(CAN), CAN, todo, ()))
         assert outcome.name == "far"
 
     def test_the_robot_stops_beside_that_side_and_looks_at_the_middle(self) -> None:
         reach = replace(reached(), at=reached().at.copy())
         reach.at[:2] = TABLE.in_world((0.9, 0.1, 0.0))[:2]
-        asked, outcome = drive(
-            go_round(answer(READY), HSR, collision_world(), HOUSE, (CAN, NEIGHBOUR), reach), played()
-        )
+        asked, outcome = drive(go_round(answer(READY), CELL, house(CAN, NEIGHBOUR), Record(), reach), played())
         assert outcome.name == "there"
         end = asked[-1].path.positions[-1]
         x, y = TABLE.in_own_frame(end[:2])
@@ -533,18 +515,18 @@ class TestGoRound:
     def test_grasps_are_where_the_thing_is_seen_from_there(self) -> None:
         poses = hand_poses(CAN, item_of(CAN.name).grasps)
         look = TableSeen(things=(SLIP.solid(CAN), SLIP.solid(NEIGHBOUR)), house=HOUSE)
-        _, outcome = drive(look_round(answer(READY), sees(look), HOUSE, (CAN, NEIGHBOUR), CAN, poses, False, ()))
+        _, outcome = drive(look_round(answer(READY), seeing(look), house(CAN, NEIGHBOUR), Record(), CAN, poses))
         assert outcome.name == "seen"
-        np.testing.assert_allclose(outcome.data.grasp_object_bb.position_m, SLIP.solid(CAN).position_m, atol=1e-9)
+        np.testing.assert_allclose(outcome.data.target.position_m, SLIP.solid(CAN).position_m, atol=1e-9)
         for found, meant in zip(outcome.data.grasp_poses, poses, strict=True):
             np.testing.assert_allclose(found.position_m, SLIP.point(meant.position_m), atol=1e-9)
 
     def test_if_nothing_is_seen_again_what_was_believed_stays(self) -> None:
-        _, outcome = drive(look_round(answer(READY), sees(NoPlane(agreed=3)), HOUSE, (CAN,), CAN, (), False, ()))
+        _, outcome = drive(look_round(answer(READY), seeing(NoPlane(agreed=3)), house(CAN), Record(), CAN, ()))
         assert outcome.name == "unseen"
 
     def test_if_its_place_is_seen_empty_from_there_it_is_gone(self) -> None:
         look = TableSeen(things=(NEIGHBOUR,), house=HOUSE)
-        _, outcome = drive(look_round(answer(READY), sees(look), HOUSE, (CAN, NEIGHBOUR), CAN, (), False, ()))
+        _, outcome = drive(look_round(answer(READY), seeing(look), house(CAN, NEIGHBOUR), Record(), CAN, ()))
         assert outcome.name == "gone"
-        assert [each.thing for each in outcome.data.taken_away] == [CAN]
+        assert [each.thing for each in outcome.data.record.taken_away] == [CAN]

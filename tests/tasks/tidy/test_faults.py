@@ -217,6 +217,17 @@ def test_what_hides_something_stands_before_it_broad_and_high(target: str) -> No
     assert context.half_extents_m(cover)[2] > context.half_extents_m(target)[2]
 
 
+def test_what_hides_a_mug_stands_clear_of_its_handle() -> None:
+    mug = dataclasses.replace(standing("mug", TABLE, "table", 0.0, 0.0), yaw_rad=np.pi)
+    context = a_room(mug)
+    context.target = "mug"
+    happen(context, OCCLUDE.strike(context))
+    (cover,) = (name for name in ("cracker_box", "sugar_box") if context.is_here(name))
+    put = {name: context.position_m(name) for name in (cover, "mug")}
+    play(context, 0.5)
+    assert all(np.linalg.norm(context.position_m(name) - at) < 0.001 for name, at in put.items())
+
+
 def test_nothing_fits_before_what_stands_at_the_edge() -> None:
     context = a_room(standing("apple", TABLE, "table", -0.25, -0.1))
     context.target = "apple"

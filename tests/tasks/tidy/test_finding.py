@@ -13,37 +13,53 @@ from graspline.kinematics import hsr
 from graspline.motion.guards import TrackingError
 from graspline.perception.beliefs import Belief
 from graspline.perception.planes import NoPlane
-from graspline.robots.hsr import HSR
+from graspline.perception.slips import Slip
 from graspline.scenes.fittings import TABLE
 from graspline.tasks.tidy import sight
-from graspline.tasks.tidy.correcting import Slip
 from graspline.tasks.tidy.finding import choose, find_grasp, find_poses, look, look_from_aside, step_aside
 from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.sight import Eye, TableSeen
-from graspline.tasks.tidy.task import collision_world
+from graspline.tasks.tidy.record import Record
+from graspline.tasks.tidy.sight import TableSeen
 
-from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, motions, played, sees, settings, solid
+from .stagecraft import (
+    CELL,
+    HOUSE,
+    READY,
+    SETTINGS,
+    TABLE_M,
+    answer,
+    cell,
+    drive,
+    house,
+    motions,
+    played,
+    seeing,
+    settings,
+    solid,
+)
 
 NEAR, FAR = solid("mug", (1.1, 0.0, TABLE_M)), solid("apple", (1.4, 0.2, TABLE_M))
 
 
 def found_poses(thing: Belief) -> Any:
-    return drive(find_poses(HSR, SETTINGS, thing))[1]
+    return drive(find_poses(CELL, thing))[1]
 
 
 class TestLook:
     def test_what_is_seen_is_handed_on_with_the_table_where_it_was_seen(self) -> None:
-        house = House(table=HOUSE.table.moved((0.01, 0.0, 0.0), 0.0), shelf=HOUSE.shelf)
-        seen = TableSeen(things=(NEAR, FAR), house=house)
-        _, outcome = drive(look(answer(READY), sees(seen), HOUSE))
+        there = House(table=HOUSE.table.moved((0.01, 0.0, 0.0), 0.0), shelf=HOUSE.shelf)
+        seen = TableSeen(things=(NEAR, FAR), house=there)
+        _, outcome = drive(look(answer(READY), seeing(seen), HOUSE, Record(contact_possible=True)))
         assert outcome.name == "seen"
-        assert outcome.data.things == (NEAR, FAR)
-        assert outcome.data.house is house
+        assert outcome.data.house.things == (NEAR, FAR)
+        assert outcome.data.house.table is there.table
+        # All of the table has been looked at again.
+        assert not outcome.data.record.contact_possible
         assert outcome.data.table_seen is seen
 
     def test_no_table_is_no_crash(self) -> None:
         # Black pictures without any depth.
-        asked, outcome = drive(look(answer(READY), Eye(), HOUSE))
+        asked, outcome = drive(look(answer(READY), CELL, HOUSE, Record()))
         assert outcome.name == "no_table"
         # A picture of the same moment would be as dark: some time passes in between.
         assert [each.name for each in asked if isinstance(each, Motion)] == ["wait", "wait"]
@@ -56,13 +72,13 @@ class TestLook:
             raise error
 
         monkeypatch.setattr(sight, "see_tabletop", raising)
-        _, outcome = drive(look(answer(READY), Eye(), HOUSE))
+        _, outcome = drive(look(answer(READY), CELL, HOUSE, Record()))
         assert (outcome.name, outcome.about) == ("failed", f"{type(error).__name__}: {error}")
 
 
 class TestStepAside:
     def aside(self, start: np.ndarray) -> tuple[str, np.ndarray]:
-        asked, outcome = drive(step_aside(answer(start), HSR, collision_world(), HOUSE, (NEAR, FAR)))
+        asked, outcome = drive(step_aside(answer(start), CELL, house(NEAR, FAR)))
         return outcome.name, motions(asked)["travel"].path.end
 
     def test_it_goes_to_the_left_and_from_there_to_the_right_and_looks_at_the_table(self) -> None:
@@ -77,27 +93,27 @@ class TestStepAside:
             assert -rotation[:, 2] @ apart / np.linalg.norm(apart) > np.cos(np.radians(6.0))
 
     def test_what_is_in_the_way_is_told(self) -> None:
-        stage = step_aside(answer(READY), HSR, collision_world(), HOUSE, ())
+        stage = step_aside(answer(READY), CELL, HOUSE)
         assert drive(stage, played(by={"travel": TrackingError}))[1].name == "blocked"
 
 
 class TestLookFromAside:
     def outcome(self, look: Any) -> Any:
-        return drive(look_from_aside(answer(READY), sees(look), HOUSE, (NEAR, FAR)))[1]
+        return drive(look_from_aside(answer(READY), seeing(look), house(NEAR, FAR)))[1]
 
     def test_what_is_seen_from_either_place_is_there_once(self) -> None:
         hidden = solid("tea_box", (1.3, -0.2, TABLE_M))
         outcome = self.outcome(TableSeen(things=(hidden, NEAR), house=HOUSE))
         assert outcome.name == "seen"
-        assert sorted(each.name for each in outcome.data.things) == ["apple", "mug", "tea_box"]
+        assert sorted(each.name for each in outcome.data.house.things) == ["apple", "mug", "tea_box"]
 
     def test_what_is_hidden_now_is_where_the_table_is(self) -> None:
         slip = Slip(about_m=np.zeros(2), shift_m=np.array([0.03, -0.02]), turn_rad=0.03)
-        house = House(table=slip.fitting(HOUSE.table), shelf=HOUSE.shelf)
-        outcome = self.outcome(TableSeen(things=(slip.solid(NEAR),), house=house))
-        apple = next(each for each in outcome.data.things if each.name == "apple")
+        there = House(table=slip.fitting(HOUSE.table), shelf=HOUSE.shelf)
+        outcome = self.outcome(TableSeen(things=(slip.solid(NEAR),), house=there))
+        apple = next(each for each in outcome.data.house.things if each.name == "apple")
         np.testing.assert_allclose(apple.position_m, slip.solid(FAR).position_m, atol=1e-9)
-        assert outcome.data.house is house
+        assert outcome.data.house.table is there.table
 
     @pytest.mark.parametrize(
         ("look", "name"), [(NoPlane(agreed=3), "no_table"), (sight.SightFailed("no points"), "failed")]
@@ -109,32 +125,35 @@ class TestLookFromAside:
 
 
 class TestChoose:
+    def outcome(self, *things: Belief, wanted: str = "", given_up: tuple[Belief, ...] = ()) -> Any:
+        it = cell(f'object_to_grasp="{wanted}"')
+        return drive(choose(answer(READY), it, house(*things), Record(given_up=given_up)))[1]
+
     def test_without_a_name_it_is_the_closest(self) -> None:
         for things in ((NEAR, FAR), (FAR, NEAR)):
-            _, outcome = drive(choose(answer(READY), things, "", ()))
+            outcome = self.outcome(*things)
             assert outcome.about == "mug"
             assert outcome.name == "chosen"
-            assert outcome.data.grasp_object_bb is NEAR
-            assert outcome.data.grasp_object_name == "mug"
+            assert outcome.data.target is NEAR
 
     def test_a_name_wins_over_distance_and_of_two_the_closer_is_taken(self) -> None:
-        _, outcome = drive(choose(answer(READY), (NEAR, FAR, solid("apple", (1.2, 0.0, TABLE_M))), "apple", ()))
+        outcome = self.outcome(NEAR, FAR, solid("apple", (1.2, 0.0, TABLE_M)), wanted="apple")
         assert outcome.name == "chosen"
-        assert outcome.data.grasp_object_bb.position_m[0] == 1.2
+        assert outcome.data.target.position_m[0] == 1.2
 
     def test_what_is_not_there_is_not_replaced(self) -> None:
-        _, outcome = drive(choose(answer(READY), (NEAR, FAR), "tea_box", ()))
+        outcome = self.outcome(NEAR, FAR, wanted="tea_box")
         assert (outcome.name, outcome.about) == ("not_there", "tea_box")
         assert not passes(outcome.evidence)
 
     def test_one_that_was_given_up_is_last(self) -> None:
-        _, outcome = drive(choose(answer(READY), (NEAR, FAR), "", (NEAR,)))
+        outcome = self.outcome(NEAR, FAR, given_up=(NEAR,))
         assert outcome.name == "chosen"
-        assert outcome.data.grasp_object_bb is FAR
-        assert drive(choose(answer(READY), (NEAR,), "", (NEAR,)))[1].name == "chosen"
+        assert outcome.data.target is FAR
+        assert self.outcome(NEAR, given_up=(NEAR,)).name == "chosen"
 
     def test_an_empty_table_is_empty(self) -> None:
-        assert drive(choose(answer(READY), (), "mug", ()))[1].name == "empty"
+        assert self.outcome(wanted="mug").name == "empty"
 
 
 class TestFindPoses:
@@ -177,5 +196,5 @@ def test_the_component_ends_by_the_names_it_is_known_by() -> None:
     machine = find_grasp(SETTINGS)
     assert set(machine.outcomes) == {"end_find_grasp", "failed"}
     assert machine.successes == ("end_find_grasp",)
-    assert {"grasp_poses", "grasp_object_bb", "grasp_object_name", "table_seen"} <= set(machine.gives)
+    assert {"grasp_poses", "target", "house", "record", "table_seen"} == set(machine.gives)
     assert find_grasp(settings("retries.looks=7", "retries.sides=5")).budgets == {"looks": 7, "sides": 5}

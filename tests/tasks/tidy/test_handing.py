@@ -24,11 +24,23 @@ from graspline.tasks.tidy.handing import (
     stretch,
     tare,
 )
-from graspline.tasks.tidy.moving import carrying
 from graspline.tasks.tidy.person import TAKEN_AT_M
-from graspline.tasks.tidy.task import collision_world
+from graspline.tasks.tidy.postures import carrying
 
-from .stagecraft import HOUSE, READY, SETTINGS, answer, counted_n, drive, held_object, motions, played, solid
+from .stagecraft import (
+    CELL,
+    HOUSE,
+    READY,
+    SETTINGS,
+    answer,
+    cell,
+    counted_n,
+    drive,
+    held_object,
+    motions,
+    played,
+    solid,
+)
 
 Array = NDArray[np.float64]
 HOLDING = (20.0, 20.0)
@@ -41,7 +53,9 @@ def stretched() -> Array:
 
 
 def tared(force_thresh: float = -1.0) -> Tugged:
-    _, outcome = drive(tare(answer(stretched()), HSR, SETTINGS, HELD, force_thresh), played(mass_kg=1.15))
+    _, outcome = drive(
+        tare(answer(stretched()), cell(f"handover.force_thresh={force_thresh}"), HELD), played(mass_kg=1.15)
+    )
     assert outcome.name == "tared"
     return outcome.data.pull
 
@@ -49,7 +63,7 @@ def tared(force_thresh: float = -1.0) -> Tugged:
 class TestStretch:
     def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
         start = carrying(HELD, READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
-        stage = stretch(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), HELD)
+        stage = stretch(answer(start), CELL, HOUSE, HELD)
         return drive(stage, played(by=by, pads_n=HOLDING))
 
     def test_the_thing_ends_upright_where_people_take_things(self) -> None:
@@ -86,27 +100,27 @@ class TestTare:
     def test_a_pull_away_from_the_robot_counts_and_nothing_else_however_it_is_held(self, down: int) -> None:
         held = held_object(solid("soup_can"), float(np.radians(down)))
         joints = offering(held, READY)[0]
-        pull = drive(tare(answer(joints), HSR, SETTINGS, held, -1.0), played(mass_kg=1.15))[1].data.pull
+        pull = drive(tare(answer(joints), CELL, held), played(mass_kg=1.15))[1].data.pull
         for force in ((0.0, -6.0, 0.0), (2.0, -5.0, 0.0), (-2.0, -5.0, 2.0), (0.0, -5.0, -3.0)):
             assert counted_n(pull, joints, force) == pytest.approx(np.linalg.norm(force))
         for force in ((0.0, 10.0, 0.0), (0.0, 0.0, -10.0), (0.0, 0.0, 10.0), (10.0, 0.0, 0.0), (-10.0, 1.0, 0.0)):
             assert counted_n(pull, joints, force) == 0.0
 
     def test_what_falls_meanwhile_is_lost(self) -> None:
-        stage = tare(answer(stretched()), HSR, SETTINGS, HELD, -1.0)
+        stage = tare(answer(stretched()), CELL, HELD)
         assert drive(stage, played(by={"tare": HoldLost}))[1].name == "lost"
 
 
 class TestOffer:
     @pytest.mark.parametrize(("by", "name"), [(Tugged, "pulled"), (HoldLost, "lost"), (None, "not_taken")])
     def test_what_ends_it_has_a_name(self, by: type | None, name: str) -> None:
-        stage = offer(answer(stretched()), HSR, SETTINGS, HELD, tared())
+        stage = offer(answer(stretched()), CELL, HELD, tared())
         asked, outcome = drive(stage, played(by={"offer": by} if by else {}))
         assert (outcome.name, outcome.about) == (name, "soup_can")
         assert len(asked) == 1
 
     def test_it_is_held_still_for_as_long_as_asked(self) -> None:
-        stage = offer(answer(stretched()), HSR, SETTINGS, HELD, tared())
+        stage = offer(answer(stretched()), CELL, HELD, tared())
         (motion,), _ = drive(stage)
         assert motion.path.duration_s == pytest.approx(SETTINGS.handover.wait_s)
         assert np.ptp(motion.path.positions, axis=0).max() == 0.0
@@ -117,7 +131,7 @@ PULLED = (at_least("tug", 6.0, 3.5, "N"),)
 
 @pytest.mark.parametrize(("pads_n", "name"), [((0.0, 0.0), "given"), ((3.0, 0.0), "stuck")])
 def test_an_open_hand_must_feel_nothing(pads_n: tuple[float, float], name: str) -> None:
-    asked, outcome = drive(let_go(answer(stretched()), HSR, SETTINGS, HELD), played(pads_n=pads_n))
+    asked, outcome = drive(let_go(answer(stretched()), CELL, HELD), played(pads_n=pads_n))
     assert outcome.name == name
     assert motions(asked)["let_go"].path.end[HSR.jaw] == HSR.limits.upper[HSR.jaw]
 
@@ -126,7 +140,7 @@ def test_the_hand_draws_back_from_the_person_and_never_down() -> None:
     for down in (0, 50):
         joints = offering(held_object(solid("soup_can"), float(np.radians(down))), READY)[0]
         joints[HSR.jaw] = HSR.limits.upper[HSR.jaw]
-        asked, outcome = drive(draw_back(answer(joints), HSR, SETTINGS, HELD, PULLED))
+        asked, outcome = drive(draw_back(answer(joints), CELL, HELD, PULLED))
         assert outcome.name == "back"
         tools, _ = hsr.forward(asked[0].path.positions)
         assert tools[-1][1] - tools[0][1] > 0.08
@@ -141,7 +155,7 @@ def test_a_handover_is_proved_by_the_pull_and_by_an_open_hand_that_feels_nothing
 ) -> None:
     joints = stretched().copy()
     joints[HSR.jaw] = HSR.jaw_law.angle_rad(gap_m)
-    _, outcome = drive(draw_back(answer(joints), HSR, SETTINGS, HELD, PULLED), played(pads_n=pads_n))
+    _, outcome = drive(draw_back(answer(joints), CELL, HELD, PULLED), played(pads_n=pads_n))
     assert (outcome.name, outcome.about) == (name, "soup_can")
     assert [each.name for each in outcome.evidence] == ["tug", "stronger_pad_force", "hand_gap"]
     assert passes(outcome.evidence) == (name == "back")
@@ -151,4 +165,3 @@ def test_the_component_ends_by_the_names_it_is_known_by() -> None:
     machine = handover(SETTINGS)
     assert set(machine.outcomes) == {"succeeded", "aborted"}
     assert machine.successes == ("succeeded",)
-    assert machine.inputs["force_thresh"] is float

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graspline.scenes.fittings import SHELF, TABLE, Fitting
-from graspline.tasks.tidy.house import before, solids_of
+from graspline.tasks.tidy.house import around, parts_of, solids_of, whole, without
+from graspline.tasks.tidy.postures import before
 
-from .stagecraft import HOUSE
+from .stagecraft import HOUSE, TABLE_M, held_object, house, solid
 
 OFF = st.floats(-0.1, 0.1)
 
@@ -54,3 +55,47 @@ def test_a_robot_before_furniture_faces_it_at_that_distance(
 def test_aside_is_to_the_left() -> None:
     x, y, _ = before(TABLE, 0.5, 0.2)
     assert (x, y) == pytest.approx((1.3 - 0.3 - 0.5, 0.2))
+
+
+class TestWhole:
+    @given(st.floats(-3.1, 3.1))
+    def test_a_mug_is_a_box_around_its_handle(self, yaw_rad: float) -> None:
+        mug = solid("mug", yaw_rad=yaw_rad)
+        box = whole(mug)
+        assert box.shape == "box"
+        handle = mug.position_m + mug.rotation @ np.array([0.071, 0.0, 0.0])
+        assert (np.abs(box.rotation.T @ (handle - box.position_m)) <= box.half_extents_m + 1e-9).all()
+        assert (box.top_m, box.bottom_m) == (pytest.approx(mug.top_m), pytest.approx(mug.bottom_m))
+
+    @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "water_bottle", "tennis_ball", "unknown"])
+    def test_what_has_no_handle_is_what_it_is(self, name: str) -> None:
+        thing = solid(name)
+        assert whole(thing) is thing
+
+    def test_a_thing_that_is_taken_up_is_not_in_the_way_any_more(self) -> None:
+        mug, can = solid("mug"), solid("soup_can", (1.2, 0.3, TABLE_M))
+        held = held_object(mug)
+        left = without(around(house(mug, can)), mug, held)
+        assert [each.name for each in left.solids] == [*(each.name for each in HOUSE.solids), "soup_can"]
+        assert left.held is held
+
+
+class TestPartsOf:
+    @given(st.floats(-3.1, 3.1))
+    def test_parts_of_a_mug_together_fill_the_box_around_it(self, yaw_rad: float) -> None:
+        mug = solid("mug", yaw_rad=yaw_rad)
+        box = whole(mug)
+        parts = parts_of(box)
+        assert [each.shape for each in parts] == ["cylinder", "box", "box", "box"]
+        own = [(each.position_m - box.position_m) @ box.rotation for each in parts]
+        low = np.min([at - each.half_extents_m for at, each in zip(own, parts, strict=True)], axis=0)
+        high = np.max([at + each.half_extents_m for at, each in zip(own, parts, strict=True)], axis=0)
+        np.testing.assert_allclose(high, box.half_extents_m, atol=1e-9)
+        np.testing.assert_allclose(low, -box.half_extents_m, atol=1e-9)
+        np.testing.assert_allclose(parts[0].position_m, mug.position_m, atol=1e-9)
+        np.testing.assert_allclose(parts[0].half_extents_m, mug.half_extents_m)
+
+    @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "tennis_ball", "unknown"])
+    def test_what_has_no_parts_is_its_only_one(self, name: str) -> None:
+        thing = solid(name)
+        assert parts_of(thing) == (thing,)

@@ -12,12 +12,12 @@ from graspline.errors import InputError
 from graspline.parameters import Range
 from graspline.robots.hsr import hsr
 from graspline.scenes.fittings import SHELF, TABLE, Fitting
+from graspline.scenes.footprints import gap_m, outlines_of, room_m
 from graspline.scenes.household import ITEMS, KNOWN, Item, item_of, unknown_item
 from graspline.scenes.household_bodies import is_parked
 from graspline.scenes.room import Standing, room
 from graspline.spatial.rotations import yaw_of
 from graspline.tasks.task import Draw
-from graspline.tasks.tidy.footprints import gap_m, outlines_of, room_m
 from graspline.tasks.tidy.layout import sample
 from graspline.tasks.tidy.parameters import TableParameters
 

@@ -14,30 +14,12 @@ from graspline.grasping.reaching import straight_path
 from graspline.kinematics import hsr
 from graspline.motion.guards import HoldLost, TrackingError
 from graspline.robots.hsr import HSR
-from graspline.scenes.fittings import SHELF, TABLE
-from graspline.tasks.tidy.house import before
-from graspline.tasks.tidy.moving import (
-    BLOCKED,
-    SHELF_AWAY_M,
-    TABLE_AWAY_M,
-    Stopped,
-    around,
-    carrying,
-    felt_kg,
-    held_now,
-    hold_guard,
-    looking,
-    parts_of,
-    play,
-    shifted,
-    straight,
-    travel,
-    whole,
-    without,
-)
-from graspline.tasks.tidy.task import collision_world
+from graspline.scenes.fittings import SHELF
+from graspline.tasks.tidy.house import around, whole
+from graspline.tasks.tidy.moving import BLOCKED, Stopped, felt_kg, hold_guard, play, straight, tool_at, travel
+from graspline.tasks.tidy.postures import SHELF_AWAY_M, looking
 
-from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, held_object, motions, played, solid
+from .stagecraft import CELL, HOUSE, READY, SETTINGS, answer, drive, held_object, motions, played, solid
 
 UP = np.array([0.0, 0.0, 1.0])
 
@@ -58,17 +40,19 @@ class TestGrip:
         row = READY.copy()
         row[:8] = hsr.ranked(ahead, 0, READY)[0]
         tool = hsr.forward(row)[0]
-        now = held_now(held, answer(row))
+        now = held.at(tool_at(answer(row)) @ held.X_HO)
         np.testing.assert_allclose(tool + held.R_OH @ held.X_HO.position_m, now.position_m, atol=1e-9)
         box = whole(thing)
         assert (now.name, now.shape) == (name, box.shape)
         np.testing.assert_allclose(now.half_extents_m, box.half_extents_m)
         np.testing.assert_allclose(now.rotation, box.rotation, atol=1e-9)
         row[3] += 0.1
-        np.testing.assert_allclose(held_now(held, answer(row)).position_m, now.position_m + 0.1 * UP, atol=1e-9)
+        np.testing.assert_allclose(
+            held.at(tool_at(answer(row)) @ held.X_HO).position_m, now.position_m + 0.1 * UP, atol=1e-9
+        )
 
     def test_its_guard_watches_pads_and_width(self) -> None:
-        guard = hold_guard(held_object(solid("soup_can")), SETTINGS.grasp)
+        guard = hold_guard(CELL, held_object(solid("soup_can")))
         assert guard.force_n == SETTINGS.grasp.lost_n
         assert HSR.jaw_law.gap_m(guard.least_jaw_rad) == pytest.approx(0.067 - 0.012, abs=1e-3)
 
@@ -79,12 +63,12 @@ class TestPlay:
         return Motion("up", path, guards=(BLOCKED, HoldLost(least_jaw_rad=0.1, force_n=0.5)))
 
     def test_a_motion_that_gets_to_its_end_gives_its_reply(self) -> None:
-        _, reply = drive(play(HSR, self.motion()))
+        _, reply = drive(play(CELL, self.motion()))
         np.testing.assert_array_equal(reply.command.position, self.motion().path.end)
 
     @pytest.mark.parametrize(("kind", "lost"), [(HoldLost, True), (TrackingError, False)])
     def test_one_that_is_ended_comes_to_rest_and_says_by_what(self, kind: type, lost: bool) -> None:
-        asked, stopped = drive(play(HSR, self.motion()), played(by={"up": kind}))
+        asked, stopped = drive(play(CELL, self.motion()), played(by={"up": kind}))
         assert [each.name for each in asked[:2]] == ["up", "brake"]
         cut, braking = asked[0].path.command_at(asked[0].path.ticks // 2), asked[1].path
         np.testing.assert_allclose(braking.positions[0], cut.position, atol=1e-9)
@@ -95,7 +79,7 @@ class TestPlay:
         assert (stopped.lost, bool(stopped.evidence)) == (lost, True)
 
     def test_what_something_is_in_the_way_of_goes_some_way_back(self) -> None:
-        asked, stopped = drive(play(HSR, self.motion()), played(by={"up": TrackingError}))
+        asked, stopped = drive(play(CELL, self.motion()), played(by={"up": TrackingError}))
         up, braking, back = (each.path for each in asked)
         assert asked[-1].name == "give_way"
         np.testing.assert_array_equal(back.positions[0], braking.end)
@@ -106,16 +90,16 @@ class TestPlay:
         assert stopped.why == "up ended by TrackingError"
 
     def test_what_was_lost_is_not_gone_back_for(self) -> None:
-        asked, _ = drive(play(HSR, self.motion()), played(by={"up": HoldLost}))
+        asked, _ = drive(play(CELL, self.motion()), played(by={"up": HoldLost}))
         assert [each.name for each in asked] == ["up", "brake"]
 
     def test_where_it_has_not_begun_there_is_no_way_back(self) -> None:
-        asked, stopped = drive(play(HSR, self.motion()), lambda motion: answer(READY, by=BLOCKED))
+        asked, stopped = drive(play(CELL, self.motion()), lambda motion: answer(READY, by=BLOCKED))
         assert [each.name for each in asked] == ["up"]
         assert stopped.by is BLOCKED
 
     def test_a_state_whose_time_is_up_says_so(self) -> None:
-        _, stopped = drive(play(HSR, self.motion()), lambda motion: answer(motion.path.positions[5], by="timed_out"))
+        _, stopped = drive(play(CELL, self.motion()), lambda motion: answer(motion.path.positions[5], by="timed_out"))
         assert (stopped.why, stopped.lost) == ("up ended by timed out", False)
 
 
@@ -123,7 +107,7 @@ class TestTravel:
     def test_the_way_is_planned_and_watched(self) -> None:
         goal = READY.copy()
         goal[1] += 0.2
-        stage = travel(answer(READY), HSR, collision_world(), around(HOUSE, ()), goal[None])
+        stage = travel(answer(READY), CELL, around(HOUSE), goal[None])
         asked, reply = drive(stage)
         assert isinstance(asked[0], Solve)
         np.testing.assert_allclose(reply.command.position, goal, atol=1e-9)
@@ -133,120 +117,25 @@ class TestTravel:
         inside = READY.copy()
         inside[0] = 1.0
         for goals, why in ((np.zeros((0, 11)), "no posture"), (inside[None], "no goal is free")):
-            asked, stopped = drive(travel(answer(READY), HSR, collision_world(), around(HOUSE, ()), goals))
+            asked, stopped = drive(travel(answer(READY), CELL, around(HOUSE), goals))
             assert not motions(asked)
             assert why in stopped.why
 
     def test_the_same_moment_has_the_same_way(self) -> None:
         goal = looking(HSR, SHELF, SHELF_AWAY_M, 0.8)
-        paths = [
-            drive(travel(answer(READY), HSR, collision_world(), around(HOUSE, ()), goal[None]))[0][1].path
-            for _ in range(2)
-        ]
+        paths = [drive(travel(answer(READY), CELL, around(HOUSE), goal[None]))[0][1].path for _ in range(2)]
         assert paths[0].positions.tobytes() == paths[1].positions.tobytes()
 
 
 def test_a_straight_move_begins_where_the_robot_was_told_to_be() -> None:
-    asked, reply = drive(straight(answer(READY), HSR, 0.05 * UP, name="rise"))
+    asked, reply = drive(straight(answer(READY), CELL, 0.05 * UP, name="rise", speed=1.0))
     np.testing.assert_array_equal(asked[0].path.positions[0], READY)
     assert reply.command.position[3] == pytest.approx(READY[3] + 0.05)
     assert asked[0].guards == (BLOCKED,)
 
 
-class TestLooking:
-    @given(st.floats(-0.3, 0.3), st.floats(-0.4, 0.4), st.floats(0.4, 1.2))
-    def test_the_heads_camera_points_there(self, x: float, y: float, z: float) -> None:
-        point = np.array([1.3 + x, y, z])
-        joints = hsr.gazing(looking(HSR, TABLE, TABLE_AWAY_M, TABLE_M), point)
-        camera, rotation = hsr.head_camera(joints)
-        apart = (point - camera) / np.linalg.norm(point - camera)
-        assert float(-rotation[:, 2] @ apart) > np.cos(np.radians(6.0))
-        assert (joints >= HSR.limits.lower).all()
-        assert (joints <= HSR.limits.upper).all()
-
-    @pytest.mark.parametrize("fitting", [TABLE, SHELF])
-    def test_before_furniture_the_robot_touches_nothing(self, fitting: object) -> None:
-        away = TABLE_AWAY_M if fitting is TABLE else SHELF_AWAY_M
-        joints = looking(HSR, TABLE if fitting is TABLE else SHELF, away, 0.7)
-        world = collision_world()
-        world.place(HOUSE.solids)
-        assert world.free(joints)
-
-
-class TestCarrying:
-    @pytest.mark.parametrize("down_rad", [0.0, np.radians(30), np.radians(90)])
-    def test_things_stay_upright_near_the_robot(self, down_rad: float) -> None:
-        held = held_object(solid("soup_can"), down_rad)
-        base = before(SHELF, SHELF_AWAY_M)
-        goals = carrying(held, READY, base, SHELF.in_world((0.0, 0.0, 0.8)))
-        assert len(goals)
-        tools, rotations = hsr.forward(goals)
-        for tool, rotation in zip(tools, rotations, strict=True):
-            # The plane it stood on is level again.
-            np.testing.assert_allclose((rotation @ held.R_OH.T)[2], UP, atol=1e-9)
-            assert np.linalg.norm(tool[:2] - base[:2]) < 0.7
-        turned = np.abs((goals[:, 2] - base[2] + np.pi) % (2 * np.pi) - np.pi)
-        assert turned.max() < 1e-9
-        np.testing.assert_array_equal(goals[:, HSR.jaw], READY[HSR.jaw])
-
-
-@given(st.floats(-9, 9), st.floats(-3.2, 3.2))
-def test_a_base_elsewhere_is_turned_the_short_way(turn_rad: float, to_rad: float) -> None:
-    joints = READY.copy()
-    joints[2] = turn_rad
-    moved = shifted(joints, (1.0, 2.0, to_rad))
-    assert abs(moved[2] - turn_rad) <= np.pi + 1e-9
-    assert np.cos(moved[2]) == pytest.approx(np.cos(to_rad), abs=1e-9)
-    assert moved[:2].tolist() == [1.0, 2.0]
-    np.testing.assert_array_equal(moved[3:], joints[3:])
-
-
-class TestWhole:
-    @given(st.floats(-3.1, 3.1))
-    def test_a_mug_is_a_box_around_its_handle(self, yaw_rad: float) -> None:
-        mug = solid("mug", yaw_rad=yaw_rad)
-        box = whole(mug)
-        assert box.shape == "box"
-        handle = mug.position_m + mug.rotation @ np.array([0.071, 0.0, 0.0])
-        assert (np.abs(box.rotation.T @ (handle - box.position_m)) <= box.half_extents_m + 1e-9).all()
-        assert (box.top_m, box.bottom_m) == (pytest.approx(mug.top_m), pytest.approx(mug.bottom_m))
-
-    @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "water_bottle", "tennis_ball", "unknown"])
-    def test_what_has_no_handle_is_what_it_is(self, name: str) -> None:
-        thing = solid(name)
-        assert whole(thing) is thing
-
-    def test_a_thing_that_is_taken_up_is_not_in_the_way_any_more(self) -> None:
-        mug, can = solid("mug"), solid("soup_can", (1.2, 0.3, TABLE_M))
-        held = held_object(mug)
-        left = without(around(HOUSE, (mug, can)), mug, held)
-        assert [each.name for each in left.solids] == [*(each.name for each in HOUSE.solids), "soup_can"]
-        assert left.held is held
-
-
-class TestPartsOf:
-    @given(st.floats(-3.1, 3.1))
-    def test_parts_of_a_mug_together_fill_the_box_around_it(self, yaw_rad: float) -> None:
-        mug = solid("mug", yaw_rad=yaw_rad)
-        box = whole(mug)
-        parts = parts_of(box)
-        assert [each.shape for each in parts] == ["cylinder", "box", "box", "box"]
-        own = [(each.position_m - box.position_m) @ box.rotation for each in parts]
-        low = np.min([at - each.half_extents_m for at, each in zip(own, parts, strict=True)], axis=0)
-        high = np.max([at + each.half_extents_m for at, each in zip(own, parts, strict=True)], axis=0)
-        np.testing.assert_allclose(high, box.half_extents_m, atol=1e-9)
-        np.testing.assert_allclose(low, -box.half_extents_m, atol=1e-9)
-        np.testing.assert_allclose(parts[0].position_m, mug.position_m, atol=1e-9)
-        np.testing.assert_allclose(parts[0].half_extents_m, mug.half_extents_m)
-
-    @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "tennis_ball", "unknown"])
-    def test_what_has_no_parts_is_its_only_one(self, name: str) -> None:
-        thing = solid(name)
-        assert parts_of(thing) == (thing,)
-
-
 def test_the_room_above_the_tool_is_what_the_wrist_needs_however_it_is_turned() -> None:
-    random, world = np.random.default_rng(3), collision_world()
+    random, world = np.random.default_rng(3), CELL.world
     spare = []
     for _ in range(60):
         row = random.uniform(HSR.limits.lower, HSR.limits.upper)

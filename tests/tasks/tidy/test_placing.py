@@ -20,39 +20,37 @@ from graspline.perception.planes import NoPlane
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import SHELF
 from graspline.tasks.tidy.areas import Area
-from graspline.tasks.tidy.house import before
-from graspline.tasks.tidy.moving import SHELF_AWAY_M, carrying
-from graspline.tasks.tidy.placed import check_place, placed_evidence, placed_solid
+from graspline.tasks.tidy.place_plans import Aimed, height_needed_m, placed_solid, poses_at, released_rad
 from graspline.tasks.tidy.placing import (
-    Aimed,
     approach_board,
     bring_in,
+    check_place,
     face_shelf,
-    height_needed_m,
     look_up,
+    placed_evidence,
     placement,
     plan_place,
-    poses_at,
     put_down,
     release,
-    released_rad,
     see_board,
     withdraw,
 )
+from graspline.tasks.tidy.postures import SHELF_AWAY_M, before, carrying
 from graspline.tasks.tidy.sight import BoardSeen
-from graspline.tasks.tidy.task import collision_world
 
 from .stagecraft import (
+    CELL,
     HOUSE,
     READY,
     SETTINGS,
     answer,
+    cell,
     counted_n,
     drive,
     held_object,
     motions,
     played,
-    sees,
+    seeing,
     settings,
     solid,
 )
@@ -65,6 +63,8 @@ CORNER = Area(
     name="corner", level=replace(LEVEL, position_m=(-0.09, 0.25, LEVEL.position_m[2]), half_extents_m=(0.06, 0.1))
 )
 HOLDING = (20.0, 20.0)
+# A way of the hand that does not come near the shelf.
+FAR_AWAY = np.stack([READY, READY])
 DOWN_RAD = float(np.radians(90))
 FITS = float(np.radians(30))
 
@@ -95,7 +95,7 @@ def aimed() -> Aimed:
     """A plan for the can onto a board with one thing at its back."""
     was = seen(on_board("mug", 0.08, 0.2))
     spots = was.free(LEVEL, 0.034, SETTINGS.placing.margin_m)
-    stage = plan_place(answer(before_shelf()), HSR, collision_world(), HOUSE, SETTINGS, carried(), was, spots)
+    stage = plan_place(answer(before_shelf()), CELL, HOUSE, carried(), was, spots)
     _, outcome = drive(stage)
     assert outcome.name == "planned"
     return outcome.data
@@ -103,7 +103,7 @@ def aimed() -> Aimed:
 
 class TestLookUp:
     def outcome(self, held: HeldObject) -> Any:
-        return look_up(SETTINGS, held, held.name, held.X_HB)
+        return look_up(CELL, held)
 
     @pytest.mark.parametrize("name", ["soup_can", "cracker_box", "water_bottle", "mug", "unknown"])
     def test_taken_from_the_side_everything_fits(self, name: str) -> None:
@@ -120,7 +120,7 @@ class TestLookUp:
         assert not needed.passed
 
     def test_the_steeper_the_hand_the_more_height_is_needed(self) -> None:
-        needed = [height_needed_m(carried("sugar_box", np.radians(down)), SETTINGS) for down in (0, 30, 50, 90)]
+        needed = [height_needed_m(carried("sugar_box", np.radians(down)), SETTINGS.placing) for down in (0, 30, 50, 90)]
         assert needed == sorted(needed)
         assert needed[0] < LEVEL.clear_m < needed[-1]
 
@@ -130,28 +130,29 @@ class TestLookUp:
 
     def test_it_is_brought_in_above_the_board(self) -> None:
         more = settings("placing.above_m=0.1")
-        assert height_needed_m(carried(), more) == pytest.approx(height_needed_m(carried(), SETTINGS) + 0.07)
+        assert height_needed_m(carried(), more.placing) == pytest.approx(
+            height_needed_m(carried(), SETTINGS.placing) + 0.07
+        )
 
     def test_what_is_wider_than_its_area_is_refused_before_the_robot_drives(self, tmp_path: Path) -> None:
         (tmp_path / "areas.yaml").write_text(
             "areas: {strip: {board: board_low, depth_m: [0.0, 0.1]}}\nmine: {unknown: strip}\n"
         )
-        mine = settings(f"placing.areas_file={tmp_path}/areas.yaml", "placing.area=mine")
+        mine = cell(f"placing.areas_file={tmp_path}/areas.yaml", "placing.area=mine")
         for name, outcome in (("cracker_box", "too_wide"), ("soup_can", "assigned")):
-            held = carried(name)
-            found = look_up(mine, held, name, held.X_HB)
+            found = look_up(mine, carried(name))
             assert (found.name, found.evidence[1].passed) == (outcome, outcome == "assigned")
             assert found.evidence[1].limit == pytest.approx(0.1)
 
-    def test_what_was_handed_on_counts_and_not_what_the_grip_says(self) -> None:
+    def test_how_it_stood_in_the_hand_counts_and_not_what_the_grip_says(self) -> None:
         low, high = carried(), carried("cracker_box", DOWN_RAD)
-        assert look_up(SETTINGS, low, "soup_can", high.X_HB).name == "too_high"
+        assert look_up(CELL, replace(low, stood=high.X_HB)).name == "too_high"
 
 
 class TestFaceShelf:
     def asked(self, by: dict[str, type] | None = None) -> tuple[list[Any], Any]:
         start = carrying(carried(), READY, (0.25, 0.0, 0.0), np.array([1.3, 0.0, 0.72]))[0]
-        stage = face_shelf(answer(start), HSR, collision_world(), HOUSE, SETTINGS, (), carried(), AREA)
+        stage = face_shelf(answer(start), CELL, HOUSE, carried(), AREA)
         return drive(stage, played(by=by, pads_n=HOLDING))
 
     def test_it_ends_before_the_shelf_with_the_thing_upright(self) -> None:
@@ -169,7 +170,7 @@ class TestFaceShelf:
 
 class TestSeeBoard:
     def outcome(self, look: BoardSeen | NoPlane, name: str = "soup_can", area: Area = AREA) -> Any:
-        stage = see_board(answer(before_shelf()), HSR, sees(look), HOUSE, SETTINGS, carried(name), area)
+        stage = see_board(answer(before_shelf()), seeing(look), HOUSE, carried(name), area)
         return drive(stage)[1]
 
     def test_free_places_are_offered_farthest_first_and_apart_from_what_stands_there(self) -> None:
@@ -245,17 +246,15 @@ class TestPlanPlace:
     def test_a_hand_in_a_corner_of_the_box_around_mug_and_handle_finds_its_way_out(self, yaw_rad: float) -> None:
         held, middle = held_object(solid("mug", yaw_rad=yaw_rad)), SHELF.in_world(LEVEL.position_m)
         start = carrying(held, READY, before(SHELF, SHELF_AWAY_M), middle)[0]
-        stage = plan_place(answer(start), HSR, collision_world(), HOUSE, SETTINGS, held, seen(), (middle,))
+        stage = plan_place(answer(start), CELL, HOUSE, held, seen(), (middle,))
         assert drive(stage)[1].name == "planned"
 
     def test_a_shelf_that_is_blocked_leaves_none_and_says_why(self) -> None:
         wall = on_board("unknown", -0.2, 0.0, np.pi / 2, half_m=(0.01, 0.4, 0.18))
         stage = plan_place(
             answer(before_shelf()),
-            HSR,
-            collision_world(),
+            CELL,
             HOUSE,
-            SETTINGS,
             carried(),
             seen(wall),
             (SHELF.in_world(LEVEL.position_m),),
@@ -270,32 +269,32 @@ class TestHandling:
     @pytest.mark.parametrize(("by", "name"), [(HoldLost, "lost"), (TrackingError, "blocked")])
     def test_what_ends_the_ways_has_a_name(self, by: type, name: str) -> None:
         last = answer(before_shelf())
-        stage = approach_board(last, HSR, SETTINGS, carried(), aimed().reach)
+        stage = approach_board(last, CELL, carried(), aimed().reach)
         assert drive(stage, played(by={"approach": by}))[1].name == name
-        stage = bring_in(answer(aimed().reach.before), HSR, SETTINGS, carried(), aimed().inwards_m)
+        stage = bring_in(answer(aimed().reach.before), CELL, carried(), aimed().inwards_m)
         assert drive(stage, played(by={"bring_in": by}))[1].name == name
 
     def test_the_straight_way_in_ends_over_the_place_and_out_again_before_the_shelf(self) -> None:
         found = aimed()
-        asked, outcome = drive(bring_in(answer(found.reach.before), HSR, SETTINGS, carried(), found.inwards_m))
+        asked, outcome = drive(bring_in(answer(found.reach.before), CELL, carried(), found.inwards_m))
         assert outcome.name == "over"
         np.testing.assert_allclose(asked[0].path.end, found.reach.at, atol=1e-9)
-        asked, outcome = drive(withdraw(answer(found.reach.at), HSR, found.inwards_m))
+        asked, outcome = drive(withdraw(answer(found.reach.at), CELL, found.inwards_m))
         assert outcome.name == "out"
         np.testing.assert_allclose(asked[0].path.end, found.reach.before, atol=1e-9)
-        stage = withdraw(answer(found.reach.at), HSR, found.inwards_m)
+        stage = withdraw(answer(found.reach.at), CELL, found.inwards_m)
         assert drive(stage, played(by={"withdraw": TrackingError}))[1].name == "blocked"
 
     @pytest.mark.parametrize(("by", "name"), [(None, "down"), (Tugged, "down"), (HoldLost, "lost")])
     def test_it_goes_down_until_the_board_is_felt(self, by: type | None, name: str) -> None:
-        stage = put_down(answer(aimed().reach.at), HSR, SETTINGS, carried())
+        stage = put_down(answer(aimed().reach.at), CELL, carried())
         asked, outcome = drive(stage, played(by={"put_down": by} if by else {}, mass_kg=1.1))
         assert outcome.name == name
         tools, _ = hsr.forward(motions(asked)["put_down"].path.positions)
         assert tools[0][2] - tools[-1][2] > SETTINGS.placing.above_m
 
     def test_what_stands_on_the_board_already_is_not_raised_before_it_is_let_go(self) -> None:
-        stage = put_down(answer(aimed().reach.at), HSR, SETTINGS, carried())
+        stage = put_down(answer(aimed().reach.at), CELL, carried())
         asked, outcome = drive(stage, played(by={"put_down": TrackingError}, mass_kg=1.1))
         down = motions(asked)["put_down"].path
         stopped = hsr.forward(down.command_at(down.ticks // 2).position)[0][2]
@@ -304,7 +303,7 @@ class TestHandling:
         assert hsr.forward(asked[-1].path.end)[0][2] <= stopped
 
     def test_the_board_is_felt_by_what_it_bears(self) -> None:
-        asked, _ = drive(put_down(answer(aimed().reach.at), HSR, SETTINGS, carried()), played(mass_kg=1.1))
+        asked, _ = drive(put_down(answer(aimed().reach.at), CELL, carried()), played(mass_kg=1.1))
         touch = next(each for each in motions(asked)["put_down"].guards if isinstance(each, Tugged))
         joints = aimed().reach.at
         assert counted_n(touch, joints, (0.0, 0.0, 3.0)) == pytest.approx(3.0)
@@ -317,7 +316,7 @@ class TestHandling:
     def test_pads_must_feel_nothing_once_the_hand_is_open(self, pads_n: tuple[float, float], name: str) -> None:
         joints = aimed().reach.at.copy()
         joints[HSR.jaw] = HSR.jaw_law.angle_rad(0.067)
-        asked, outcome = drive(release(answer(joints), HSR, SETTINGS, carried()), played(pads_n=pads_n))
+        asked, outcome = drive(release(answer(joints), CELL, carried()), played(pads_n=pads_n))
         assert outcome.name == name
         opened = motions(asked)["release"].path.end[HSR.jaw]
         assert opened == released_rad(HSR, carried())
@@ -328,7 +327,7 @@ class TestHandling:
         for jaw_m in (0.060, 0.067, 0.075):
             joints = aimed().reach.at.copy()
             joints[HSR.jaw] = HSR.jaw_law.angle_rad(jaw_m)
-            asked, _ = drive(release(answer(joints), HSR, SETTINGS, held))
+            asked, _ = drive(release(answer(joints), CELL, held))
             assert motions(asked)["release"].path.end[HSR.jaw] == released_rad(HSR, held)
 
     def test_it_opens_no_wider_than_it_can(self) -> None:
@@ -342,16 +341,14 @@ class TestCheckPlace:
         out = straight_path(HSR, found.reach.at, -found.inwards_m).end
         stage = check_place(
             answer(out),
-            HSR,
-            collision_world(),
-            sees(*looks),
+            seeing(*looks),
             HOUSE,
-            SETTINGS,
             carried(),
             AREA,
             was,
             found.reach,
             found.spot_m,
+            found.inwards_m,
         )
         return drive(stage, played(by=by))[1]
 
@@ -381,7 +378,18 @@ class TestPlacedEvidence:
 
     def outcome(self, *things: Belief) -> bool:
         spot = self.CAN.position_m - 0.051 * UP
-        return passes(placed_evidence(SETTINGS, LEVEL, spot, self.CAN.top_m, seen(self.MUG, self.JUICE), seen(*things)))
+        was = seen(self.MUG, self.JUICE)
+        return passes(placed_evidence(CELL, AREA, spot, self.CAN, was, seen(*things), FAR_AWAY))
+
+    @pytest.mark.parametrize(("aside_m", "near"), [(0.0, 1), (0.3, 0)])
+    def test_what_was_hidden_where_the_hand_went_out_may_have_been_touched(self, aside_m: float, near: int) -> None:
+        found, held = aimed(), carried()
+        way_out = np.stack([found.reach.at, straight_path(HSR, found.reach.at, -found.inwards_m).end])
+        placed = placed_solid(held, found.reach.pose, found.spot_m)
+        tool = hsr.forward(way_out[0])[0]
+        hidden = replace(solid("apple"), position_m=tool + np.array([aside_m, -0.15, 0.0]))
+        told = placed_evidence(CELL, AREA, found.spot_m, placed, seen(), seen(placed, hidden), way_out)
+        assert {each.name: each.value for each in told}["hidden_things_near_hand"] == near
 
     def shifted(self, thing: Belief, by_m: float) -> Belief:
         return replace(thing, position_m=thing.position_m + np.array([by_m, 0.0, 0.0]))
@@ -398,11 +406,9 @@ class TestPlacedEvidence:
         x, y = SHELF.in_own_frame(spot)
         for aside, inside in ((0.0, True), (0.07, False)):
             level = replace(LEVEL, position_m=(x, y + aside, LEVEL.position_m[2]), half_extents_m=(0.06, 0.06))
-            (found,) = [
-                each
-                for each in placed_evidence(SETTINGS, level, spot, self.CAN.top_m, seen(), seen(self.CAN))
-                if each.name == "inside_its_area"
-            ]
+            area, now = Area(name=BOARD, level=level), seen(self.CAN)
+            evidence = placed_evidence(CELL, area, spot, self.CAN, seen(), now, FAR_AWAY)
+            (found,) = [each for each in evidence if each.name == "inside_its_area"]
             assert found.passed == inside
 
     def test_on_its_side(self) -> None:
@@ -430,5 +436,5 @@ def test_the_component_ends_by_the_names_it_is_known_by() -> None:
     machine = placement(SETTINGS)
     assert set(machine.outcomes) == {"end_placement", "failed_to_place"}
     assert machine.successes == ("end_placement",)
-    assert "placement_surface_to_wrist" in machine.inputs
+    assert set(machine.inputs) == {"cell", "house", "held"}
     assert placement(settings("retries.areas=7")).budgets["areas"] == 7

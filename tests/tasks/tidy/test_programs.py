@@ -17,9 +17,8 @@ from graspline.machine.machine import Machine
 from graspline.machine.table import End, Retry
 from graspline.perception.beliefs import Belief
 from graspline.perception.planes import NoPlane
+from graspline.perception.slips import Slip
 from graspline.robots.hsr import HSR
-from graspline.tasks.tidy.correcting import Slip
-from graspline.tasks.tidy.nearing import TakenAway
 from graspline.tasks.tidy.parameters import PROGRAMS
 from graspline.tasks.tidy.programs import (
     ask_program,
@@ -37,10 +36,27 @@ from graspline.tasks.tidy.programs import (
     single_grasp,
     tidy,
 )
+from graspline.tasks.tidy.record import Record, TakenAway
 from graspline.tasks.tidy.sight import SightFailed, TableSeen
-from graspline.tasks.tidy.task import TIDY, collision_world
+from graspline.tasks.tidy.task import TIDY
 
-from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, held_object, motions, sees, settings, solid
+from .stagecraft import (
+    CELL,
+    HOUSE,
+    READY,
+    SETTINGS,
+    TABLE_M,
+    answer,
+    cell,
+    drive,
+    held_object,
+    house,
+    motions,
+    seeing,
+    sees,
+    settings,
+    solid,
+)
 
 CAN, JUICE = solid("soup_can", (1.15, 0.0, TABLE_M)), solid("juice_can", (1.2, 0.25, TABLE_M))
 APPLE = solid("apple", (1.45, -0.25, TABLE_M))
@@ -94,7 +110,7 @@ def test_everything_a_program_takes_is_given_for_an_episode(program: str) -> Non
     assert set(machine_of(parameters).inputs) <= set(given)
 
 
-@pytest.mark.parametrize("missing", ["eye", "force_thresh", "object_to_grasp"])
+@pytest.mark.parametrize("missing", ["cell", "house", "record"])
 def test_a_program_without_one_of_its_inputs_is_not_built(missing: str) -> None:
     machine = single_grasp(SETTINGS)
     inputs = {name: kind for name, kind in machine.inputs.items() if name != missing}
@@ -137,18 +153,18 @@ def test_claims_are_about_states_and_outcomes_that_exist() -> None:
 class TestQuestions:
     @pytest.mark.parametrize("program", ["single_grasp", "clear_table"])
     def test_unattended_the_program_is_the_configured_one(self, program: str) -> None:
-        asked, outcome = drive(ask_program(settings(f"program={program}")))
+        asked, outcome = drive(ask_program(cell(f"program={program}")))
         assert isinstance(asked[0], Ask)
         assert asked[0].options == ("single_grasp", "clear_table")
         assert outcome.name == program
 
     def test_somebody_may_say_otherwise(self) -> None:
-        _, outcome = drive(ask_program(SETTINGS), lambda ask: answer(READY, value="clear_table"))
+        _, outcome = drive(ask_program(CELL), lambda ask: answer(READY, value="clear_table"))
         assert outcome.name == "clear_table"
 
     @pytest.mark.parametrize("then", ["placement", "handover"])
     def test_what_becomes_of_a_thing_is_asked_by_its_name(self, then: str) -> None:
-        asked, outcome = drive(ask_then(settings(f"then={then}"), "mug"))
+        asked, outcome = drive(ask_then(cell(f"then={then}"), held_object(solid("mug"))))
         assert "mug" in asked[0].question
         assert (outcome.name, outcome.about) == (then, "mug")
 
@@ -158,13 +174,13 @@ class TestQuestions:
 
 class TestRoute:
     def test_things_go_to_the_person_unless_a_rule_says_the_shelf(self) -> None:
-        some = settings("rules.shelf=[mug, unknown]")
-        assert {name: route(some, name).name for name in ("mug", "unknown", "apple")} == {
+        some = cell("rules.shelf=[mug, unknown]")
+        assert {name: route(some, held_object(solid(name))).name for name in ("mug", "unknown", "apple")} == {
             "mug": "shelf",
             "unknown": "shelf",
             "apple": "person",
         }
-        assert route(SETTINGS, "mug").name == "person"
+        assert route(CELL, held_object(solid("mug"))).name == "person"
 
 
 @pytest.mark.parametrize(
@@ -177,11 +193,12 @@ class TestRoute:
     ],
 )
 def test_a_table_is_clear_when_it_is_seen_to_be(look: Any, name: str) -> None:
-    assert drive(check_table(answer(READY), sees(look), HOUSE, 2, 2))[1].name == name
+    assert drive(check_table(answer(READY), seeing(look), HOUSE, Record(delivered=2, most=2)))[1].name == name
 
 
 def test_a_table_that_is_empty_is_not_cleared_if_less_was_delivered_than_stood_there() -> None:
-    _, outcome = drive(check_table(answer(READY), sees(TableSeen(things=(), house=HOUSE)), HOUSE, 1, 2))
+    it = seeing(TableSeen(things=(), house=HOUSE))
+    _, outcome = drive(check_table(answer(READY), it, HOUSE, Record(delivered=1, most=2)))
     assert outcome.name == "lost_some"
 
 
@@ -193,7 +210,7 @@ def test_a_hand_that_feels_nothing_or_has_closed_has_lost_its_thing(
     pads_n: tuple[float, float], jaw_m: float, name: str
 ) -> None:
     felt = answer(READY, pads_n=pads_n, jaw_rad=float(HSR.jaw_law.angle_rad(jaw_m)))
-    outcome = feel_hand(felt, HSR, SETTINGS, held_object(CAN))
+    outcome = feel_hand(felt, CELL, held_object(CAN))
     assert (outcome.name, outcome.about) == (name, "soup_can")
     assert passes(outcome.evidence) == (name == "holding")
 
@@ -202,10 +219,10 @@ def test_a_hand_that_feels_nothing_or_has_closed_has_lost_its_thing(
 def test_one_that_was_taken_away_is_not_waited_for_when_a_table_is_cleared(
     gone: tuple[TakenAway, ...], left: int
 ) -> None:
-    noted = give_up((), CAN, 1, 3, gone)
-    assert (noted.data.most, noted.data.taken_away) == (left, ())
+    noted = give_up(Record(delivered=1, most=3, taken_away=gone), CAN).data.record
+    assert (noted.most, noted.taken_away, noted.given_up) == (left, (), (CAN,))
     # Seen again later, it counts again.
-    assert count_things((CAN, JUICE, APPLE), 0, noted.data.most).data.most == 3
+    assert count_things(house(CAN, JUICE, APPLE), replace(noted, delivered=0)).data.record.most == 3
 
 
 def test_clearing_goes_on_with_the_rest_when_a_thing_is_lost_and_stops_with_one_it_cannot_put_down() -> None:
@@ -238,10 +255,9 @@ class TestCheckOthers:
     WAS = table(CAN, JUICE, APPLE)
 
     def asked(self, eye: Any, taken_away: tuple[TakenAway, ...] = ()) -> tuple[list[Any], Any]:
-        world, held = collision_world(), held_object(CAN)
-        return drive(
-            check_others(answer(READY), world, eye, HOUSE, SETTINGS, held, (self.WAS,), taken_away, CAN, SWEPT)
-        )
+        record = Record(at_first=self.WAS, taken_away=taken_away)
+        stage = check_others(answer(READY), replace(CELL, eye=eye), HOUSE, held_object(CAN), record, CAN, SWEPT)
+        return drive(stage)
 
     def outcome(self, look: Any) -> Any:
         return self.asked(sees(look))[1]
@@ -282,8 +298,8 @@ class TestCheckOthers:
 
     def test_wheels_that_slipped_have_moved_nothing(self) -> None:
         slip = Slip(about_m=np.array([0.3, 0.1]), shift_m=np.array([0.03, -0.02]), turn_rad=0.02)
-        house = replace(HOUSE, table=slip.fitting(HOUSE.table))
-        assert self.outcome(TableSeen(things=(slip.solid(JUICE), slip.solid(APPLE)), house=house)).name == "kept"
+        there = replace(HOUSE, table=slip.fitting(HOUSE.table))
+        assert self.outcome(TableSeen(things=(slip.solid(JUICE), slip.solid(APPLE)), house=there)).name == "kept"
 
     def test_the_hand_and_what_it_holds_are_no_things(self) -> None:
         eye = sees(table(JUICE, APPLE))
@@ -295,7 +311,7 @@ class TestCheckOthers:
         assert not motions(asked)
 
     def test_a_thing_alone_has_no_others(self) -> None:
-        evidence = kept_evidence(collision_world(), SETTINGS, table(CAN), table(), CAN, SWEPT)
+        evidence = kept_evidence(CELL, table(CAN), table(), CAN, SWEPT)
         assert all(each.passed for each in evidence)
 
     @pytest.mark.parametrize("taken", [CAN, shifted(CAN, 0.02)], ids=["same", "from_aside"])
@@ -303,13 +319,13 @@ class TestCheckOthers:
         other = shifted(CAN, -0.3)
         for left, kept in ((other, True), (CAN, False)):
             was, now = table(other, CAN), table(left)
-            evidence = kept_evidence(collision_world(), SETTINGS, was, now, taken, SWEPT)
+            evidence = kept_evidence(CELL, was, now, taken, SWEPT)
             assert all(each.passed for each in evidence) is kept
 
     def test_one_that_was_not_seen_from_the_front_leaves_all_others_to_be_checked(self) -> None:
         hidden = solid("mug", (1.3, 0.0, TABLE_M))
         for left, kept in (((CAN, JUICE), True), ((CAN,), False)):
-            evidence = kept_evidence(collision_world(), SETTINGS, table(CAN, JUICE), table(*left), hidden, SWEPT)
+            evidence = kept_evidence(CELL, table(CAN, JUICE), table(*left), hidden, SWEPT)
             assert all(each.passed for each in evidence) is kept
 
 
@@ -318,12 +334,12 @@ class TestHiddenThings:
 
     def near(self, *revealed: Belief) -> float:
         was, now = table(CAN, JUICE), table(JUICE, *revealed)
-        evidence = kept_evidence(collision_world(), SETTINGS, was, now, CAN, SWEPT)
+        evidence = kept_evidence(CELL, was, now, CAN, SWEPT)
         return next(each for each in evidence if each.name == "hidden_things_near_hand").value
 
     def beside_hand(self, aside_m: float) -> Belief:
         """A small ball beside the outermost of both fingers, so far."""
-        pads = [each for each in collision_world().own_solids(READY) if "left" in each.name or "right" in each.name]
+        pads = [each for each in CELL.world.own_solids(READY) if "left" in each.name or "right" in each.name]
         tool, rotation = hsr.forward(READY)
         out = max(
             float(
@@ -343,7 +359,7 @@ class TestHiddenThings:
 
     def test_what_was_seen_before_is_not_hidden_however_near(self) -> None:
         near = self.beside_hand(0.0)
-        evidence = kept_evidence(collision_world(), SETTINGS, table(CAN, near), table(near), CAN, SWEPT)
+        evidence = kept_evidence(CELL, table(CAN, near), table(near), CAN, SWEPT)
         assert all(each.passed for each in evidence)
 
 
@@ -360,5 +376,6 @@ def test_others_that_were_disturbed_end_the_program_before_anything_is_delivered
 
 def test_the_table_is_held_against_how_it_was_before_anything_was_touched() -> None:
     first, later = table(CAN, JUICE), table(JUICE)
-    assert note_table(first, ()).data.at_first == (first,)
-    assert note_table(later, (first,)).data.at_first == (first,)
+    noted = note_table(first, Record()).data.record
+    assert noted.at_first is first
+    assert note_table(later, noted).data.record.at_first is first

@@ -13,25 +13,24 @@ from graspline.motion.guards import TrackingError
 from graspline.perception.outlines import Lens
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import TABLE
-from graspline.tasks.tidy.house import before
-from graspline.tasks.tidy.moving import TABLE_AWAY_M
+from graspline.tasks.tidy.postures import TABLE_AWAY_M, before
 from graspline.tasks.tidy.setup import face_table, open_hand, robot_setup
 from graspline.tasks.tidy.task import collision_world
 
-from .stagecraft import HOUSE, READY, SETTINGS, TABLE_M, answer, drive, motions, played, settings
+from .stagecraft import CELL, HOUSE, READY, SETTINGS, TABLE_M, answer, drive, motions, played, settings
 
 
 def test_the_hand_is_as_open_as_at_home() -> None:
     shut = READY.copy()
     shut[HSR.jaw] = 0.0
-    asked, outcome = drive(open_hand(answer(shut), HSR))
+    asked, outcome = drive(open_hand(answer(shut), CELL))
     assert outcome.name == "open"
     assert [str(each) for each in outcome.evidence] == ["hand_gap 60 mm (limit >= 48 mm)"]
     assert asked[0].path.end[HSR.jaw] == pytest.approx(HSR.home[HSR.jaw])
 
 
 def test_it_ends_before_the_table_and_looks_at_it() -> None:
-    asked, outcome = drive(face_table(answer(HSR.home), HSR, collision_world(), HOUSE))
+    asked, outcome = drive(face_table(answer(HSR.home), CELL, HOUSE))
     assert outcome.name == "facing"
     assert [each.name for each in outcome.evidence] == ["base_off", "heading_off", "head_off", "arm_off", "hand_gap"]
     assert passes(outcome.evidence)
@@ -45,8 +44,7 @@ def test_it_ends_before_the_table_and_looks_at_it() -> None:
 def test_a_table_that_was_seen_elsewhere_is_faced_there() -> None:
     moved = replace(HOUSE, table=HOUSE.table.moved((0.05, 0.02, 0.0), 0.1))
     here, there = (
-        motions(drive(face_table(answer(HSR.home), HSR, collision_world(), house))[0])["travel"].path.end
-        for house in (HOUSE, moved)
+        motions(drive(face_table(answer(HSR.home), CELL, room))[0])["travel"].path.end for room in (HOUSE, moved)
     )
     assert there[2] == pytest.approx(here[2] + 0.1)
     assert there[:2] == pytest.approx(before(moved.table, TABLE_AWAY_M)[:2])
@@ -68,9 +66,7 @@ def test_the_hand_hides_nothing_of_the_table_from_the_head() -> None:
 
 
 def test_something_in_the_way_is_said() -> None:
-    _, outcome = drive(
-        face_table(answer(HSR.home), HSR, collision_world(), HOUSE), played(by={"travel": TrackingError})
-    )
+    _, outcome = drive(face_table(answer(HSR.home), CELL, HOUSE), played(by={"travel": TrackingError}))
     assert outcome.name == "blocked"
     assert outcome.evidence[0].name == "tracking_error"
 
@@ -78,12 +74,12 @@ def test_something_in_the_way_is_said() -> None:
 def test_a_base_that_has_turned_around_once_faces_the_table_as_well() -> None:
     start = HSR.home.copy()
     start[2] += 2 * np.pi
-    _, outcome = drive(face_table(answer(start), HSR, collision_world(), HOUSE))
+    _, outcome = drive(face_table(answer(start), CELL, HOUSE))
     assert outcome.name == "facing"
 
 
 def test_a_hand_that_did_not_open_is_not_set_up() -> None:
-    _, outcome = drive(face_table(answer(HSR.home), HSR, collision_world(), HOUSE), played(jaw_rad=0.0))
+    _, outcome = drive(face_table(answer(HSR.home), CELL, HOUSE), played(jaw_rad=0.0))
     assert outcome.name == "blocked"
     assert [each.name for each in outcome.evidence if not each.passed] == ["hand_gap"]
 

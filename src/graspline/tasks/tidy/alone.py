@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from graspline.errors import InputError
 from graspline.grasping.hand_poses import HandPose
+from graspline.grasping.reaching import tool_of
 from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
+from graspline.planning.followers import Followers
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import Item, item_of
@@ -22,9 +24,9 @@ from graspline.scenes.variation import Variation, weight_of
 from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix, rotation_z
 from graspline.tasks.task import Draw
-from graspline.tasks.tidy.house import House, before
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, carrying, whole
+from graspline.tasks.tidy.house import House, whole
 from graspline.tasks.tidy.parameters import AloneParameters, Tidy
+from graspline.tasks.tidy.postures import TABLE_AWAY_M, before, carrying, middle_of
 from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
@@ -60,47 +62,38 @@ def problems_alone(parameters: Tidy) -> list[str]:
 
 
 def given_alone(parameters: Tidy, robot: Robot) -> Mapping[str, Any]:
-    """The inputs that come from other parts, as configured."""
-    alone, item = parameters.alone, item_of(parameters.alone.object)
+    """The inputs that come from other parts, as configured, and the room as it is configured."""
+    alone, house = parameters.alone, House(table=TABLE, shelf=SHELF)
     match parameters.program:
         case "execute_grasp":
-            target = _solid(alone, item)
-            return {
-                "things": (target,),
-                "grasp_poses": tuple(_pose(numbers) for numbers in np.reshape(alone.grasp_poses, (-1, _POSE))),
-                "grasp_object_bb": target,
-                "grasp_object_name": alone.object,
-            }
+            target = _solid(alone)
+            poses = tuple(_pose(numbers) for numbers in np.reshape(alone.grasp_poses, (-1, _POSE)))
+            return {"house": replace(house, things=(target,)), "target": target, "grasp_poses": poses}
         case "placement" | "handover":
-            held = held_object(parameters, robot)
-            return {
-                "things": (),
-                "held": held,
-                "grasp_object_name": alone.object,
-                "placement_surface_to_wrist": held.X_HB,
-            }
+            return {"house": house, "held": held_object(parameters, robot)}
         case _:
-            return {}
+            return {"house": house}
 
 
 def handed_on(parameters: Tidy, memory: Mapping[str, object]) -> Mapping[str, Any]:
     """What a part that ran alone hands on, in the numbers that `alone` takes."""
     match parameters.program:
         case "find_grasp":
-            target, poses = memory["grasp_object_bb"], memory["grasp_poses"]
+            target, poses = memory["target"], memory["grasp_poses"]
             assert isinstance(target, Belief)
             assert isinstance(poses, tuple)
             return {
-                "grasp_object_name": memory["grasp_object_name"],
+                "grasp_object_name": target.name,
                 "grasp_object_bb": [*target.position_m.tolist(), target.yaw_rad, *target.half_extents_m.tolist()],
                 "grasp_poses": [_numbers(pose) for pose in poses],
             }
         case "execute_grasp":
-            X_TB = memory["placement_surface_to_wrist"]
-            assert isinstance(X_TB, Pose)
+            held = memory["held"]
+            assert isinstance(held, HeldObject)
+            stood = held.X_HB
             return {
-                "placement_surface_to_wrist": [*X_TB.position_m.tolist(), *X_TB.quaternion.tolist()],
-                "top_grasp": memory["top_grasp"],
+                "placement_surface_to_wrist": [*stood.position_m.tolist(), *stood.quaternion.tolist()],
+                "top_grasp": held.top,
             }
         case _:
             return {}
@@ -112,61 +105,51 @@ def _numbers(pose: HandPose) -> list[float]:
 
 def held_object(parameters: Tidy, robot: Robot) -> HeldObject:
     """What is in the hand from the start."""
-    alone, item = parameters.alone, item_of(parameters.alone.object)
-    surface, tool, R_OT = alone.placement_surface_to_wrist, _tool_m(robot, item), item.grasps[0].rotation
-    bottom = np.array([0.0, 0.0, -item.half_extents_m[2]])
-    X_OT = Pose(position_m=tool, rotation=R_OT)
-    X_TB = Pose(position_m=bottom, rotation=np.eye(3)).seen_from(X_OT)
+    item, surface = item_of(parameters.alone.object), parameters.alone.placement_surface_to_wrist
+    pose = _first_grasp(item)
+    tool = tool_of(robot, pose)
     if surface:
-        X_TB = Pose(position_m=np.array(surface[:3]), rotation=_rotation(np.array(surface[3:])))
-    held = HeldObject.of(whole(_solid_at(item, np.zeros(3), 0.0)), X_OT)
-    gap = item.grasps[0].width_m
-    least = float(robot.jaw_law.angle_rad(gap)) - 0.1
-    top = bool(-R_OT[2, 0] > 0.9)
-    return replace(held, stood=X_TB, gap_m=gap, least_jaw_rad=least, mass_kg=0.0, top=top)
+        stood = Pose(position_m=np.array(surface[:3]), rotation=_rotation(np.array(surface[3:])))
+    else:
+        bottom = np.array([0.0, 0.0, -item.half_extents_m[2]])
+        stood = Pose(position_m=bottom, rotation=np.eye(3)).seen_from(tool)
+    return replace(
+        HeldObject.of(whole(_solid_at(item, np.zeros(3), 0.0)), tool),
+        stood=stood,
+        gap_m=pose.width_m,
+        least_jaw_rad=float(robot.jaw_law.angle_rad(pose.width_m)) - 0.1,
+        mass_kg=0.0,
+        top=pose.top,
+    )
 
 
-def _tool_m(robot: Robot, item: Item) -> Array:
-    """Where the tool is in an item's frame, (3,), when the hand holds it by the first grasp that is known."""
+def _first_grasp(item: Item) -> HandPose:
+    """The first grasp that is known of an item, in its frame."""
     grasp = item.grasps[0]
-    middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(grasp.width_m)))
-    return np.array(grasp.point_m) - grasp.rotation @ middle
+    point = np.array(grasp.point_m)
+    return HandPose(position_m=point, rotation=grasp.rotation, width_m=grasp.width_m, label="")
 
 
 def start_holding(parameters: Tidy, scene: Scene, draw: Draw) -> Draw:
     """The same room with the robot before the table and the object in its hand."""
     robot, item = scene.robot, item_of(parameters.alone.object)
-    held, house = held_object(parameters, robot), House(table=TABLE, shelf=SHELF)
-    gaze = house.table.in_world((0.0, 0.0, house.table.levels[0].position_m[2]))
-    postures = carrying(held, robot.home, before(TABLE, TABLE_AWAY_M), gaze)
+    held, pose = held_object(parameters, robot), _first_grasp(item)
+    postures = carrying(held, robot.home, before(TABLE, TABLE_AWAY_M), middle_of(TABLE))
     if not len(postures):
         raise InputError("alone.placement_surface_to_wrist: no object can be carried in this pose")
     joints = postures[0]
-    joints[robot.jaw] = float(robot.jaw_law.angle_rad(item.grasps[0].width_m)) - _SQUEEZE_RAD
-    start = draw.start.copy()
-    for name, angle in zip(robot.joints, joints, strict=True):
-        start[scene.joint_address(name)] = angle
-    _follow(scene, start)
+    joints[robot.jaw] = float(robot.jaw_law.angle_rad(pose.width_m)) - _SQUEEZE_RAD
+    start, followers = draw.start.copy(), Followers(robot, scene.model)
+    start[followers.at] = followers.configurations(joints[None])[0]
     tool, rotation = BODY.forward(joints)
-    R_OI = rotation @ item.grasps[0].rotation.T
+    R_OI = rotation @ pose.rotation.T
     # The robot is not quite where it believes to be, and what it holds is where the hand really is.
-    x, y, turn = (start[scene.joint_address(name)] for name in scene.robot.slip_joints)
+    x, y, turn = (start[scene.joint_address(name)] for name in robot.slip_joints)
     at, R_WO = scene.joint_address(item.name), rotation_z(turn)
-    start[at : at + 3] = np.array([x, y, 0.0]) + R_WO @ (tool - R_OI @ _tool_m(robot, item))
+    start[at : at + 3] = np.array([x, y, 0.0]) + R_WO @ (tool - R_OI @ tool_of(robot, pose).position_m)
     start[at + 3 : at + 7] = quaternion_from_matrix(R_WO @ R_OI)
     edits = (*made_as(item), weight_of(item.name, weightless=False))
     return replace(draw, start=start, variation=draw.variation + Variation(edits=edits))
-
-
-def _follow(scene: Scene, start: Array) -> None:
-    """Put joints that follow others by an equality where those are."""
-    model = scene.model
-    for index in range(model.neq):
-        first, second = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
-        if second >= 0:
-            offset, factor = model.eq_data[index, :2]
-            moved = start[model.jnt_qposadr[second]] - model.qpos0[model.jnt_qposadr[second]]
-            start[model.jnt_qposadr[first]] = model.qpos0[model.jnt_qposadr[first]] + offset + factor * moved
 
 
 def _rotation(quaternion: Array) -> Array:
@@ -179,16 +162,11 @@ def _pose(numbers: Array) -> HandPose:
     return HandPose(position_m=numbers[:3], rotation=rotation, width_m=float(numbers[7]), label="as configured")
 
 
-def _solid(alone: AloneParameters, item: Item) -> Belief:
+def _solid(alone: AloneParameters) -> Belief:
     x, y, z, yaw, *half = alone.grasp_object_bb
-    return replace(_solid_at(item, np.array([x, y, z]), yaw), half_extents_m=np.array(half))
+    return replace(_solid_at(item_of(alone.object), np.array([x, y, z]), yaw), half_extents_m=np.array(half))
 
 
 def _solid_at(item: Item, position_m: Array, yaw_rad: float) -> Belief:
-    return Belief.exact(
-        item.name,
-        position_m,
-        quaternion_from_matrix(rotation_z(yaw_rad)),
-        np.array(item.half_extents_m),
-        shape=item.shape,
-    )
+    turned = quaternion_from_matrix(rotation_z(yaw_rad))
+    return Belief.exact(item.name, position_m, turned, np.array(item.half_extents_m), shape=item.shape)

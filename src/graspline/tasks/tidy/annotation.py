@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import view_of
 from graspline.perception.drawing import draw_solids
+from graspline.perception.furniture import bounds, standing_on
 from graspline.perception.kept import empty_share, is_alike
 from graspline.perception.tabletop import Tabletop
 from graspline.planning.collision import CollisionWorld
@@ -17,7 +18,7 @@ from graspline.rendering.picture import Picture, Pixels
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.robot import BODY, EYE, ROBOT
-from graspline.tasks.tidy.sight import HIGHEST_M, bounds, see, standing_on
+from graspline.tasks.tidy.sight import HIGHEST_M, see
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,8 @@ from graspline.faults.hints import FaultHints
 from graspline.perception.beliefs import UNKNOWN
 from graspline.scenes.fittings import TABLE
 from graspline.tasks.tidy.fault_surfaces import stands_on
-from graspline.tasks.tidy.goal import board_of
+from graspline.tasks.tidy.goal import level_of
+from graspline.tasks.tidy.parameters import Tidy
 
 # What is this close to a person's palm is in that hand.
 _IN_HAND_M = 0.15
@@ -40,9 +41,13 @@ def _given(context: FaultContext, name: str) -> bool:
     return any(np.linalg.norm(context.position_m(person) - at) < _IN_HAND_M for person in context.scene.people)
 
 
+def _bay_of(parameters: Tidy, name: str) -> str:
+    return level_of(parameters, name).name
+
+
 FAULT_HINTS = FaultHints(
     target=_meant,
-    bay_of=board_of,
+    bay_of=_bay_of,
     # Boxes slide 2 cm, and what is slender falls over; balls roll.
     shove_m_s={"box": 0.8, "cylinder": 0.8, "ball": 0.2},
     hit_m=0.35,

@@ -14,6 +14,8 @@ from graspline.engine.events import Change, Place
 from graspline.faults.context import FaultContext, Timed
 from graspline.faults.kind import Need
 from graspline.scenes.fittings import FITTINGS, Fitting, Level
+from graspline.scenes.footprints import half_box_m, outlines_of, reach_m
+from graspline.scenes.household import KNOWN
 from graspline.scenes.household_bodies import is_parked
 from graspline.scenes.variation import weight_of
 from graspline.spatial.rotations import rotate, rotation_z
@@ -26,6 +28,8 @@ _STANDING_M = 0.02
 _ROOM_M = 0.012
 _EDGE_M = 0.02
 _HAND_ROOM_M = 0.20
+# Of known items around their middle, handles included.
+_OUTLINES = {item.name: outlines_of(item, 0.0, 0.0, 0.0) for item in KNOWN}
 
 FURNITURE = Need(
     words="a table and a shelf",
@@ -37,8 +41,7 @@ FURNITURE = Need(
 
 def on_level(context: FaultContext, fitting: Fitting, level: Level, name: str) -> Array:
     """(3,): an object's middle from the middle of a level, along the axes of its furniture as it really stands."""
-    real = fitting.in_variation(context.variation)
-    return rotate(rotation_z(-real.yaw_rad), context.position_m(name) - real.in_world(level.position_m))
+    return fitting.in_variation(context.variation).above(level, context.position_m(name))
 
 
 def stands_on(context: FaultContext, fitting: Fitting, level: Level, name: str) -> bool:
@@ -49,9 +52,19 @@ def stands_on(context: FaultContext, fitting: Fitting, level: Level, name: str) 
 
 
 def radius_m(context: FaultContext, name: str) -> float:
-    """Of what an object covers, however it is turned."""
+    """Of what an object covers without its handle, however it is turned."""
     x, y, _ = context.half_extents_m(name)
     return float(np.hypot(x, y) if context.scene.object(name).shape == "box" else x)
+
+
+def farthest_m(context: FaultContext, name: str) -> float:
+    """The same with its handle."""
+    return reach_m(_OUTLINES[name]) if name in _OUTLINES else radius_m(context, name)
+
+
+def covered_m(context: FaultContext, name: str) -> Array:
+    """(2,): half sides of the rectangle that an object covers along its own axes."""
+    return half_box_m(_OUTLINES[name]) if name in _OUTLINES else context.half_extents_m(name)[:2]
 
 
 def waiting(context: FaultContext) -> list[str]:
@@ -85,7 +98,7 @@ class Surface:
     def __init__(self, context: FaultContext, fitting: Fitting, level: Level, without: str = "") -> None:
         self._context, self.level = context, level
         self.standing = [
-            (on_level(context, fitting, level, name)[:2], radius_m(context, name))
+            (on_level(context, fitting, level, name)[:2], farthest_m(context, name))
             for name in context.scene.object_names
             if name != without and stands_on(context, fitting, level, name)
         ]
@@ -94,7 +107,7 @@ class Surface:
 
     def point(self, world_m: Array) -> Array:
         """(3,): a point of W from the level's middle, along the furniture's axes."""
-        return rotate(rotation_z(-self._real.yaw_rad), world_m - self._real.in_world(self.level.position_m))
+        return self._real.above(self.level, world_m)
 
     def takes(self, ground: Ground) -> bool:
         """Whether there is room for it, away from edges, from others and from the hand."""
@@ -110,7 +123,7 @@ class Surface:
         at = self._real.in_world((x + float(ground.middle_m[0]), y + float(ground.middle_m[1]), z + half)).tolist()
         turn = (self._real.yaw_rad + ground.turn_rad) / 2
         upright = (float(np.cos(turn)), 0.0, 0.0, float(np.sin(turn)))
-        self.standing.append((ground.middle_m, radius_m(self._context, name)))
+        self.standing.append((ground.middle_m, farthest_m(self._context, name)))
         return [
             (0.0, Change(edits=(weight_of(name, weightless=False),))),
             (0.0, Place(body=name, position_m=(at[0], at[1], at[2]), quaternion=upright)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from graspline.engine.actors import Manner, Meeting
@@ -47,30 +49,10 @@ def _slip(context: FaultContext) -> list[Timed]:
     return [(0.0, Change(edits=tuple(held_at(name, each) for name, each in zip(slips, targets, strict=True))))]
 
 
-def _add_depth_noise(context: FaultContext) -> list[Timed]:
-    return [(0.0, Roughen(sigma_factor=context.random.uniform(*_ROUGH)))]
-
-
-def _add_depth_holes(context: FaultContext) -> list[Timed]:
-    return [(0.0, Roughen(hole_share=context.random.uniform(*_HOLES)))]
-
-
 def _bump(context: FaultContext) -> list[Timed]:
     way = context.random.normal(size=3)
     x, y, z = (context.random.uniform(*_BUMP_N) * way / np.linalg.norm(way)).tolist()
     return [(0.0, Push(body=context.target, force_n=(x, y, z))), (_BUMP_S, released(context.target))]
-
-
-def _send_person_away(context: FaultContext) -> list[Timed]:
-    return _behave(context, Manner(away=True))
-
-
-def _pull_softly(context: FaultContext) -> list[Timed]:
-    return _behave(context, Manner(first_n=context.random.uniform(*_SOFT_N), first_s=_SOFT_S))
-
-
-def _push_back(context: FaultContext) -> list[Timed]:
-    return _behave(context, Manner(first_n=-context.random.uniform(*_PUSH_N), first_s=_PUSH_S))
 
 
 def _behave(context: FaultContext, manner: Manner) -> list[Timed]:
@@ -80,58 +62,47 @@ def _behave(context: FaultContext, manner: Manner) -> list[Timed]:
     return []
 
 
-BASE_SLIP = FaultKind(
+_fault = functools.partial(FaultKind, at_once=True, recoverable=True)
+BASE_SLIP = _fault(
     name="base-slip",
     description="The wheels slip: the robot is 1 to 2.5 cm from where it believes it is, and turned by up to a degree.",
     strike=_slip,
     needs=(WHEELS,),
-    recoverable=True,
-    at_once=True,
 )
-DEPTH_NOISE = FaultKind(
+DEPTH_NOISE = _fault(
     name="depth-noise",
     description="Depth is measured with 3 to 6 times the usual noise from now on.",
-    strike=_add_depth_noise,
+    strike=lambda context: [(0.0, Roughen(sigma_factor=context.random.uniform(*_ROUGH)))],
     needs=(FURNITURE, CAMERA),
-    recoverable=True,
-    at_once=True,
 )
-DEPTH_HOLES = FaultKind(
+DEPTH_HOLES = _fault(
     name="depth-holes",
     description="From now on 30 to 50 % of all pixels have no depth.",
-    strike=_add_depth_holes,
+    strike=lambda context: [(0.0, Roughen(hole_share=context.random.uniform(*_HOLES)))],
     needs=(FURNITURE, CAMERA),
-    recoverable=True,
-    at_once=True,
 )
-BUMP = FaultKind(
+BUMP = _fault(
     name="bump",
     description="A person bumps into the held object with 10 to 20 N for 20 ms from any side.",
     strike=_bump,
     needs=(FURNITURE, HELD),
-    recoverable=True,
-    at_once=True,
 )
-NO_PERSON = FaultKind(
+NO_PERSON = _fault(
     name="no-person",
     description="The person who takes objects has left.",
-    strike=_send_person_away,
+    strike=lambda context: _behave(context, Manner(away=True)),
     needs=(PERSON,),
-    at_once=True,
+    recoverable=False,
 )
-SOFT_PULL = FaultKind(
+SOFT_PULL = _fault(
     name="soft-pull",
     description="The next object held out is pulled with 1 to 2.5 N for 4 s before it is pulled as usual.",
-    strike=_pull_softly,
+    strike=lambda context: _behave(context, Manner(first_n=context.random.uniform(*_SOFT_N), first_s=_SOFT_S)),
     needs=(PERSON,),
-    recoverable=True,
-    at_once=True,
 )
-PUSH_BACK = FaultKind(
+PUSH_BACK = _fault(
     name="push-back",
     description="The next object held out is pushed towards the robot with 4 to 10 N for 1.5 s before it is pulled.",
-    strike=_push_back,
+    strike=lambda context: _behave(context, Manner(first_n=-context.random.uniform(*_PUSH_N), first_s=_PUSH_S)),
     needs=(PERSON,),
-    recoverable=True,
-    at_once=True,
 )

@@ -67,10 +67,6 @@ def _given(truth: Snapshot, name: str) -> bool:
     return is_with_person(thing.position_m) and not is_held(truth, name) and thing.speed_m_s < _FALLING_M_S
 
 
-def board_of(parameters: Tidy, name: str) -> str:
-    return level_of(parameters, name).name
-
-
 def level_of(parameters: Tidy, name: str) -> Level:
     """The board of the shelf that a thing belongs on, or the part of it."""
     return area_of(parameters.placing, name if name in _KNOWN else UNKNOWN).level
@@ -87,11 +83,8 @@ def stands_on(shelf: Fitting, thing: Thing, name: str, level: Level) -> bool:
 
 def _over(fitting: Fitting, level: Level, point_m: np.ndarray) -> bool:
     """Whether a point is above a level, and no farther than things are high."""
-    apart = point_m - fitting.in_world(level.position_m)
-    cosine, sine = np.cos(fitting.yaw_rad), np.sin(fitting.yaw_rad)
-    along, across = cosine * apart[0] + sine * apart[1], cosine * apart[1] - sine * apart[0]
-    half_along, half_across = level.half_extents_m
-    return bool(abs(along) <= half_along and abs(across) <= half_across and 0 < apart[2] < 0.3)
+    apart = fitting.above(level, point_m)
+    return bool((np.abs(apart[:2]) <= level.half_extents_m).all() and 0 < apart[2] < 0.3)
 
 
 def _undisturbed(truth: Snapshot, names: set[str]) -> Measurement:

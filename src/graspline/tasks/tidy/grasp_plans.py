@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,33 +13,34 @@ from graspline.evidence import at_least
 from graspline.execution.requests import Reply, solved
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import (
-    STRAIGHT_CLEARANCES_M,
     UP,
     Reach,
     ReachQuery,
     Step,
     Surroundings,
+    Todo,
     Touching,
+    first_reach,
     order,
-    plan_reach,
     told,
     tool_of,
 )
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.perception.beliefs import UNKNOWN, Belief
 from graspline.perception.held import HeldObject
-from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
-from graspline.robots.robot import Robot
 from graspline.scenes.household import KNOWN
+from graspline.spatial.rotations import wrap
 from graspline.tasks.tidy.areas import area_of
-from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import SPARE_M, around, felt_kg, whole, without
+from graspline.tasks.tidy.house import House, around, whole, without
+from graspline.tasks.tidy.moving import Cell, felt_kg
 from graspline.tasks.tidy.parameters import Tidy
 from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
 
+# So much room must be left above a thing on a board: for what it keeps clear of, and for how well heights are known.
+SPARE_M = 0.012
 _TOP_BACK_M = 0.075
 # What stands on tables, by name.
 _THINGS = {UNKNOWN, *(item.name for item in KNOWN)}
@@ -49,107 +50,80 @@ _FAR_M = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ordered:
-    """Grasps still to be tried, each with the postures that reach it."""
+    """Grasps still to be tried, each with the postures that reach it, and why others were refused."""
 
-    todo: tuple[tuple[HandPose, Array], ...]
+    todo: Todo
     refused: tuple[Refusal, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reaching:
-    todo: tuple[tuple[HandPose, Array], ...]
-    refused: tuple[Refusal, ...]
+class Reaching(Ordered):
     reach: Reach
     # Of the hand alone, felt before it takes anything.
     hand_kg: float
 
 
 def sort_poses(
-    last: Reply,
-    robot: Robot,
-    settings: Tidy,
-    grasp_poses: tuple[HandPose, ...],
-    grasp_object_bb: Belief,
-    grasp_object_name: str,
+    last: Reply, cell: Cell, target: Belief, grasp_poses: tuple[HandPose, ...]
 ) -> Producing[Gives[Literal["sorted"], Ordered] | Outcome[Literal["unreachable"]]]:
     """Closest first, those from the top last; after all of them, those with which it would not fit where it belongs."""
-    room = area_of(settings.placing, grasp_object_name).level.clear_m - settings.placing.above_m - SPARE_M
-    tools_m = [float(tool_of(robot, pose).position_m[2]) - grasp_object_bb.bottom_m for pose in grasp_poses]
+    placing = cell.settings.placing
+    room = area_of(placing, target.name).level.clear_m - placing.above_m - SPARE_M
+    tools_m = [float(tool_of(cell.robot, pose).position_m[2]) - target.bottom_m for pose in grasp_poses]
     needed_m = [up + BODY.hand_above_m(pose.rotation) for up, pose in zip(tools_m, grasp_poses, strict=True)]
     # As if it faced the thing: it has turned its arm aside to look.
     start = last.command.position.copy()
-    apart = grasp_object_bb.position_m[:2] - start[:2]
-    start[2] += float((np.arctan2(apart[1], apart[0]) - start[2] + np.pi) % (2 * np.pi) - np.pi)
-    todo = list[tuple[HandPose, Array]]()
+    apart = target.position_m[:2] - start[:2]
+    start[2] += wrap(np.arctan2(apart[1], apart[0]) - start[2])
+    todo: Todo = ()
     for high in (False, True):
         poses = [pose for pose, needed in zip(grasp_poses, needed_m, strict=True) if (needed > room) == high]
-        todo += yield from solved(order, robot, poses, start)
+        todo += yield from solved(order, cell.robot, poses, start)
     if not any(len(postures) for _, postures in todo):
-        return Outcome("unreachable", (at_least("poses_in_reach", 0, 1),), about=grasp_object_name)
-    return Gives("sorted", Ordered(todo=tuple(todo), refused=()), about=grasp_object_name)
+        return Outcome("unreachable", (at_least("poses_in_reach", 0, 1),), about=target.name)
+    return Gives("sorted", Ordered(todo=todo, refused=()), about=target.name)
 
 
 def plan_grasp(
-    last: Reply,
-    robot: Robot,
-    world: CollisionWorld,
-    house: House,
-    settings: Tidy,
-    things: tuple[Belief, ...],
-    grasp_object_bb: Belief,
-    todo: tuple[tuple[HandPose, Array], ...],
-    refused: tuple[Refusal, ...],
+    last: Reply, cell: Cell, house: House, target: Belief, todo: Todo, refused: tuple[Refusal, ...]
 ) -> Producing[Gives[Literal["planned", "far"], Reaching] | Outcome[Literal["none_left"]]]:
     """The next grasp that a whole plan is found for, and whether that is far away."""
-    among = around(house, things)
-    reach, left, why = yield from solved(
-        first_reach, robot, world, settings, among, grasp_object_bb, last.command.position, todo
-    )
-    if reach is None:
-        return Outcome("none_left", told((*refused, *why)), about=grasp_object_bb.name)
-    found = Reaching(todo=left, refused=(*refused, *why), reach=reach, hand_kg=felt_kg(last))
-    far = float(np.linalg.norm((reach.at - last.command.position)[:2])) > _FAR_M
-    return Gives("far" if far else "planned", found, about=grasp_object_bb.name)
+    start = last.command.position
+    found, why = yield from solved(first_grasp, cell, around(house), target, start, todo)
+    refused = (*refused, *why)
+    if found is None:
+        return Outcome("none_left", told(refused), about=target.name)
+    index, reach = found
+    left = (*todo[:index], *todo[index + 1 :])
+    planned = Reaching(todo=left, refused=refused, reach=reach, hand_kg=felt_kg(last))
+    far = float(np.linalg.norm((reach.at - start)[:2])) > _FAR_M
+    return Gives("far" if far else "planned", planned, about=target.name)
 
 
-def first_reach(
-    robot: Robot,
-    world: CollisionWorld,
-    settings: Tidy,
-    among: Surroundings,
-    target: Belief,
-    start: Array,
-    todo: Sequence[tuple[HandPose, Array]],
-) -> tuple[Reach | None, tuple[tuple[HandPose, Array], ...], tuple[Refusal, ...]]:
-    """The first grasp with a whole plan, what is left after it, and why others before it were refused."""
-    refused: tuple[Refusal, ...] = ()
-    for clearance in STRAIGHT_CLEARANCES_M:
-        why = list[Refusal]()
+def first_grasp(
+    cell: Cell, among: Surroundings, target: Belief, start: Array, todo: Todo
+) -> tuple[tuple[int, Reach] | None, tuple[Refusal, ...]]:
+    """The first grasp with a whole plan, by its number, and why others were refused."""
+
+    def tries() -> Iterator[tuple[int, ReachQuery, HandPose, Array]]:
         for index, (pose, postures) in enumerate(todo):
-            query = replace(grasp_query(robot, settings, among, target, start, pose, seed=index), clearance_m=clearance)
-            found = plan_reach(robot, world, query, pose, postures)
-            if isinstance(found, Reach):
-                left = tuple(each for each in todo if each[0] is not pose)
-                return found, left, tuple(why)
-            why.append(found)
-        refused = tuple(why)
-    return None, (), refused
+            yield index, grasp_query(cell, among, target, start, pose, seed=index), pose, postures
+
+    return first_reach(cell.robot, cell.world, tries)
 
 
 def grasp_query(
-    robot: Robot, settings: Tidy, among: Surroundings, target: Belief, start: Array, pose: HandPose, *, seed: int
+    cell: Cell, among: Surroundings, target: Belief, start: Array, pose: HandPose, *, seed: int
 ) -> ReachQuery:
     """In around the thing, and up with it."""
-    grasp = settings.grasp
+    grasp, law = cell.settings.grasp, cell.robot.jaw_law
     top = next(solid for solid in among.solids if solid.name == "table_top")
-    held = HeldObject.of(whole(target), tool_of(robot, pose))
-    widest = float(robot.jaw_law.gaps_m[-1])
-    lifting = without(among, target, held)
+    lifting = without(among, target, HeldObject.of(whole(target), tool_of(cell.robot, pose)))
     touching: Touching = tuple(("held", each) for each in lifting.solids if each is top or each.name in _THINGS)
     return ReachQuery(
         start=start,
-        jaw_rad=float(robot.jaw_law.angle_rad(min(pose.width_m + grasp.wider_m, widest))),
-        inwards=Step(way_m=inwards_m(settings, pose), around=among, touching=(("hand", whole(target)),)),
+        jaw_rad=float(law.angle_rad(min(pose.width_m + grasp.wider_m, float(law.gaps_m[-1])))),
+        inwards=Step(way_m=inwards_m(cell.settings, pose), around=among, touching=(("hand", whole(target)),)),
         # What stands free can be lifted straight up past anything.
         onwards=(Step(way_m=grasp.lift_m * UP, around=lifting, touching=touching),),
         seed=seed,

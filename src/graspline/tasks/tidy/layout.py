@@ -11,12 +11,12 @@ from graspline.errors import one_of
 from graspline.parameters import Range
 from graspline.planning.together import Planning, together
 from graspline.scenes.fittings import SHELF, TABLE, Fitting, Level
+from graspline.scenes.footprints import Outline, gap_m, outlines_of, room_m
 from graspline.scenes.household import KNOWN, UNKNOWN, UNKNOWN_RGBS, Item, unknown_item
 from graspline.scenes.room import Standing, room_start, room_variation
 from graspline.scenes.scene import Scene
 from graspline.tasks.sampling import Pause, Tally
 from graspline.tasks.task import Draw
-from graspline.tasks.tidy.footprints import Outline, gap_m, outlines_of, room_m
 from graspline.tasks.tidy.parameters import TableParameters
 
 # Tries before the parameters are called impossible, as many as a room counts for in which an item has no place, and

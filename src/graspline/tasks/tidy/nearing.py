@@ -2,207 +2,148 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence, passes
-from graspline.execution.requests import Motion, Reply, solved
+from graspline.evidence import passes
+from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.grasping.hand_poses import HandPose
-from graspline.grasping.reaching import Reach, in_the_way
+from graspline.grasping.reaching import Reach, Todo, in_the_way, todo_after
 from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import ForceAbove
 from graspline.motion.waypoints import through
 from graspline.perception.beliefs import Belief
-from graspline.planning.collision import CollisionWorld
-from graspline.robots.robot import Robot
-from graspline.scenes.fittings import Fitting
-from graspline.tasks.tidy.correcting import gone_evidence, shown_since, slip_of, slip_since
+from graspline.perception.slips import Slip, gone_evidence, shown_since, slip_between, slip_of, slip_since
 from graspline.tasks.tidy.grasp_plans import grasp_query, inwards_m
-from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import BLOCKED, Stopped, around, looking_from, play, straight, travel
-from graspline.tasks.tidy.parameters import Tidy
-from graspline.tasks.tidy.sight import Eye, TableSeen
-from graspline.tasks.tidy.slips import Slip, slip_between
+from graspline.tasks.tidy.house import House, Known, around
+from graspline.tasks.tidy.moving import BLOCKED, Cell, Stopped, play, straight, travel
+from graspline.tasks.tidy.postures import looking_from
+from graspline.tasks.tidy.record import Noted, Record
+from graspline.tasks.tidy.sight import TableSeen
 
 Array = NDArray[np.float64]
 
 # A finger that stands on something feels this.
-_BUMP_N = 15.0
+_BUMP = ForceAbove(force_n=15.0, for_s=0.03)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TakenAway:
-    """A thing that was gone before the hand could have touched it, and the table as it was believed to be then."""
+class SeenAgain(Known):
+    """The room, and what is to be taken, where they were seen from elsewhere, with what was hidden before."""
 
-    thing: Belief
-    table: Fitting
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GoneThings:
-    """What was taken away by something other than this robot."""
-
-    taken_away: tuple[TakenAway, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contact:
-    """Whether the robot may have touched something since the table was last looked at as a whole."""
-
-    contact_possible: bool = True
+    target: Belief
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SeenRound:
-    """Things, and the grasps of one, where they were seen from another side of the table."""
+class SeenRound(SeenAgain):
+    """The same with its grasps."""
 
-    things: tuple[Belief, ...]
-    grasp_object_bb: Belief
     grasp_poses: tuple[HandPose, ...]
-    house: House
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Corrected:
-    """The same plans and the same things, where they were seen from close by, and what was not seen before."""
+class Corrected(SeenAgain):
+    """The same with plans for it."""
 
-    todo: tuple[tuple[HandPose, Array], ...]
+    todo: Todo
     reach: Reach
-    things: tuple[Belief, ...]
-    grasp_object_bb: Belief
-    house: House
 
 
 def go_round(
-    last: Reply, robot: Robot, world: CollisionWorld, house: House, things: tuple[Belief, ...], reach: Reach
-) -> Producing[Gives[Literal["blocked"], Contact] | Outcome[Literal["there"]]]:
+    last: Reply, cell: Cell, house: House, record: Record, reach: Reach
+) -> Producing[Gives[Literal["blocked"], Noted] | Outcome[Literal["there"]]]:
     """To the side of the table that the thing is taken from, with a view of all of it."""
-    goal = looking_from(robot, house.table, reach.at[:2])
-    reply = yield from travel(last, robot, world, around(house, things), goal[None])
-    return Gives("blocked", Contact(), reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
+    goal = looking_from(cell.robot, house.table, reach.at[:2])
+    reply = yield from travel(last, cell, around(house), goal[None])
+    return Gives("blocked", record.touched, reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
 
 
 def look_round(
-    last: Reply,
-    eye: Eye,
-    house: House,
-    things: tuple[Belief, ...],
-    grasp_object_bb: Belief,
-    grasp_poses: tuple[HandPose, ...],
-    contact_possible: bool,
-    taken_away: tuple[TakenAway, ...],
-) -> Producing[Gives[Literal["seen"], SeenRound] | Gives[Literal["gone"], GoneThings] | Outcome[Literal["unseen"]]]:
+    last: Reply, cell: Cell, house: House, record: Record, target: Belief, grasp_poses: tuple[HandPose, ...]
+) -> Producing[Gives[Literal["seen"], SeenRound] | Gives[Literal["gone"], Noted] | Outcome[Literal["unseen"]]]:
     """The same things from there, and others that were hidden; or that the thing is gone."""
-    seen = yield from eye.table(last, house)
-    if not isinstance(seen, TableSeen):
-        return Outcome("unseen", seen.told, about=grasp_object_bb.name)
-    slip = slip_since(things, grasp_object_bb, seen)
-    gone = _gone(slip, house, things, grasp_object_bb, seen)
-    if passes(gone):
-        less = _with_gone(taken_away, grasp_object_bb, house, contact_possible)
-        return Gives("gone", less, gone, about=grasp_object_bb.name)
-    if slip is None:
-        return Outcome("unseen", gone, about=grasp_object_bb.name)
-    slips = {each: slip_of(slip, each, seen) for each in things}
-    moved = {each: own.solid(each) for each, own in slips.items()}
-    found = SeenRound(
-        things=(*moved.values(), *shown_since(tuple(moved.values()), seen)),
-        grasp_object_bb=moved[grasp_object_bb],
-        grasp_poses=tuple(slips[grasp_object_bb].pose(pose) for pose in grasp_poses),
-        house=slip.house(house),
-    )
-    return Gives("seen", found, slip.told, about=grasp_object_bb.name)
+    found = yield from _look(last, cell, house, record, target)
+    if not isinstance(found, tuple):
+        return found
+    slip, own, again = found
+    poses = tuple(pose.after(own) for pose in grasp_poses)
+    seen = SeenRound(house=again.house, target=again.target, grasp_poses=poses)
+    return Gives("seen", seen, slip.told, about=target.name)
 
 
 def approach(
-    last: Reply, robot: Robot, reach: Reach
-) -> Producing[Gives[Literal["blocked"], Contact] | Outcome[Literal["there"]]]:
+    last: Reply, cell: Cell, record: Record, reach: Reach
+) -> Producing[Gives[Literal["blocked"], Noted] | Outcome[Literal["there"]]]:
     """Along the planned way to before the thing."""
-    reply = yield from play(robot, Motion("approach", reach.way, guards=(BLOCKED,)))
-    return Gives("blocked", Contact(), reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
+    reply = yield from play(cell, Motion("approach", reach.way, guards=(BLOCKED,)))
+    return Gives("blocked", record.touched, reply.evidence) if isinstance(reply, Stopped) else Outcome("there")
 
 
 def look_again(
-    last: Reply,
-    robot: Robot,
-    world: CollisionWorld,
-    eye: Eye,
-    house: House,
-    settings: Tidy,
-    things: tuple[Belief, ...],
-    grasp_object_bb: Belief,
-    todo: tuple[tuple[HandPose, Array], ...],
-    reach: Reach,
-    contact_possible: bool,
-    taken_away: tuple[TakenAway, ...],
+    last: Reply, cell: Cell, house: House, record: Record, target: Belief, todo: Todo, reach: Reach
 ) -> Producing[
-    Gives[Literal["seen", "in_the_way"], Corrected] | Gives[Literal["gone"], GoneThings] | Outcome[Literal["unseen"]]
+    Gives[Literal["seen", "in_the_way"], Corrected] | Gives[Literal["gone"], Noted] | Outcome[Literal["unseen"]]
 ]:
     """From close by: wheels have slipped on the way, and what was believed then is off by as much.
 
     Things that were half hidden before may be off by more, each its own way: a plan for one of them may lead into
     another now. Where a thing was that is gone nothing is grasped.
     """
-    own = yield from solved(world.own_solids, last.readings.joints)
-    seen = yield from eye.table(last, house, own)
+    own_solids = yield from solved(cell.world.own_solids, last.readings.joints)
+    found = yield from _look(last, cell, house, record, target, own_solids)
+    if not isinstance(found, tuple):
+        return found
+    slip, own, again = found
+    corrected = Corrected(house=again.house, target=again.target, todo=todo_after(own, todo), reach=reach.after(own))
+    start, pose = last.command.position, corrected.reach.pose
+    query = grasp_query(cell, around(corrected.house), corrected.target, start, pose, seed=0)
+    blocked = yield from solved(in_the_way, cell.world, query, corrected.reach)
+    return Gives("in_the_way" if blocked else "seen", corrected, slip.told, about=target.name)
+
+
+def _look(
+    last: Reply, cell: Cell, house: House, record: Record, target: Belief, own_solids: Sequence[Belief] = ()
+) -> Generator[
+    Request, Reply, tuple[Slip, Slip, SeenAgain] | Gives[Literal["gone"], Noted] | Outcome[Literal["unseen"]]
+]:
+    """How far all that is believed is off by another look, how far the thing is, and where everything really is.
+
+    If no thing says how far wheels have slipped, the table does for whether the thing has been taken away.
+    """
+    seen = yield from cell.eye.table(last, house, own_solids)
     if not isinstance(seen, TableSeen):
-        return Outcome("unseen", seen.told, about=grasp_object_bb.name)
-    slip = slip_since(things, grasp_object_bb, seen)
-    gone = _gone(slip, house, things, grasp_object_bb, seen)
-    if passes(gone):
-        less = _with_gone(taken_away, grasp_object_bb, house, contact_possible)
-        return Gives("gone", less, gone, about=grasp_object_bb.name)
-    if slip is None:
-        return Outcome("unseen", gone, about=grasp_object_bb.name)
-    slips = {each: slip_of(slip, each, seen) for each in things}
-    one, moved = slips[grasp_object_bb], {each: own.solid(each) for each, own in slips.items()}
-    more = shown_since(tuple(moved.values()), seen)
-    target = moved[grasp_object_bb]
-    corrected = Corrected(
-        todo=one.todo(todo),
-        reach=one.reach(reach),
-        things=(*moved.values(), *more),
-        grasp_object_bb=target,
-        house=slip.house(house),
-    )
-    among = around(corrected.house, corrected.things)
-    query = grasp_query(robot, settings, among, target, last.command.position, corrected.reach.pose, seed=0)
-    if (yield from solved(in_the_way, world, query, corrected.reach)):
-        return Gives("in_the_way", corrected, slip.told, about=grasp_object_bb.name)
-    return Gives("seen", corrected, slip.told, about=grasp_object_bb.name)
-
-
-def _gone(slip: Slip | None, house: House, things: tuple[Belief, ...], target: Belief, seen: TableSeen) -> Evidence:
-    """Whether a thing has been taken away, by a look; if no thing tells how far wheels have slipped, the table does."""
+        return Outcome("unseen", seen.told, about=target.name)
+    now, slip = seen.sight, slip_since(house.things, target, seen.sight)
     by = slip or slip_between(house.table, seen.house.table)
-    own = slip_of(by, target, seen)
-    return gone_evidence(own.solid(target), [by.solid(each) for each in things if each is not target], seen)
-
-
-def _with_gone(taken_away: tuple[TakenAway, ...], target: Belief, house: House, contact_possible: bool) -> GoneThings:
-    """What others have taken away, with a thing that is gone now, unless the robot may have moved it itself."""
-    if contact_possible:
-        return GoneThings(taken_away=taken_away)
-    return GoneThings(taken_away=(*taken_away, TakenAway(thing=target, table=house.table)))
+    believed = slip_of(by, target, now).solid(target)
+    gone = gone_evidence(believed, [by.solid(each) for each in house.things if each is not target], now)
+    if passes(gone):
+        return Gives("gone", record.gone(target, house.table), gone, about=target.name)
+    if slip is None:
+        return Outcome("unseen", gone, about=target.name)
+    slips = {each: slip_of(slip, each, now) for each in house.things}
+    moved = {each: own.solid(each) for each, own in slips.items()}
+    things = tuple(moved.values())
+    again = replace(house.after(slip), things=(*things, *shown_since(things, now)))
+    return slip, slips[target], SeenAgain(house=again, target=moved[target])
 
 
 def reach_in(
-    last: Reply, robot: Robot, settings: Tidy, reach: Reach
-) -> Producing[Gives[Literal["around", "blocked"], Contact]]:
+    last: Reply, cell: Cell, record: Record, reach: Reach
+) -> Producing[Gives[Literal["around", "blocked"], Noted]]:
     """Straight in until the thing is between the fingers, from where the way in begins."""
-    way = inwards_m(settings, reach.pose)
-    bump = ForceAbove(force_n=_BUMP_N, for_s=0.03)
+    reply: Reply | Stopped = last
     here = last.command.position
     if not np.array_equal(here, reach.before):
-        path = through(robot, np.stack([here, reach.before]), speed=0.5)
-        reply = yield from play(robot, Motion("correct", path, guards=(BLOCKED, bump)))
-        if isinstance(reply, Stopped):
-            return Gives("blocked", Contact(), reply.evidence)
-        last = reply
-    reply = yield from straight(last, robot, way, (bump,), name="reach", speed=0.5)
+        path = through(cell.robot, np.stack([here, reach.before]), speed=0.5)
+        reply = yield from play(cell, Motion("correct", path, guards=(BLOCKED, _BUMP)))
+    if not isinstance(reply, Stopped):
+        way = inwards_m(cell.settings, reach.pose)
+        reply = yield from straight(reply, cell, way, _BUMP, name="reach", speed=0.5)
     if isinstance(reply, Stopped):
-        return Gives("blocked", Contact(), reply.evidence)
-    return Gives("around", Contact())
+        return Gives("blocked", record.touched, reply.evidence)
+    return Gives("around", record.touched)

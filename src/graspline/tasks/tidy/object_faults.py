@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,7 +12,17 @@ from graspline.faults.context import FaultContext, Timed
 from graspline.faults.kind import FaultKind, Need
 from graspline.faults.needs import OBJECT, no_target, target_of
 from graspline.scenes.fittings import SHELF, TABLE, Level
-from graspline.tasks.tidy.fault_surfaces import FURNITURE, Ground, Surface, on_level, radius_m, stands_on, waiting
+from graspline.tasks.tidy.fault_surfaces import (
+    FURNITURE,
+    Ground,
+    Surface,
+    covered_m,
+    farthest_m,
+    on_level,
+    radius_m,
+    stands_on,
+    waiting,
+)
 
 Array = NDArray[np.float64]
 
@@ -42,10 +53,6 @@ ON_TABLE = Need(
 )
 
 
-def _no_room_to_shift(context: FaultContext) -> str:
-    return "" if _shifts(context) else f"there is no room beside {context.target}"
-
-
 def _shift(context: FaultContext) -> list[Timed]:
     surface, found = Surface(context, TABLE, _TOP, context.target), _shifts(context)
     ground = found[int(context.random.integers(len(found)))]
@@ -55,7 +62,7 @@ def _shift(context: FaultContext) -> list[Timed]:
 
 def _shifts(context: FaultContext) -> list[Ground]:
     surface = Surface(context, TABLE, _TOP, context.target)
-    at, half = on_level(context, TABLE, _TOP, context.target)[:2], context.half_extents_m(context.target)[:2]
+    at, half = on_level(context, TABLE, _TOP, context.target)[:2], covered_m(context, context.target)
     # It is not taken from between the fingers.
     if not surface.takes(Ground(middle_m=at, half_m=np.zeros(2))):
         return []
@@ -67,15 +74,6 @@ def _shifts(context: FaultContext) -> list[Ground]:
     return [ground for ground in grounds if surface.takes(ground)]
 
 
-def _nothing_to_hide_with(context: FaultContext) -> str:
-    return "" if next(_covers(context), None) else f"nothing fits in front of {context.target}"
-
-
-def _hide(context: FaultContext) -> list[Timed]:
-    name, ground = next(_covers(context))
-    return Surface(context, TABLE, _TOP).put(name, ground)
-
-
 def _covers(context: FaultContext) -> Iterator[tuple[str, Ground]]:
     """What could stand in front of the object, its broad side to the robot; what hides most first."""
     surface = Surface(context, TABLE, _TOP)
@@ -83,10 +81,10 @@ def _covers(context: FaultContext) -> Iterator[tuple[str, Ground]]:
     way = surface.point(context.base_m())[:2] - at
     way /= np.linalg.norm(way)
     for name in waiting(context):
-        half = context.half_extents_m(name)
-        for gap_m in _HIDDEN_M if half[2] >= height else ():
-            middle = at + (radius_m(context, context.target) + gap_m + half[0]) * way
-            ground = Ground(middle_m=middle, half_m=half[:2], turn_rad=float(np.arctan2(way[1], way[0])))
+        half = covered_m(context, name)
+        for gap_m in _HIDDEN_M if context.half_extents_m(name)[2] >= height else ():
+            middle = at + (farthest_m(context, context.target) + gap_m + half[0]) * way
+            ground = Ground(middle_m=middle, half_m=half, turn_rad=float(np.arctan2(way[1], way[0])))
             if surface.takes(ground):
                 yield name, ground
 
@@ -96,9 +94,9 @@ def _fill_board(context: FaultContext) -> list[Timed]:
     needed_m = radius_m(context, context.target) + _MARGIN_M
     free, found = _free(surface, needed_m), list[Timed]()
     for name in waiting(context):
-        half = context.half_extents_m(name)[:2]
+        half = covered_m(context, name)
         # What it covers for sure, however the place that is looked for lies beside it.
-        radius = float(min(half)) - _GRID_M / 2
+        radius = float(min(context.half_extents_m(name)[:2])) - _GRID_M / 2
         grounds = [Ground(middle_m=spot, half_m=half) for spot in _grid(surface.level)]
         # Where it takes most of the places that are left.
         taken = [int((np.linalg.norm(free - each.middle_m, axis=1) < radius + needed_m).sum()) for each in grounds]
@@ -126,28 +124,26 @@ def _free(surface: Surface, needed_m: float) -> Array:
     return grid[inside]
 
 
-SHIFT = FaultKind(
+_fault = functools.partial(FaultKind, at_once=True)
+SHIFT = _fault(
     name="shift",
     description="A person moves the object 5 to 12 cm over the table and turns it.",
     strike=_shift,
     needs=(FURNITURE, ON_TABLE),
-    hindered=_no_room_to_shift,
+    hindered=lambda context: "" if _shifts(context) else f"there is no room beside {context.target}",
     recoverable=True,
-    at_once=True,
 )
-OCCLUDE = FaultKind(
+OCCLUDE = _fault(
     name="occlude",
     description="A person puts something tall between the robot and the object.",
-    strike=_hide,
+    strike=lambda context: Surface(context, TABLE, _TOP).put(*next(_covers(context))),
     needs=(FURNITURE, ON_TABLE),
-    hindered=_nothing_to_hide_with,
-    at_once=True,
+    hindered=lambda context: "" if next(_covers(context), None) else f"nothing fits in front of {context.target}",
 )
-BOARD_FULL = FaultKind(
+BOARD_FULL = _fault(
     name="board-full",
     description="Extra objects take every place on the board where the object belongs, as long as there are enough of "
     "them.",
     strike=_fill_board,
     needs=(FURNITURE, OBJECT),
-    at_once=True,
 )

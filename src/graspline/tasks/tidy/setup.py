@@ -8,16 +8,15 @@ import numpy as np
 
 from graspline.evidence import Measurement, at_least, at_most, passes
 from graspline.execution.requests import Motion, Reply
-from graspline.machine.machine import Machine
+from graspline.machine.machine import Machine, by_name
 from graspline.machine.outcome import Outcome, Stage
 from graspline.machine.table import End, Retry
 from graspline.motion.joint_moves import jaw_move
-from graspline.planning.collision import CollisionWorld
-from graspline.robots.robot import Robot
 from graspline.spatial.rotations import wrap
-from graspline.tasks.tidy.house import House
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, Stopped, around, looking, travel
+from graspline.tasks.tidy.house import House, around
+from graspline.tasks.tidy.moving import Cell, Stopped, gap_m, travel
 from graspline.tasks.tidy.parameters import Tidy
+from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking
 from graspline.tasks.tidy.robot import BODY
 
 _OPEN_RAD_S = 0.9
@@ -27,23 +26,23 @@ _OFF_M, _OFF_RAD = 0.02, 0.05
 _OPEN_SHARE = 0.8
 
 
-def open_hand(last: Reply, robot: Robot) -> Stage[Literal["open"]]:
-    wide = float(robot.home[robot.jaw])
-    reply = yield Motion("open", jaw_move(robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
-    return Outcome("open", (_gap(robot, reply),))
+def open_hand(last: Reply, cell: Cell) -> Stage[Literal["open"]]:
+    wide = float(cell.robot.home[cell.robot.jaw])
+    reply = yield Motion("open", jaw_move(cell.robot, last.command, wide, speed_rad_s=_OPEN_RAD_S))
+    return Outcome("open", (_open(reply, cell),))
 
 
-def _gap(robot: Robot, reply: Reply) -> Measurement:
+def _open(reply: Reply, cell: Cell) -> Measurement:
     """How wide the hand is, against how wide it must be."""
-    gap, wide = (float(robot.jaw_law.gap_m(float(row[robot.jaw]))) for row in (reply.readings.joints, robot.home))
-    return at_least("hand_gap", gap, _OPEN_SHARE * wide, "m")
+    wide = float(cell.robot.jaw_law.gap_m(float(cell.robot.home[cell.robot.jaw])))
+    return at_least("hand_gap", gap_m(reply, cell), _OPEN_SHARE * wide, "m")
 
 
-def face_table(last: Reply, robot: Robot, world: CollisionWorld, house: House) -> Stage[Literal["facing", "blocked"]]:
+def face_table(last: Reply, cell: Cell, house: House) -> Stage[Literal["facing", "blocked"]]:
     """Drive to where the whole table is seen."""
-    goal = looking(robot, house.table, TABLE_AWAY_M, house.table.levels[0].position_m[2])
-    goal[robot.jaw] = last.command.position[robot.jaw]
-    reply = yield from travel(last, robot, world, around(house, ()), goal[None])
+    goal = looking(cell.robot, house.table, TABLE_AWAY_M, house.table.levels[0].position_m[2])
+    goal[cell.robot.jaw] = last.command.position[cell.robot.jaw]
+    reply = yield from travel(last, cell, around(house, things=()), goal[None])
     if isinstance(reply, Stopped):
         return Outcome("blocked", reply.evidence)
     off = reply.readings.joints - goal
@@ -55,25 +54,23 @@ def face_table(last: Reply, robot: Robot, world: CollisionWorld, house: House) -
         at_most("heading_off", float(off[2]), _OFF_RAD, "rad"),
         at_most("head_off", float(off[BODY.HEAD].max()), _OFF_RAD, "rad"),
         at_most("arm_off", float(off[BODY.ARM].max()), _OFF_RAD, "rad"),
-        _gap(robot, reply),
+        _open(reply, cell),
     )
     return Outcome("facing" if passes(evidence) else "blocked", evidence)
 
 
 def robot_setup(settings: Tidy) -> Machine:
-    """The component, with the seed's name at its edge."""
+    """The component, by the names it is known by."""
+    blocked = Retry(to="face_table", budget="ways", otherwise=End("setup_failed"))
     return Machine(
         name="robot_setup",
         start="open_hand",
-        states={"open_hand": open_hand, "face_table": face_table},
+        states=by_name(open_hand, face_table),
         table={
             "open_hand": {"open": "face_table"},
-            "face_table": {
-                "facing": End("setup_succeeded"),
-                "blocked": Retry(to="face_table", budget="ways", otherwise=End("setup_failed")),
-            },
+            "face_table": {"facing": End("setup_succeeded"), "blocked": blocked},
         },
-        inputs={"world": CollisionWorld, "house": House},
+        inputs={"cell": Cell, "house": House},
         budgets={"ways": settings.retries.ways},
         successes=("setup_succeeded",),
     )

@@ -14,10 +14,11 @@ from graspline.motion.joint_moves import hold
 from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import View
 from graspline.perception.free_areas import free_areas
+from graspline.perception.furniture import as_seen, bounds, standing_on, surface_of
 from graspline.perception.kept import Sight
-from graspline.perception.planes import NoPlane, Plane, Within
+from graspline.perception.planes import NoPlane, Within
 from graspline.perception.recognition import KnownModel
-from graspline.perception.surfaces import Surface
+from graspline.perception.slips import slip_between
 from graspline.perception.tabletop import Tabletop, see_tabletop
 from graspline.rendering.picture import Picture
 from graspline.scenes.fittings import Fitting, Level
@@ -25,27 +26,18 @@ from graspline.scenes.household import KNOWN, Item
 from graspline.spatial.rotations import rotation_z
 from graspline.tasks.tidy.house import House
 from graspline.tasks.tidy.robot import BODY, EYE, ROBOT
-from graspline.tasks.tidy.slips import slip_between
 
 Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 640, 480
-# Furniture is looked for this far around where it is believed to be, and this far above and below.
-_AROUND_M, _ABOVE_M = 0.12, 0.06
 # On a board nothing is looked for so far below the next one.
 _HEADROOM_M = 0.03
-# Corrections of where furniture stands that are believed.
-_MOST_SHIFT_M, _MOST_TURN_RAD = 0.10, 0.12
-# What opposite sides of a surface say of where it is differs by less; else something that stands before one hides it.
-_AGREEING_M = 0.02
 # Number of places on a board that are listed, the farthest; then number in each row; least depth of a row.
 _MOST_PLACES, _MOST_IN_ROW, _ROW_M = 24, 3, 0.03
 # How often a surface that is not seen is looked for, and how long after the time before.
 _LOOKS, _WAIT_S = 3, 0.6
 # Nothing on a table is higher.
 HIGHEST_M = 0.45
-# What is thinner than this, half of it, and this near to the rim of a level is a part of a wall.
-_SHEET_M, _RIM_M = 0.016, 0.06
 
 
 def model_of(item: Item) -> KnownModel:
@@ -72,6 +64,11 @@ class TableSeen:
     house: House
     # What was seen of it; without one all of it was.
     view: View | None = None
+
+    @property
+    def room(self) -> House:
+        """The room with these things on the table."""
+        return replace(self.house, things=self.things)
 
     @property
     def sight(self) -> Sight:
@@ -110,7 +107,7 @@ class BoardSeen:
             x, y = (one - other for one, other in zip(part.position_m[:2], board.position_m[:2], strict=True))
             inside = ((x, y), part.half_extents_m)
         found = free_areas(
-            self._surface,
+            surface_of(self.house.shelf, self.name),
             self.things,
             (radius_m, radius_m),
             margin_m=margin_m,
@@ -135,22 +132,6 @@ class BoardSeen:
     def sight(self) -> Sight:
         return _sight(self.view, self.things, self.house.shelf, self.name)
 
-    @property
-    def _surface(self) -> Surface:
-        """The whole board, where the shelf was seen to stand."""
-        shelf, level = self.house.shelf, self.house.shelf.level(self.name)
-        middle = shelf.in_world(level.position_m)
-        return Surface(
-            plane=Plane(normal=np.array([0.0, 0.0, 1.0]), offset_m=float(middle[2])),
-            middle_m=middle,
-            yaw_rad=shelf.yaw_rad,
-            half_m=level.half_extents_m,
-            near="drop",
-            far="rise",
-            right="rise",
-            left="rise",
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class SightFailed:
@@ -174,7 +155,7 @@ class Eye:
         found = yield from self._look(last, house.table, house.table.levels[0], HIGHEST_M, own)
         if not isinstance(found, Tabletop):
             return found
-        table = _as_seen(house.table, "table", found.surface)
+        table = as_seen(house.table, "table", found.surface)
         things = standing_on(table, "table", found.solids)
         # If the table seems elsewhere, wheels have slipped, and the shelf seems elsewhere, too.
         shelf = slip_between(house.table, table).fitting(house.shelf)
@@ -188,7 +169,7 @@ class Eye:
         found = yield from self._look(last, house.shelf, level, level.clear_m - _HEADROOM_M)
         if not isinstance(found, Tabletop):
             return found
-        shelf = _as_seen(house.shelf, board, found.surface)
+        shelf = as_seen(house.shelf, board, found.surface)
         return BoardSeen(
             name=board,
             house=replace(house, shelf=shelf),
@@ -225,59 +206,3 @@ def see(
 def _sight(view: View | None, things: Sequence[Belief], fitting: Fitting, level_name: str) -> Sight:
     at = fitting.in_world(fitting.level(level_name).position_m)
     return Sight(view=view, things=things, at_m=at, rotation=rotation_z(fitting.yaw_rad))
-
-
-def bounds(fitting: Fitting, level: Level) -> Within:
-    """Where a surface may be, given where it is believed to be."""
-    x, y, z = level.position_m
-    half_x, half_y = level.half_extents_m
-    corners = [fitting.in_world((x + a * half_x, y + b * half_y, z)) for a in (-1, 1) for b in (-1, 1)]
-    low, high = np.min(corners, axis=0) - _AROUND_M, np.max(corners, axis=0) + _AROUND_M
-    middle = float(fitting.in_world(level.position_m)[2])
-    return Within(
-        low_m=(float(low[0]), float(low[1]), middle - _ABOVE_M),
-        high_m=(float(high[0]), float(high[1]), middle + _ABOVE_M),
-    )
-
-
-def _as_seen(fitting: Fitting, level_name: str, surface: Surface) -> Fitting:
-    """A piece of furniture where one of its surfaces was seen; what was not seen of it stays as believed."""
-    level, turn = fitting.level(level_name), _wrapped(surface.yaw_rad - fitting.yaw_rad)
-    x, y, _ = fitting.in_world(level.position_m).tolist()
-    up = surface.plane.height_m(x, y) - float(fitting.in_world(level.position_m)[2])
-    if abs(turn) > _MOST_TURN_RAD:
-        return fitting.moved((0.0, 0.0, up), 0.0)
-    # Where the seen rectangle's middle is from the believed one's, along its sides; each side that was seen tells.
-    apart = -surface.in_own_frame(np.array([x, y, surface.middle_m[2]]))
-    shift = list[float]()
-    for axis, (before, beyond) in enumerate(((surface.near, surface.far), (surface.right, surface.left))):
-        longer = surface.half_m[axis] - level.half_extents_m[axis]
-        seen = [float(apart[axis] + sign * longer) for sign, side in ((-1, before), (1, beyond)) if side != "unseen"]
-        shift.append(_believed(seen))
-    return fitting.moved((shift[0], shift[1], up), turn)
-
-
-def _believed(offs_m: Sequence[float]) -> float:
-    """How far off something is, given what each of two sides says: of two that disagree, one is no side."""
-    offs = sorted((off for off in offs_m if abs(off) <= _MOST_SHIFT_M), key=abs)
-    if not offs:
-        return 0.0
-    agreeing = [off for off in offs if abs(off - offs[0]) <= _AGREEING_M]
-    return float(np.mean(agreeing))
-
-
-def standing_on(fitting: Fitting, level_name: str, things: Sequence[Belief]) -> tuple[Belief, ...]:
-    """Those whose middle is above a level, and that are no sheets at its rim: walls are none of them."""
-    level = fitting.level(level_name)
-    turn, middle = rotation_z(fitting.yaw_rad), fitting.in_world(level.position_m)
-    found = list[Belief]()
-    for each in things:
-        inside = np.array(level.half_extents_m) - np.abs(((each.position_m - middle) @ turn)[:2])
-        sheet = float(each.half_extents_m[:2].min()) < _SHEET_M
-        if inside.min() > (_RIM_M if sheet else 0.0):
-            found.append(each)
-    return tuple(found)
-
-
-def _wrapped(angle_rad: float) -> float:
-    return float(np.arctan2(np.sin(angle_rad), np.cos(angle_rad)))

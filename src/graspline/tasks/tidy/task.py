@@ -30,15 +30,17 @@ from graspline.tasks.tidy.annotation import Annotator
 from graspline.tasks.tidy.areas import areas_of
 from graspline.tasks.tidy.fault_hints import FAULT_HINTS
 from graspline.tasks.tidy.goal import is_held, judge, level_of, stands_on
-from graspline.tasks.tidy.grasp_plans import first_reach
+from graspline.tasks.tidy.grasp_plans import first_grasp
 from graspline.tasks.tidy.handing import DEFAULT_THRESH_N, LEAST_THRESH_N
-from graspline.tasks.tidy.house import House
+from graspline.tasks.tidy.house import House, around
 from graspline.tasks.tidy.instruction import instruction
 from graspline.tasks.tidy.layout import sample
-from graspline.tasks.tidy.moving import TABLE_AWAY_M, around, looking
+from graspline.tasks.tidy.moving import Cell
 from graspline.tasks.tidy.parameters import PROGRAMS, Tidy
 from graspline.tasks.tidy.person import Person, is_with_person
+from graspline.tasks.tidy.postures import TABLE_AWAY_M, looking
 from graspline.tasks.tidy.programs import machine_of
+from graspline.tasks.tidy.record import Record
 from graspline.tasks.tidy.robot import EYE, ROBOT
 from graspline.tasks.tidy.sight import Eye
 from graspline.tasks.tidy.wheels import Wheels, misplaced
@@ -59,23 +61,13 @@ def collision_world() -> CollisionWorld:
     return CollisionWorld.among_solids(ROBOT)
 
 
+def cell_of(parameters: Tidy) -> Cell:
+    return Cell(robot=ROBOT, world=collision_world(), eye=Eye(), settings=parameters)
+
+
 def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
-    return {
-        "world": collision_world(),
-        "eye": Eye(),
-        "house": House(table=TABLE, shelf=SHELF),
-        "settings": parameters,
-        "object_to_grasp": parameters.object_to_grasp,
-        "given_up": (),
-        "at_first": (),
-        "contact_possible": False,
-        "taken_away": (),
-        "delivered": 0,
-        "most": 0,
-        "force_thresh": parameters.handover.force_thresh,
-        **given_alone(parameters, ROBOT),
-    }
+    return {"cell": cell_of(parameters), "record": Record(), **given_alone(parameters, ROBOT)}
 
 
 @dataclass(slots=True)
@@ -179,23 +171,22 @@ def policy_problems(parameters: Tidy) -> list[str]:
     return [f"program: {parameters.program} changes nothing that a policy could be judged by; use {able}"]
 
 
-def _claims() -> dict[tuple[str, str], Claim]:
-    """By state as events name it, in either program."""
-    found: dict[tuple[str, str], Claim] = {}
-    for program in ("single_grasp", "clear_table"):
-        for state, outcome, name, asserted in (
-            ("execute_grasp.close", "closed", "held", True),
-            ("execute_grasp.close", "missed", "held", False),
-            ("execute_grasp.lift", "lifted", "held", True),
-            ("execute_grasp.lift", "lost", "held", False),
-            ("execute_grasp.leave", "away", "held", True),
-            ("placement.face_shelf", "facing", "held", True),
-            ("placement.check_place", "placed", "placed", True),
-            ("handover.offer", "pulled", "held", True),
-            ("handover.let_go", "given", "given", True),
-        ):
-            found[f"{program}.{state}", outcome] = Claim(name=name, asserted=asserted)
-    return found
+# By state as events name it, in either program.
+_CLAIMS = {
+    (f"{program}.{state}", outcome): Claim(name=name, asserted=asserted)
+    for program in ("single_grasp", "clear_table")
+    for state, outcome, name, asserted in (
+        ("execute_grasp.close", "closed", "held", True),
+        ("execute_grasp.close", "missed", "held", False),
+        ("execute_grasp.lift", "lifted", "held", True),
+        ("execute_grasp.lift", "lost", "held", False),
+        ("execute_grasp.leave", "away", "held", True),
+        ("placement.face_shelf", "facing", "held", True),
+        ("placement.check_place", "placed", "placed", True),
+        ("handover.offer", "pulled", "held", True),
+        ("handover.let_go", "given", "given", True),
+    )
+}
 
 
 @together
@@ -232,11 +223,11 @@ def probe(parameters: Tidy, random: np.random.Generator) -> Probe:
     solid = Belief.exact(
         _PROBE.name, at, np.array([1.0, 0.0, 0.0, 0.0]), np.array(_PROBE.half_extents_m), shape="cylinder"
     )
-    house = House(table=TABLE, shelf=SHELF)
+    house = House(table=TABLE, shelf=SHELF, things=(solid,))
     start = looking(ROBOT, TABLE, TABLE_AWAY_M, TABLE.levels[0].position_m[2])
     todo = order(ROBOT, hand_poses(solid, _PROBE.grasps), start)
-    reach, _, refused = first_reach(ROBOT, collision_world(), parameters, around(house, (solid,)), solid, start, todo)
-    return Probe(x_m=float(at[0]), y_m=float(at[1]), refusal="" if reach is not None else refused[0].check)
+    found, refused = first_grasp(cell_of(parameters), around(house), solid, start, todo)
+    return Probe(x_m=float(at[0]), y_m=float(at[1]), refusal="" if found is not None else refused[0].check)
 
 
 TIDY = Task(
@@ -253,7 +244,7 @@ TIDY = Task(
     inputs=given,
     goal=judge,
     policy=PolicyRules(time_limit_s=time_limit_s, problems=policy_problems),
-    claims=Claims(outcomes=_claims(), check=check_claim),
+    claims=Claims(outcomes=_CLAIMS, check=check_claim),
     problems=problems,
     randomization=lambda parameters: parameters.randomize,
     actor=living,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +23,13 @@ _LEAST = 0.0005
 def misplaced(base: BaseParameters, scene: Scene, draw: Draw, random: np.random.Generator) -> Draw:
     """The same room with the robot not quite where it believes to be."""
     shift, turn = random.uniform(-1, 1, 2) * base.shift_m, random.uniform(-1, 1) * base.turn_rad
-    start, offsets = draw.start.copy(), (*shift.tolist(), float(turn))
-    for name, offset in zip(scene.robot.slip_joints, offsets, strict=True):
+    offsets = dict(zip(scene.robot.slip_joints, (*shift.tolist(), float(turn)), strict=True))
+    start = draw.start.copy()
+    for name, offset in offsets.items():
         start[scene.joint_address(name)] = offset
-    edits = tuple(held_at(name, offset) for name, offset in zip(scene.robot.slip_joints, offsets, strict=True))
-    described = {f"base.{name}": offset for name, offset in zip(scene.robot.slip_joints, offsets, strict=True)}
-    return Draw(
-        start=start, variation=draw.variation + Variation(edits=edits, described=described), refused=draw.refused
-    )
+    edits = tuple(held_at(name, offset) for name, offset in offsets.items())
+    described = {f"base.{name}": offset for name, offset in offsets.items()}
+    return replace(draw, start=start, variation=draw.variation + Variation(edits=edits, described=described))
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graspline.scenes.footprints import Outline, gap_m, outlines_of, room_m
 from graspline.scenes.household import ITEMS, Item, item_of
-from graspline.tasks.tidy.footprints import Outline, gap_m, outlines_of, room_m
 
 ITEM = st.sampled_from(ITEMS)
 PLACE = st.tuples(st.floats(-0.2, 0.2), st.floats(-0.2, 0.2), st.floats(-np.pi, np.pi))

@@ -1,22 +1,25 @@
-"""How far wheels have slipped since the table was looked at, by a second look from close by."""
+"""How far wheels have slipped between two looks at things that stand still, and which of those things are gone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most
 from graspline.perception.beliefs import Belief
-from graspline.perception.kept import empty_share, hidden_share, is_alike
-from graspline.tasks.tidy.sight import TableSeen
-from graspline.tasks.tidy.slips import MOST_M, MOST_RAD, Slip
+from graspline.perception.kept import Sight, empty_share, hidden_share, is_alike
+from graspline.scenes.fittings import Fitting
+from graspline.spatial.rotations import multiply, quaternion_from_matrix, rotation_z
 
 Array = NDArray[np.float64]
 # A thing as it was seen before, and now.
 Pair = tuple[Belief, Belief]
 
+# Wheels slip no farther on a way than this.
+MOST_M, MOST_RAD = 0.10, 0.06
 # What is seen worse than this tells nothing; one slip moves things by the same, give or take what a turn does.
 _SURE_M, _SAME_SLIP_M = 0.005, 0.025
 # Of what is hidden more than this nothing is told.
@@ -29,7 +32,54 @@ _EMPTY = 0.7
 _OVERLAP = 0.5
 
 
-def slip_since(things: Sequence[Belief], target: Belief, now: TableSeen) -> Slip | None:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Slip:
+    """All that is believed is off by a turn about a point in O, (2,), and a shift, (2,)."""
+
+    about_m: Array
+    shift_m: Array
+    turn_rad: float
+
+    @property
+    def told(self) -> Evidence:
+        return (
+            at_most("slipped", float(np.linalg.norm(self.shift_m)), MOST_M, "m"),
+            at_most("turned", abs(self.turn_rad), MOST_RAD, "rad"),
+        )
+
+    def point(self, point_m: Array) -> Array:
+        """Where a point, (3,), really is."""
+        turned = rotation_z(self.turn_rad)[:2, :2] @ (point_m[:2] - self.about_m)
+        return np.array([*(self.about_m + self.shift_m + turned), point_m[2]])
+
+    def rotation(self, rotation: Array) -> Array:
+        return multiply(rotation_z(self.turn_rad), rotation)
+
+    def solid(self, solid: Belief) -> Belief:
+        turned = quaternion_from_matrix(self.rotation(solid.rotation))
+        return replace(solid, position_m=self.point(solid.position_m), quaternion=turned)
+
+    def fitting(self, fitting: Fitting) -> Fitting:
+        x, y, z = self.point(np.array(fitting.position_m)).tolist()
+        return replace(fitting, position_m=(x, y, z), yaw_rad=fitting.yaw_rad + self.turn_rad)
+
+    def joints(self, row: Array) -> Array:
+        """The same posture, (nu,), with the base, whose x, y and heading come first, where it was meant to be."""
+        moved = row.copy()
+        moved[:2], moved[2] = self.point(np.array([row[0], row[1], 0.0]))[:2], row[2] + self.turn_rad
+        return moved
+
+
+def slip_between(was: Fitting, now: Fitting) -> Slip:
+    """By how much a piece of furniture that does not move was seen elsewhere."""
+    return Slip(
+        about_m=np.array(was.position_m[:2]),
+        shift_m=np.array(now.position_m[:2]) - np.array(was.position_m[:2]),
+        turn_rad=now.yaw_rad - was.yaw_rad,
+    )
+
+
+def slip_since(things: Sequence[Belief], target: Belief, now: Sight) -> Slip | None:
     """How far off things on the table are, seen from close by, by the slip that explains most of them.
 
     None if it is not known: nothing that is surely one of them is seen.
@@ -48,7 +98,7 @@ def slip_since(things: Sequence[Belief], target: Belief, now: TableSeen) -> Slip
     )
 
 
-def slip_of(slip: Slip, thing: Belief, now: TableSeen) -> Slip:
+def slip_of(slip: Slip, thing: Belief, now: Sight) -> Slip:
     """The same for one thing: where it is seen itself, if it is seen well; it may have been half hidden before.
 
     Of one that is hidden now, what shows may seem elsewhere, or be another like it.
@@ -64,7 +114,7 @@ def slip_of(slip: Slip, thing: Belief, now: TableSeen) -> Slip:
     return Slip(about_m=thing.position_m[:2], shift_m=shift, turn_rad=slip.turn_rad)
 
 
-def is_hidden(thing: Belief, now: TableSeen) -> bool:
+def is_hidden(thing: Belief, now: Sight) -> bool:
     """Whether most of where a thing must be is hidden by something nearer: what is seen of it may seem elsewhere."""
     return now.view is not None and hidden_share(thing, now.view) > _HIDDEN
 
@@ -99,7 +149,7 @@ def _turn(matched: tuple[Pair, ...]) -> float:
     return turn if abs(turn) <= MOST_RAD else 0.0
 
 
-def shown_since(things: Sequence[Belief], now: TableSeen) -> tuple[Belief, ...]:
+def shown_since(things: Sequence[Belief], now: Sight) -> tuple[Belief, ...]:
     """Things that are seen now and were not; what shows beside something hidden is a part of that."""
     hidden = [each for each in things if is_hidden(each, now)]
     found = unknown_before(things, now.things)
@@ -116,7 +166,7 @@ def unknown_before(things: Sequence[Belief], now: Sequence[Belief]) -> tuple[Bel
     return tuple(each for each in now if all(apart(each, other) > 0 for other in things))
 
 
-def gone_evidence(target: Belief, others: Sequence[Belief], now: TableSeen) -> Evidence:
+def gone_evidence(target: Belief, others: Sequence[Belief], now: Sight) -> Evidence:
     """What proves that a thing is not there any more: its place is seen and empty, and nothing is near that may be it.
 
     The thing and the others are given where they must be now.

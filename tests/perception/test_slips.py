@@ -10,20 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graspline.evidence import passes
-from graspline.grasping.reaching import Reach, straight_path
+from graspline.grasping.reaching import Reach, straight_path, todo_after
 from graspline.kinematics import hsr
 from graspline.perception.beliefs import Belief
 from graspline.perception.clouds import view_of
+from graspline.perception.kept import Sight
+from graspline.perception.slips import (
+    Slip,
+    is_hidden,
+    shown_since,
+    slip_between,
+    slip_of,
+    slip_since,
+    unknown_before,
+)
 from graspline.robots.hsr import HSR
 from graspline.scenes.fittings import TABLE
 from graspline.spatial.rotations import rotation_z
-from graspline.tasks.tidy.correcting import is_hidden, shown_since, slip_of, slip_since, unknown_before
 from graspline.tasks.tidy.house import solids_of
 from graspline.tasks.tidy.sight import TableSeen
-from graspline.tasks.tidy.slips import Slip, slip_between
 from perception.depth_pictures import CAMERA_M, R_OC, box_depth, picture_of, table_depth
-
-from .stagecraft import HOUSE, READY, TABLE_M, Array, pose_of, solid
+from tasks.tidy.stagecraft import HOUSE, READY, TABLE_M, Array, pose_of, solid
 
 CAN = solid("soup_can", (1.15, 0.05, TABLE_M))
 JUICE = solid("juice_can", (1.12, 0.25, TABLE_M), yaw_rad=0.4)
@@ -41,11 +48,11 @@ def off(thing: Belief, x: float, y: float) -> Belief:
     return replace(thing, position_m=thing.position_m + np.array([x, y, 0.0]))
 
 
-def seen(*things: Belief, turn_rad: float = 0.0) -> TableSeen:
-    return TableSeen(things=things, house=replace(HOUSE, table=TABLE.moved((0.0, 0.0, 0.0), turn_rad)))
+def seen(*things: Belief, turn_rad: float = 0.0) -> Sight:
+    return TableSeen(things=things, house=replace(HOUSE, table=TABLE.moved((0.0, 0.0, 0.0), turn_rad))).sight
 
 
-def hiding(now: TableSeen, *screens: Belief) -> TableSeen:
+def hiding(now: Sight, *screens: Belief) -> Sight:
     """The same look with a picture of a table on which nothing stands but what hides."""
     depth = table_depth(middle_m=(1.3, 0.0))
     for each in screens:
@@ -53,7 +60,7 @@ def hiding(now: TableSeen, *screens: Belief) -> TableSeen:
     return replace(now, view=view_of(picture_of(depth), CAMERA_M, R_OC))
 
 
-def nearest(thing: Belief, now: TableSeen) -> Belief:
+def nearest(thing: Belief, now: Sight) -> Belief:
     return min((each for each in now.things if each.name == thing.name), key=lambda each: gap_m(thing, each))
 
 
@@ -92,7 +99,7 @@ class TestSlip:
 
     def test_a_plan_for_a_thing_is_the_same_plan_for_where_it_is(self) -> None:
         pose, way = pose_of(CAN), straight_path(HSR, READY, np.array([0.1, 0.0, 0.0]))
-        reach = ASKEW.reach(Reach(pose=pose, at=way.end, before=READY, way=way))
+        reach = Reach(pose=pose, at=way.end, before=READY, way=way).after(ASKEW)
         moved = ASKEW.solid(CAN)
         np.testing.assert_allclose(
             moved.rotation.T @ (reach.pose.position_m - moved.position_m),
@@ -107,7 +114,7 @@ class TestSlip:
     def test_postures_of_other_poses_go_along_and_none_stay_none(self) -> None:
         pose, some = pose_of(CAN), np.stack([READY[:8], READY[:8] + 0.01])
         none: Array = np.zeros((0, 8))
-        (one, rows), (_, empty) = ASKEW.todo(((pose, some), (pose, none)))
+        (one, rows), (_, empty) = todo_after(ASKEW, ((pose, some), (pose, none)))
         np.testing.assert_allclose(one.position_m, ASKEW.point(pose.position_m))
         np.testing.assert_array_equal(rows, [ASKEW.joints(row) for row in some])
         assert empty.shape == (0, 8)
@@ -282,16 +289,16 @@ class TestSlipOf:
 
     def test_a_thing_that_is_seen_itself_is_where_it_is_seen(self) -> None:
         near, far = off(CAN, 0.03, 0.0), off(CAN, 0.0, 0.05)
-        found = slip_of(self.NONE, CAN, TableSeen(things=(far, JUICE, near), house=HOUSE))
+        found = slip_of(self.NONE, CAN, seen(*(far, JUICE, near)))
         np.testing.assert_allclose(found.solid(CAN).position_m, near.position_m, atol=1e-12)
 
     def test_one_that_is_not_seen_has_slipped_as_all_have(self) -> None:
         slip = Slip(about_m=np.zeros(2), shift_m=np.array([0.01, 0.02]), turn_rad=0.01)
-        assert slip_of(slip, CAN, TableSeen(things=(JUICE,), house=HOUSE)) is slip
+        assert slip_of(slip, CAN, seen(*(JUICE,))) is slip
 
     def test_one_of_another_size_is_another(self) -> None:
         measured = replace(off(CAN, 0.02, 0.0), half_extents_m=CAN.half_extents_m - 0.013)
-        assert slip_of(self.NONE, CAN, TableSeen(things=(measured,), house=HOUSE)) is self.NONE
+        assert slip_of(self.NONE, CAN, seen(*(measured,))) is self.NONE
 
     def test_one_that_is_hidden_is_not_where_a_part_of_it_or_another_like_it_is_seen(self) -> None:
         now, post = seen(off(CAN, 0.0, -0.09), JUICE), replace(SCREEN, half_extents_m=np.array([0.01, 0.04, 0.12]))

@@ -38,6 +38,16 @@ def outlines_of(item: Item, x_m: float, y_m: float, yaw_rad: float) -> tuple[Out
     return tuple(outlines)
 
 
+def reach_m(outlines: Sequence[Outline]) -> float:
+    """How far outlines reach around the origin."""
+    return max(float(np.hypot(*each.points_m.T).max()) + each.radius_m for each in outlines)
+
+
+def half_box_m(outlines: Sequence[Outline]) -> Array:
+    """(2,): half sides of the box around the origin, along the axes, that they are in."""
+    return np.max([np.abs(each.points_m).max(axis=0) + each.radius_m for each in outlines], axis=0)
+
+
 def gap_m(these: Sequence[Outline], those: Sequence[Outline]) -> float:
     """Between the nearest two; what overlaps has a gap of less than 0."""
     return min(_between_m(one, other) for one in these for other in those)
