@@ -141,6 +141,21 @@ def test_an_object_too_wide_for_the_jaws_is_refused_with_the_gap_it_needs(width:
     assert not evidence.passed
 
 
+def test_a_box_that_nearly_fills_the_hand_gets_less_room_than_wanted_before_it_is_refused() -> None:
+    generous = JAW.model_copy(update={"fixed_clearance_m": 0.01})
+    rooms = []
+    for half in np.arange(0.02, 0.05, 0.001):
+        found = box_grasps(SO101.hand, box(half_m=(half, half, 0.015)), generous)
+        tight = box_grasps(SO101.hand, box(half_m=(half, half, 0.015)), JAW)
+        # Whatever can be taken with little room is not refused for want of more.
+        assert isinstance(found, Refusal) == isinstance(tight, Refusal)
+        if not isinstance(found, Refusal):
+            rooms.append(found[0].tool_m[2] - FIXED_FACE_M - half)
+    assert rooms[0] == pytest.approx(0.01)
+    assert rooms == sorted(rooms, reverse=True)
+    assert 0.002 - 1e-9 <= rooms[-1] < 0.01
+
+
 def test_a_long_box_is_taken_across_only() -> None:
     found = grasps(box(half_m=(0.06, 0.015, 0.015)), JAW)
     assert [each.label for each in found] == ["across", "across_turned"]
