@@ -7,6 +7,7 @@ moving one. An arm of five joints can reach such targets, one of six or seven ca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,6 +49,18 @@ class Solutions:
     # (N, branches): which branches are solutions
     reached: Flags
     limits: ArmLimits
+
+    @staticmethod
+    def joined(parts: Sequence[Solutions]) -> Solutions:
+        """Those of the targets of several, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return Solutions(
+            joints_rad=np.concatenate([each.joints_rad for each in parts]),
+            excess=np.concatenate([each.excess for each in parts]),
+            reached=np.concatenate([each.reached for each in parts]),
+            limits=parts[0].limits,
+        )
 
     def of(self, rows: slice) -> Solutions:
         """Those of some of the targets."""
