@@ -24,7 +24,7 @@ Indices = NDArray[np.intp]
 _LEAN_COST = 3.0
 # Up to this many poses are solved together with those above them and where the object is raised to. Of more, about this
 # many are solved first, the least tilted ones, and then as many again as were solved before.
-_FEW, _FIRST = 8, 96
+_FEW, _FIRST = 8, 64
 # How far past the end of seating a hand may brake that felt the object just before it.
 BRAKING_M = 0.0005
 # Joints that differ by less than this are the same.
