@@ -18,6 +18,7 @@ from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
 # Leaning costs this much more than turning the wrist by the same angle: upright jaws hold better.
@@ -155,10 +156,9 @@ class PoseCandidates:
         promising = (np.logical_or.reduce(reached, axis=1) & (lean <= self._limit[rows])).nonzero()[0]
         if len(promising):
             if few:
-                above = poses.reached[count : 2 * count][promising]
+                reached[promising] &= poses.reached[count : 2 * count][promising]
             else:
-                above = (yield self._targets(rows[promising], self._above_m(rows[promising]))).reached
-            reached[promising] &= above
+                yield from self._keep_above(reached, promising, rows)
             usable = promising[np.logical_or.reduce(reached[promising], axis=1)]
             branch, row = np.argmax(reached[usable], axis=1), begin + usable
             self._usable[row], self._branch[row], self._joints[row] = True, branch, at.joints_rad[usable, branch]
@@ -173,6 +173,16 @@ class PoseCandidates:
         self._at.append(at)
         self._lean[rows] = lean
         self._solved += count
+
+    def _keep_above(self, reached: Flags, promising: Indices, rows: Indices) -> Planning[None]:
+        """Keep in `reached`, (n, branches), of `promising` rows the first branch that is reached above, too."""
+        left = promising
+        while len(left):
+            branch, above_m = np.argmax(reached[left], axis=1), self._above_m(rows[left])
+            above: Solutions = yield self._targets(rows[left], above_m, branch)
+            missed = ~above.reached[np.arange(len(left)), branch]
+            reached[left[missed], branch[missed]] = False
+            left = left[missed][np.logical_or.reduce(reached[left[missed]], axis=1)]
 
     def _all_targets(self, rows: Indices) -> Targets:
         """At the object and above; and where it is raised to, from there and from as far as seating takes the hand."""
@@ -189,7 +199,7 @@ class PoseCandidates:
         """From where the jaws come down, (n, 3)."""
         return self._centre + self._standoff[rows, None] * back(self._arm, self._centre, self._pitch[rows])
 
-    def _targets(self, rows: Indices, position: Array) -> Targets:
+    def _targets(self, rows: Indices, position: Array, branch: Indices | None = None) -> Targets:
         return Targets(
             arm=self._arm,
             position_m=position,
@@ -197,6 +207,7 @@ class PoseCandidates:
             yaw_rad=self._yaw[rows],
             tool_m=self._tool[rows],
             margin_rad=self._reach.joint_margin_rad,
+            branch=branch,
         )
 
     def why(self) -> Planning[Refusal]:
