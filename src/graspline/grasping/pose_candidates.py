@@ -42,28 +42,27 @@ class Candidate:
     # How far the jaws lean, and the joints where they straddle the object, (n,).
     lean_rad: float
     joints_rad: Array
-    # Whether it is known to be reached where the object is raised to, with the same pitch.
-    raised: bool
+    # The pitch at which it is reached where the object is raised to, once that is known.
+    top_pitch_rad: float | None
 
     def fails_as(self, other: Candidate, why: Refusal, arm: Arm) -> bool:
         """Whether another candidate's refusal holds for this one: it is the same, or differs by the wrist alone.
 
-        What misses a limit besides the wrist does so at any heading then.
+        What misses a limit besides the wrist then does so at any heading.
         """
         here, there = self.grasp, other.grasp
         if self.branch != other.branch or self.pitch_rad != other.pitch_rad:
             return False
         if here.label == there.label:
             return True
+        alike = (here.tool_m, here.width_m, here.standoff_m) == (there.tool_m, there.width_m, there.standoff_m)
+        if not alike or why.check not in ("reach", "limits") or why.stage not in ("descend", "seat", "lift"):
+            return False
+        if why.stage == "lift" and (self.top_pitch_rad is None or self.top_pitch_rad != other.top_pitch_rad):
+            return False
         apart, wrist = np.abs(self.joints_rad - other.joints_rad), arm.limits.joints[arm.wrist]
         apart[arm.wrist] = 0.0
-        alike = (here.tool_m, here.width_m, here.standoff_m) == (there.tool_m, there.width_m, there.standoff_m)
-        return (
-            alike
-            and why.check == "reach"
-            and any(each.name != wrist for each in why.evidence)
-            and float(apart.max()) < _SAME_RAD
-        )
+        return float(apart.max()) < _SAME_RAD and any(each.name.split()[0] != wrist for each in why.evidence)
 
 
 class PoseCandidates:
@@ -139,7 +138,7 @@ class PoseCandidates:
             branch=int(self._branch[row]),
             lean_rad=float(self._lean[row]),
             joints_rad=self._joints[row],
-            raised=bool(self._raised[row]),
+            top_pitch_rad=float(self._pitch[row]) if self._raised[row] else None,
         )
 
     def _solve(self) -> Planning[None]:

@@ -101,11 +101,10 @@ def plan_grasp(
         others=others,
         posture_apart=posture_apart,
     )
-    arm, leans = arm_of(robot), leans_rad(reach.max_tilt_rad)
+    leans, failed = leans_rad(reach.max_tilt_rad), list[tuple[Candidate, Refusal]]()
     refused: list[Refusal | PoseCandidates] = []
-    failed: list[tuple[Candidate, Refusal]] = []
     # Nearby, straight down alone will mostly do; far out it will not.
-    far = np.hypot(*(estimate.position_m[:2] - arm.axis_m)) > _STRAIGHT_DOWN_M * robot.relative_size
+    far = np.hypot(*(estimate.position_m[:2] - arm_of(robot).axis_m)) > _STRAIGHT_DOWN_M * robot.relative_size
     for tilts in (leans,) if far else (leans[:1], leans):
         poses = PoseCandidates(robot, estimate.position_m, start.position, grasps, tilts, reach, tried)
         if len(tilts) < len(leans) and not (yield from poses.all_usable()):
@@ -116,13 +115,10 @@ def plan_grasp(
             pitches = planned.setdefault(candidate.grasp.label, [])
             if any(abs(candidate.pitch_rad - other) < _NEXT_TILT_RAD for other in pitches):
                 continue
-            plan = next((why for other, why in failed if candidate.fails_as(other, why, arm)), None)
-            if plan is None:
-                plan = yield from _plan_of(query, candidate, jaw)
-                if isinstance(plan, GraspPlan):
-                    return plan
-                failed.append((candidate, plan))
-                refused.append(plan)
+            plan = yield from _plan_of(query, candidate, jaw, failed)
+            if isinstance(plan, GraspPlan):
+                return plan
+            refused.append(plan)
             # With room for leaning fingers the hand stands a little farther out: a little more tilt may reach.
             if (plan.stage, plan.check) != ("descend", "reach"):
                 pitches.append(candidate.pitch_rad)
@@ -134,15 +130,47 @@ def plan_grasp(
     return max(whys, key=lambda each: _CHECKS.index(each.check))
 
 
-def _plan_of(query: _Query, candidate: Candidate, jaw: JawParameters) -> Planning[GraspPlan | Refusal]:
-    """The whole plan of a candidate, with room for fingers that lean."""
-    grasp, raised = candidate.grasp, candidate.raised
+def _plan_of(
+    query: _Query, candidate: Candidate, jaw: JawParameters, failed: list[tuple[Candidate, Refusal]]
+) -> Planning[GraspPlan | Refusal]:
+    """The whole plan of a candidate, with room for fingers that lean; or why there is none, which is added to `failed`.
+
+    Others that failed may say so before anything is planned.
+    """
+    arm, grasp = arm_of(query.robot), candidate.grasp
+    known = next((why for other, why in failed if candidate.fails_as(other, why, arm)), None)
+    if known is not None:
+        return known
     if candidate.lean_rad > _SQUARE_RAD and not grasp.round:
         leaning = _leaning(query.robot.hand, grasp, candidate.lean_rad, query.estimate, jaw)
         if isinstance(leaning, Refusal):
             return leaning
-        grasp, raised = leaning, False
-    return (yield from _whole_plan(query, grasp, candidate.pitch_rad, candidate.branch, raised=raised))
+        grasp, candidate = leaning, dataclasses.replace(candidate, top_pitch_rad=None)
+    lines = Lines(query.robot, query.reach, grasp, candidate.branch)
+    top: float | Refusal | None = candidate.top_pitch_rad
+    if top is None:
+        centre, (_, braked), up = query.estimate.position_m, _seated(query, grasp), _up(query)
+        top = yield from lines.top_pitch(candidate.pitch_rad, np.stack([centre + up, braked + up]))
+        if isinstance(top, Refusal):
+            return top
+        candidate = dataclasses.replace(candidate, top_pitch_rad=top)
+        known = next((why for other, why in failed if candidate.fails_as(other, why, arm)), None)
+        if known is not None:
+            return known
+    plan = yield from _whole_plan(query, lines, candidate.pitch_rad, top)
+    if isinstance(plan, Refusal):
+        failed.append((candidate, plan))
+    return plan
+
+
+def _seated(query: _Query, grasp: Grasp) -> tuple[Array, Array]:
+    """Where seating takes the tool point, (3,), and as far as braking may take it from there."""
+    centre, sideways = query.estimate.position_m, np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0])
+    return centre + grasp.seat_m * sideways, centre + (grasp.seat_m + BRAKING_M) * sideways
+
+
+def _up(query: _Query) -> Array:
+    return np.array([0.0, 0.0, query.reach.lift_m])
 
 
 def _leaning(hand: Hand, grasp: Grasp, lean: float, estimate: Belief, jaw: JawParameters) -> Grasp | Refusal:
@@ -164,21 +192,11 @@ class _Query:
     posture_apart: bool
 
 
-def _whole_plan(
-    query: _Query, grasp: Grasp, pitch: float, branch: int, *, raised: bool
-) -> Planning[GraspPlan | Refusal]:
-    """Every motion of one grasp, each checked against limits and collisions.
-
-    Once it is known where it can be `raised` to, it keeps its pitch; else the nearest one that reaches is looked for.
-    """
-    robot, reach, centre = query.robot, query.reach, query.estimate.position_m
-    lines = Lines(robot, reach, grasp, branch)
+def _whole_plan(query: _Query, lines: Lines, pitch: float, top: float) -> Planning[GraspPlan | Refusal]:
+    """Every motion of one grasp, each checked against limits and collisions."""
+    robot, reach, centre, grasp = query.robot, query.reach, query.estimate.position_m, lines.grasp
     above = centre + grasp.standoff_m * back(arm_of(robot), centre, np.array(pitch))
-    sideways, up = np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0]), np.array([0.0, 0.0, reach.lift_m])
-    seated, braked = centre + grasp.seat_m * sideways, centre + (grasp.seat_m + BRAKING_M) * sideways
-    top = pitch if raised else (yield from lines.top_pitch(pitch, np.stack([centre + up, braked + up])))
-    if isinstance(top, Refusal):
-        return top
+    (seated, braked), up = _seated(query, grasp), _up(query)
     paths = yield from lines.planning(
         Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
         Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
@@ -209,7 +227,7 @@ def _whole_plan(
         grasp=grasp,
         pitch_rad=pitch,
         top_pitch_rad=top,
-        branch=branch,
+        branch=lines.branch,
         approach=approach,
         posture=posture,
         descend=descend,

@@ -131,18 +131,18 @@ class NumericArm:
         sine, cosine = goals.pitch
         beside, turned = goals.tool_m - seeds.point_m[:, None], np.zeros_like(sine)
         middle, headed = np.array([[*structure.axis_m, 0.0]]).T, structure.steered and goals.headed
+        target = point = goals.position_m - middle
+        opening = goals.along
         # The point of the wrist's axis is where the hand's own direction puts it; that of an arm with a plane is in it.
         for _ in range(2 if structure.planar else 1):
             x, y = way * np.cos(turned), way * np.sin(turned)
             approach = np.array([cosine * x, cosine * y, -sine])
-            if headed and not structure.planar:
-                opening, across = goals.along, -goals.across
-            else:
+            across = -goals.across
+            if structure.planar or not headed:
                 left = np.array([-y, x, np.zeros_like(x)])
                 opening = opening_towards(approach, goals.along[0], goals.along[1]) if headed else left
                 across = cross(opening, approach)
-            point = goals.position_m - middle
-            point = point - (approach * beside[0] + across * beside[1] + opening * beside[2])
+            point = target - (approach * beside[0] + across * beside[1] + opening * beside[2])
             turned = np.arctan2(point[1], point[0])
         joints = seeds.near(np.hypot(point[0], point[1]), point[2], np.arctan2(sine, cosine), family)
         joints[0] += structure.turn * turned
