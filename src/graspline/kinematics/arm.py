@@ -35,6 +35,12 @@ class ArmLimits:
     # The joints that slide, in metres.
     slides: tuple[str, ...] = ()
 
+    def sampled(self, random: np.random.Generator, count: int) -> Array:
+        """Joint positions (count, n), evenly within the limits; a joint without any turns all the way round."""
+        lower, upper = self.lower_rad, self.upper_rad
+        low, high = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
+        return random.uniform(low, high, (count, len(low)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solutions:

@@ -49,8 +49,7 @@ class Targets:
             backwards=False,
             branch=np.concatenate(some) if len(some) == len(asked) else None,
         )
-        ends = list(itertools.accumulate(counts))
-        return [solved.of(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
+        return [solved.of(rows) for rows in _each(counts)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +69,11 @@ class Stances:
         counts = [len(each.joints_rad) for each in asked]
         tools = np.repeat([each.tool_m for each in asked], counts, axis=0)
         points, _ = arm.forward(np.concatenate([each.joints_rad for each in asked]), tools)
-        ends = list(itertools.accumulate(counts))
-        return [points[end - count : end] for end, count in zip(ends, counts, strict=True)]
+        return [points[rows] for rows in _each(counts)]
+
+
+def _each(counts: list[int]) -> list[slice]:
+    return [slice(end - count, end) for end, count in zip(itertools.accumulate(counts), counts, strict=True)]
 
 
 def _one_arm(arms: list[Arm]) -> Arm:

@@ -99,7 +99,7 @@ def structure_of(robot: Robot) -> Structure:
     spare_turn = np.where(finite, np.maximum((upper - lower) / 2 - np.pi, 0.0), np.inf)
     turn, axis_m = _first(robot, chain)
     random = np.random.default_rng(_SEED)
-    samples = _within(lower, upper, home, random.random((len(joints), _SAMPLES)))
+    samples = within(lower, upper, home, random.random((len(joints), _SAMPLES)))
     samples[0] = 0.0
     posture = chain.at(samples)
     tool = posture.point(tool_m[:, None])
@@ -162,7 +162,7 @@ def _first(robot: Robot, chain: Chain) -> tuple[float, tuple[float, float]]:
     return float(np.sign(axis[2])), (float(anchor[0]), float(anchor[1]))
 
 
-def _within(lower: Array, upper: Array, home: Array, shares: Array) -> Array:
+def within(lower: Array, upper: Array, home: Array, shares: Array) -> Array:
     """Joint positions (n, L) at shares of the ranges; within a turn about home where there is no limit."""
     low = np.where(np.isfinite(lower), lower, home - np.pi)
     high = np.where(np.isfinite(upper), upper, home + np.pi)

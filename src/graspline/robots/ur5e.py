@@ -24,10 +24,9 @@ Array = NDArray[np.float64]
 ARM_JOINTS = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
 JOINTS = (*ARM_JOINTS, JAW)
 
-# Denavit and Hartenberg's parameters, one row a joint: along the last z, along the new x, and the twist about it.
+# Denavit and Hartenberg's parameters, one entry a joint: along the last z, and along the new x.
 DH_D_M = np.array([0.1625, 0.0, 0.0, 0.1333, 0.0997, 0.0996])
 DH_A_M = np.array([0.0, -0.425, -0.3922, 0.0, 0.0, 0.0])
-DH_ALPHA_RAD = np.array([np.pi / 2, 0.0, 0.0, np.pi / 2, -np.pi / 2, 0.0])
 # What stands on a table: from x, to x, half its width.
 BASE_FOOTPRINT_M = (-0.0745, 0.0745, 0.0745)
 # How the base of the parameters stands in ours, about z.
