@@ -24,7 +24,6 @@ from graspline.spatial.rotations import wrap
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
-Flags = NDArray[np.bool_]
 
 PAN_X_M = OFFSETS_M["shoulder"][0]
 LIFT_RADIUS_M = OFFSETS_M["upper_arm"][0]

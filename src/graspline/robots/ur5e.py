@@ -11,15 +11,12 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from graspline.robots.gripper_2f85 import JAW, OPEN_RAD, PADS, Mass, add_2f85, hand, jaw_law
 from graspline.robots.robot import JointLimits, Robot, Servo
 from graspline.robots.ur5e_look import CAMERA_MM, CAMERA_TILT_RAD, COLOURS, add_look
 from graspline.robots.wiring import add_readings, add_servos
 from graspline.spatial.rotations import from_rpy, quaternion_from_matrix
-
-Array = NDArray[np.float64]
 
 ARM_JOINTS = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
 JOINTS = (*ARM_JOINTS, JAW)
