@@ -23,9 +23,8 @@ Indices = NDArray[np.intp]
 
 # Leaning costs this much more than turning the wrist by the same angle: upright jaws hold better.
 _LEAN_COST = 3.0
-# Up to this many poses are solved together with those above them and where the object is raised to. Of more, about this
-# many are solved first, the least tilted ones, and then as many again as were solved before.
-_FEW, _FIRST = 8, 64
+# Up to this many poses are solved together with those above them and where the object is raised to.
+_FEW = 8
 # How far past the end of seating a hand may brake that felt the object just before it.
 BRAKING_M = 0.0005
 # Joints that differ by less than this are the same.
@@ -142,9 +141,9 @@ class PoseCandidates:
         )
 
     def _solve(self) -> Planning[None]:
-        """The next rows."""
+        """The next rows, least tilted first: as many as the arm solves at once, then as many as are solved already."""
         begin, few, grasps = self._solved, self._count <= _FEW, len(self._grasps)
-        more = self._count if few else max(begin, grasps * max(_FIRST // grasps, 1))
+        more = self._count if few else max(begin, grasps * max(self._arm.at_once // grasps, 1))
         rows = np.arange(begin, min(begin + more, self._count))
         count = len(rows)
         # Of few grasps all poses at once cost less than one after the other.

@@ -146,6 +146,11 @@ class Arm(Protocol):
         """
         ...
 
+    @property
+    def at_once(self) -> int:
+        """How many targets are solved in little more time than one: of more a planner asks for the likeliest first."""
+        ...
+
     def solve(
         self,
         position_m: Array,

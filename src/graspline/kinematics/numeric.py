@@ -41,6 +41,8 @@ _SLIDE_M_PER_RAD = 0.1
 class NumericArm:
     """What planners ask about an arm that has no closed form; see `kinematics.arm.Arm`."""
 
+    at_once = 64
+
     def __init__(self, robot: Robot) -> None:
         self._structure = structure = structure_of(robot)
         self._seeds = seeds_of(structure)

@@ -255,6 +255,7 @@ class So101Arm:
     axis_m: tuple[float, float] = (PAN_X_M, 0.0)
     wrist: int = WRIST_ROLL
     folding: tuple[int, ...] = (1, 2, 3)
+    at_once: int = 500
 
     solve = staticmethod(solve)
     forward = staticmethod(forward)
