@@ -102,3 +102,17 @@ def test_moves_planned_together_are_the_moves_planned_alone() -> None:
         (alone,) = scaled_paths(SO101, straight(starts[one], ends[one]), lengths[one], speeds[one])
         assert alone.positions.tobytes() == path.positions.tobytes()
         assert alone.velocities.tobytes() == path.velocities.tobytes()
+
+
+def test_a_move_whose_joint_leaps_is_not_tried_at_a_slower_pace() -> None:
+    asked: list[int] = []
+
+    def leaping(move: NDArray[np.intp], progress: Array) -> Array:
+        asked.append(len(move))
+        rows = np.repeat(SO101.home[None], len(move), axis=0)
+        rows[:, 0] = np.where(progress < 0.5, -0.6, 0.6)
+        return rows
+
+    (path,) = scaled_paths(SO101, leaping, [0.1], [0.1])
+    assert len(asked) == 1
+    assert check_path(path, SO101) is not None

@@ -23,7 +23,6 @@ from graspline.robots.so101 import (
     MOVING_FINGER,
     OFFSETS_M,
     PUBLISHED_CHAIN,
-    PUBLISHED_TIP_M,
     SERVO,
     SO101,
     TIP_M,
@@ -36,6 +35,8 @@ from graspline.spatial.rotations import from_rpy, multiply, rotate, rotation_z
 
 Array = NDArray[np.float64]
 
+# The published tool frame (fixed-jaw tip) in the published gripper link.
+PUBLISHED_TIP_M = (-0.0079, -0.000218, -0.0981274)
 MODEL = cube_table().model
 QPOS = [int(MODEL.joint(name).qposadr[0]) for name in JOINTS]
 SERVOS = [MODEL.actuator(name).id for name in JOINTS]

@@ -18,7 +18,6 @@ from graspline.robots.ur5e import (
     BASE_TURN_RAD,
     CHAIN,
     DH_A_M,
-    DH_ALPHA_RAD,
     DH_D_M,
     HOME,
     JOINTS,
@@ -35,6 +34,8 @@ from graspline.spatial.rotations import multiply, rotate, rotation_x, rotation_z
 Array = NDArray[np.float64]
 
 VISIBLE, COLLIDING = 2, 3
+# The twist of each of Denavit and Hartenberg's frames about its x.
+DH_ALPHA_RAD = np.array([np.pi / 2, 0.0, 0.0, np.pi / 2, -np.pi / 2, 0.0])
 WIDTH, HEIGHT = 640, 480
 # Reaching forward with the tool straight down, as the maker's pose turned by half a turn.
 HANDY = np.array([0.0, -np.pi / 2, np.pi / 2, -np.pi / 2, -np.pi / 2, 0.0])

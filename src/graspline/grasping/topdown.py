@@ -9,18 +9,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graspline.evidence import Evidence, at_most
 from graspline.grasping.candidates import DEEPER, Grasp, JawParameters, ball_grasps, box_grasps
+from graspline.grasping.pose_candidates import BRAKING_M, Candidate, PoseCandidates, back
 from graspline.grasping.straight import Line, Lines, ReachParameters, leans_rad
-from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
 from graspline.kinematics.arms import arm_of
-from graspline.kinematics.questions import Targets
 from graspline.motion.joint_moves import joint_move
 from graspline.motion.path import Command, Path, at_rest, check_path, seal_kept
 from graspline.perception.beliefs import Belief
@@ -40,14 +38,8 @@ _CHECKS = ("shape", "jaw_width", "reach", "jaw_alignment", "limits", "collision"
 _STRAIGHT_DOWN_M = 0.29
 # Jaws that lean less than this against the faces count as square to them.
 _SQUARE_RAD = 0.01
-# Leaning costs this much more than turning the wrist by the same angle: upright jaws hold better.
-_LEAN_COST = 3.0
 # Of the tilts at which a candidate reaches, whole plans are tried this far apart.
 _NEXT_TILT_RAD = np.radians(7.9)
-# Of at most this many grasps both poses are solved at once.
-_FEW = 8
-# How far past the end of seating a hand may brake that felt the object just before it.
-_BRAKING_M = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,38 +101,76 @@ def plan_grasp(
         others=others,
         posture_apart=posture_apart,
     )
-    refused: list[Refusal | _Poses] = []
-    leans = leans_rad(reach.max_tilt_rad)
+    leans, failed = leans_rad(reach.max_tilt_rad), list[tuple[Candidate, Refusal]]()
+    refused: list[Refusal | PoseCandidates] = []
     # Nearby, straight down alone will mostly do; far out it will not.
-    axis_x_m, axis_y_m = arm_of(robot).axis_m
-    far = np.hypot(estimate.position_m[0] - axis_x_m, estimate.position_m[1] - axis_y_m) > (
-        _STRAIGHT_DOWN_M * robot.relative_size
-    )
+    far = np.hypot(*(estimate.position_m[:2] - arm_of(robot).axis_m)) > _STRAIGHT_DOWN_M * robot.relative_size
     for tilts in (leans,) if far else (leans[:1], leans):
-        poses = yield from _Poses.solved(query, grasps, tilts)
-        if len(tilts) < len(leans) and not poses.usable.all():
+        poses = PoseCandidates(robot, estimate.position_m, start.position, grasps, tilts, reach, tried)
+        if len(tilts) < len(leans) and not (yield from poses.all_usable()):
             # Leaning, a grasp that turns the wrist less may do.
             continue
-        if not poses.usable.any():
-            refused.append(poses)
         planned: dict[str, list[float]] = {}
-        for grasp, pitch, branch, lean in poses.best_first(tried):
-            pitches = planned.setdefault(grasp.label, [])
-            if any(abs(pitch - other) < _NEXT_TILT_RAD for other in pitches):
+        while (candidate := (yield from poses.next())) is not None:
+            pitches = planned.setdefault(candidate.grasp.label, [])
+            if any(abs(candidate.pitch_rad - other) < _NEXT_TILT_RAD for other in pitches):
                 continue
-            if lean > _SQUARE_RAD and not grasp.round:
-                grasp = _leaning(robot.hand, grasp, lean, estimate, jaw)
-            plan = grasp if isinstance(grasp, Refusal) else (yield from _whole_plan(query, grasp, pitch, branch))
+            plan = yield from _plan_of(query, candidate, jaw, failed)
             if isinstance(plan, GraspPlan):
                 return plan
             refused.append(plan)
             # With room for leaning fingers the hand stands a little farther out: a little more tilt may reach.
             if (plan.stage, plan.check) != ("descend", "reach"):
-                pitches.append(pitch)
+                pitches.append(candidate.pitch_rad)
+        if not poses.any_usable:
+            refused.append(poses)
     whys: list[Refusal] = []
     for each in refused:
-        whys.append((yield from each.why()) if isinstance(each, _Poses) else each)
+        whys.append((yield from each.why()) if isinstance(each, PoseCandidates) else each)
     return max(whys, key=lambda each: _CHECKS.index(each.check))
+
+
+def _plan_of(
+    query: _Query, candidate: Candidate, jaw: JawParameters, failed: list[tuple[Candidate, Refusal]]
+) -> Planning[GraspPlan | Refusal]:
+    """The whole plan of a candidate, with room for fingers that lean; or why there is none, which is added to `failed`.
+
+    Others that failed may say so before anything is planned.
+    """
+    arm, grasp = arm_of(query.robot), candidate.grasp
+    known = next((why for other, why in failed if candidate.fails_as(other, why, arm)), None)
+    if known is not None:
+        return known
+    if candidate.lean_rad > _SQUARE_RAD and not grasp.round:
+        leaning = _leaning(query.robot.hand, grasp, candidate.lean_rad, query.estimate, jaw)
+        if isinstance(leaning, Refusal):
+            return leaning
+        grasp, candidate = leaning, dataclasses.replace(candidate, top_pitch_rad=None)
+    lines = Lines(query.robot, query.reach, grasp, candidate.branch)
+    top: float | Refusal | None = candidate.top_pitch_rad
+    if top is None:
+        centre, (_, braked), up = query.estimate.position_m, _seated(query, grasp), _up(query)
+        top = yield from lines.top_pitch(candidate.pitch_rad, np.stack([centre + up, braked + up]))
+        if isinstance(top, Refusal):
+            return top
+        candidate = dataclasses.replace(candidate, top_pitch_rad=top)
+        known = next((why for other, why in failed if candidate.fails_as(other, why, arm)), None)
+        if known is not None:
+            return known
+    plan = yield from _whole_plan(query, lines, candidate.pitch_rad, top)
+    if isinstance(plan, Refusal):
+        failed.append((candidate, plan))
+    return plan
+
+
+def _seated(query: _Query, grasp: Grasp) -> tuple[Array, Array]:
+    """Where seating takes the tool point, (3,), and as far as braking may take it from there."""
+    centre, sideways = query.estimate.position_m, np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0])
+    return centre + grasp.seat_m * sideways, centre + (grasp.seat_m + BRAKING_M) * sideways
+
+
+def _up(query: _Query) -> Array:
+    return np.array([0.0, 0.0, query.reach.lift_m])
 
 
 def _leaning(hand: Hand, grasp: Grasp, lean: float, estimate: Belief, jaw: JawParameters) -> Grasp | Refusal:
@@ -162,121 +192,11 @@ class _Query:
     posture_apart: bool
 
 
-class _Poses:
-    """Which grasps' two poses are reached at which tilts, the jaws square to the faces; all are solved together."""
-
-    def __init__(self, query: _Query, grasps: list[Grasp], tilts: Array) -> None:
-        self._query, self._grasps, self._arm = query, grasps, arm_of(query.robot)
-        self._which, self._tilt = np.tile(np.arange(len(grasps)), len(tilts)), np.repeat(tilts, len(grasps))
-        self._pitch = STRAIGHT_DOWN_RAD - self._tilt
-        self._yaw = np.array([each.yaw_rad for each in grasps])[self._which]
-        self._tool = np.array([each.tool_m for each in grasps])[self._which]
-        self._standoff = np.array([each.standoff_m for each in grasps])[self._which]
-        self._limit = np.array([_lean_limit(each, query.reach) for each in grasps])[self._which]
-        self._every = np.arange(len(self._which))
-        self.usable = np.zeros(len(self._which), np.bool_)
-
-    @classmethod
-    def solved(cls, query: _Query, grasps: list[Grasp], tilts: Array) -> Planning[_Poses]:
-        poses = cls(query, grasps, tilts)
-        yield from poses._solve()
-        return poses
-
-    def _solve(self) -> Planning[None]:
-        count = len(self._every)
-        # Of few grasps both poses at once cost less than one after the other.
-        few = count <= _FEW
-        poses: Solutions = yield self._targets(np.tile(self._every, 2), count) if few else self._targets(self._every)
-        self._at = poses.of(slice(count))
-        self._reached, self._joints = self._at.reached.copy(), self._at.posed()
-        self._lean = self._arm.jaw_lean_rad(self._joints)
-        promising = (np.logical_or.reduce(self._reached, axis=1) & (self._lean <= self._limit)).nonzero()[0]
-        if len(promising):
-            above = poses.reached[count:][promising] if few else (yield self._targets(promising, 0)).reached
-            self._reached[promising] &= above
-            self.usable[promising] = np.logical_or.reduce(self._reached[promising], axis=1)
-
-    def _targets(self, rows: NDArray[np.intp], first_above: int | None = None) -> Targets:
-        """Poses in which the jaws straddle the object; from one on, those from which they come down."""
-        pitch, centre = self._pitch[rows], self._query.estimate.position_m
-        back = np.zeros((len(rows), 3))
-        if first_above is not None:
-            above = rows[first_above:]
-            back[first_above:] = self._standoff[above, None] * _back(self._arm, centre, self._pitch[above])
-        return Targets(
-            arm=self._arm,
-            position_m=centre + back,
-            pitch_rad=pitch,
-            yaw_rad=self._yaw[rows],
-            tool_m=self._tool[rows],
-            margin_rad=self._query.reach.joint_margin_rad,
-        )
-
-    def best_first(self, tried: tuple[str, ...]) -> Iterator[tuple[Grasp, float, int, float]]:
-        """Grasp, pitch, elbow and lean of the jaws.
-
-        Grasps that were not `tried` come first, of these the ones at the usual depth; then the least turn of the wrist
-        from where it is and the least lean. What costs the same keeps the order of the candidates.
-        """
-        wrist = self._arm.wrist
-        tilt, turn = self._tilt, np.abs(self._joints[:, wrist] - self._query.start.position[wrist])
-        rank = np.array([(each.label in tried, each.label.endswith(DEEPER)) for each in self._grasps])[self._which]
-        # Rounding must not decide between grasps that are equally good.
-        cost = np.round(turn + _LEAN_COST * tilt, 9)
-        order = np.lexsort((self._every, cost, rank[:, 1], rank[:, 0]))
-        for index in order[self.usable[order]].tolist():
-            branch = int(np.argmax(self._reached[index]))
-            grasp = self._grasps[int(self._which[index])]
-            yield grasp, float(self._pitch[index]), branch, float(self._lean[index])
-
-    def why(self) -> Planning[Refusal]:
-        """Why the candidate that came nearest cannot be used."""
-        at: Solutions = self._at
-        above: Solutions = yield self._targets(self._every, 0)
-        poses = np.any(at.reached & above.reached, axis=1)
-        if poses.any():
-            index = int(np.argmin(np.where(poses, self._lean - self._limit, np.inf)))
-            evidence = (at_most("jaw_axis_off_face", self._lean[index], self._limit[index], "rad"),)
-            return self._refusal(index, "grasp", "jaw_alignment", evidence)
-        index = int(np.argmin(sum(np.maximum(each.excess, 0).sum(axis=-1).min(axis=-1) for each in (at, above))))
-        stage, solutions = ("grasp", at) if not at.reached[index].any() else ("above", above)
-        evidence = solutions.explain(index) or (at_most("elbow_branches_needed", 2, 1),)
-        return self._refusal(index, stage, "reach", evidence)
-
-    def _refusal(self, index: int, stage: str, check: str, evidence: Evidence) -> Refusal:
-        label = self._grasps[self._which[index]].label
-        return Refusal(label=label, stage=stage, check=check, evidence=evidence)
-
-
-def _lean_limit(grasp: Grasp, reach: ReachParameters) -> float:
-    """How far the jaws may lean: touching a wide object's sides at different depths, they would turn it out."""
-    if grasp.round:
-        return reach.max_ball_lean_rad
-    return min(reach.max_face_error_rad, float(np.arcsin(min(1.0, reach.max_contact_offset_m / grasp.width_m))))
-
-
-def _back(arm: Arm, position: Array, pitch: Array) -> Array:
-    """The direction out of a grasp, against the approach axis, which leans in the vertical plane of the first axis.
-
-    `position` is (3,), in the base frame; one direction for each pitch.
-    """
-    axis_x_m, axis_y_m = arm.axis_m
-    x, y = position[0] - axis_x_m, position[1] - axis_y_m
-    level = np.cos(pitch) / np.maximum(np.hypot(x, y), 1e-9)
-    return np.stack([-x * level, -y * level, np.sin(pitch)], axis=-1)
-
-
-def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Planning[GraspPlan | Refusal]:
+def _whole_plan(query: _Query, lines: Lines, pitch: float, top: float) -> Planning[GraspPlan | Refusal]:
     """Every motion of one grasp, each checked against limits and collisions."""
-    robot, reach, centre = query.robot, query.reach, query.estimate.position_m
-    lines = Lines(robot, reach, grasp, branch)
-    above = centre + grasp.standoff_m * _back(arm_of(robot), centre, np.array(pitch))
-    sideways, up = np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0]), np.array([0.0, 0.0, reach.lift_m])
-    seated, braked = centre + grasp.seat_m * sideways, centre + (grasp.seat_m + _BRAKING_M) * sideways
-
-    top = yield from lines.top_pitch(pitch, np.stack([centre + up, braked + up]))
-    if isinstance(top, Refusal):
-        return top
+    robot, reach, centre, grasp = query.robot, query.reach, query.estimate.position_m, lines.grasp
+    above = centre + grasp.standoff_m * back(arm_of(robot), centre, np.array(pitch))
+    (seated, braked), up = _seated(query, grasp), _up(query)
     paths = yield from lines.planning(
         Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
         Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
@@ -307,7 +227,7 @@ def _whole_plan(query: _Query, grasp: Grasp, pitch: float, branch: int) -> Plann
         grasp=grasp,
         pitch_rad=pitch,
         top_pitch_rad=top,
-        branch=branch,
+        branch=lines.branch,
         approach=approach,
         posture=posture,
         descend=descend,

@@ -7,6 +7,7 @@ moving one. An arm of five joints can reach such targets, one of six or seven ca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,6 +35,12 @@ class ArmLimits:
     # The joints that slide, in metres.
     slides: tuple[str, ...] = ()
 
+    def sampled(self, random: np.random.Generator, count: int) -> Array:
+        """Joint positions (count, n), evenly within the limits; a joint without any turns all the way round."""
+        lower, upper = self.lower_rad, self.upper_rad
+        low, high = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
+        return random.uniform(low, high, (count, len(low)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solutions:
@@ -48,6 +55,18 @@ class Solutions:
     # (N, branches): which branches are solutions
     reached: Flags
     limits: ArmLimits
+
+    @staticmethod
+    def joined(parts: Sequence[Solutions]) -> Solutions:
+        """Those of the targets of several, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return Solutions(
+            joints_rad=np.concatenate([each.joints_rad for each in parts]),
+            excess=np.concatenate([each.excess for each in parts]),
+            reached=np.concatenate([each.reached for each in parts]),
+            limits=parts[0].limits,
+        )
 
     def of(self, rows: slice) -> Solutions:
         """Those of some of the targets."""
@@ -125,6 +144,11 @@ class Arm(Protocol):
 
         Shoulder, elbow and wrist of an arm that has them.
         """
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many targets are solved in little more time than one: of more a planner asks for the likeliest first."""
         ...
 
     def solve(

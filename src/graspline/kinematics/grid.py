@@ -49,8 +49,7 @@ class Grid:
         way: half of each leaves only the third ones.
         """
         at = (np.array([radius, height, pitch]) - self.low[:, None]) / self.step[:, None]
-        last = np.array(self.shape)[:, None]
-        below = np.maximum(np.minimum(np.floor(at), last - 2), 0.0)
+        below = np.maximum(np.minimum(np.floor(at), self._lowest), 0.0)
         share = np.minimum(np.maximum(at - below, 0.0), 1.0)
         shares = np.array([1 - share, share])
         weights = np.empty((2, 2, 2, 4, len(radius)))
@@ -62,6 +61,11 @@ class Grid:
         cells = below.astype(np.intp)
         lowest = (cells[0] * self.shape[1] + cells[1]) * self.shape[2] + cells[2]
         return lowest, weights.reshape(32, -1).T[:, None].copy()
+
+    @functools.cached_property
+    def _lowest(self) -> Indices:
+        """(3, 1): the highest cells that can be the lowest of those around a target."""
+        return np.array(self.shape)[:, None] - 2
 
     @functools.cached_property
     def corners(self) -> Indices:

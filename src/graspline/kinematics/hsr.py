@@ -252,35 +252,20 @@ def _beyond(name: str, value: float, lower: float, upper: float, unit: str) -> M
     return at_least(name, value, lower, unit) if value < lower else at_most(name, value, upper, unit)
 
 
-def ranked(solutions: Solutions, index: int, start: Array, weights: Array | None = None) -> Array:
-    """(n, 8): all solutions of target `index`, nearest to the start first; as in `best`."""
-    solved = solutions.within[index]
-    joints, far = _compared(solutions.joints[index][solved], start, weights)
-    return joints[np.argsort(far, kind="stable")]
-
-
-def best(solutions: Solutions, start: Array, weights: Array | None = None) -> tuple[Array, Flags]:
-    """For each target the joints (N, 8) that are nearest to the start, and for which there are any (N,).
+def ranked(solutions: Solutions, index: int, start: Array) -> Array:
+    """(n, 8): all solutions of target `index`, nearest to the start first.
 
     The base takes the whole turns that bring it nearest to the start, (8 or more,). Far is the root of the summed
-    squares of what joints move, times their weights; by default what each takes at its top speed.
+    squares of what each joint takes at its top speed.
     """
-    joints, far = _compared(solutions.joints, start, weights)
-    far = np.where(solutions.within, far, np.inf)
-    rows, candidate = np.arange(len(far)), np.argmin(far, axis=1)
-    return joints[rows, candidate], solutions.reached
-
-
-def _compared(joints: Array, start: Array, weights: Array | None) -> tuple[Array, Array]:
-    """Candidates with the base's whole turns towards the start, and how far each is from it."""
     start = np.asarray(start, float)[:_SIZE]
-    joints = joints.copy()
+    joints = solutions.joints[index][solutions.within[index]]
     turn = _nearest_turn(joints[..., _TURN], start[_TURN])
     # At the end of the base's range it has to turn the other way round.
     turn = np.where(turn > _UPPER[_TURN], turn - _WHOLE_TURN, np.where(turn < _LOWER[_TURN], turn + _WHOLE_TURN, turn))
     joints[..., _TURN] = turn
-    moved = (joints - start) * (1 / VELOCITY[:_SIZE] if weights is None else weights)
-    return joints, np.sqrt(np.einsum("...j,...j->...", moved, moved))
+    moved = (joints - start) * (1 / VELOCITY[:_SIZE])
+    return joints[np.argsort(np.sqrt(np.einsum("...j,...j->...", moved, moved)), kind="stable")]
 
 
 def postures(

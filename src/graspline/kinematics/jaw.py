@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.kinematics.followers import Followers
 from graspline.robots.robot import Robot
 
 Array = NDArray[np.float64]
@@ -68,9 +69,7 @@ class _Hand:
     def __init__(self, robot: Robot) -> None:
         model = robot.model()
         self._model, self._data = model, mujoco.MjData(model)
-        joint = model.joint(robot.joints[robot.jaw])
-        self._angle = int(joint.qposadr[0])
-        self._law, self._followers = robot.jaw_law, _followers(model, joint.id)
+        self._robot, self._followers = robot, Followers(robot, model)
         self._pose(robot.limits.lower[robot.jaw])
         pads = [model.geom(name).id for name in robot.pads]
         # Both fingers may move; the one that z points to is called the moving one.
@@ -95,12 +94,9 @@ class _Hand:
         return float(gap), float(back), float(min(ways))
 
     def _pose(self, angle_rad: float) -> None:
-        qpos, qpos0 = self._data.qpos, self._model.qpos0
-        qpos[self._angle] = angle_rad
-        for follower, positions in self._law.followers.items():
-            qpos[self._model.joint(follower).qposadr[0]] = np.interp(angle_rad, self._law.angles_rad, positions)
-        for follower, law in self._followers:
-            qpos[follower] = qpos0[follower] + np.polynomial.polynomial.polyval(angle_rad - qpos0[self._angle], law)
+        row = self._robot.home.copy()
+        row[self._robot.jaw] = angle_rad
+        self._data.qpos[self._followers.at] = self._followers.configurations(row[None])[0]
         mujoco.mj_kinematics(self._model, self._data)
 
     def _farthest(self, pads: list[int]) -> int:
@@ -113,15 +109,6 @@ class _Hand:
         local = middle + _CORNERS * half
         world = data.geom_xpos[pad] + local @ data.geom_xmat[pad].reshape(3, 3).T
         return (world - tool.xpos) @ tool.xmat.reshape(3, 3)
-
-
-def _followers(model: mujoco.MjModel, jaw: int) -> list[tuple[int, Array]]:
-    """Where each joint that is geared to the jaw has its angle, and the polynomial that it follows."""
-    geared = (model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_obj2id == jaw)
-    return [
-        (int(model.jnt_qposadr[model.eq_obj1id[gear]]), np.array(model.eq_data[gear, :5]))
-        for gear in np.flatnonzero(geared)
-    ]
 
 
 _CORNERS = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))

@@ -74,10 +74,13 @@ def approached(structure: Structure, joints: Array, goals: Goals, steps: int, ho
     free = structure.free if goals.headed else structure.free_of_heading
     missed, determinant = np.empty((2, len(lanes))), np.empty(len(lanes))
     for left in range(steps, -1, -1):
-        error, jacobian, off = _linearised(structure, now, goals, free)
+        equations = _Equations(structure, now, goals, free)
+        error, jacobian = equations.error, equations.jacobian
         columns = np.ascontiguousarray(jacobian.transpose(2, 1, 0))
         if not left:
-            joints[:, lanes], missed[:, lanes], determinant[lanes] = now, off, np.linalg.det(columns)
+            joints[:, lanes], determinant[lanes] = now, np.linalg.det(columns)
+            missed[0, lanes] = np.sqrt(np.add.reduce(error[:3] * error[:3], axis=0))
+            missed[1, lanes] = equations.turned_rad()
             break
         step = _step(error, columns)
         beyond = _beyond(structure, error, jacobian, step)
@@ -94,7 +97,8 @@ def approached(structure: Structure, joints: Array, goals: Goals, steps: int, ho
         joints[:, there], determinant[there] = now[:, done], np.linalg.det(columns[done])
         missed[0, there] = beyond[done]
         # A hand that is square to what it has to be square to may still point, or open, the other way.
-        missed[1, there] = np.where(off[1] > _TURNED_RAD, off[1], beyond / structure.lever_m)[done]
+        turned = equations.turned_rad()
+        missed[1, there] = np.where(turned > _TURNED_RAD, turned, beyond / structure.lever_m)[done]
         if going is None:
             break
         lanes, goals, now = lanes[going], goals.of(going), now[:, going]
@@ -122,52 +126,62 @@ def _step(error: Array, columns: Array) -> Array:
     return np.array(np.linalg.solve(normal, pull)[:, :, 0].T, np.float64)
 
 
-def _linearised(structure: Structure, joints: Array, goals: Goals, free: Indices) -> tuple[Array, Array, Array]:
-    """Errors (r, L), how joints that are `free` bring them down, (r, f, L), and what is missed, (2, L)."""
-    chain, lever = structure.chain, structure.lever_m
-    posture = chain.at(joints)
-    approach, opening = posture.rotation[:, 0], posture.rotation[:, 2]
-    point = posture.point(goals.tool_m)
-    (ahead, aside, up), (sine, cosine) = approach, goals.pitch
-    x, y = 1.0, 0.0
-    if structure.planar:
-        heading = structure.ahead_rad + structure.turn * joints[0]
-        x, y = np.cos(heading), np.sin(heading)
-        ahead, aside = ahead * x + aside * y, aside * x - ahead * y
-    low, off = ahead * sine + up * cosine, np.add.reduce(opening * goals.across, axis=0)
-    steered = structure.steered and goals.headed
-    rows, lanes = 3 + structure.pitched + structure.upright + steered, len(sine)
-    error, jacobian = np.empty((rows, lanes)), np.empty((rows, len(free), lanes))
-    np.subtract(goals.position_m, point, out=error[:3])
-    turning = posture.axes[:, free]
-    cross(turning, np.subtract(point[:, None], posture.anchors[:, free]), out=jacobian[:3])
-    slides = chain.slides[free]
-    if slides.any():
-        jacobian[:3, slides] = turning[:, slides]
-        turning[:, slides] = 0.0
-    # Which of the hand's axes, (3, L), has to be square to what, and by how much it is not.
-    axes, squares, row = np.empty((3, rows - 3, lanes)), np.zeros((3, rows - 3, lanes)), 0
-    if structure.pitched:
-        axes[:, row], squares[0, row], squares[1, row], squares[2, row] = approach, x * sine, y * sine, cosine
-        np.multiply(low, -lever, out=error[3])
-        row += 1
-    if structure.upright:
-        axes[:, row], squares[0, row], squares[1, row] = approach, -y, x
-        np.multiply(aside, -lever, out=error[3 + row])
-        row += 1
-    if steered:
-        axes[:, row], squares[:, row] = opening, goals.across
-        np.multiply(off, -lever, out=error[3 + row])
-    if rows > 3:
-        pulls = lever * cross(axes, squares)
-        np.add.reduce(turning[:, None] * pulls[:, :, None], axis=0, out=jacobian[3:])
-    if structure.planar and structure.pitched:
-        # The plane of the pitch turns with the first joint.
-        jacobian[3, 0] = 0.0
-    missed = np.empty((2, lanes))
-    missed[0] = np.sqrt(np.add.reduce(error[:3] * error[:3], axis=0))
-    missed[1] = np.arctan2(np.sqrt(low * low + aside * aside), ahead * cosine - up * sine)
-    if goals.headed:
-        turned = np.arctan2(np.abs(off), np.add.reduce(opening * goals.along, axis=0))
-        np.maximum(missed[1], turned, out=missed[1])
-    return error, jacobian, missed
+class _Equations:
+    """What L postures miss their goals by, and how joints that are `free` bring that down."""
+
+    # Errors (r, L) and their slopes, (r, f, L).
+    error: Array
+    jacobian: Array
+
+    def __init__(self, structure: Structure, joints: Array, goals: Goals, free: Indices) -> None:
+        chain, lever, self._goals = structure.chain, structure.lever_m, goals
+        posture = chain.at(joints)
+        approach, self._opening = posture.rotation[:, 0], posture.rotation[:, 2]
+        point = posture.point(goals.tool_m)
+        (ahead, aside, up), (sine, cosine) = approach, goals.pitch
+        x, y = 1.0, 0.0
+        if structure.planar:
+            heading = structure.ahead_rad + structure.turn * joints[0]
+            x, y = np.cos(heading), np.sin(heading)
+            ahead, aside = ahead * x + aside * y, aside * x - ahead * y
+        self._ahead, self._aside, self._up, self._low = ahead, aside, up, ahead * sine + up * cosine
+        self._off = np.add.reduce(self._opening * goals.across, axis=0)
+        steered = structure.steered and goals.headed
+        rows, lanes = 3 + structure.pitched + structure.upright + steered, len(sine)
+        self.error, self.jacobian = error, jacobian = np.empty((rows, lanes)), np.empty((rows, len(free), lanes))
+        np.subtract(goals.position_m, point, out=error[:3])
+        turning = posture.axes[:, free]
+        cross(turning, np.subtract(point[:, None], posture.anchors[:, free]), out=jacobian[:3])
+        slides = chain.slides[free]
+        if slides.any():
+            jacobian[:3, slides] = turning[:, slides]
+            turning[:, slides] = 0.0
+        # Which of the hand's axes, (3, L), has to be square to what, and by how much it is not.
+        axes, squares, row = np.empty((3, rows - 3, lanes)), np.zeros((3, rows - 3, lanes)), 0
+        if structure.pitched:
+            axes[:, row], squares[0, row], squares[1, row], squares[2, row] = approach, x * sine, y * sine, cosine
+            np.multiply(self._low, -lever, out=error[3])
+            row += 1
+        if structure.upright:
+            axes[:, row], squares[0, row], squares[1, row] = approach, -y, x
+            np.multiply(aside, -lever, out=error[3 + row])
+            row += 1
+        if steered:
+            axes[:, row], squares[:, row] = self._opening, goals.across
+            np.multiply(self._off, -lever, out=error[3 + row])
+        if rows > 3:
+            pulls = lever * cross(axes, squares)
+            np.add.reduce(turning[:, None] * pulls[:, :, None], axis=0, out=jacobian[3:])
+        if structure.planar and structure.pitched:
+            # The plane of the pitch turns with the first joint.
+            jacobian[3, 0] = 0.0
+
+    def turned_rad(self) -> Array:
+        """(L,): how far the hand's approach, or its opening axis, is from where it should point; the worse of both."""
+        goals, (sine, cosine) = self._goals, self._goals.pitch
+        low, aside = self._low, self._aside
+        turned = np.arctan2(np.sqrt(low * low + aside * aside), self._ahead * cosine - self._up * sine)
+        if goals.headed:
+            along = np.add.reduce(self._opening * goals.along, axis=0)
+            np.maximum(turned, np.arctan2(np.abs(self._off), along), out=turned)
+        return turned

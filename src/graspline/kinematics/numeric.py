@@ -41,6 +41,8 @@ _SLIDE_M_PER_RAD = 0.1
 class NumericArm:
     """What planners ask about an arm that has no closed form; see `kinematics.arm.Arm`."""
 
+    at_once = 64
+
     def __init__(self, robot: Robot) -> None:
         self._structure = structure = structure_of(robot)
         self._seeds = seeds_of(structure)
@@ -56,6 +58,8 @@ class NumericArm:
             upper_rad=structure.upper,
             slides=tuple(np.array(structure.chain.joints)[structure.chain.slides].tolist()),
         )
+        # What joints keep of their limits for each radian of a margin.
+        self._keeps = np.where(structure.chain.slides, _SLIDE_M_PER_RAD, 1.0)[:, None]
         self.axis_m = structure.axis_m
         self.wrist, self.folding = structure.wrist, structure.folding
 
@@ -118,9 +122,8 @@ class NumericArm:
         # Beyond a singular posture it would be another branch, which a steady motion does not come to.
         side = seeds.side[0 if goals.headed else 1, family]
         excess[2], excess[3] = -side * found.determinant, off_branch
-        kept = np.where(structure.chain.slides, _SLIDE_M_PER_RAD, 1.0)[:, None] * margin
         np.maximum(structure.lower[:, None] - joints, joints - structure.upper[:, None], out=excess[_MISSES:])
-        excess[_MISSES:] += kept
+        excess[_MISSES:] += self._keeps * margin
         return joints, excess
 
     def _starts(self, goals: Goals, family: Indices) -> Array:
@@ -128,29 +131,27 @@ class NumericArm:
         structure, seeds = self._structure, self._seeds
         way = seeds.way[family]
         sine, cosine = goals.pitch
-        middle = np.array([*structure.axis_m, 0.0])[:, None]
-        beside = goals.tool_m - seeds.point_m[:, None]
-        turned = np.zeros_like(sine)
+        beside, turned = goals.tool_m - seeds.point_m[:, None], np.zeros_like(sine)
+        middle, headed = np.array([[*structure.axis_m, 0.0]]).T, structure.steered and goals.headed
+        target = point = goals.position_m - middle
+        opening = goals.along
         # The point of the wrist's axis is where the hand's own direction puts it; that of an arm with a plane is in it.
-        rounds = 2 if structure.planar else 1
-        while True:
-            x, y = (way * np.cos(turned), way * np.sin(turned)) if structure.planar else (1.0, 0.0)
-            approach = np.stack([cosine * x, cosine * y, -sine])
-            left = np.stack([-y * np.ones_like(sine), x * np.ones_like(sine), np.zeros_like(sine)])
-            opening = _opening(approach, goals, structure.planar) if structure.steered and goals.headed else left
-            across = cross(opening, approach)
-            point = goals.position_m - middle
-            point = point - (approach * beside[0] + across * beside[1] + opening * beside[2])
+        for _ in range(2 if structure.planar else 1):
+            x, y = way * np.cos(turned), way * np.sin(turned)
+            approach = np.array([cosine * x, cosine * y, -sine])
+            across = -goals.across
+            if structure.planar or not headed:
+                left = np.array([-y, x, np.zeros_like(x)])
+                opening = opening_towards(approach, goals.along[0], goals.along[1]) if headed else left
+                across = cross(opening, approach)
+            point = target - (approach * beside[0] + across * beside[1] + opening * beside[2])
             turned = np.arctan2(point[1], point[0])
-            rounds -= 1
-            if not rounds:
-                break
         joints = seeds.near(np.hypot(point[0], point[1]), point[2], np.arctan2(sine, cosine), family)
         joints[0] += structure.turn * turned
-        if structure.steered and goals.headed:
+        if headed:
             # The hand turns with the first joint, too.
             x, y = way * np.cos(turned), way * np.sin(turned)
-            left, above = np.stack([-y, x, np.zeros_like(x)]), np.stack([sine * x, sine * y, cosine])
+            left, above = np.array([-y, x, np.zeros_like(x)]), np.array([sine * x, sine * y, cosine])
             roll = np.arctan2(np.add.reduce(opening * above, axis=0), np.add.reduce(opening * left, axis=0))
             joints[structure.wrist] += structure.roll * roll
         elif structure.steered:
@@ -199,16 +200,11 @@ def _goals(structure: Structure, radius: Array, height: Array, pitch: Array, yaw
         across = along = np.zeros((3, len(radius)))
     elif structure.planar:
         x, y = np.cos(yaw), np.sin(yaw)
-        across, along = np.stack([y, -x, nothing]), np.stack([x, y, nothing])
+        across, along = np.array([y, -x, nothing]), np.array([x, y, nothing])
     else:
-        approach = np.stack([cosine, nothing, -sine])
+        approach = np.array([cosine, nothing, -sine])
         along = opening_towards(approach, np.cos(yaw), np.sin(yaw))
         across = cross(approach, along)
-    position = np.stack([structure.axis_m[0] + radius, structure.axis_m[1] + nothing, height])
-    pitched = np.stack([sine, cosine])
+    position = np.array([structure.axis_m[0] + radius, structure.axis_m[1] + nothing, height])
+    pitched = np.array([sine, cosine])
     return Goals(position_m=position, tool_m=tool, pitch=pitched, across=across, along=along, headed=yaw is not None)
-
-
-def _opening(approach: Array, goals: Goals, planar: bool) -> Array:
-    """(3, L): where the jaws open to, with the hand pointing this way."""
-    return opening_towards(approach, goals.along[0], goals.along[1]) if planar else goals.along

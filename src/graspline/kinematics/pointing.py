@@ -27,7 +27,7 @@ def opening_towards(approach: Array, x: Array, y: Array) -> Array:
     up = -(approach[0] * x + approach[1] * y) / np.where(steep, approach[2], 1.0)
     # Level, and to the left of the approach or to its right.
     side = np.where(approach[0] * y - approach[1] * x >= 0, 1.0, -1.0)
-    found = np.stack(
+    found = np.array(
         [
             np.where(steep, x, -approach[1] * side),
             np.where(steep, y, approach[0] * side),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.errors import WiringError
-from graspline.kinematics.arm import Arm, Solutions
+from graspline.kinematics.arm import Arm, Indices, Solutions
 
 Array = NDArray[np.float64]
 
@@ -25,8 +25,8 @@ class Targets:
     yaw_rad: Array | float  # (n,) or one
     tool_m: Array  # (n, 3) or (3,)
     margin_rad: float
-    # The only branch that is asked for; None for all.
-    branch: int | None = None
+    # The only branch that is asked for, of all or of each, (n,); None for all branches.
+    branch: Indices | int | None = None
 
     @classmethod
     def answered(cls, asked: Sequence[Targets]) -> list[Solutions]:
@@ -37,7 +37,9 @@ class Targets:
             pose = one.position_m, one.pitch_rad, one.yaw_rad, one.tool_m, one.margin_rad
             return [arm.solve(*pose, backwards=False, branch=one.branch)]
         counts = [len(each.position_m) for each in asked]
-        some = [each.branch for each in asked if each.branch is not None]
+        some = [
+            np.full(count, each.branch) for each, count in zip(asked, counts, strict=True) if each.branch is not None
+        ]
         solved = arm.solve(
             np.concatenate([each.position_m for each in asked]),
             np.concatenate([each.pitch_rad for each in asked]),
@@ -45,10 +47,9 @@ class Targets:
             np.concatenate([np.full((count, 3), each.tool_m) for each, count in zip(asked, counts, strict=True)]),
             np.repeat([each.margin_rad for each in asked], counts),
             backwards=False,
-            branch=np.repeat(some, counts) if len(some) == len(asked) else None,
+            branch=np.concatenate(some) if len(some) == len(asked) else None,
         )
-        ends = list(itertools.accumulate(counts))
-        return [solved.of(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
+        return [solved.of(rows) for rows in _each(counts)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +69,11 @@ class Stances:
         counts = [len(each.joints_rad) for each in asked]
         tools = np.repeat([each.tool_m for each in asked], counts, axis=0)
         points, _ = arm.forward(np.concatenate([each.joints_rad for each in asked]), tools)
-        ends = list(itertools.accumulate(counts))
-        return [points[end - count : end] for end, count in zip(ends, counts, strict=True)]
+        return [points[rows] for rows in _each(counts)]
+
+
+def _each(counts: list[int]) -> list[slice]:
+    return [slice(end - count, end) for end, count in zip(itertools.accumulate(counts), counts, strict=True)]
 
 
 def _one_arm(arms: list[Arm]) -> Arm:

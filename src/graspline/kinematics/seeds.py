@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graspline.errors import WiringError
 from graspline.kinematics.grid import Grid, goals_at, grid_of, wrist_point
 from graspline.kinematics.newton import Found, approached
-from graspline.kinematics.structure import Indices, Structure
+from graspline.kinematics.structure import Indices, Structure, within
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -92,6 +92,10 @@ class _Roots:
     def of(self, rows: Indices | Flags) -> _Roots:
         return _Roots(cell=self.cell[rows], joints=self.joints[rows], way=self.way[rows], side=self.side[rows])
 
+    def and_these(self, others: _Roots) -> _Roots:
+        names = ("cell", "joints", "way", "side")
+        return _Roots(**{name: np.concatenate([getattr(self, name), getattr(others, name)]) for name in names})
+
 
 def seeds_of(structure: Structure) -> Seeds:
     """Find the families of an arm and put them in order: home's, then those that add most."""
@@ -104,7 +108,7 @@ def seeds_of(structure: Structure) -> Seeds:
         if not len(fresh.cell):
             break
         more, solved_more = _grown(structure, grid, fresh)
-        grown = _both(grown, fresh)
+        grown = grown.and_these(fresh)
         joints, solved = np.concatenate([joints, more]), np.concatenate([solved, solved_more])
     kept, facing = _chosen(structure, joints, solved, grown.way)
     if not facing:
@@ -148,9 +152,7 @@ def _home_root(structure: Structure, grid: Grid) -> _Roots:
 def _random_roots(structure: Structure, grid: Grid, random: np.random.Generator) -> _Roots:
     """Solutions within limits from random postures, at cells near which others have their hands."""
     n = len(structure.home)
-    low = np.where(np.isfinite(structure.lower), structure.lower, structure.home - np.pi)
-    high = np.where(np.isfinite(structure.upper), structure.upper, structure.home + np.pi)
-    samples = low[:, None] + (high - low)[:, None] * random.random((n, 2000))
+    samples = within(structure.lower, structure.upper, structure.home, random.random((n, 2000)))
     posture = structure.chain.at(samples)
     point = posture.point(wrist_point(structure)[:, None])
     radius = np.hypot(point[0] - structure.axis_m[0], point[1] - structure.axis_m[1])
@@ -159,7 +161,7 @@ def _random_roots(structure: Structure, grid: Grid, random: np.random.Generator)
     lowest = np.argsort(posture.rotation[2, 0], kind="stable")[:200]
     cells = np.unique(grid.nearest(radius[lowest], point[2, lowest], pitch[lowest]))
     cells = np.repeat(random.permutation(cells)[:_ROOTS], _STARTS)
-    starts = low[:, None] + (high - low)[:, None] * random.random((n, len(cells)))
+    starts = within(structure.lower, structure.upper, structure.home, random.random((n, len(cells))))
     starts = _unlocked(structure, starts, random.integers(0, len(_ASIDE), len(cells)))
     found = _settled(structure, grid, cells, starts)
     return found.of(np.argsort(found.cell, kind="stable"))
@@ -197,15 +199,6 @@ def _beyond(structure: Structure, joints: Array) -> Array:
     if structure.steered:
         beyond = np.delete(beyond, structure.wrist, axis=0)
     return beyond.max(axis=0)
-
-
-def _both(one: _Roots, other: _Roots) -> _Roots:
-    return _Roots(
-        cell=np.concatenate([one.cell, other.cell]),
-        joints=np.concatenate([one.joints, other.joints]),
-        way=np.concatenate([one.way, other.way]),
-        side=np.concatenate([one.side, other.side]),
-    )
 
 
 def _distinct(roots: _Roots, most: int) -> _Roots:

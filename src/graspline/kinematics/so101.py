@@ -24,7 +24,6 @@ from graspline.spatial.rotations import wrap
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
-Flags = NDArray[np.bool_]
 
 PAN_X_M = OFFSETS_M["shoulder"][0]
 LIFT_RADIUS_M = OFFSETS_M["upper_arm"][0]
@@ -256,6 +255,7 @@ class So101Arm:
     axis_m: tuple[float, float] = (PAN_X_M, 0.0)
     wrist: int = WRIST_ROLL
     folding: tuple[int, ...] = (1, 2, 3)
+    at_once: int = 500
 
     solve = staticmethod(solve)
     forward = staticmethod(forward)

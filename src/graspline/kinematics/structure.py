@@ -45,9 +45,9 @@ class Structure:
     lower: Array  # (n,)
     upper: Array
     home: Array
-    # The middle of each joint's range and how wide it is; home, and infinite, where there is no limit.
-    middle: Array
-    room: Array
+    # Between which positions the turns of a joint can be counted from, so that those within its limits come out.
+    turned_from: Array
+    turned_to: Array
     # Whether the approach stays in a vertical plane that turns with the first joint; its heading at joint position 0.
     planar: bool
     ahead_rad: float
@@ -76,8 +76,7 @@ class Structure:
 
     def wrapped(self, joints: Array, near: Array) -> Array:
         """(n, L): each hinge on the turn that is nearest to `near`, (n, 1) or (n, L), as far as its limits let it."""
-        reach = np.where(np.isfinite(self.room), np.maximum(self.room / 2 - np.pi, 0.0), np.inf)[:, None]
-        middle = np.clip(near, self.middle[:, None] - reach, self.middle[:, None] + reach)
+        middle = np.minimum(np.maximum(near, self.turned_from[:, None]), self.turned_to[:, None])
         turns = np.rint((joints - middle) / (2 * np.pi))
         turns[self.chain.slides] = 0.0
         return joints - 2 * np.pi * turns
@@ -96,9 +95,11 @@ def structure_of(robot: Robot) -> Structure:
     lower, upper = robot.limits.lower[robot.arm], robot.limits.upper[robot.arm]
     home = np.asarray(robot.home, float)[robot.arm]
     finite = np.isfinite(lower) & np.isfinite(upper)
+    middle = np.where(finite, (lower + upper) / 2, home)
+    spare_turn = np.where(finite, np.maximum((upper - lower) / 2 - np.pi, 0.0), np.inf)
     turn, axis_m = _first(robot, chain)
     random = np.random.default_rng(_SEED)
-    samples = _within(lower, upper, home, random.random((len(joints), _SAMPLES)))
+    samples = within(lower, upper, home, random.random((len(joints), _SAMPLES)))
     samples[0] = 0.0
     posture = chain.at(samples)
     tool = posture.point(tool_m[:, None])
@@ -129,8 +130,8 @@ def structure_of(robot: Robot) -> Structure:
         lower=lower,
         upper=upper,
         home=home,
-        middle=np.where(finite, (lower + upper) / 2, home),
-        room=np.where(finite, upper - lower, np.inf),
+        turned_from=middle - spare_turn,
+        turned_to=middle + spare_turn,
         planar=planar,
         ahead_rad=ahead_rad,
         wrist=wrist,
@@ -161,7 +162,7 @@ def _first(robot: Robot, chain: Chain) -> tuple[float, tuple[float, float]]:
     return float(np.sign(axis[2])), (float(anchor[0]), float(anchor[1]))
 
 
-def _within(lower: Array, upper: Array, home: Array, shares: Array) -> Array:
+def within(lower: Array, upper: Array, home: Array, shares: Array) -> Array:
     """Joint positions (n, L) at shares of the ranges; within a turn about home where there is no limit."""
     low = np.where(np.isfinite(lower), lower, home - np.pi)
     high = np.where(np.isfinite(upper), upper, home + np.pi)

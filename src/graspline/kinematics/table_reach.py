@@ -65,7 +65,5 @@ def _farthest_m(arm: Arm, tool_m: Array) -> float:
 
 def _longest_m(arm: Arm, tool_m: Array) -> float:
     """More than the tool can be away from the first axis, by random joint angles."""
-    lower, upper = arm.limits.lower_rad, arm.limits.upper_rad
-    low, high = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
-    points, _ = arm.forward(np.random.default_rng(0).uniform(low, high, (_SAMPLES, len(low))), tool_m)
+    points, _ = arm.forward(arm.limits.sampled(np.random.default_rng(0), _SAMPLES), tool_m)
     return 1.1 * float(np.hypot(points[:, 0] - arm.axis_m[0], points[:, 1] - arm.axis_m[1]).max())

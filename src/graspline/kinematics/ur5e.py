@@ -277,6 +277,7 @@ class Ur5eArm:
     axis_m: tuple[float, float] = (0.0, 0.0)
     wrist: int = LAST
     folding: tuple[int, ...] = (1, 2, 3)
+    at_once: int = 500
 
     def solve(
         self,

@@ -66,7 +66,7 @@ def survey_of(robot: Robot) -> Survey:
     """All around the robot's first axis, as far as its tool gets in any posture."""
     arm = arm_of(robot)
     tool = np.array(robot.hand.tool_m if robot.hand else (0.0, 0.0, 0.0))
-    joints = _sampled(arm, np.random.default_rng(0), _EXTENT_POSES)
+    joints = arm.limits.sampled(np.random.default_rng(0), _EXTENT_POSES)
     points, _ = arm.forward(joints, tool)
     radius = _radius(arm, points)
     return Survey(
@@ -81,14 +81,6 @@ def survey_of(robot: Robot) -> Survey:
 def _outward(value_m: float) -> float:
     """To the next step away from zero, or towards it if negative."""
     return float(np.ceil(value_m / _EXTENT_STEP_M) * _EXTENT_STEP_M)
-
-
-def _sampled(arm: Arm, random: np.random.Generator, samples: int) -> Array:
-    """Joint positions (N, n), evenly within their limits."""
-    lower, upper = arm.limits.lower_rad, arm.limits.upper_rad
-    # A joint without limits turns all the way round.
-    low, high = np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
-    return random.uniform(low, high, (samples, len(low)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +177,7 @@ def steps_of(survey: Survey, samples: int) -> int:
 def measure(survey: Survey, samples: int, seed: int = 0, done: Done = _nothing) -> Workspace:
     """Sample joint angles, sweep the section, and count which poses in it are reached; `done` after each part."""
     random = np.random.default_rng(seed)
-    joints = _sampled(survey.arm, random, samples)
+    joints = survey.arm.limits.sampled(random, samples)
     parts: list[Array] = []
     for at in range(0, samples, _CHUNK):
         parts.append(survey.forward(joints[at : at + _CHUNK]))
@@ -249,7 +241,7 @@ def _coverage(survey: Survey, bounds: Bounds, random: np.random.Generator, done:
 
 def _turned(arm: Arm) -> Range:
     """The first joint's range, counted to the right."""
-    before = _sampled(arm, np.random.default_rng(0), 16)
+    before = arm.limits.sampled(np.random.default_rng(0), 16)
     after = before.copy()
     after[:, 0] += 0.1
     (x, y), (moved_x, moved_y) = (

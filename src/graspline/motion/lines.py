@@ -19,6 +19,9 @@ Array = NDArray[np.float64]
 PEAK = 1.875
 # How often a move is slowed down until it keeps its limits, and how long it may take then.
 _STRETCHES, _LONGEST_S = 3, 60.0
+# A joint leaps that goes farther than this from one sample to the next, rad or m, and this many times as far as just
+# before and after.
+_LEAP, _LEAPS = 0.5, 4.0
 
 
 def minimum_jerk(share: Array) -> Array:
@@ -49,7 +52,7 @@ def scaled_paths(
             break
         slower = {move: durations[move] * load_factor(paths[move], robot.limits) * 1.02 for move in moves}
         # Where joints leap from one branch to another no pace is slow enough, and the path is refused by its limits.
-        moves = [move for move in moves if slower[move] <= _LONGEST_S]
+        moves = [move for move in moves if slower[move] <= _LONGEST_S and not _leaps(paths[move].positions)]
         if not moves:
             break
         for move in moves:
@@ -58,6 +61,12 @@ def scaled_paths(
         for move, path in zip(moves, again, strict=True):
             paths[move] = path
     return paths
+
+
+def _leaps(positions: Array) -> bool:
+    """Whether any joint of positions (T, nu) leaps."""
+    steps = np.abs(np.diff(positions, axis=0, prepend=positions[:1], append=positions[-1:]))
+    return bool(np.any(steps[1:-1] > np.maximum(_LEAP, _LEAPS * np.maximum(steps[:-2], steps[2:]))))
 
 
 def _sampled(

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least
+from graspline.kinematics.followers import Followers
 from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
 from graspline.planning import wiring
 from graspline.planning.bodies import Body, assigned, bodies_of, held_body
-from graspline.planning.followers import Followers
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 from graspline.scenes.solid_pool import FLOOR, HELD, solid_pool

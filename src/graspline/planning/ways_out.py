@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graspline.kinematics.arms import arm_of
 from graspline.motion.joint_moves import joint_move
@@ -11,8 +10,6 @@ from graspline.motion.path import Command, Path, check_path
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
-
-Array = NDArray[np.float64]
 
 # Turns of shoulder, elbow and wrist that are tried to get out of a contact, as shares of each other: first those that
 # lift and draw in; and how far, the nearest first.

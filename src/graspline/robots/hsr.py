@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from graspline.robots.gripper_2f85 import Mass
 from graspline.robots.hsr_chain import (
@@ -40,8 +39,6 @@ from graspline.robots.hsr_look import COLOURS, add_look
 from graspline.robots.robot import JointLimits, Robot, Servo
 from graspline.robots.wiring import add_readings, add_servos, add_wrist_readings
 from graspline.spatial.rotations import quaternion_from_matrix
-
-Array = NDArray[np.float64]
 
 ODOMETRY = "odometry"
 # How the odometry frame lies in the world; equalities of the same names hold them.

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
 
 WHOLE_BODY_JOINTS = (
     "base_x",

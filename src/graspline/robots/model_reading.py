@@ -9,14 +9,11 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from graspline.errors import InputError, nearest
 from graspline.parameters.notation import printable
 from graspline.robots.description import RobotDescription
 from graspline.wording import counted
-
-Array = NDArray[np.float64]
 
 FEWEST_JOINTS = 4
 _JOINT = mujoco.mjtJoint

@@ -24,7 +24,6 @@ Array = NDArray[np.float64]
 
 ARM_JOINTS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll")
 JOINTS = (*ARM_JOINTS, "gripper")
-BODIES = ("shoulder", "upper_arm", "lower_arm", "wrist", "gripper", "moving_jaw")
 
 # Wrist roll at q = 0 is turned by this much about the approach axis.
 ROLL_OFFSET_RAD = 0.0486795
@@ -115,8 +114,6 @@ PUBLISHED_CHAIN = (
         inertia=(6.614, 1.890, 5.287, -0.320, -0.006, -0.110),
     ),
 )
-# The published tool frame (fixed-jaw tip) in the published gripper link.
-PUBLISHED_TIP_M = (-0.0079, -0.000218, -0.0981274)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

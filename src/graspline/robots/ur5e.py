@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
 from graspline.robots.gripper_2f85 import JAW, OPEN_RAD, PADS, Mass, add_2f85, hand, jaw_law
 from graspline.robots.robot import JointLimits, Robot, Servo
@@ -19,15 +18,12 @@ from graspline.robots.ur5e_look import CAMERA_MM, CAMERA_TILT_RAD, COLOURS, add_
 from graspline.robots.wiring import add_readings, add_servos
 from graspline.spatial.rotations import from_rpy, quaternion_from_matrix
 
-Array = NDArray[np.float64]
-
 ARM_JOINTS = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
 JOINTS = (*ARM_JOINTS, JAW)
 
-# Denavit and Hartenberg's parameters, one row a joint: along the last z, along the new x, and the twist about it.
+# Denavit and Hartenberg's parameters, one entry a joint: along the last z, and along the new x.
 DH_D_M = np.array([0.1625, 0.0, 0.0, 0.1333, 0.0997, 0.0996])
 DH_A_M = np.array([0.0, -0.425, -0.3922, 0.0, 0.0, 0.0])
-DH_ALPHA_RAD = np.array([np.pi / 2, 0.0, 0.0, np.pi / 2, -np.pi / 2, 0.0])
 # What stands on a table: from x, to x, half its width.
 BASE_FOOTPRINT_M = (-0.0745, 0.0745, 0.0745)
 # How the base of the parameters stands in ours, about z.

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from graspline.kinematics.arms import arm_of
+from graspline.kinematics.followers import Followers
 from graspline.planning.collision import CollisionWorld
-from graspline.planning.followers import Followers
 from graspline.robots.so101 import SO101
 from graspline.robots.ur5e import UR5E
 from graspline.scenes.cube_table import cube_table
