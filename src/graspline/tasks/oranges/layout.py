@@ -29,7 +29,7 @@ from graspline.scenes.fruit_table import (
     orange_name,
 )
 from graspline.scenes.scene import Scene
-from graspline.tasks.oranges.errand import Errand, Where, at_spot, plan_errand, plan_pick, with_room
+from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_errand, plan_pick, with_room
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.sampling import Tally
@@ -234,8 +234,7 @@ def certify_place(settings: Oranges, orange: Belief, around: tuple[Belief, ...])
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
     where = Where(target=_with_error(settings, orange), around=around, plate=_NO_PLATE, resting=(), still_to_come_m=())
     roomy = with_room(settings, SETTLING_RAD)
-    robot = settings.the_robot
-    found = yield from plan_pick.steps(robot, world, where, at_rest(robot.home), roomy)
+    found = yield from plan_pick.steps(world, where, at_rest(world.robot.home), roomy)
     return found.check if isinstance(found, Refusal) else ""
 
 
@@ -286,7 +285,7 @@ def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
             resting=tuple(resting),
             still_to_come_m=tuple(each.radius_m for each in waiting),
         )
-        found = yield from plan_errand.steps(robot, world, where, start, roomy)
+        found = yield from plan_errand.steps(world, where, start, roomy)
         if not isinstance(found, Errand):
             return found.check
         things[target.name] = at_spot(target, found.carry.spot_m, plate)
