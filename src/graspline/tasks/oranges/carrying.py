@@ -41,16 +41,11 @@ from graspline.tasks.stages.free import above_end
 _PLATE_LOOKS = 12
 
 
+@minding_plate(give_up=False)
 def lift(
     last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
     """Raise the orange to carrying height, the hold checked on every tick, while the plate is watched."""
-    return (yield from minding_plate(_raise(last, cell, job), last, cell, job, progress))
-
-
-def _raise(
-    last: Reply, cell: Cell, job: Job
-) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
     height_m = _height_m(cell, job, last.command)
     guards, watch = _guards(cell, job)
     reach = cell.settings.reach.whole()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import functools
+from collections.abc import Callable, Generator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from graspline.tasks.oranges.job import (
 )
 from graspline.tasks.oranges.parameters import Oranges
 
+F = TypeVar("F", bound=Callable[..., Generator[Request, Reply, Any]])
+
 # Share of the joints' speed limit at which an arm that was pushed off a path goes to the path's end.
 _BACK_SPEED = 0.15
 
@@ -43,21 +46,27 @@ def plate_guard(plate: Belief, settings: Oranges, watch: Watch) -> PlaceMoved:
     return PlaceMoved(was_at_m=(x, y, z), limit_m=limit_m, for_s=1.5 / watch.rate_hz)
 
 
-def minding_plate(
-    stage: Generator[Request, Reply, Any],
-    last: Reply,
-    cell: Cell,
-    job: Job,
-    progress: Progress,
-    *,
-    give_up: bool = False,
-) -> Generator[Request, Reply, Any]:
-    """Play a stage whose own motions do not depend on the plate, and watch the plate meanwhile; returns its outcome.
+def minding_plate(*, give_up: bool) -> Callable[[F], F]:
+    """Watch the plate during a state whose own motions do not depend on it.
 
     A motion that ends because the plate was moved is played on as soon as a new spot has been planned, so that the
-    stage does not notice: the job that its outcome hands on gets the new way. If there is no such spot the stage goes
+    state does not notice: the job that its outcome hands on gets the new way. If there is no such spot the state goes
     on and leaves that to others, or is given up: `plate_moved`.
     """
+
+    def minded(state: F) -> F:
+        @functools.wraps(state)
+        def played(last: Reply, cell: Cell, job: Job, progress: Progress) -> Generator[Request, Reply, Any]:
+            return _minding(state(last, cell, job, progress), last, cell, job, progress, give_up=give_up)
+
+        return cast(F, played)
+
+    return minded
+
+
+def _minding(
+    stage: Generator[Request, Reply, Any], last: Reply, cell: Cell, job: Job, progress: Progress, *, give_up: bool
+) -> Generator[Request, Reply, Any]:
     watch = cell.eye.watch_plate()
     reply, answer = last, None
     while True:

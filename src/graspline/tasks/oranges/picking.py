@@ -130,6 +130,7 @@ def _moved(ended: Reply, job: Job, progress: Progress) -> Gives[Literal["moved"]
     return Gives("moved", Noted(progress=progress.untried(job.target)), ended.evidence, about=job.target)
 
 
+@minding_plate(give_up=True)
 def descend(
     last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Producing[
@@ -137,16 +138,7 @@ def descend(
     | Gives[Literal["moved"], Noted]
     | Outcome[Literal["not_green", "blocked", "plate_moved"]]
 ]:
-    """Come down around the fruit, while plate and fruit are watched."""
-    return (yield from minding_plate(_come_down(cell, job, progress), last, cell, job, progress, give_up=True))
-
-
-def _come_down(
-    cell: Cell, job: Job, progress: Progress
-) -> Producing[
-    Gives[Literal["green"], Working] | Gives[Literal["moved"], Noted] | Outcome[Literal["not_green", "blocked"]]
-]:
-    """Down; further in small steps while the posture is not green, but never to the table."""
+    """Come down around the fruit, further in small steps while the posture is not green, but never to the table."""
     robot, settings = cell.robot, cell.settings
     free = over_object(robot, job.pick.descend, job.where.target)
     ended = yield _reaching("descend", job.pick.descend, cell, job, bump(settings.close), free=free)
@@ -191,15 +183,9 @@ def tip_height_m(reply: Reply, robot: Robot) -> float:
     return float(point[0, 2])
 
 
+@minding_plate(give_up=False)
 def grasp(
     last: Reply, cell: Cell, job: Job, progress: Progress
-) -> Producing[Gives[Literal["closed"], Working] | Outcome[Literal["missed"]]]:
-    """Close the hand on the fruit, while the plate is watched."""
-    return (yield from minding_plate(_close(last, cell, job), last, cell, job, progress))
-
-
-def _close(
-    last: Reply, cell: Cell, job: Job
 ) -> Producing[Gives[Literal["closed"], Working] | Outcome[Literal["missed"]]]:
     """Bring the fixed jaw up to the fruit, close the other gradually until both touch, and squeeze a little more."""
     robot, settings, close = cell.robot, cell.settings, cell.settings.close
@@ -228,15 +214,9 @@ def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:
     return open_rad + closing.end_percent / 100 * (shut - open_rad)
 
 
+@minding_plate(give_up=False)
 def settle(
     last: Reply, cell: Cell, job: Job, progress: Progress
-) -> Producing[Gives[Literal["held"], Holding] | Outcome[Literal["missed"]]]:
-    """Let the hold settle and check it, while the plate is watched."""
-    return (yield from minding_plate(_check_hold(last, cell, job), last, cell, job, progress))
-
-
-def _check_hold(
-    last: Reply, cell: Cell, job: Job
 ) -> Producing[Gives[Literal["held"], Holding] | Outcome[Literal["missed"]]]:
     """Let the hold settle and check that it is one: pads, jaw opening, and the fruit's place in the hand."""
     robot, settings, close = cell.robot, cell.settings, cell.settings.close
