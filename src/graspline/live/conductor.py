@@ -51,8 +51,7 @@ from graspline.live.commands import (
     WithdrawObject,
 )
 from graspline.live.operator import NO_CONSOLE, Operator, Order
-from graspline.live.readout import Instruments
-from graspline.live.snapshot import Mode, Snapshot
+from graspline.live.snapshot import Instruments, Mode, Snapshot
 from graspline.live.teleop import LONGEST_S, RecordingPlace, TeleopPilot
 from graspline.motion.path import Path
 from graspline.parameters import Parameters
@@ -241,20 +240,8 @@ class Conductor:
                 self._end_teleop(order)
             case Answer():
                 order.ticket.settle(self._take_answer(command.text))
-            case Select():
-                console = self._console
-                order.ticket.settle(Refused(reason=NO_CONSOLE) if console is None else console.select(command.name))
-            case PostObject():
-                console = self._console
-                order.ticket.settle(Refused(reason=NO_CONSOLE) if console is None else console.post(command))
-            case WithdrawObject():
-                console = self._console
-                order.ticket.settle(Refused(reason=NO_CONSOLE) if console is None else console.withdraw(command.name))
-            case SetVariables():
-                console = self._console
-                order.ticket.settle(
-                    Refused(reason=NO_CONSOLE) if console is None else console.set_variables(command.values)
-                )
+            case Select() | PostObject() | WithdrawObject() | SetVariables():
+                order.ticket.settle(self._tell_console(command))
             case _ if (busy := self._busy()) is not None:
                 order.ticket.settle(busy)
             case RunTask() | ResetScene() | ReplayEpisode() | BeginTeleop() if self._teleop is None:
@@ -267,6 +254,20 @@ class Conductor:
                 order.ticket.settle(Refused(reason="physics diverged; reset the scene first"))
             case _:
                 self._operator.take(order)
+
+    def _tell_console(self, command: Select | PostObject | WithdrawObject | SetVariables) -> Result:
+        console = self._console
+        if console is None:
+            return Refused(reason=NO_CONSOLE)
+        match command:
+            case Select():
+                return console.select(command.name)
+            case PostObject():
+                return console.post(command)
+            case WithdrawObject():
+                return console.withdraw(command.name)
+            case SetVariables():
+                return console.set_variables(command.values)
 
     def _busy(self) -> Refused | None:
         """Why nothing new can begin."""
@@ -564,14 +565,8 @@ class Conductor:
             mode=self.mode,
             doing=self._doing(),
             state=chronicle.state,
-            joints_rad=readout.joints_rad,
             command_rad=self._command_rad,
-            tcp=readout.tcp,
-            gripper=readout.gripper,
-            tool_mid_m=readout.tool_mid_m,
-            jaw_gap_m=readout.jaw_gap_m,
-            jaw_rad=readout.jaw_rad,
-            pad_forces_n=readout.pad_forces_n,
+            **readout,
             qpos=self._qpos,
             variation=self._runner.variation(_LANE),
             blind=chronicle.blind,
