@@ -19,8 +19,7 @@ from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.perception.beliefs import Belief
 from graspline.placement.carry import plan_carry
-from graspline.placement.clearance import held_clearance
-from graspline.placement.held import held_ball
+from graspline.placement.held import held_ball, held_clearance
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.planning.collision import CollisionWorld

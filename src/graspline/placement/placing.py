@@ -17,7 +17,7 @@ from graspline.motion.joint_moves import jaw_move, join
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
-from graspline.placement.clearance import held_clearance
+from graspline.placement.held import held_clearance
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Posture, Support, azimuth_of
 from graspline.placement.replaying import rejoined, unmoved
