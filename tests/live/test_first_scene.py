@@ -10,8 +10,7 @@ from graspline.grasping.grab_values import GrabPlan
 from graspline.live.bench import first_seed
 from graspline.parameters import build
 from graspline.tasks.catalogue import find_task
-from graspline.tasks.grab.first_scene import objects_at_start
-from graspline.tasks.grab.layout import query_for
+from graspline.tasks.grab.layout import objects_at_start, query_for
 from graspline.tasks.grab.parameters import Grab
 
 

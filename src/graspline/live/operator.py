@@ -47,7 +47,7 @@ from graspline.perception.beliefs import Belief
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
 from graspline.tasks.console import Console, Done, ObjectListed, Play, Refused, listed
-from graspline.tasks.stages.jaw import settled_jaw
+from graspline.tasks.stages.rest import settled_jaw
 from graspline.tasks.stages.sight import seen_exactly
 from graspline.wording import counted
 

@@ -34,14 +34,13 @@ from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
 from graspline.scenes.randomization import TableRandomization
 from graspline.scenes.scene import Lying, Scene
 from graspline.spatial.rotations import rotate
-from graspline.tasks.claims import in_hand
 from graspline.tasks.on_robot import OnRobot
 from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
 from graspline.tasks.stages.parameters import ArmSettings, CloseParameters, RetryParameters, StillHold
 from graspline.tasks.stages.ready import HELD_CLAIMS, PICK
 from graspline.tasks.stages.sight import UNSEEN, Eye, eye_of
-from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapshot, Task, Witness
+from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapshot, Task, Witness, in_hand
 
 Array = NDArray[np.float64]
 

@@ -26,9 +26,9 @@ from graspline.tasks.grab.sight import make_eye
 from graspline.tasks.grab.states import move
 from graspline.tasks.grab.task import build_machine, inputs
 from graspline.tasks.posted_objects import PostedEye
-from graspline.tasks.stages.jaw import settled_jaw
 from graspline.tasks.stages.parameters import ArmSettings
 from graspline.tasks.stages.place import WhereItLay
+from graspline.tasks.stages.rest import settled_jaw
 from graspline.tasks.stages.sight import Eye, resting
 from graspline.wording import counted, quantity
 

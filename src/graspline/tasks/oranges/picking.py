@@ -41,8 +41,8 @@ from graspline.tasks.oranges.sight import PLATE_UNSEEN
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.free import over_object, towards
 from graspline.tasks.stages.grasp import HoldReference, bump, reaching, touch_both
+from graspline.tasks.stages.rest import stopped
 from graspline.tasks.stages.sight import UNSEEN
-from graspline.tasks.stages.stopping import stopped
 
 
 def idle(

@@ -34,7 +34,7 @@ from graspline.tasks.oranges.sight import Survey, lying, plate_shape
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.grasp import open_and_rise
 from graspline.tasks.stages.place import homewards
-from graspline.tasks.stages.stopping import stopped
+from graspline.tasks.stages.rest import stopped
 from graspline.tasks.stages.take_over import held_by, let_go, stop
 
 Array = NDArray[np.float64]

@@ -15,7 +15,6 @@ from graspline.perception.held import HeldObject
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, rests_on
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
-from graspline.tasks.claims import in_hand
 from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
 from graspline.tasks.oranges.feasible import problems
 from graspline.tasks.oranges.job import Cell, Progress
@@ -36,7 +35,7 @@ from graspline.tasks.oranges.recovery import (
 )
 from graspline.tasks.oranges.sight import make_eye, plate_shape, virtual_plate
 from graspline.tasks.oranges.targets import instruction, named_targets, targets_in
-from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Snapshot, Task
+from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Snapshot, Task, in_hand
 
 # Fruit that fills any plate of the usual size.
 STRANGERS = 6

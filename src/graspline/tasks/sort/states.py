@@ -18,7 +18,7 @@ from graspline.tasks.sort.choice import LEAVING_ANYTHING, Catch, leaving_bin, pl
 from graspline.tasks.sort.line import STANDING_M_S, Line, given_up
 from graspline.tasks.sort.parameters import Sort
 from graspline.tasks.sort.ways import Going, corrected, to_block, to_home
-from graspline.tasks.stages.stopping import stopped
+from graspline.tasks.stages.rest import stopped
 
 # Later than this before the hand is there nothing is looked at and no way is bent.
 LAST_S = 0.12

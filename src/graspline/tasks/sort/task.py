@@ -17,22 +17,19 @@ from graspline.perception.tracks import follow
 from graspline.planning.collision import CollisionWorld
 from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import belt_line
-from graspline.tasks.claims import in_hand
-from graspline.tasks.feed import Feed
 from graspline.tasks.sort.annotation import Annotator
 from graspline.tasks.sort.cell import Cell, Departure
 from graspline.tasks.sort.checking import account, check, recheck
 from graspline.tasks.sort.choice import Catch, plan_catch
-from graspline.tasks.sort.delivery import delivered
 from graspline.tasks.sort.faults import FAULT_HINTS
-from graspline.tasks.sort.feeder import place_across
+from graspline.tasks.sort.feeder import delivered, place_across
 from graspline.tasks.sort.handling import carry, drop, grip
 from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
 from graspline.tasks.sort.line import Line, SeenInBins
 from graspline.tasks.sort.parameters import ACCEPTED, SIZES, RetryParameters, Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
 from graspline.tasks.sort.states import choose, retreat, travel, watch
-from graspline.tasks.task import Claim, Claims, Draw, Instruction, PolicyRules, Probe, Snapshot, Task
+from graspline.tasks.task import Claim, Claims, Draw, Feed, Instruction, PolicyRules, Probe, Snapshot, Task, in_hand
 
 # Blocks this far up and down the belt are asked about when the region is drawn.
 _BESIDE_M = 0.6

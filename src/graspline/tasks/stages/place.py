@@ -30,8 +30,8 @@ from graspline.tasks.stages.carry import apart_guard, held_outcome, hold_guards
 from graspline.tasks.stages.free import above_end
 from graspline.tasks.stages.grasp import HoldReference
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
+from graspline.tasks.stages.rest import stopped
 from graspline.tasks.stages.sight import UNSEEN, Eye, resting
-from graspline.tasks.stages.stopping import stopped
 
 # So much higher than planned a thing may come to stand.
 _EARLY_M = 0.008
