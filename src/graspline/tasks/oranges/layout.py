@@ -33,7 +33,7 @@ from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_errand, pla
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.sampling import Tally
-from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring
+from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring, reached_ring_m
 from graspline.tasks.task import Draw, Probe
 
 Array = NDArray[np.float64]
@@ -176,23 +176,16 @@ def _in_reach(settings: Oranges) -> Range:
 @functools.cache
 def fruit_ring_m(robot: Robot, max_tilt_rad: float) -> tuple[float, float]:
     """Nearest and farthest distance from the first axis at which the hand can be around a fruit on the table."""
-    arm, hand = arm_of(robot), robot.hand
-    radii = np.arange(0.0, max(0.5, robot.reach_m), 0.002)
-    pitches = np.pi / 2 - np.arange(0.0, max_tilt_rad + 1e-9, np.radians(2))
-    radius, pitch = (grid.ravel() for grid in np.meshgrid(radii, pitches, indexing="ij"))
-    axis_x_m, axis_y_m = arm.axis_m
-    position = np.stack([axis_x_m + radius, axis_y_m + 0 * radius, np.full_like(radius, 0.03)], axis=-1)
+    pitches, hand = np.pi / 2 - np.arange(0.0, max_tilt_rad + 1e-9, np.radians(2)), robot.hand
     # The jaws across the arm, where they turn freely.
-    tool = np.array([hand.tip_m - 0.0063, 0.0, hand.across_m(0.0, 0.03)])
-    solved = arm.solve(position, pitch, np.full(len(pitch), np.pi / 2), tool, backwards=False)
-    reached = solved.reached.any(axis=1)
-    hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
-    if not len(hit):
+    tool_m = np.array([hand.tip_m - 0.0063, 0.0, hand.across_m(0.0, 0.03)])
+    ring_m = reached_ring_m(robot, pitches, np.pi / 2, tool_m, 0.03, 0.002)
+    if ring_m is None:
         raise InputError(
             f"robot: {robot.name} cannot bring its hand around an orange on the table from above; check tool.along, "
             "tool.position_m and base_height_m of its description"
         )
-    return float(hit.min()), float(hit.max())
+    return ring_m
 
 
 def _draw_orange(
