@@ -263,7 +263,6 @@ def test_ways_again_and_anew(errands: list[tuple[Any, ...]]) -> None:
         low = at_rest(np.append(found.pick.seat.end[robot.arm], grip.jaw_rad))
         raises.append(
             CarryQuery(
-                robot=robot,
                 world=world,
                 held=grip,
                 start=low,

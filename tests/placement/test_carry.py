@@ -81,7 +81,6 @@ def query(world: CollisionWorld, pick: GraspPlan, *obstacles: Belief, **carry: A
     jaw_rad = grasp.touch_rad - 0.06
     held = held_ball("orange_1", centre, grasp.width_m / 2, jaw_rad=jaw_rad, branch=pick.branch)
     return CarryQuery(
-        robot=SO101,
         world=world,
         held=held,
         start=at_rest(np.append(pick.lift.end[:5], held.jaw_rad)),

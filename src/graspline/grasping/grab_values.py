@@ -134,7 +134,6 @@ class GrabRefusal(Refusal):
 class GrabQuery:
     """What a grab depends on."""
 
-    robot: Robot
     world: CollisionWorld
     estimate: Belief
     start: Command
@@ -142,6 +141,10 @@ class GrabQuery:
     others: tuple[Belief, ...]
     reach: ReachParameters
     workspace: WorkspaceParameters
+
+    @property
+    def robot(self) -> Robot:
+        return self.world.robot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

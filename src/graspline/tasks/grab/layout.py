@@ -13,7 +13,7 @@ from graspline.errors import one_of
 from graspline.grasping.grab import attempt
 from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
 from graspline.kinematics.arms import arm_of
-from graspline.motion.path import at_rest
+from graspline.motion.path import Command, at_rest
 from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
@@ -74,15 +74,17 @@ def table_of(parameters: Grab) -> Scene:
 
 
 def query_for(
-    parameters: Grab, estimate: Belief, variables: GrabVariables, others: tuple[Belief, ...] = ()
+    parameters: Grab,
+    estimate: Belief,
+    variables: GrabVariables,
+    others: tuple[Belief, ...] = (),
+    start: Command | None = None,
 ) -> GrabQuery:
-    """The question whether a thing can be grabbed from home, among these others."""
-    robot = parameters.the_robot
+    """The question whether a thing can be grabbed from there, or from home, among these others."""
     return GrabQuery(
-        robot=robot,
         world=collision_world(parameters),
         estimate=estimate,
-        start=at_rest(robot.home),
+        start=start or at_rest(parameters.the_robot.home),
         variables=variables,
         others=others,
         reach=parameters.reach.whole(),

@@ -88,7 +88,6 @@ def plan_pick(
     held = held_after(query.robot, query.estimate, grab.grasp, grab.branch, along_m, beside_m)
     for lifted in (lift, seated_lift):
         carry = CarryQuery(
-            robot=query.robot,
             world=query.world,
             held=held,
             start=at_rest(np.append(lifted.end[query.robot.arm], held.jaw_rad)),

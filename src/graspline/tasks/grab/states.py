@@ -57,7 +57,6 @@ def check(
 ) -> Producing[Gives[Literal["planned"], Chosen] | Outcome[Literal["rejected"]]]:
     """Plan the whole pick as it was asked for; nothing has moved yet, and if any check fails nothing will."""
     query = GrabQuery(
-        robot=robot,
         world=world,
         estimate=estimate,
         start=last.command,

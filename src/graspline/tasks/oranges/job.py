@@ -130,7 +130,6 @@ def carry_query(
 ) -> CarryQuery:
     """Carrying as this task does it, half of its distance to joint limits kept."""
     return CarryQuery(
-        robot=world.robot,
         world=world,
         held=held,
         start=start,

@@ -123,7 +123,6 @@ def plan_to_place(
 ) -> Producing[Gives[Literal["planned"], TransferPlanned] | Outcome[Literal["rejected"]]]:
     """Plan the grasp and the way to where the object is put, before anything moves."""
     query = TransferQuery(
-        robot=robot,
         world=world,
         estimate=estimate,
         start=last.command,
@@ -155,7 +154,6 @@ def carry(
 ) -> Producing[Gives[Literal["carried"], Way] | Outcome[Literal["dropped", "slipped", "blocked", "no_way"]]]:
     """Plan the way down from how the hand really is, and bring the object over its support."""
     query = CarryQuery(
-        robot=robot,
         world=world,
         held=replace(held, jaw_rad=float(last.command.position[robot.jaw])),
         start=last.command,
