@@ -37,16 +37,8 @@ class Detection(Parameters):
     def posted(self) -> PostObject:
         """The same as a post to a session is; without a time it is seen now."""
         half = (self.yaw_rad or 0.0) / 2
-        return PostObject(
-            name=self.name,
-            position_m=self.position_m,
-            quaternion=self.quaternion or (float(np.cos(half)), 0.0, 0.0, float(np.sin(half))),
-            size_m=self.size_m,
-            time_s=self.time_s,
-            frame=self.frame,
-            shape=self.shape,
-            position_sigma_m=self.position_sigma_m,
-        )
+        turned = self.quaternion or (float(np.cos(half)), 0.0, 0.0, float(np.sin(half)))
+        return PostObject(**self.model_dump(exclude={"yaw_rad", "quaternion"}), quaternion=turned)
 
     @field_validator("name")
     @classmethod

@@ -18,7 +18,7 @@ from graspline.machine.machine import Result as MachineResult
 from graspline.parameters import load
 from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
-from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed
+from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed, plain
 from graspline.tasks.grab.layout import collision_world, query_for
 from graspline.tasks.grab.parameters import Grab, GrabRetries
 from graspline.tasks.grab.posted import posted_store
@@ -250,14 +250,7 @@ class GrabConsole:
         if rejected.change:
             data["change"] = dict(rejected.change)
         if rejected.nearest is not None:
-            found = rejected.nearest
-            data["nearest"] = {
-                "position_m": list(found.position_m),
-                "yaw_rad": found.yaw_rad,
-                "distance_m": found.distance_m,
-                "turn_rad": found.turn_rad,
-                "approach_height_m": found.approach_height_m,
-            }
+            data["nearest"] = plain(dataclasses.asdict(rejected.nearest))
         return Refused(reason=str(rejected), evidence=rejected.evidence, data=data)
 
     def _when(self, stage: str) -> str:
@@ -279,9 +272,9 @@ def _told(plan: GrabPlan) -> dict[str, Any]:
         "object": plan.name,
         "yaw_rad": plan.yaw_rad,
         "tcp_m": list(plan.tcp_m),
-        "width_m": plan.width_m,
-        "open_gap_m": plan.open_gap_m,
-        "close_gap_m": plan.close_gap_m,
+        "width_m": plan.jaws.width_m,
+        "open_gap_m": plan.jaws.open_gap_m,
+        "close_gap_m": plan.jaws.close_gap_m,
         "stages": [{"name": each.name, "joints_rad": each.joints_rad.tolist()} for each in plan.stages],
     }
 
