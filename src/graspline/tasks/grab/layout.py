@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 
-import mujoco
 import numpy as np
 
 from graspline.errors import one_of
@@ -21,10 +19,10 @@ from graspline.planning.together import Planning, together
 from graspline.robots.robot import Robot
 from graspline.scenes.block_table import Kind, block_table, blocks_start, blocks_variation, kind_of, marked_at
 from graspline.scenes.scene import Array, Scene
-from graspline.scenes.variation import Variation, apply_to_model
+from graspline.scenes.variation import Variation
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.grab.pick import PickPlan, plan_pick
-from graspline.tasks.grab.posted import laid_as_posted
+from graspline.tasks.grab.posted import laid_as_posted, posed
 from graspline.tasks.sampling import Pause, Tally
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, resting_at
 from graspline.tasks.task import Draw, Probe
@@ -306,11 +304,7 @@ def _not_takeable(parameters: Grab, name: str) -> str:
 
 def objects_at_start(scene: Scene, draw: Draw) -> tuple[Belief, ...]:
     """Every object on the table, exactly where the sample has put it."""
-    model = copy.copy(scene.model)
-    apply_to_model(model, draw.variation)
-    data = mujoco.MjData(model)
-    data.qpos[:] = draw.start
-    mujoco.mj_kinematics(model, data)
+    model, data = posed(scene, draw.start, draw.variation)
     return tuple(
         Belief.exact(
             each.name,

@@ -34,6 +34,7 @@ from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring, reached_ring_m
+from graspline.tasks.stages.ready import collision_world as world_of
 from graspline.tasks.task import Draw, Probe
 
 Array = NDArray[np.float64]
@@ -74,13 +75,8 @@ def scene_of(settings: Oranges) -> Scene:
     return fruit_table(oranges.count, radius, blocks, oranges.off_round > 0, oranges.strangers, robot)
 
 
-@functools.lru_cache(maxsize=8)
-def _world(scene: Scene, clearance_m: float) -> CollisionWorld:
-    return CollisionWorld(scene, clearance_m)
-
-
 def collision_world(settings: Oranges, clearance_m: float = CLEARANCE_M) -> CollisionWorld:
-    return _world(scene_of(settings), clearance_m)
+    return world_of(scene_of(settings), clearance_m)
 
 
 @dataclass(slots=True)
