@@ -20,7 +20,7 @@ from playwright.sync_api import sync_playwright
 
 from graspline.cli.archive import open_archive
 from graspline.cli.hosting import Hosted, Way, hosted
-from graspline.live.first_scene import first_seed
+from graspline.live.bench import first_seed
 from graspline.tasks.catalogue import find_task
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"

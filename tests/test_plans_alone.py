@@ -27,7 +27,7 @@ from graspline.robots.so101 import HOME, LOWER, SO101, UPPER
 from graspline.tasks import lift_cube
 from graspline.tasks.lift_cube import LiftCube, certify, collision_world
 from graspline.tasks.oranges import layout
-from graspline.tasks.oranges.errand import Errand, Where, free_spots, nominal_hold, plan_errand, plan_way
+from graspline.tasks.oranges.job import Errand, Where, free_spots, nominal_hold, plan_errand, plan_way
 from graspline.tasks.oranges.parameters import FruitParameters, Oranges
 from graspline.tasks.oranges.sight import plate_shape
 from graspline.tasks.scatter import lying_at
@@ -241,7 +241,7 @@ def errands() -> list[tuple[Any, ...]]:
             resting=(),
             still_to_come_m=(0.031,),
         )
-        asked.append((SO101, world, where, at_rest(HOME), TWO))
+        asked.append((world, where, at_rest(HOME), TWO))
     return asked
 
 
@@ -253,18 +253,16 @@ def test_errands(errands: list[tuple[Any, ...]]) -> None:
 
 def test_ways_again_and_anew(errands: list[tuple[Any, ...]]) -> None:
     random, ways, raises = np.random.default_rng(12), [], []
-    for (robot, world, where, _, table), found in zip(errands, plan_errand.many(errands), strict=True):
+    for (world, where, _, table), found in zip(errands, plan_errand.many(errands), strict=True):
         if not isinstance(found, Errand):
             continue
-        grip = nominal_hold(SO101, found.pick, table)
-        top = np.append(found.pick.lift.end[robot.arm], grip.jaw_rad)
-        start = at_rest(top + random.uniform(-0.002, 0.002, 6) * (1, 1, 1, 1, 1, 0))
-        ways.append((robot, world, where, grip, start, table, [found.carry.spot_m], found.carry))
-        ways.append((robot, world, where, grip, start, table, free_spots(where, table)))
+        robot, (grip, top) = world.robot, nominal_hold(found.pick, table)
+        start = at_rest(top.position + random.uniform(-0.002, 0.002, 6) * (1, 1, 1, 1, 1, 0))
+        ways.append((world, where, grip, start, table, [found.carry.spot_m], found.carry))
+        ways.append((world, where, grip, start, table, free_spots(where, table)))
         low = at_rest(np.append(found.pick.seat.end[robot.arm], grip.jaw_rad))
         raises.append(
             CarryQuery(
-                robot=robot,
                 world=world,
                 held=grip,
                 start=low,

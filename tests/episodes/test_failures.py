@@ -14,9 +14,8 @@ from graspline.episodes.handling import HandlingTracker, gap_m
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence, at_least, at_most
 from graspline.scenes.variation import Variation
-from graspline.tasks.claims import in_hand
 from graspline.tasks.lift_cube import LIFT_CUBE, LiftCube
-from graspline.tasks.task import Claim, Claims, Draw, Instruction, Snapshot, Thing
+from graspline.tasks.task import Claim, Claims, Draw, Instruction, Snapshot, Thing, in_hand
 
 HALF_M = 0.015
 Point = tuple[float, float, float]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graspline.episodes.rates import Point, draw_rates
-from graspline.tasks.feed import Delivered
+from graspline.tasks.task import Delivered
 
 
 def point(**more: Any) -> Point:

@@ -93,7 +93,7 @@ def test_without_an_approach_height_there_is_one_stage_that_still_comes_from_abo
 def test_another_height_moves_the_hand_and_not_the_jaw() -> None:
     usual, raised = (planned(attempt(asked(thing(), object_z_m=height))) for height in (0.0, 0.015))
     assert raised.tcp_m[2] == pytest.approx(0.015)
-    assert (raised.open_rad, raised.close_rad) == (usual.open_rad, usual.close_rad)
+    assert raised.jaws == usual.jaws
 
 
 def test_clearances_of_the_jaw_do_not_move_the_arm() -> None:
@@ -101,7 +101,7 @@ def test_clearances_of_the_jaw_do_not_move_the_arm() -> None:
         planned(attempt(asked(thing(), open_clearance_m=each, close_clearance_m=each))) for each in (0.004, 0.01)
     )
     assert np.array_equal(usual.final.joints_rad[:5], other.final.joints_rad[:5])
-    assert usual.open_rad < other.open_rad
+    assert usual.jaws.open_rad < other.jaws.open_rad
 
 
 def test_the_middle_of_the_jaws_as_tool_centre_means_the_same_motion() -> None:
@@ -196,7 +196,7 @@ def test_a_plan_starts_here_keeps_limits_and_ends_with_the_object_between_the_ja
     # Straight down, and the object lies in opening direction from the fixed jaw.
     assert rotation[0, :, 0] == pytest.approx([0.0, 0.0, -1.0], abs=1e-6)
     to = block.position_m[:2] - point[0, :2]
-    assert to == pytest.approx((found.width_m / 2 + clearance) * rotation[0, :2, 2], abs=1e-6)
+    assert to == pytest.approx((found.jaws.width_m / 2 + clearance) * rotation[0, :2, 2], abs=1e-6)
 
 
 def test_the_fixed_jaw_keeps_off_an_object_by_what_is_not_known_of_its_place() -> None:

@@ -13,7 +13,7 @@ from graspline.grasping.workspace import WorkspaceParameters
 from graspline.motion.path import at_rest
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import CollisionWorld
-from graspline.robots.so101 import HOME, SO101
+from graspline.robots.so101 import HOME
 from graspline.scenes.block_table import block_table, kind_of
 
 
@@ -39,7 +39,6 @@ def thing(name: str = "red_2x2", x: float = 0.24, y: float = 0.0, yaw: float = 0
 
 def asked(estimate: Belief, *others: Belief, **variables: Any) -> GrabQuery:
     return GrabQuery(
-        robot=SO101,
         world=world(),
         estimate=estimate,
         start=at_rest(HOME),

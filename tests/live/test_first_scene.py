@@ -7,11 +7,10 @@ import pytest
 from graspline.episodes.scenario import Scenario
 from graspline.grasping.grab import attempt
 from graspline.grasping.grab_values import GrabPlan
-from graspline.live.first_scene import first_seed
+from graspline.live.bench import first_seed
 from graspline.parameters import build
 from graspline.tasks.catalogue import find_task
-from graspline.tasks.grab.first_scene import objects_at_start
-from graspline.tasks.grab.layout import query_for
+from graspline.tasks.grab.layout import objects_at_start, query_for
 from graspline.tasks.grab.parameters import Grab
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from graspline.grasping.grab_checks import jaws_for
 from graspline.grasping.grab_values import GrabVariables, Jaws
+from graspline.live.bench import console_for
 from graspline.live.commands import (
     CheckReachable,
     GraspClose,
@@ -21,7 +22,6 @@ from graspline.live.commands import (
     SetVariables,
     StrikeFault,
 )
-from graspline.live.consoles import console_for
 from graspline.robots.so101 import SO101
 from graspline.tasks.catalogue import TASKS
 from graspline.tasks.console import Done

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graspline.live.bench import console_for
 from graspline.live.commands import CheckReachable, MoveToGrab, Pick, Preview, Refresh, Select, WithdrawObject
-from graspline.live.consoles import console_for
 from graspline.scenes.meshes.store import solid_of
 from graspline.tasks.console import Done, PostObject, Refused
 from graspline.tasks.grab.parameters import Grab, OrderParameters, ThingsParameters

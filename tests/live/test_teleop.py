@@ -10,6 +10,7 @@ from graspline.episodes.episode import Episode
 from graspline.episodes.log import replay_log
 from graspline.evidence import passes
 from graspline.execution.drivers import TELEOP
+from graspline.live.bench import console_for
 from graspline.live.commands import (
     BeginTeleop,
     Drive,
@@ -22,7 +23,6 @@ from graspline.live.commands import (
     RunTask,
     StrikeFault,
 )
-from graspline.live.consoles import console_for
 from graspline.live.teleop import LONGEST_S, RecordingPlace
 from graspline.tasks.catalogue import find_task
 from graspline.tasks.lift_cube import LIFT_CUBE

@@ -19,8 +19,7 @@ from graspline.kinematics.so101 import PAN_X_M, forward
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.perception.beliefs import Belief
 from graspline.placement.carry import plan_carry
-from graspline.placement.clearance import held_clearance
-from graspline.placement.held import held_ball
+from graspline.placement.held import held_ball, held_clearance
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Support
 from graspline.planning.collision import CollisionWorld
@@ -82,7 +81,6 @@ def query(world: CollisionWorld, pick: GraspPlan, *obstacles: Belief, **carry: A
     jaw_rad = grasp.touch_rad - 0.06
     held = held_ball("orange_1", centre, grasp.width_m / 2, jaw_rad=jaw_rad, branch=pick.branch)
     return CarryQuery(
-        robot=SO101,
         world=world,
         held=held,
         start=at_rest(np.append(pick.lift.end[:5], held.jaw_rad)),

@@ -7,26 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graspline.evidence import failures, passes
 from graspline.placement.plate import (
     Plate,
-    Resting,
-    Spot,
     SpotParameters,
     apart_m,
     farthest_m,
     inside_m,
-    rim_gap_m,
-    spot_free,
 )
 from graspline.scenes.fruit_table import FLOOR_M, RIM_RADIUS_M, RIM_TOP_M
 
+from .distances import rim_gap_m
+
 SPOTS = SpotParameters()
 PLATE = Plate(x_m=0.2, y_m=-0.1, radius_m=0.105)
-
-
-def spot(x_m: float, y_m: float) -> Spot:
-    return Spot(x_m=x_m, y_m=y_m, slack_m=0.0, fits_all=False)
 
 
 def test_a_plate_is_shaped_like_that_of_the_scene() -> None:
@@ -62,37 +55,3 @@ def test_a_ball_too_large_for_the_plate_may_lie_nowhere() -> None:
 def test_small_fruits_keep_the_least_distance_and_large_ones_the_margin() -> None:
     assert apart_m(0.02, 0.02, SPOTS) == 0.06
     assert apart_m(0.035, 0.03, SPOTS) == pytest.approx(0.079)
-
-
-def test_a_free_spot_shows_every_distance_beside_its_limit() -> None:
-    resting = [Resting(name="orange_2", x_m=0.2, y_m=-0.05, radius_m=0.03)]
-    evidence = spot_free(spot(0.2, -0.13), resting, PLATE, 0.035, SPOTS)
-    assert passes(evidence)
-    assert [each.name for each in evidence] == ["from_middle", "rim_gap", "apart_from_orange_2"]
-    assert evidence[0].value == pytest.approx(0.03)
-    assert (evidence[2].value, evidence[2].limit) == (pytest.approx(0.08), pytest.approx(0.079))
-
-
-def test_a_spot_too_near_to_fruit_or_rim_is_refused_with_the_distance() -> None:
-    resting = [Resting(name="orange_2", x_m=0.2, y_m=-0.05, radius_m=0.03)]
-    (near,) = failures(spot_free(spot(0.2, -0.12), resting, PLATE, 0.035, SPOTS))
-    assert (near.name, near.value) == ("apart_from_orange_2", pytest.approx(0.07))
-    (rim,) = failures(spot_free(spot(0.2, -0.18), resting, PLATE, 0.035, SPOTS))
-    assert rim.name == "rim_gap"
-    outside = failures(spot_free(spot(0.2, -0.19), resting, PLATE, 0.035, SPOTS))
-    assert [each.name for each in outside] == ["from_middle", "rim_gap"]
-
-
-def test_a_sighting_that_may_be_wrong_tightens_the_limits() -> None:
-    resting = [Resting(name="orange_2", x_m=0.2, y_m=-0.05, radius_m=0.03)]
-    sure, unsure = (spot_free(spot(0.2, -0.13), resting, PLATE, 0.035, SPOTS, error) for error in (0.0, 0.002))
-    assert unsure[0].limit == pytest.approx(sure[0].limit - 0.004)
-    assert unsure[2].limit == pytest.approx(sure[2].limit + 0.004)
-    assert not passes(unsure)
-
-
-def test_limits_on_x_and_y_are_measured_from_the_robot() -> None:
-    limited = SpotParameters(max_x_m=0.19, max_y_m=0.2)
-    (far,) = failures(spot_free(spot(0.2, -0.1), [], PLATE, 0.03, limited))
-    assert (far.name, far.limit) == ("x", 0.19)
-    assert passes(spot_free(spot(0.18, -0.1), [], PLATE, 0.03, limited))

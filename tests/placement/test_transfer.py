@@ -27,7 +27,6 @@ BLUE = lying_at("blue", 0.2, -0.1, np.full(3, 0.018), "box")
 
 def asked(red: Belief, support: Support, *others: Belief) -> TransferQuery:
     return TransferQuery(
-        robot=SO101,
         world=WORLD,
         estimate=red,
         start=at_rest(SO101.home),

@@ -43,7 +43,6 @@ def carrying(*others: Belief) -> CarryQuery:
         branch=plan.branch,
     )
     return CarryQuery(
-        robot=SO101,
         world=world(),
         held=held,
         start=at_rest(start),

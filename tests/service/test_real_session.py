@@ -13,8 +13,7 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
-from graspline.live.bench import Bench
-from graspline.live.consoles import console_for
+from graspline.live.bench import Bench, console_for
 from graspline.live.session import Session
 from graspline.service.answers import State
 from graspline.service.app import guarded_app

@@ -34,7 +34,6 @@ from graspline.scenes.variation import Variation
 from graspline.spatial.rotations import yaw_of
 from graspline.tasks.lift_cube import (
     LIFT_CUBE,
-    SIGHTING_S,
     GoalParameters,
     LiftCube,
     build_machine,
@@ -50,6 +49,7 @@ from graspline.tasks.lift_cube import (
 from graspline.tasks.lift_cube import given as inputs_of
 from graspline.tasks.scatter import lying_at
 from graspline.tasks.stages.sight import TruthEye
+from graspline.tasks.stages.verify import SIGHTING_S
 from graspline.tasks.task import Draw, Witness
 
 from .replies import completed, play, readings, reply, saw

@@ -11,10 +11,8 @@ from typing import Any
 from graspline.cli.archive import Archive
 from graspline.errors import GrasplineError, nearest
 from graspline.faults.catalogue import fault_kinds
-from graspline.live.bench import Bench
+from graspline.live.bench import Bench, console_for, first_seed
 from graspline.live.commands import Refresh, ReplayEpisode
-from graspline.live.consoles import console_for
-from graspline.live.first_scene import first_seed
 from graspline.live.session import Session
 from graspline.machine.machine import Machine
 from graspline.panel.overlay import with_overlay

@@ -18,7 +18,7 @@ from graspline.cli.options import Config, Randomize, RobotName, Settings, TaskNa
 from graspline.cli.questions import keyboard
 from graspline.cli.served_questions import ServedQuestions
 from graspline.errors import EnvironmentProblem, InputError, Interrupted
-from graspline.live.first_scene import first_seed
+from graspline.live.bench import first_seed
 
 if TYPE_CHECKING:
     from graspline.cli.hosting import Hosted

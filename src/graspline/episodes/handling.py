@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import passes
 from graspline.spatial.rotations import matrix_from_quaternion
-from graspline.tasks.claims import in_hand
-from graspline.tasks.task import Draw, Snapshot, Thing
+from graspline.tasks.task import Draw, Snapshot, Thing, in_hand
 
 Array = NDArray[np.float64]
 

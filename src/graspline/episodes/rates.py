@@ -13,8 +13,7 @@ from graspline.episodes.run import run_scenarios
 from graspline.episodes.scenario import Scenario
 from graspline.episodes.statistics import wilson
 from graspline.parameters import Parameters
-from graspline.tasks.feed import Delivered, Feed
-from graspline.tasks.task import Task
+from graspline.tasks.task import Delivered, Feed, Task
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 640, 400, 60, 50
 _COLOURS = ("#1f6fb4", "#2a8a4a", "#c46a1b", "#7d3c98", "#b03060")

@@ -109,20 +109,16 @@ def _paths(query: GrabQuery, case: Case, grasp: Grasp, jaws: Jaws, branch: int) 
     first = travel
     if len(downs) > len(case.names) or len(case.names) == 1:
         first, downs = join(travel, downs[0][1]), downs[1:]
-    stages = [Staged(name=case.names[0], joints_rad=first.end, path=first)]
-    stages += [Staged(name=name, joints_rad=down.end, path=down) for name, down in downs]
+    stages = [Staged(name=case.names[0], path=first)]
+    stages += [Staged(name=name, path=down) for name, down in downs]
     tip = case.tips_m(case.centre[None], np.array([grasp.yaw_rad]))[0]
     tcp = tip if query.variables.tcp == "fixed_tip" else case.centre[:2]
     return GrabPlan(
         name=query.estimate.name,
         yaw_rad=grasp.yaw_rad,
         branch=branch,
-        width_m=jaws.width_m,
+        jaws=jaws,
         tcp_m=(float(tcp[0]), float(tcp[1]), float(case.centre[2])),
-        open_gap_m=jaws.open_gap_m,
-        close_gap_m=jaws.close_gap_m,
-        open_rad=jaws.open_rad,
-        close_rad=jaws.close_rad,
         opening=opening,
         stages=tuple(stages),
         grasp=grasp,

@@ -61,12 +61,26 @@ class GrabVariables(Parameters):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Jaws:
+    """How wide the jaws open and close for an object, by the measured law."""
+
+    width_m: float
+    open_gap_m: float
+    close_gap_m: float
+    open_rad: float
+    close_rad: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Staged:
     """One of the two stages: where it ends, and the way there."""
 
     name: StageName
-    joints_rad: Array
     path: Path
+
+    @property
+    def joints_rad(self) -> Array:
+        return self.path.end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +91,9 @@ class GrabPlan:
     # Heading from the fixed jaw to the moving one.
     yaw_rad: float
     branch: int
-    width_m: float
+    jaws: Jaws
     # Where the tool centre goes, by the convention in force.
     tcp_m: tuple[float, float, float]
-    open_gap_m: float
-    close_gap_m: float
-    open_rad: float
-    close_rad: float
     # The jaws open where the arm stands.
     opening: Path
     stages: tuple[Staged, ...]
@@ -134,7 +144,6 @@ class GrabRefusal(Refusal):
 class GrabQuery:
     """What a grab depends on."""
 
-    robot: Robot
     world: CollisionWorld
     estimate: Belief
     start: Command
@@ -143,13 +152,6 @@ class GrabQuery:
     reach: ReachParameters
     workspace: WorkspaceParameters
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jaws:
-    """How wide the jaws open and close for an object, by the measured law."""
-
-    width_m: float
-    open_gap_m: float
-    close_gap_m: float
-    open_rad: float
-    close_rad: float
+    @property
+    def robot(self) -> Robot:
+        return self.world.robot

@@ -1,13 +1,22 @@
-"""What a server serves: a session, and what goes with it that only the one who started the server knows."""
+"""What a server serves: a session, what goes with it that only the caller that started it knows, and how it begins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
+
+from graspline.episodes.scenario import Scenario
 from graspline.live.commands import ReplayEpisode
 from graspline.live.session import Session
-from graspline.tasks.console import Refused, Result
+from graspline.parameters import Parameters
+from graspline.tasks.console import Console, Refused, Result
+from graspline.tasks.task import Task
+
+# Seeds that are tried for the first scene; if none of them will do, the server starts with seed 0.
+SEEDS = 40
 
 
 def _only_task(name: str) -> Result:
@@ -31,3 +40,18 @@ class Bench:
     episodes: Callable[[], Mapping[str, Callable[[], ReplayEpisode]]] = dict
     # What people call the place that recordings go to; empty if there is none.
     recording: str = ""
+
+
+def first_seed(task: Task[Any], parameters: Parameters) -> int:
+    """The first seed whose scene passes the task's check; 0 for tasks without one: they sample what they can do."""
+    if task.shows_well is None:
+        return 0
+    for seed in range(SEEDS):
+        if task.shows_well(parameters, Scenario(task=task, parameters=parameters, seed=seed).draw()):
+            return seed
+    return 0
+
+
+def console_for(task: Task[Any], parameters: Parameters, seed: int) -> Console | None:
+    """A new console with randomness of this seed; None where a task offers nothing but running."""
+    return None if task.console is None else task.console(parameters, np.random.default_rng(seed))

@@ -51,8 +51,7 @@ from graspline.live.commands import (
     WithdrawObject,
 )
 from graspline.live.operator import NO_CONSOLE, Operator, Order
-from graspline.live.readout import Instruments
-from graspline.live.snapshot import Mode, Snapshot
+from graspline.live.snapshot import Instruments, Mode, Snapshot
 from graspline.live.teleop import LONGEST_S, RecordingPlace, TeleopPilot
 from graspline.motion.path import Path
 from graspline.parameters import Parameters
@@ -222,51 +221,56 @@ class Conductor:
         """Take up a command, or refuse it."""
         order.ticket.note(lambda result: self._note(order, result))
         try:
-            self._take(order)
-            if order.ticket.settled is None and not isinstance(order.command, Drive):
+            result = self._take(order)
+            if result is not None:
+                order.ticket.settle(result)
+            elif order.ticket.settled is None and not isinstance(order.command, Drive):
                 # Something new begins: what was said and measured before is of no interest any more.
                 self._message, self._chronicle.evidence = "", ()
         except Exception as error:
             _LOG.exception("%s failed", order.name)
             order.ticket.settle(Refused(reason=f"{order.name} failed: {type(error).__name__}: {error}"))
 
-    def _take(self, order: Order) -> None:
+    def _take(self, order: Order) -> Result | None:
+        """The answer to a command; None where it is given later."""
         command: Command = order.command
         match command:
             case StrikeFault():
-                order.ticket.settle(self._strike(command.name))
+                return self._strike(command.name)
             case Record():
-                order.ticket.settle(self._record(command))
+                return self._record(command)
             case EndTeleop():
-                self._end_teleop(order)
+                return self._end_teleop(order)
             case Answer():
-                order.ticket.settle(self._take_answer(command.text))
-            case Select():
-                console = self._console
-                order.ticket.settle(Refused(reason=NO_CONSOLE) if console is None else console.select(command.name))
-            case PostObject():
-                console = self._console
-                order.ticket.settle(Refused(reason=NO_CONSOLE) if console is None else console.post(command))
-            case WithdrawObject():
-                console = self._console
-                order.ticket.settle(Refused(reason=NO_CONSOLE) if console is None else console.withdraw(command.name))
-            case SetVariables():
-                console = self._console
-                order.ticket.settle(
-                    Refused(reason=NO_CONSOLE) if console is None else console.set_variables(command.values)
-                )
+                return self._take_answer(command.text)
+            case Select() | PostObject() | WithdrawObject() | SetVariables():
+                return self._tell_console(command)
             case _ if (busy := self._busy()) is not None:
-                order.ticket.settle(busy)
-            case RunTask() | ResetScene() | ReplayEpisode() | BeginTeleop() if self._teleop is None:
-                self._begin_change(order, command)
+                return busy
             case RunTask() | ResetScene() | ReplayEpisode() | BeginTeleop():
-                order.ticket.settle(Refused(reason="an episode is being driven; finish or discard it first"))
+                if self._teleop is not None:
+                    return Refused(reason="an episode is being driven; finish or discard it first")
+                return self._begin_change(order, command)
             case _ if self._teleop is not None and isinstance(command, _BY_ITSELF):
-                order.ticket.settle(Refused(reason="not possible while an episode driven by hand is being recorded"))
+                return Refused(reason="not possible while an episode driven by hand is being recorded")
             case _ if not self._executor.busy:
-                order.ticket.settle(Refused(reason="physics diverged; reset the scene first"))
+                return Refused(reason="physics diverged; reset the scene first")
             case _:
-                self._operator.take(order)
+                return self._operator.take(order)
+
+    def _tell_console(self, command: Select | PostObject | WithdrawObject | SetVariables) -> Result:
+        console = self._console
+        if console is None:
+            return Refused(reason=NO_CONSOLE)
+        match command:
+            case Select():
+                return console.select(command.name)
+            case PostObject():
+                return console.post(command)
+            case WithdrawObject():
+                return console.withdraw(command.name)
+            case SetVariables():
+                return console.set_variables(command.values)
 
     def _busy(self) -> Refused | None:
         """Why nothing new can begin."""
@@ -297,31 +301,27 @@ class Conductor:
 
     # Scenes
 
-    def _begin_change(self, order: Order, command: SceneCommand) -> None:
+    def _begin_change(self, order: Order, command: SceneCommand) -> Refused | None:
         if self._operator.activity == "moving":
-            order.ticket.settle(Refused(reason="busy: the arm is moving; stop it first"))
-            return
+            return Refused(reason="busy: the arm is moving; stop it first")
         if isinstance(command, ReplayEpisode):
             refused = self._misfit(command.log)
-            if refused is not None:
-                order.ticket.settle(refused)
-                return
-            drawn: Future[Draw] = Future()
-            drawn.set_result(Draw(start=command.log.start, variation=command.log.variation, refused=0))
-            self._change = _Change(order, self._scenario, drawn)
-            return
+            if refused is None:
+                drawn: Future[Draw] = Future()
+                drawn.set_result(Draw(start=command.log.start, variation=command.log.variation, refused=0))
+                self._change = _Change(order, self._scenario, drawn)
+            return refused
         seed = self._scenario.seed if command.seed is None else command.seed
         if isinstance(command, BeginTeleop):
             found = self._free_seed(command)
             if isinstance(found, Refused):
-                order.ticket.settle(found)
-                return
+                return found
             seed = found
         if seed < 0:
-            order.ticket.settle(Refused(reason=f"a seed is a whole number from 0, got {seed}"))
-            return
+            return Refused(reason=f"a seed is a whole number from 0, got {seed}")
         scenario = Scenario(task=self._task, parameters=self._parameters, seed=seed)
         self._change = _Change(order, scenario, self._labour.begin(scenario.draw))
+        return None
 
     def _misfit(self, log: EpisodeLog) -> Refused | None:
         joints, coordinates = len(self._executor.robot.joints), self.scene.model.nq
@@ -439,14 +439,14 @@ class Conductor:
             return Refused(reason=f"seed {first} already has an episode; use another, such as {free}")
         return free
 
-    def _end_teleop(self, order: Order) -> None:
+    def _end_teleop(self, order: Order) -> Refused | None:
         if self._teleop is None:
-            order.ticket.settle(Refused(reason="no episode is being driven"))
-        elif self._ending is not None:
-            order.ticket.settle(Refused(reason="the episode is already ending"))
-        else:
-            self._ending = order
-            self._operator.leave()
+            return Refused(reason="no episode is being driven")
+        if self._ending is not None:
+            return Refused(reason="the episode is already ending")
+        self._ending = order
+        self._operator.leave()
+        return None
 
     def _watch_teleop(self) -> None:
         pilot = self._teleop
@@ -564,14 +564,8 @@ class Conductor:
             mode=self.mode,
             doing=self._doing(),
             state=chronicle.state,
-            joints_rad=readout.joints_rad,
             command_rad=self._command_rad,
-            tcp=readout.tcp,
-            gripper=readout.gripper,
-            tool_mid_m=readout.tool_mid_m,
-            jaw_gap_m=readout.jaw_gap_m,
-            jaw_rad=readout.jaw_rad,
-            pad_forces_n=readout.pad_forces_n,
+            **readout,
             qpos=self._qpos,
             variation=self._runner.variation(_LANE),
             blind=chronicle.blind,

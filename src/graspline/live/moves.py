@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import numpy as np
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 from graspline.evidence import Evidence, at_least
 from graspline.kinematics.reach import TcpConvention, ToolPose, reach_of
 from graspline.motion.joint_moves import join, joint_move
-from graspline.motion.lines import scaled_paths
 from graspline.motion.path import Command, Path, at_rest, check_path
 from graspline.perception.beliefs import Belief
 from graspline.planning.collision import Collision, CollisionWorld
+from graspline.planning.in_plane import straight_in_plane
 from graspline.planning.routes import route, straight
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
@@ -31,8 +30,6 @@ _RISES_M = (0.05, 0.1)
 # touches already, on a way that leads clear of it.
 JOG_SPEED = 0.3
 _DEEPER_M = 0.0005
-# Joints of a pose found again belong to the posture it was taken from if they agree to this.
-_SAME_RAD = 1e-4
 
 
 class Mover:
@@ -109,39 +106,11 @@ class Mover:
         return refused
 
     def _risen(self, rise_m: float, robot: Robot, start: Command, target: Array, speed: float | Array) -> Path | None:
-        """By way of a place above where the hand is."""
-        up = self._rise(start, rise_m)
+        """By way of a place above where the hand is, turned as it is; None where the arm does not get up there."""
+        if self._reach is None:
+            return None
+        up = straight_in_plane(robot, start, 0.0, rise_m, speed_m_s=_RISE_M_S)
         return None if up is None else join(up, joint_move(robot, at_rest(up.end), target, speed=speed))
-
-    def _rise(self, start: Command, rise_m: float) -> Path | None:
-        """Straight up with the hand as it is turned; None where the arm cannot."""
-        robot, reach = self._robot, self._reach
-        if reach is None:
-            return None
-        tool_m = reach.tool_m("fixed_tip", 0.0)
-        now = reach.pose(start.position, tool_m)
-        joints, _ = reach.solve([now], tool_m, start.position)
-        apart = np.abs(joints[0] - start.position[robot.arm]).max(axis=1)
-        branch = int(np.argmin(apart))
-        if apart[branch] > _SAME_RAD:
-            return None
-        missed = False
-
-        def joints_at(_: NDArray[np.intp], progress: Array) -> Array:
-            nonlocal missed
-            up = np.array([0.0, 0.0, rise_m])
-            poses = [dataclasses.replace(now, position_m=now.position_m + share * up) for share in progress]
-            solved, reached = reach.solve(poses, tool_m, start.position)
-            missed |= not reached[:, branch].all()
-            rows = np.repeat(start.position[None], len(progress), axis=0)
-            rows[:, robot.arm] = solved[:, branch]
-            return rows
-
-        (path,) = scaled_paths(robot, joints_at, [rise_m], [_RISE_M_S])
-        if missed:
-            return None
-        path.positions[0] = start.position
-        return path
 
     def _world(self, believed: tuple[Belief, ...], start: Command) -> CollisionWorld | Collision:
         """Everything the hand does not touch already, for what it holds goes along; or what it cannot get away from."""

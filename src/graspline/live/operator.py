@@ -46,8 +46,8 @@ from graspline.motion.path import Command, Path
 from graspline.perception.beliefs import Belief
 from graspline.robots.robot import Robot
 from graspline.scenes.scene import Scene
-from graspline.tasks.console import Console, Done, ObjectListed, Play, Refused, listed
-from graspline.tasks.stages.jaw import settled_jaw
+from graspline.tasks.console import Console, Done, ObjectListed, Play, Refused, Result, listed
+from graspline.tasks.stages.rest import settled_jaw
 from graspline.tasks.stages.sight import seen_exactly
 from graspline.wording import counted
 
@@ -109,29 +109,27 @@ class Operator:
 
     # What the session calls
 
-    def take(self, order: Order) -> None:
-        """Accept an order, or refuse it at once.
+    def take(self, order: Order) -> Result | None:
+        """Refuse an order at once, or accept it: then it is answered later, unless it only keeps the arm driving.
 
         Jogging and driving give way to anything, everything else must be stopped first.
         """
         if isinstance(order.command, KeepDriving):
             if self._driven is not None:
                 self._driven.renewed = True
-            order.ticket.settle(Done())
-            return
+            return Done()
         if self.activity == "moving":
             assert self._order is not None
-            order.ticket.settle(Refused(reason=f"busy: {self._order.name}; stop it first"))
-            return
+            return Refused(reason=f"busy: {self._order.name}; stop it first")
         refused = self._refusal(order.command)
         if refused is not None:
-            order.ticket.settle(refused)
-            return
+            return refused
         if self._order is not None:
             # A jog that was replaced before the arm took it up.
             self._order.ticket.settle(Done())
         self._order = order
         self._driven = Wish(order.command, order.ticket) if isinstance(order.command, Drive) else None
+        return None
 
     def leave(self) -> None:
         """Have the driver brake and return."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graspline.engine.layout import Readings
 from graspline.evidence import Evidence
+from graspline.kinematics.reach import TcpConvention
+from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.spatial.poses import Pose
+from graspline.spatial.rotations import matrix_from_quaternion
 from graspline.tasks.console import ObjectListed, Plain, plain
 
 Array = NDArray[np.float64]
@@ -20,11 +24,10 @@ Mode = Literal["idle", "jogging", "moving", "task", "stopping", "replaying"]
 
 # Number of ended states that are shown.
 HISTORY = 200
-
-
-def pose_as_dict(pose: Pose) -> dict[str, Any]:
-    """Position and quaternion, w first, as plain values."""
-    return {"position_m": plain(pose.position_m), "quaternion": plain(pose.quaternion)}
+# Fields that are for drawing only.
+_FOR_PAGES = ("qpos", "variation", "blind", "option_words", "tool_at")
+# The site that the readings of the tool are taken at.
+_TOOL = "tool"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,41 +118,30 @@ class Snapshot:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON; NaN is null. What is for drawing only is left out."""
+        return {each.name: plain(getattr(self, each.name)) for each in fields(self) if each.name not in _FOR_PAGES}
+
+
+class Instruments:
+    """Where the tool is and what the hand feels, from a tick's readings."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._robot = scene.robot
+        site = scene.model.site(_TOOL)
+        # The tool in the frame of the body that carries it: the gripper.
+        self._p_GT, self._R_GT = np.array(site.pos), matrix_from_quaternion(np.array(site.quat))
+
+    def read(self, readings: Readings, tcp: TcpConvention) -> dict[str, Any]:
+        """As a snapshot has it, by its fields."""
+        joints, law = readings.joints.copy(), self._robot.jaw_law
+        jaw_rad = float(joints[self._robot.jaw])
+        R_WT, p_WT = readings.tool_rotation, readings.tool_position_m.copy()
+        middle_m, R_WG = p_WT + R_WT @ law.middle_m(jaw_rad), R_WT @ self._R_GT.T
         return {
-            "number": self.number,
-            "task": self.task,
-            "seed": self.seed,
-            "robot": self.robot,
-            "time_s": plain(self.time_s),
-            "behind_s": plain(self.behind_s),
-            "mode": self.mode,
-            "doing": self.doing,
-            "state": self.state,
-            "joints_rad": plain(self.joints_rad),
-            "command_rad": plain(self.command_rad),
-            "tcp": pose_as_dict(self.tcp),
-            "gripper": pose_as_dict(self.gripper),
-            "tool_mid_m": plain(self.tool_mid_m),
-            "jaw_gap_m": plain(self.jaw_gap_m),
-            "jaw_rad": plain(self.jaw_rad),
-            "pad_forces_n": plain(self.pad_forces_n),
-            "targets": list(self.targets),
-            "evidence": [plain(each.as_dict()) for each in self.evidence],
-            "history": [each.as_dict() for each in self.history],
-            "retries": dict(self.retries),
-            "verdict": self.verdict,
-            "reset_required": self.reset_required,
-            "message": self.message,
-            "question": self.question,
-            "options": list(self.options),
-            "default": self.default,
-            "answer_within_s": plain(self.answer_within_s),
-            "selected": self.selected,
-            "objects": [each.as_dict() for each in self.objects],
-            "variables": plain(self.variables),
-            "operator": self.operator,
-            "recording": self.recording,
-            "teleop": self.teleop,
-            "goal_met": self.goal_met,
-            "episodes": self.episodes,
+            "joints_rad": joints,
+            "tcp": Pose(position_m=middle_m if tcp == "between" else p_WT, rotation=R_WT),
+            "gripper": Pose(position_m=p_WT - R_WG @ self._p_GT, rotation=R_WG),
+            "tool_mid_m": middle_m,
+            "jaw_gap_m": float(law.gap_m(jaw_rad)),
+            "jaw_rad": jaw_rad,
+            "pad_forces_n": readings.pad_forces_n(),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass, replace
@@ -14,13 +15,13 @@ from graspline.grasping.straight import Move, Moves
 from graspline.kinematics.arm import STRAIGHT_DOWN_RAD, Arm, Solutions
 from graspline.kinematics.questions import Targets
 from graspline.motion.joint_moves import jaw_move, join
+from graspline.motion.lines import minimum_jerk
 from graspline.motion.path import Path, at_rest, check_path
 from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
-from graspline.placement.clearance import held_clearance
+from graspline.placement.held import held_clearance
 from graspline.placement.parameters import CarryParameters
 from graspline.placement.query import CarryPlan, CarryQuery, Posture, Support, azimuth_of
-from graspline.placement.replaying import rejoined, unmoved
 from graspline.planning.together import Planning
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
@@ -38,6 +39,8 @@ _POSTURES = 6
 _TURN_M = 0.02
 # How far over an upright object the open fingers rise at least.
 _OVER_M = 0.004
+# Obstacles that have moved by less are where a plan that keeps clear of them believed them.
+_UNMOVED_M = 0.0002
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +165,7 @@ class Placing:
         """The same ways, the first of them rejoined from where the hand is; None where that passes no check."""
         at, paths = self.query.start.position, list[Path]()
         for _, way in planned.across:
-            path = rejoined(self.query.robot, way, at)
+            path = _rejoined(self.query.robot, way, at)
             if (yield from self._refusal("transport", path, self.query.obstacles)) is not None:
                 return None
             paths.append(path)
@@ -243,7 +246,7 @@ class Placing:
         lower = replace(planned.lower, positions=planned.lower.positions.copy())
         lower.positions[:, self.query.robot.jaw] = self.query.held.jaw_rad
         withdraw = replace(planned.withdraw, positions=planned.withdraw.positions.copy())
-        clear = unmoved(self.query.obstacles, planned.obstacles)
+        clear = _unmoved(self.query.obstacles, planned.obstacles)
         return (yield from self._checked(start, lower, withdraw, clear=clear))
 
     def _checked(
@@ -331,3 +334,37 @@ def _ways_out_m(robot: Robot, held: HeldObject, settings: CarryParameters) -> tu
     hand = robot.hand
     over_m = held.half_height_m + hand.lowest_m + _OVER_M - (held.centre_m[0] - hand.tool_m[0])
     return max(settings.rise_m, over_m), over_m
+
+
+def _rejoined(robot: Robot, way: Path, at: Array) -> Path:
+    """A way from joints `at` (nu,) that fades into the one that was planned, the jaw as it is."""
+    off = at - way.positions[0]
+    fading, slope = _fading(way.ticks)
+    positions = way.positions + fading * off
+    velocities = way.velocities + slope * (off / (way.ticks * way.dt_s))
+    positions[:, robot.jaw], velocities[:, robot.jaw] = at[robot.jaw], 0.0
+    positions[0] = at
+    return Path(positions=positions, velocities=velocities, dt_s=way.dt_s)
+
+
+def _unmoved(now: tuple[Belief, ...], before: tuple[Belief, ...]) -> bool:
+    """Whether the same things are where they were, as large as they were and turned as they were."""
+    if [each.name for each in now] != [each.name for each in before]:
+        return False
+    return bool(np.abs(_rows(now) - _rows(before)).max(initial=0.0) <= _UNMOVED_M)
+
+
+def _rows(things: tuple[Belief, ...]) -> Array:
+    """Position, size and turn of each, a turn in what it moves a thing of a decimetre by."""
+    rows = np.empty((len(things), 10))
+    for row, each in zip(rows, things, strict=True):
+        row[:3], row[3:6], row[6:] = each.position_m, each.half_extents_m, each.quaternion
+    rows[:, 6:] *= 0.1
+    return rows
+
+
+@functools.lru_cache(maxsize=512)
+def _fading(ticks: int) -> tuple[Array, Array]:
+    """From one to nothing over `ticks` ticks, smooth at both ends, (ticks + 1, 1), and its slope over the whole."""
+    share = np.linspace(0.0, 1.0, ticks + 1)[:, None]
+    return 1 - minimum_jerk(share), -30 * (share * (1 - share)) ** 2

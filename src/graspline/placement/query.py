@@ -74,7 +74,6 @@ class CarryPlan:
 class CarryQuery:
     """Everything a carry plan depends on; `obstacles` are all things but the held one."""
 
-    robot: Robot
     world: CollisionWorld
     held: HeldObject
     start: Command
@@ -83,6 +82,10 @@ class CarryQuery:
     margin_rad: float
     # What was planned before, from about here and with the object about as it is in the hand.
     planned: CarryPlan | None = None
+
+    @property
+    def robot(self) -> Robot:
+        return self.world.robot
 
     def held_m(self) -> Array:
         """Where the held object's centre is now."""

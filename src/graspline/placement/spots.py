@@ -9,23 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.placement.packing import Flags, alike_fit, plans
-from graspline.placement.plate import (
-    HAIR_M,
-    Array,
-    Plate,
-    Resting,
-    Spot,
-    SpotParameters,
-    apart_m,
-    farthest_m,
-    spot_free,
-)
-
-__all__ = ["Plate", "Resting", "Spot", "SpotParameters", "spot_free", "spots"]
+from graspline.placement.plate import HAIR_M, Array, Plate, Resting, Spot, SpotParameters, apart_m, farthest_m
 
 # The grid of a packing, from the middle to the farthest ring; rings lie closer together the farther out.
 _RINGS = 8
 _ANGLES = 24
+# Of equally good spots the one farthest in this direction comes first.
+_AIM_RAD = np.pi
+_DENSE_RAD = _AIM_RAD + np.arange(_ANGLES) * (2 * np.pi / _ANGLES)
+_DENSE_RING = np.stack([np.cos(_DENSE_RAD), np.sin(_DENSE_RAD)], axis=-1)
 # Spots whose room differs by less than this are equally good.
 _SAME_ROOM_M = 0.002
 # Free areas are narrow where a plate is nearly full, and the grid may miss their middle: corners with so much to spare.
@@ -38,14 +30,13 @@ def spots(
     resting: Sequence[Resting],
     still_to_come_m: Sequence[float],
     parameters: SpotParameters,
-    toward: tuple[float, float] | None = None,
 ) -> list[Spot]:
     """Places for a fruit of this radius, best first, at most `tries`; none means that the plate is full.
 
     Each keeps its distance to the rim and to all resting fruit. `packing` plans for the fruits still to come, given
     by their radii: first the spots beside which all of them fit, those first where all fruit could lie farthest
     apart; then the others, from the middle outward. `center_to_edge` goes outward in rings and plans nothing. Of
-    equally good spots the one farthest in the direction of the point `toward` comes first, or lowest in x.
+    equally good spots the one lowest in x comes first.
 
     Limits on x and y aside, the list is empty only if there is no such place, not even between grid points.
     """
@@ -57,11 +48,10 @@ def spots(
     if farthest < 0:
         return []
     apart = apart_m(radius_m, radii, parameters)
-    aim = float(np.arctan2(toward[1] - plate.y_m, toward[0] - plate.x_m)) if toward is not None else np.pi
     packing = parameters.strategy == "packing"
     widest = farthest - HAIR_M
-    rings = _dense_rings(widest, aim) if packing else _even_rings(widest, aim, parameters.tries)
-    place = np.concatenate([rings, _corners(farthest, aim, lies, apart)])
+    rings = _dense_rings(widest) if packing else _even_rings(widest, parameters.tries)
+    place = np.concatenate([rings, _corners(farthest, lies, apart)])
     slack = _slack_m(place, farthest, lies, apart)
     free = (slack >= HAIR_M / 2) & _within_limits(place + middle, parameters)
     place, slack = place[free], slack[free]
@@ -73,7 +63,7 @@ def spots(
         place = np.concatenate([planned, place])
         slack = np.concatenate([_slack_m(planned, farthest, lies, apart), slack])
         room = np.concatenate([np.zeros(len(planned)), room])
-    order = (_best_first(place, room, aim) if packing else np.arange(len(place)))[: parameters.tries]
+    order = (_best_first(place, room) if packing else np.arange(len(place)))[: parameters.tries]
     x, y = (place[order] + middle).T.tolist()
     return [
         Spot(x_m=x_m, y_m=y_m, slack_m=slack_m, fits_all=room_m >= 0)
@@ -81,31 +71,25 @@ def spots(
     ]
 
 
-def _dense_rings(farthest_m: float, aim_rad: float) -> Array:
+def _dense_rings(farthest_m: float) -> Array:
     inward = (np.arange(_RINGS) / _RINGS) ** 2
-    around = (farthest_m * (1 - inward))[:, None, None] * _dense_ring(aim_rad)
+    around = (farthest_m * (1 - inward))[:, None, None] * _DENSE_RING
     return np.concatenate([np.zeros((1, 2)), around.reshape(-1, 2)])
 
 
-@functools.lru_cache(maxsize=64)
-def _dense_ring(aim_rad: float) -> Array:
-    angle = aim_rad + np.arange(_ANGLES) * (2 * np.pi / _ANGLES)
-    return np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-
-
-def _even_rings(farthest_m: float, aim_rad: float, tries: int) -> Array:
+def _even_rings(farthest_m: float, tries: int) -> Array:
     """The middle, then rings outward with six more spots each, as many as may be tried."""
     rings = 0
     while 1 + 3 * (rings + 1) * (rings + 2) <= tries:
         rings += 1
     found = [np.zeros((1, 2))]
     for ring in range(1, rings + 1):
-        angle = aim_rad + np.arange(6 * ring) * (np.pi / (3 * ring))
+        angle = _AIM_RAD + np.arange(6 * ring) * (np.pi / (3 * ring))
         found.append(farthest_m * ring / rings * np.stack([np.cos(angle), np.sin(angle)], axis=-1))
     return np.concatenate(found)
 
 
-def _corners(farthest_m: float, aim_rad: float, lies_m: Array, apart: Array) -> Array:
+def _corners(farthest_m: float, lies_m: Array, apart: Array) -> Array:
     """Where the circles that bound the free area cross, and one point of each, for each width to spare.
 
     If anything is free, one of these is: a free area's edge is a whole circle or has a corner.
@@ -121,7 +105,7 @@ def _corners(farthest_m: float, aim_rad: float, lies_m: Array, apart: Array) -> 
     unit = between / length[:, None]
     normal = np.stack([-unit[:, 1], unit[:, 0]], axis=-1)
     foot = centre[one] + along[..., None] * unit
-    lone = centre + radius[..., None] * np.array([np.cos(aim_rad), np.sin(aim_rad)])
+    lone = centre + radius[..., None] * np.array([np.cos(_AIM_RAD), np.sin(_AIM_RAD)])
     return np.concatenate([foot + across * normal, foot - across * normal, lone], axis=1).reshape(-1, 2)
 
 
@@ -201,9 +185,9 @@ def _room_m(
     return room
 
 
-def _best_first(place: Array, room_m: Array, aim_rad: float) -> NDArray[np.intp]:
+def _best_first(place: Array, room_m: Array) -> NDArray[np.intp]:
     fits = room_m >= 0
     from_middle = np.hypot(place[:, 0], place[:, 1])
     rank = np.where(fits, -np.round(room_m / _SAME_ROOM_M), np.round(from_middle / _SAME_ROOM_M))
-    toward = place[:, 0] * np.cos(aim_rad) + place[:, 1] * np.sin(aim_rad)
+    toward = place[:, 0] * np.cos(_AIM_RAD) + place[:, 1] * np.sin(_AIM_RAD)
     return np.lexsort((place[:, 1], place[:, 0], -np.round(toward, 6), rank, ~fits))

@@ -22,7 +22,6 @@ from graspline.placement.query import CarryQuery, Support
 from graspline.planning.collision import CollisionWorld
 from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal
-from graspline.robots.robot import Robot
 
 # Grasps for which the rest of the way is planned too.
 _GRASPS = 4
@@ -36,7 +35,6 @@ _LEAST_LIFT_M, _LEAST_STANDOFF_M = 0.01, 0.01
 class TransferQuery:
     """What taking an object and putting it down depends on. Grasps that were `tried` before come last."""
 
-    robot: Robot
     world: CollisionWorld
     estimate: Belief
     start: Command
@@ -71,7 +69,7 @@ def plan_transfer(query: TransferQuery) -> Planning[Transfer | Refusal]:
 
 
 def _planned(query: TransferQuery, jaw: JawParameters, reach: ReachParameters) -> Planning[Transfer | Refusal]:
-    robot, tried = query.robot, query.tried
+    robot, tried = query.world.robot, query.tried
     refusal: Refusal | None = None
     for _ in range(_GRASPS):
         plan = yield from plan_grasp.steps(
@@ -83,7 +81,6 @@ def _planned(query: TransferQuery, jaw: JawParameters, reach: ReachParameters) -
             break
         held = held_after(robot, query.estimate, plan.grasp, plan.branch)
         carry = CarryQuery(
-            robot=robot,
             world=query.world,
             held=held,
             start=at_rest(np.append(plan.lift.end[robot.arm], plan.grasp.touch_rad)),

@@ -16,7 +16,6 @@ from pydantic import BaseModel
 
 from graspline.live import commands
 from graspline.live.commands import Command
-from graspline.live.snapshot import pose_as_dict
 from graspline.service import bodies
 from graspline.service.answers import COMMANDED, GUARDED, Answer
 from graspline.service.orders import NO_OPERATOR, Operator, Orders, Wait, read_value
@@ -160,7 +159,7 @@ def _add_pose(router: APIRouter, orders: Orders, name: str, summary: str) -> Non
         pose = snapshot.tcp if name == "get_tcp_pose" else snapshot.gripper
         x, y, z = plain(pose.position_m)
         message = f"x {x} m, y {y} m, z {z} m" if None in (x, y, z) else f"x {x:.4f} m, y {y:.4f} m, z {z:.4f} m"
-        return JSONResponse({"success": True, "message": message, "ended": True, **pose_as_dict(pose)})
+        return JSONResponse({"success": True, "message": message, "ended": True, **plain(pose)})
 
     _add(router, "POST", f"/{name}", call, summary, {})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from graspline.evidence import Evidence
 from graspline.execution.requests import Reply
 from graspline.parameters import Parameters
 from graspline.perception.beliefs import Belief
+from graspline.spatial.poses import Pose
 from graspline.spatial.rotations import yaw_of
 
 Array = NDArray[np.float64]
@@ -77,16 +78,7 @@ class ObjectListed:
     stale: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "position_m": plain(self.position_m),
-            "size_m": plain(self.size_m),
-            "yaw_rad": plain(self.yaw_rad),
-            "shape": self.shape,
-            "time_s": plain(self.time_s),
-            "posted": self.posted,
-            "stale": self.stale,
-        }
+        return {each.name: plain(getattr(self, each.name)) for each in fields(self)}
 
 
 # A command at work: a generator over the requests of `execution`, which ends with how it went. The arm is at rest when
@@ -170,15 +162,18 @@ def listed(estimate: Belief) -> ObjectListed:
 
 
 def plain(value: Any) -> Any:
-    """The same with lists for arrays and tuples, and null for NaN, which JSON does not have."""
-    if isinstance(value, np.ndarray):
+    """The same with lists for arrays and tuples, and null for NaN, which JSON does not have.
+
+    A pose is its position and quaternion, w first; what has `as_dict` is that.
+    """
+    if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
+    if isinstance(value, Pose):
+        return {"position_m": plain(value.position_m), "quaternion": plain(value.quaternion)}
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
-    return value
+    return plain(value.as_dict()) if hasattr(value, "as_dict") else value

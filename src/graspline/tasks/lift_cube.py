@@ -13,14 +13,12 @@ from pydantic import Field
 
 from graspline.errors import InputError
 from graspline.evidence import Evidence, at_least, at_most, passes
-from graspline.execution.requests import Motion, Reply, Request
+from graspline.execution.requests import Reply, Request
 from graspline.grasping.candidates import JawParameters
 from graspline.grasping.straight import BoxReach
 from graspline.grasping.topdown import GraspPlan, plan_grasp
-from graspline.kinematics.arms import arm_of
 from graspline.machine.machine import Machine
 from graspline.machine.outcome import Outcome, Stage
-from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import at_rest
 from graspline.parameters import Parameters, Range
 from graspline.perception.beliefs import Belief, Perception
@@ -34,14 +32,14 @@ from graspline.scenes.distractors import DISTRACTOR_KG, distractor_name
 from graspline.scenes.randomization import TableRandomization
 from graspline.scenes.scene import Lying, Scene
 from graspline.spatial.rotations import rotate
-from graspline.tasks.claims import in_hand
 from graspline.tasks.on_robot import OnRobot
 from graspline.tasks.sampling import Tally
-from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at
+from graspline.tasks.scatter import as_lying, draw_block, lies_free, lying_at, place_in_ring, reached_ring_m
 from graspline.tasks.stages.parameters import ArmSettings, CloseParameters, RetryParameters, StillHold
 from graspline.tasks.stages.ready import HELD_CLAIMS, PICK
 from graspline.tasks.stages.sight import UNSEEN, Eye, eye_of
-from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapshot, Task, Witness
+from graspline.tasks.stages.verify import watched
+from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Probe, Snapshot, Task, Witness, in_hand
 
 Array = NDArray[np.float64]
 
@@ -58,18 +56,12 @@ _DECIDED_BY = {
     "collision": "jaw.fixed_clearance_m, jaw.ground_clearance_m and jaw.standoff_m",
     "no_room_for_blocks": "randomize.distractors.most and cube.azimuth_rad",
 }
-# Radii that are tried at once for the arm's reach.
-_RADII_AT_ONCE = 100
 # How far a scene may settle between being certified and being played.
 SETTLING_M = 5e-5
 SETTLING_RAD = 1e-3
 # How far blocks stay from the cube, and from where the arm passes: the task does not look out for them.
 _BLOCK_APART_M = 0.03
 _BLOCK_ROOM_M = 0.01
-# Between two sightings of the final check.
-SIGHTING_S = 0.05
-
-
 # What outcomes say about the cube being in the hand.
 CLAIMS = {
     **HELD_CLAIMS,
@@ -190,21 +182,19 @@ def verify(
     last: Reply, robot: Robot, eye: Eye, target: str, estimate: Belief, goal: GoalParameters
 ) -> Stage[Literal["verified", "refuted"]]:
     """Look again, several times, and hold what is seen against the goal."""
-    reply, window, error_m = last, [], 0.0
-    for sighting in range(goal.sightings + 1):
-        # It ends with two sightings a tick apart: what happens after the last cannot be vouched for.
-        if sighting:
-            pause_s = SIGHTING_S if sighting < goal.sightings else robot.dt_s
-            reply = yield Motion("verify", still(robot, reply.command, pause_s))
-        seen = yield from eye.see(target)
-        if seen is None:
-            return Outcome("refuted", UNSEEN, about=target)
-        error_m = seen.position_sigma_m
-        tool = pads_middle_m(robot, reply)
-        window.append(Witness(object_m=seen.position_m, speed_m_s=np.nan, tool_m=tool, time_s=reply.time_s))
-    evidence = raised_in_hand(tuple(window), float(estimate.position_m[2]), goal, error_m)
+    found = yield from watched(last, robot, eye, (target,), goal.sightings, "verify")
+    if found is None:
+        return Outcome("refuted", UNSEEN, about=target)
+    replies, seen = found[0], found[1][target]
+    tools_m = [pads_middle_m(robot, each) for each in replies]
+    window = tuple(
+        Witness(object_m=each.position_m, speed_m_s=np.nan, tool_m=tool_m, time_s=reply.time_s)
+        for reply, each, tool_m in zip(replies, seen, tools_m, strict=True)
+    )
+    error_m = seen[-1].position_sigma_m
+    evidence = raised_in_hand(window, float(estimate.position_m[2]), goal, error_m)
     objects = np.array([each.object_m for each in window])
-    evidence = (*evidence, speed_now(_times(tuple(window)), objects, goal.speed_m_s, error_m))
+    evidence = (*evidence, speed_now(_times(window), objects, goal.speed_m_s, error_m))
     return Outcome("verified" if passes(evidence) else "refuted", evidence, about=target)
 
 
@@ -276,44 +266,31 @@ def certify(
 def reachable_radii_m(robot: Robot) -> tuple[float, float]:
     """Nearest and farthest distance from the first axis at which the arm can bring its fingertips to a cube's height.
 
-    At any pitch, joints within limits, nothing else asked: the ring that the certified region is compared with.
+    The ring that the certified region is compared with.
     """
-    arm = arm_of(robot)
-    radii, pitches = np.arange(0.0, max(0.5, robot.reach_m), 0.001), np.radians(np.arange(0.0, 121.0, 1.0))
-    axis_x_m, axis_y_m = arm.axis_m
     tool_m = np.array([robot.hand.tool_m[0], 0.0, 0.0])
-    reached = []
-    # All at once, the branches of a large arm would fill the memory.
-    for some in np.array_split(radii, max(1, len(radii) // _RADII_AT_ONCE)):
-        radius, pitch = (grid.ravel() for grid in np.meshgrid(some, pitches, indexing="ij"))
-        position = np.stack([axis_x_m + radius, axis_y_m + 0 * radius, np.full_like(radius, 0.015)], axis=-1)
-        reached.append(arm.solve(position, pitch, None, tool_m, backwards=False).reached.any(axis=1))
-    hit = radii[np.concatenate(reached).reshape(len(radii), len(pitches)).any(axis=1)]
-    if not len(hit):
+    ring_m = reached_ring_m(robot, np.radians(np.arange(0.0, 121.0, 1.0)), None, tool_m, 0.015, 0.001)
+    if ring_m is None:
         raise InputError(
             f"robot: {robot.name} cannot bring its fingertips down to a cube on the table; check tool.along, "
             "tool.position_m and base_height_m of its description"
         )
-    return float(hit.min()), float(hit.max())
+    return ring_m
 
 
 def draw_place(parameters: LiftCube, random: np.random.Generator) -> tuple[float, float, float, float]:
     """A cube anywhere in the reachable ring but not in the robot's base: x, y, yaw and edge."""
-    robot = parameters.the_robot
+    robot, cube = parameters.the_robot, parameters.cube
     nearest, farthest = reachable_radii_m(robot)
-    axis_x_m, axis_y_m = arm_of(robot).axis_m
-    low, high = max(parameters.cube.radius_m.low, nearest), min(parameters.cube.radius_m.high, farthest)
+    low, high = max(cube.radius_m.low, nearest), min(cube.radius_m.high, farthest)
     if low > high:
         raise InputError(
-            f"cube.radius_m: [{parameters.cube.radius_m.low}, {parameters.cube.radius_m.high}] is outside the "
+            f"cube.radius_m: [{cube.radius_m.low}, {cube.radius_m.high}] is outside the "
             f"arm's reach, {nearest:.3f} to {farthest:.3f} m"
         )
     for _ in range(MAX_DRAWS):
-        radius = np.sqrt(random.uniform(low * low, high * high))
-        azimuth = random.uniform(*parameters.cube.azimuth_rad)
-        edge = random.uniform(*parameters.cube.edge_m)
-        yaw = random.uniform(-np.pi, np.pi)
-        x, y = axis_x_m + radius * np.cos(azimuth), axis_y_m + radius * np.sin(azimuth)
+        x, y = place_in_ring(Range(low, high), cube.azimuth_rad, random, robot)
+        edge, yaw = random.uniform(*cube.edge_m), random.uniform(-np.pi, np.pi)
         if not _in_base(robot, x, y, edge):
             return x, y, yaw, edge
     raise InputError("cube.radius_m and cube.azimuth_rad allow only positions inside the robot's base")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ Array = NDArray[np.float64]
 
 # Places tried for one thing before there is taken to be none.
 MAX_PLACES = 400
+# Radii that are tried at once for the arm's reach.
+_RADII_AT_ONCE = 100
 # Distances from the pan axis at which blocks lie, for an arm of relative size 1.
 _BLOCK_RADIUS_M = Range(0.15, 0.35)
 
@@ -106,21 +109,29 @@ def draw_block(
 
 def as_lying(thing: Belief, mass_kg: float) -> Lying:
     """The same thing for a start state."""
-    x, y, z = (float(half) for half in thing.half_extents_m)
+    (x, y, z), half_m = thing.position_m.tolist(), thing.half_extents_m.tolist()
+    w, i, j, k = thing.quaternion.tolist()
+    lying = Lying(x_m=x, y_m=y, half_extents_m=(half_m[0], half_m[1], half_m[2]), mass_kg=mass_kg)
     if thing.solid is not None:
-        w, i, j, k = (float(each) for each in thing.quaternion)
-        return Lying(
-            x_m=float(thing.position_m[0]),
-            y_m=float(thing.position_m[1]),
-            z_m=float(thing.position_m[2]),
-            half_extents_m=(x, y, z),
-            mass_kg=mass_kg,
-            quaternion=(w, i, j, k),
-        )
-    return Lying(
-        x_m=float(thing.position_m[0]),
-        y_m=float(thing.position_m[1]),
-        half_extents_m=(x, y, z),
-        mass_kg=mass_kg,
-        yaw_rad=2 * float(np.arctan2(thing.quaternion[3], thing.quaternion[0])),
-    )
+        return replace(lying, z_m=z, quaternion=(w, i, j, k))
+    return replace(lying, yaw_rad=2 * float(np.arctan2(k, w)))
+
+
+def reached_ring_m(
+    robot: Robot, pitches_rad: Array, yaw_rad: float | None, tool_m: Array, height_m: float, step_m: float
+) -> tuple[float, float] | None:
+    """Nearest and farthest distance from the first axis at which the arm brings a point of its hand to this height.
+
+    At any of these pitches, joints within limits, nothing else asked; None where it nowhere does.
+    """
+    arm = arm_of(robot)
+    radii, (axis_x_m, axis_y_m) = np.arange(0.0, max(0.5, robot.reach_m), step_m), arm.axis_m
+    reached = []
+    # All at once, the branches of a large arm would fill the memory.
+    for some in np.array_split(radii, max(1, len(radii) // _RADII_AT_ONCE)):
+        radius, pitch = (grid.ravel() for grid in np.meshgrid(some, pitches_rad, indexing="ij"))
+        position = np.stack([axis_x_m + radius, axis_y_m + 0 * radius, np.full_like(radius, height_m)], axis=-1)
+        yaw = None if yaw_rad is None else np.full(len(pitch), yaw_rad)
+        reached.append(arm.solve(position, pitch, yaw, tool_m, backwards=False).reached.any(axis=1))
+    hit = radii[np.concatenate(reached).reshape(len(radii), len(pitches_rad)).any(axis=1)]
+    return (float(hit.min()), float(hit.max())) if len(hit) else None

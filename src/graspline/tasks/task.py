@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.actors import Account, Actor
-from graspline.evidence import Evidence, Measurement
+from graspline.evidence import Evidence, Measurement, at_least, at_most
 from graspline.execution.requests import Reply, Request
 from graspline.faults.hints import FaultHints
 from graspline.machine.machine import Machine
@@ -21,10 +21,13 @@ from graspline.scenes.scene import Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.card import task_card, task_line
 from graspline.tasks.console import Console
-from graspline.tasks.feed import Feed
 
 Array = NDArray[np.float64]
 P = TypeVar("P", bound=Parameters)
+
+# An object in the hand is this close to the middle of the pads, and each of them presses at least this hard.
+_OFF_PADS_M = 0.025
+_PRESS_N = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +113,15 @@ class Snapshot:
     # What others than the robot have done since the start: where they have put things, in order, and what they pushed.
     put_m: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
     pushed: frozenset[str] = frozenset()
+
+
+def in_hand(truth: Snapshot, name: str) -> Evidence:
+    """Between the pads, both of which press."""
+    apart = float(np.linalg.norm(truth.objects[name].position_m - truth.tool_m))
+    return (
+        at_most("off_pads", apart, _OFF_PADS_M, "m"),
+        at_least("weaker_pad_force", min(truth.pad_forces_n), _PRESS_N, "N"),
+    )
 
 
 class Annotator(Protocol):
@@ -209,6 +221,31 @@ class Rejections(Generic[P]):
     verdicts: frozenset[str] = frozenset()
     # What to set otherwise, from the measurement that decided; empty where nothing is known.
     advise: Callable[[P, Measurement], str] = lambda parameters, why: ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """What became of the objects that one episode sent: in ground truth, and as the task reports it."""
+
+    sent: int
+    right: int
+    wrong: int
+    # As many as the task says are where they belong.
+    claimed: int
+    # How many it let pass, by cause.
+    missed: Mapping[str, int] = field(default_factory=dict)
+    # None for an episode too short to tell.
+    picks_per_min: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """A task's objects arrive at a speed and density that `graspline rates` chooses."""
+
+    # Settings, as `--set` reads them, in which they arrive at a speed in m/s with this many per metre.
+    settings: Callable[[float, float], tuple[str, ...]]
+    # From `Episode.truth` and `Episode.evidence`.
+    count: Callable[[Mapping[str, Any], Evidence], Delivered]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,8 @@ import pytest
 
 from graspline.motion.path import at_rest
 from graspline.planning.collision import CollisionWorld
-from graspline.robots.so101 import HOME, SO101
-from graspline.tasks.oranges.errand import Errand, nominal_hold, plan_errand
-from graspline.tasks.oranges.job import Job, Progress, where_of
+from graspline.robots.so101 import HOME
+from graspline.tasks.oranges.job import Errand, Job, Progress, nominal_hold, plan_errand, where_of
 from graspline.tasks.oranges.layout import collision_world
 from graspline.tasks.stages.grasp import HoldReference
 
@@ -34,7 +33,7 @@ def planned_job(world: CollisionWorld) -> Job:
     """An orange to fetch, with the whole way planned."""
     survey = survey_of(seen_ball("orange_1", at(0.24, -0.2)), seen_ball("orange_2", at(0.3, -0.8)))
     where = where_of("orange_1", survey, WANTED, SETTINGS)
-    errand = plan_errand(SO101, world, where, at_rest(HOME), SETTINGS)
+    errand = plan_errand(world, where, at_rest(HOME), SETTINGS)
     assert isinstance(errand, Errand)
     return Job(target="orange_1", survey=survey, where=where, errand=errand)
 
@@ -47,7 +46,7 @@ def progress() -> Progress:
 @pytest.fixture(scope="session")
 def held_job(planned_job: Job) -> Job:
     """The same orange in the hand."""
-    held = dataclasses.replace(nominal_hold(SO101, planned_job.pick, SETTINGS), name="orange_1")
+    held = dataclasses.replace(nominal_hold(planned_job.pick, SETTINGS)[0], name="orange_1")
     at_m = forward_held(planned_job.pick.lift.end, held.centre_m)
     hold = HoldReference(
         least_jaw_rad=planned_job.pick.grasp.touch_rad - SETTINGS.closing.touch_error_rad,

@@ -18,6 +18,8 @@ from graspline.parameters import build
 from graspline.perception.beliefs import Belief
 from graspline.robots.so101 import FIXED_FACE_M, HOME, TIP_M
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
+from graspline.tasks.oranges.job import Cell
+from graspline.tasks.oranges.layout import collision_world
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import Survey, TruthEye
 
@@ -79,6 +81,10 @@ def survey_of(*balls: Belief, plate: Belief | None = None, time_s: float = 0.0) 
 
 def eye_of(settings: Oranges = SETTINGS, seed: int = 1) -> TruthEye:
     return TruthEye(settings=settings, random=np.random.default_rng(seed))
+
+
+def cell_of(settings: Oranges = SETTINGS) -> Cell:
+    return Cell(world=collision_world(settings), eye=eye_of(settings), settings=settings)
 
 
 # What a scripted motion does: ends by a guard of this kind, or calls back when it is over.

@@ -22,8 +22,6 @@ from graspline.motion.guards import (
     Unsteady,
 )
 from graspline.motion.path import at_rest
-from graspline.planning.collision import CollisionWorld
-from graspline.robots.so101 import SO101
 from graspline.scenes.fruit_table import PLATE
 from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
 from graspline.tasks.oranges.job import Job, Progress
@@ -33,7 +31,7 @@ from .stagecraft import (
     PLATE_XY,
     SETTINGS,
     Act,
-    eye_of,
+    cell_of,
     forward_held,
     on_plate,
 )
@@ -49,23 +47,21 @@ def failed(evidence: Evidence) -> list[str]:
 # Carrying
 
 
-def test_a_held_orange_is_raised_as_high_as_it_is_carried(
-    held_job: Job, table: Table, world: CollisionWorld, progress: Progress
-) -> None:
+def test_a_held_orange_is_raised_as_high_as_it_is_carried(held_job: Job, table: Table, progress: Progress) -> None:
     start = np.append(held_job.pick.seat.end[:5], held_job.in_hand.jaw_rad)
     act = Act(table, command=at_rest(start), pads_n=(2.0, 2.0), jaw_rad=held_job.pick.grasp.touch_rad)
-    found = act.play(lift(act.reply(), SO101, eye_of(), world, SETTINGS, held_job, progress))
+    found = act.play(lift(act.reply(), cell_of(), held_job, progress))
     assert found.name == "lifted"
     top = forward_held(act.paths("lift")[0].end, held_job.in_hand.centre_m)
     assert top[2] == pytest.approx(SETTINGS.carry.clear_height_m + BALL_M, abs=1e-3)
 
 
 def lower_(act: Act, job: Job, progress: Progress) -> Any:
-    return act.play(lower(act.reply(), SO101, eye_of(), SETTINGS, job, progress))
+    return act.play(lower(act.reply(), cell_of(), job, progress))
 
 
 def transport_(act: Act, job: Job, progress: Progress) -> Any:
-    return act.play(transport(act.reply(), SO101, eye_of(), SETTINGS, job))
+    return act.play(transport(act.reply(), cell_of(), job))
 
 
 ENDINGS = [
@@ -142,16 +138,14 @@ def test_a_transport_that_is_already_done_is_skipped(held_job: Job, holding: Act
     assert holding.motions == []
 
 
-def retreating(act: Act, world: CollisionWorld, job: Job, progress: Progress, settings: Any = SETTINGS) -> Any:
-    stage = retreat(act.reply(), SO101, eye_of(settings), world, settings, job, progress)
+def retreating(act: Act, job: Job, progress: Progress, settings: Any = SETTINGS) -> Any:
+    stage = retreat(act.reply(), cell_of(settings), job, progress)
     return act.play(stage)
 
 
-def test_the_way_is_planned_anew_from_how_the_orange_sits(
-    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
-) -> None:
+def test_the_way_is_planned_anew_from_how_the_orange_sits(held_job: Job, holding: Act, progress: Progress) -> None:
     start = holding.command.position
-    found = retreating(holding, world, held_job, progress)
+    found = retreating(holding, held_job, progress)
     assert found.name == "clear"
     carry = found.data.job.carry
     np.testing.assert_allclose(carry.spot_m, held_job.carry.spot_m, atol=1e-6)
@@ -160,12 +154,12 @@ def test_the_way_is_planned_anew_from_how_the_orange_sits(
 
 
 def test_an_orange_that_was_being_lowered_is_raised_before_it_is_carried_on(
-    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
+    held_job: Job, holding: Act, progress: Progress
 ) -> None:
     lower_path = held_job.carry.lower
     holding.command = at_rest(lower_path.positions[lower_path.ticks // 2])
     holding.plate = (PLATE_XY[0] + 0.03, PLATE_XY[1])
-    found = retreating(holding, world, held_job, progress)
+    found = retreating(holding, held_job, progress)
     assert found.name == "clear"
     assert holding.motions[0] == "raise"
     top = forward_held(holding.paths("raise")[0].end, held_job.in_hand.centre_m)
@@ -173,27 +167,27 @@ def test_an_orange_that_was_being_lowered_is_raised_before_it_is_carried_on(
 
 
 def test_a_plate_that_moved_is_followed_before_the_orange_is_carried(
-    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
+    held_job: Job, holding: Act, progress: Progress
 ) -> None:
     moved = (PLATE_XY[0] + 0.01, PLATE_XY[1] - 0.04)
     holding.plate = moved
-    found = retreating(holding, world, held_job, progress)
+    found = retreating(holding, held_job, progress)
     assert found.name == "clear"
     assert np.hypot(*(np.array(found.data.job.carry.spot_m) - moved)) < 0.09
 
 
 def test_when_the_plate_is_gone_full_or_out_of_reach_the_orange_cannot_be_carried(
-    held_job: Job, holding: Act, world: CollisionWorld, progress: Progress
+    held_job: Job, holding: Act, progress: Progress
 ) -> None:
     holding.plate = None
-    assert retreating(holding, world, held_job, progress).name == "plate_lost"
+    assert retreating(holding, held_job, progress).name == "plate_lost"
     holding.plate = (0.7, 0.3)
-    assert retreating(holding, world, held_job, progress).name == "no_way"
+    assert retreating(holding, held_job, progress).name == "no_way"
     holding.plate = PLATE_XY
     for number in range(7):
         angle, off = number * np.pi / 3, 0.06 * (number < 6)
         holding.balls[f"stranger_{number + 1}"] = on_plate(off * np.cos(angle), off * np.sin(angle))
-    assert retreating(holding, world, held_job, progress).name == "plate_full"
+    assert retreating(holding, held_job, progress).name == "plate_full"
     assert holding.motions == []
 
 

@@ -23,11 +23,8 @@ from graspline.motion.guards import (
     TrackingError,
 )
 from graspline.motion.path import at_rest
-from graspline.placement.book import PlacementBook, PlacementRecord
-from graspline.planning.collision import CollisionWorld
 from graspline.robots.so101 import SO101, TIP_M
-from graspline.tasks.oranges.job import Job, Progress
-from graspline.tasks.oranges.layout import collision_world
+from graspline.tasks.oranges.job import Job, PlacementRecord, Progress
 from graspline.tasks.oranges.picking import (
     approach,
     closing_end_rad,
@@ -47,6 +44,7 @@ from .stagecraft import (
     SETTINGS,
     Act,
     at,
+    cell_of,
     eye_of,
     feel,
     forward_held,
@@ -70,7 +68,7 @@ def noted(name: str, succeeded: bool = True) -> PlacementRecord:
 
 
 def choose(act: Act, progress: Progress, settings: Any = SETTINGS) -> Any:
-    return act.play(idle(eye_of(settings), settings, progress))
+    return act.play(idle(cell_of(settings), progress))
 
 
 def test_the_nearest_orange_is_chosen_and_announced(table: Table) -> None:
@@ -110,14 +108,14 @@ def test_an_orange_above_the_plate_is_not_placed(progress: Progress) -> None:
 
 
 def test_a_placed_orange_that_is_hidden_now_is_believed_to_lie_there(progress: Progress) -> None:
-    remembering = dataclasses.replace(progress, book=PlacementBook(records=(noted("orange_1"),)))
+    remembering = dataclasses.replace(progress, records=(noted("orange_1"),))
     assert choose(Act({"orange_2": on_plate(0.04)}), remembering) == Outcome("all_placed")
-    forgetting = dataclasses.replace(progress, book=PlacementBook(records=(noted("orange_1", False),)))
+    forgetting = dataclasses.replace(progress, records=(noted("orange_1", False),))
     assert choose(Act({"orange_2": on_plate(0.04)}), forgetting) == Outcome("lost", UNSEEN)
 
 
 def test_a_placed_orange_that_lies_beside_the_plate_again_is_fetched_again(table: Table, progress: Progress) -> None:
-    before = dataclasses.replace(progress, book=PlacementBook(records=(noted("orange_1"),)))
+    before = dataclasses.replace(progress, records=(noted("orange_1"),))
     table["orange_2"] = on_plate()
     assert choose(Act(table), before).about == "orange_1"
 
@@ -142,19 +140,17 @@ def test_without_a_plate_there_is_nowhere_to_go(table: Table, progress: Progress
 # Planning
 
 
-def planning(act: Act, world: CollisionWorld, job: Job, progress: Progress, settings: Any = SETTINGS) -> Any:
-    return act.play(plan(act.reply(), SO101, world, settings, job, progress))
+def planning(act: Act, job: Job, progress: Progress, settings: Any = SETTINGS) -> Any:
+    return act.play(plan(act.reply(), cell_of(settings), job, progress))
 
 
 def job_for(table: Table, progress: Progress, settings: Any = SETTINGS, **act: Any) -> Job:
     return choose(Act(table, **act), progress, settings).data.job
 
 
-def test_the_whole_errand_is_planned_before_anything_moves(
-    table: Table, world: CollisionWorld, progress: Progress
-) -> None:
+def test_the_whole_errand_is_planned_before_anything_moves(table: Table, progress: Progress) -> None:
     act = Act(table)
-    found = planning(act, world, job_for(table, progress), progress)
+    found = planning(act, job_for(table, progress), progress)
     assert found.name == "planned"
     assert act.motions == []
     job = found.data.job
@@ -162,34 +158,32 @@ def test_the_whole_errand_is_planned_before_anything_moves(
     assert found.data.progress.tried == (("orange_1", job.pick.grasp.label),)
 
 
-def test_a_grasp_that_was_tried_is_not_the_first_one_again(
-    table: Table, world: CollisionWorld, progress: Progress
-) -> None:
-    first = planning(Act(table), world, job_for(table, progress), progress).data
-    second = planning(Act(table), world, first.job, first.progress).data
+def test_a_grasp_that_was_tried_is_not_the_first_one_again(table: Table, progress: Progress) -> None:
+    first = planning(Act(table), job_for(table, progress), progress).data
+    second = planning(Act(table), first.job, first.progress).data
     assert second.job.pick.grasp.label != first.job.pick.grasp.label
 
 
-def test_an_orange_out_of_reach_is_refused_and_skipped(world: CollisionWorld, progress: Progress) -> None:
+def test_an_orange_out_of_reach_is_refused_and_skipped(progress: Progress) -> None:
     far = {"orange_1": at(0.6, 0.0), "orange_2": at(0.65, 0.4)}
-    found = planning(Act(far), world, job_for(far, progress), progress)
+    found = planning(Act(far), job_for(far, progress), progress)
     assert (found.name, found.about) == ("refused", "orange_1")
     assert failed(found.evidence)
     assert found.data.progress.skipped == ("orange_1",)
 
 
-def test_a_full_plate_is_said_to_be_full(table: Table, world: CollisionWorld, progress: Progress) -> None:
+def test_a_full_plate_is_said_to_be_full(table: Table, progress: Progress) -> None:
     for number in range(6):
         angle = number * np.pi / 3
         table[f"stranger_{number + 1}"] = on_plate(0.06 * np.cos(angle), 0.06 * np.sin(angle))
     table["stranger_7"] = on_plate()
-    found = planning(Act(table), world, job_for(table, progress), progress)
+    found = planning(Act(table), job_for(table, progress), progress)
     assert (found.name, failed(found.evidence)) == ("plate_full", ["free_spots"])
 
 
-def test_a_plate_out_of_reach_leaves_no_way(table: Table, world: CollisionWorld, progress: Progress) -> None:
+def test_a_plate_out_of_reach_leaves_no_way(table: Table, progress: Progress) -> None:
     away = (0.7, 0.3)
-    found = planning(Act(table, plate=away), world, job_for(table, progress, plate=away), progress)
+    found = planning(Act(table, plate=away), job_for(table, progress, plate=away), progress)
     assert found.name == "no_way"
     assert failed(found.evidence)
 
@@ -205,7 +199,7 @@ def test_an_arm_that_is_held_back_is_blocked(
     assert path is not None
     for ending, expected in (([], good), ([TrackingError], "blocked")):
         act = Act(table, command=at_rest(path.positions[0]), endings={state.__name__: list(ending)})
-        found = act.play(state(SO101, eye_of(), collision_world(SETTINGS), SETTINGS, planned_job, progress))
+        found = act.play(state(cell_of(), planned_job, progress))
         assert found.name == expected
         assert act.motions == [state.__name__]
 
@@ -218,7 +212,7 @@ def test_an_orange_that_is_no_longer_there_ends_the_way_to_it(
     assert path is not None
     act = Act(table, command=at_rest(path.positions[0]), endings={state.__name__: [ObjectMoved]})
     tried = dataclasses.replace(progress, tried=(("orange_1", "across"), ("orange_2", "along")))
-    found = act.play(state(SO101, eye_of(), collision_world(SETTINGS), SETTINGS, planned_job, tried))
+    found = act.play(state(cell_of(), planned_job, tried))
     assert (found.name, found.about) == ("moved", "orange_1")
     # No grasp has been tried where it lies now.
     assert found.data.progress.tried == (("orange_2", "along"),)
@@ -231,7 +225,7 @@ def test_an_orange_that_is_no_longer_there_ends_the_way_to_it(
 
 def picked(act: Act, state: Any, job: Job) -> Any:
     progress = Progress(wanted=("orange_1", "orange_2"))
-    return act.play(state(act.reply(), SO101, eye_of(), collision_world(SETTINGS), SETTINGS, job, progress))
+    return act.play(state(act.reply(), cell_of(), job, progress))
 
 
 def descending(act: Act, job: Job) -> Any:

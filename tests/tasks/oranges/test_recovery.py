@@ -26,14 +26,14 @@ from graspline.tasks.oranges.recovery import (
     way_to,
 )
 
-from .stagecraft import BALL_M, PLATE_XY, SETTINGS, Act, at, eye_of, forward_held, on_plate, seen_ball, survey_of
+from .stagecraft import BALL_M, PLATE_XY, SETTINGS, Act, at, cell_of, forward_held, on_plate, seen_ball, survey_of
 
 Array = NDArray[np.float64]
 Table = dict[str, Array]
 
 
-def going_home(act: Act, world: CollisionWorld, held: Any) -> Any:
-    return act.play(return_home(act.reply(), SO101, eye_of(), world, SETTINGS, held))
+def going_home(act: Act, held: Any) -> Any:
+    return act.play(return_home(act.reply(), cell_of(), held))
 
 
 def at_speed(act: Act, job: Job) -> None:
@@ -45,7 +45,7 @@ def at_speed(act: Act, job: Job) -> None:
 
 def test_an_empty_hand_drives_home_along_a_checked_path(planned_job: Job, table: Table, world: CollisionWorld) -> None:
     act = Act(table, command=at_rest(planned_job.pick.descend.positions[0]))
-    found = going_home(act, world, None)
+    found = going_home(act, None)
     assert found.name == "home"
     assert act.motions == ["return_home"]
     (path,) = act.paths("return_home")
@@ -57,10 +57,8 @@ def test_an_empty_hand_drives_home_along_a_checked_path(planned_job: Job, table:
     assert world.first_collision(path.positions) is None
 
 
-def test_what_is_still_in_the_hand_is_set_down_on_the_table_first(
-    held_job: Job, holding: Act, world: CollisionWorld
-) -> None:
-    found = going_home(holding, world, held_job.held)
+def test_what_is_still_in_the_hand_is_set_down_on_the_table_first(held_job: Job, holding: Act) -> None:
+    found = going_home(holding, held_job.held)
     assert found.name == "home"
     assert holding.motions[-4:] == ["lower", "open", "withdraw", "return_home"]
     down = forward_held(holding.paths("lower")[0].end, held_job.in_hand.centre_m)
@@ -71,26 +69,26 @@ def test_what_is_still_in_the_hand_is_set_down_on_the_table_first(
     assert opening.end[5] > opening.positions[0][5]
 
 
-def test_an_arm_at_speed_brakes_before_anything_else(held_job: Job, holding: Act, world: CollisionWorld) -> None:
+def test_an_arm_at_speed_brakes_before_anything_else(held_job: Job, holding: Act) -> None:
     at_speed(holding, held_job)
-    found = going_home(holding, world, held_job.held)
+    found = going_home(holding, held_job.held)
     assert found.name == "home"
     assert holding.motions[0] == "brake"
 
 
-def test_a_hand_that_feels_nothing_has_nothing_to_set_down(held_job: Job, holding: Act, world: CollisionWorld) -> None:
+def test_a_hand_that_feels_nothing_has_nothing_to_set_down(held_job: Job, holding: Act) -> None:
     holding.pads_n, holding.balls["orange_1"] = (0.0, 0.0), at(0.3, 0.2)
-    assert going_home(holding, world, held_job.held).name == "home"
+    assert going_home(holding, held_job.held).name == "home"
     assert holding.motions == ["return_home"]
 
 
-def test_where_there_is_no_way_the_arm_stays_and_says_so(planned_job: Job, table: Table, world: CollisionWorld) -> None:
+def test_where_there_is_no_way_the_arm_stays_and_says_so(planned_job: Job, table: Table) -> None:
     """Something huge lies where the hand is at home."""
     hand, _ = forward(HOME[None, :5], np.array([TIP_M, 0.0, 0.0]))
     table["orange_2"] = np.array([hand[0, 0], hand[0, 1], 0.12])
     table["orange_1"] = at(0.3, -1.2)
     act = Act(table, command=at_rest(_aside()), radii={"orange_2": 0.12})
-    found = going_home(act, world, None)
+    found = going_home(act, None)
     assert found.name == "stranded"
     assert act.motions == []
     evidence, *met = found.evidence
@@ -106,28 +104,26 @@ def _aside() -> Array:
     return joints
 
 
-def test_what_cannot_be_set_down_anywhere_strands_the_arm(held_job: Job, holding: Act, world: CollisionWorld) -> None:
+def test_what_cannot_be_set_down_anywhere_strands_the_arm(held_job: Job, holding: Act) -> None:
     for index, azimuth in enumerate(np.arange(-1.6, 1.7, 0.2)):
         holding.balls[f"stranger_{index + 1}"] = at(0.24, float(azimuth))
     holding.radii = {f"stranger_{index + 1}": 0.1 for index in range(20)}
-    found = going_home(holding, world, held_job.held)
+    found = going_home(holding, held_job.held)
     assert found.name == "stranded"
     assert holding.motions == []
     assert found.evidence
 
 
-def test_an_arm_that_is_held_back_on_its_way_home_is_stranded(
-    planned_job: Job, table: Table, world: CollisionWorld
-) -> None:
+def test_an_arm_that_is_held_back_on_its_way_home_is_stranded(planned_job: Job, table: Table) -> None:
     act = Act(table, command=at_rest(_aside()), endings={"return_home": [TrackingError]})
-    found = going_home(act, world, None)
+    found = going_home(act, None)
     assert found.name == "stranded"
     assert [each.name for each in found.evidence] == ["tracking_error"]
 
 
-def test_a_fruit_that_cannot_be_placed_is_put_back(held_job: Job, holding: Act, world: CollisionWorld) -> None:
+def test_a_fruit_that_cannot_be_placed_is_put_back(held_job: Job, holding: Act) -> None:
     at_speed(holding, held_job)
-    stage = put_back(holding.reply(), SO101, eye_of(), world, SETTINGS, held_job, held_job.held)
+    stage = put_back(holding.reply(), cell_of(), held_job, held_job.held)
     found = holding.play(stage)
     assert (found.name, found.about) == ("put_back", "orange_1")
     assert holding.motions[0] == "brake"
@@ -138,7 +134,7 @@ def test_a_failed_grasp_is_left_the_way_the_hand_came(planned_job: Job, table: T
     start = planned_job.pick.seat.end.copy()
     start[5] = planned_job.pick.grasp.touch_rad
     act = Act(table, command=at_rest(start))
-    assert act.play(back_off(act.reply(), SO101, SETTINGS, planned_job)).name == "ready"
+    assert act.play(back_off(act.reply(), cell_of(), planned_job)).name == "ready"
     assert act.motions == ["open", "centre", "rise"]
     np.testing.assert_allclose(act.command.position, planned_job.pick.descend.positions[0])
 
@@ -146,18 +142,16 @@ def test_a_failed_grasp_is_left_the_way_the_hand_came(planned_job: Job, table: T
 def test_a_hand_that_lost_its_fruit_on_the_way_opens_and_waits(held_job: Job, holding: Act) -> None:
     at_speed(holding, held_job)
     holding.pads_n, holding.jaw_rad = (0.0, 0.0), None
-    assert holding.play(regroup(holding.reply(), SO101, SETTINGS, held_job)).name == "ready"
+    assert holding.play(regroup(holding.reply(), cell_of(), held_job)).name == "ready"
     assert holding.motions == ["brake", "open", "wait"]
     assert holding.command.position[5] >= held_job.pick.grasp.touch_rad
     assert holding.paths("wait")[0].duration_s >= 0.5
 
 
-def test_stepping_aside_lets_what_was_skipped_be_tried_again(
-    table: Table, world: CollisionWorld, progress: Progress
-) -> None:
+def test_stepping_aside_lets_what_was_skipped_be_tried_again(table: Table, progress: Progress) -> None:
     act = Act(table, command=at_rest(_aside()))
     skipping = Progress(wanted=progress.wanted, skipped=("orange_1",))
-    found = act.play(step_aside(act.reply(), SO101, eye_of(), world, SETTINGS, skipping))
+    found = act.play(step_aside(act.reply(), cell_of(), skipping))
     assert isinstance(found, Gives)
     assert found.name == "aside"
     assert found.data.progress.skipped == ()
@@ -166,12 +160,12 @@ def test_stepping_aside_lets_what_was_skipped_be_tried_again(
 
 def test_a_way_that_leads_through_something_goes_around_it(world: CollisionWorld) -> None:
     start = HOME + np.array([1.4, 0.9, -0.2, -0.3, 0.0, 0.3])
-    clear = way_to(SO101, world, at_rest(start), HOME, survey_of(), SETTINGS)
+    clear = way_to(cell_of(), at_rest(start), HOME, survey_of())
     assert isinstance(clear, Path)
     hand, _ = forward(clear.positions[:, :5], np.array([TIP_M, 0.0, 0.0]))
     passed = hand[int(np.argmax(np.linalg.norm(hand - hand[0], axis=-1) > 0.1))]
     big = seen_ball("orange_1", np.array([passed[0], passed[1], 0.035]), 0.035)
-    around = way_to(SO101, world, at_rest(start), HOME, survey_of(big), SETTINGS)
+    around = way_to(cell_of(), at_rest(start), HOME, survey_of(big))
     assert isinstance(around, Path)
     assert around.ticks > clear.ticks
     world.place((big,))
@@ -183,7 +177,7 @@ def test_a_way_that_leads_through_something_goes_around_it(world: CollisionWorld
 
 
 def confirming(act: Act, progress: Progress) -> Any:
-    return act.play(confirm(act.reply(), SO101, eye_of(), SETTINGS, progress))
+    return act.play(confirm(act.reply(), cell_of(), progress))
 
 
 def test_oranges_that_all_rest_on_the_plate_are_confirmed_by_several_looks(progress: Progress) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from graspline.engine.actors import Account, World
 from graspline.engine.cpu import CpuEngine
 from graspline.engine.events import Change, Event, Place
+from graspline.evidence import at_least
 from graspline.robots.robot import with_arm_limits
 from graspline.robots.ur5e import UR5E
 from graspline.scenes.belt_line import (
@@ -27,7 +29,7 @@ from graspline.scenes.belt_line import (
     speed_of,
 )
 from graspline.scenes.variation import weight_of
-from graspline.tasks.sort.feeder import GONE_M, SENT_M, Feeder, Made, gap_m, place_across
+from graspline.tasks.sort.feeder import GONE_M, SENT_M, Feeder, Made, delivered, gap_m, place_across
 from graspline.tasks.sort.parameters import BeltParameters
 
 SCENE = belt_line(with_arm_limits(UR5E, 3.0, 15.0, 600.0), 6)
@@ -268,3 +270,26 @@ def test_accounts_stand_in_the_order_of_sending() -> None:
     times = [each.sent_s for each in line.accounts()]
     assert len(times) > 3
     assert all(one <= two for one, two in pairwise(times))
+
+
+# What became of the blocks of an episode
+
+
+def truth(*wheres: tuple[str, str]) -> dict[str, Any]:
+    return {"sent": [{"colour": colour, "where": where} for colour, where in wheres]}
+
+
+def test_a_block_is_right_only_in_the_bin_of_its_colour() -> None:
+    found = delivered(truth(("red", "bin_red"), ("red", "bin_blue"), ("blue", "missed")), ())
+    assert (found.sent, found.right, found.wrong) == (3, 1, 1)
+
+
+def test_what_the_task_reports_is_taken_from_its_evidence() -> None:
+    evidence = (at_least("sorted", 2, 0), at_least("missed_late", 1, 0), at_least("picks_per_min", 20.0, 0))
+    found = delivered(truth(("red", "bin_red")), evidence)
+    assert (found.claimed, found.missed, found.picks_per_min) == (2, {"late": 1}, 20.0)
+
+
+def test_an_episode_that_ended_early_reports_nothing() -> None:
+    found = delivered(truth(), ())
+    assert (found.sent, found.claimed, found.missed, found.picks_per_min) == (0, 0, {}, None)

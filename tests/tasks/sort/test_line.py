@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from graspline.evidence import Evidence, passes
-from graspline.tasks.sort.checking import account
 from graspline.tasks.sort.hand import DOWNSTREAM_M
 from graspline.tasks.sort.line import Line, Pending, Tally, given_up
 from graspline.tasks.sort.parameters import BeltParameters, Sort
-from graspline.tasks.sort.states import quiet_s
+from graspline.tasks.sort.states import account, quiet_s
 
 from .lines import CELL, seen, tracks_of
 

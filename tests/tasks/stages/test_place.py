@@ -102,7 +102,6 @@ def way(grasp_plan: GraspPlan, estimate: Belief, world: CollisionWorld) -> Carry
 
 def query(grasp_plan: GraspPlan, estimate: Belief, world: CollisionWorld) -> CarryQuery:
     return CarryQuery(
-        robot=SO101,
         world=world,
         held=held_after(SO101, estimate, grasp_plan.grasp, grasp_plan.branch),
         start=at_rest(np.append(grasp_plan.lift.end[:5], grasp_plan.grasp.touch_rad)),

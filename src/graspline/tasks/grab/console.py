@@ -12,23 +12,23 @@ from graspline.errors import InputError, nearest
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Reply, solved
 from graspline.grasping.grab_checks import jaws_for
-from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
+from graspline.grasping.grab_values import GrabPlan, GrabRefusal, GrabVariables
 from graspline.grasping.nearest import plan_grab
 from graspline.machine.machine import Result as MachineResult
 from graspline.parameters import load
 from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
-from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed
-from graspline.tasks.grab.layout import collision_world
+from graspline.tasks.console import Done, ObjectListed, Plain, Play, PostObject, Refused, Result, listed, plain
+from graspline.tasks.grab.layout import collision_world, query_for
 from graspline.tasks.grab.parameters import Grab, GrabRetries
 from graspline.tasks.grab.posted import posted_store
 from graspline.tasks.grab.sight import make_eye
 from graspline.tasks.grab.states import move
 from graspline.tasks.grab.task import build_machine, inputs
 from graspline.tasks.posted_objects import PostedEye
-from graspline.tasks.stages.jaw import settled_jaw
 from graspline.tasks.stages.parameters import ArmSettings
 from graspline.tasks.stages.place import WhereItLay
+from graspline.tasks.stages.rest import settled_jaw
 from graspline.tasks.stages.sight import Eye, resting
 from graspline.wording import counted, quantity
 
@@ -129,20 +129,16 @@ class GrabConsole:
         return Done(text=f"{counted(len(names), 'object')}{gone}", data={"objects": names})
 
     def check(self, last: Reply) -> Play:
-        found = yield from self._planned(last)
-        return (
-            found
-            if isinstance(found, Refused)
-            else Done(text=f"{found.name} can be grabbed{self._posted.left_out}", data=_told(found))
-        )
+        return self._show(last, " can be grabbed")
 
     def preview(self, last: Reply) -> Play:
+        return self._show(last, ": preview")
+
+    def _show(self, last: Reply, words: str) -> Play:
         found = yield from self._planned(last)
-        return (
-            found
-            if isinstance(found, Refused)
-            else Done(text=f"{found.name}: preview{self._posted.left_out}", data=_told(found))
-        )
+        if isinstance(found, Refused):
+            return found
+        return Done(text=f"{found.name}{words}{self._posted.left_out}", data=_told(found))
 
     def move(self, last: Reply) -> Play:
         found = yield from self._planned(last)
@@ -221,16 +217,8 @@ class GrabConsole:
         target = yield from self._target()
         if isinstance(target, Refused):
             return target
-        query = GrabQuery(
-            robot=self._robot,
-            world=collision_world(self._parameters),
-            estimate=resting(target),
-            start=last.command,
-            variables=self._variables,
-            others=self._others(target),
-            reach=self._parameters.reach.whole(),
-            workspace=self._parameters.workspace,
-        )
+        others = self._others(target)
+        query = query_for(self._parameters, resting(target), self._variables, others, last.command)
         found = yield from solved(plan_grab, query)
         return self._refusal(found) if isinstance(found, GrabRefusal) else found
 
@@ -262,14 +250,7 @@ class GrabConsole:
         if rejected.change:
             data["change"] = dict(rejected.change)
         if rejected.nearest is not None:
-            found = rejected.nearest
-            data["nearest"] = {
-                "position_m": list(found.position_m),
-                "yaw_rad": found.yaw_rad,
-                "distance_m": found.distance_m,
-                "turn_rad": found.turn_rad,
-                "approach_height_m": found.approach_height_m,
-            }
+            data["nearest"] = plain(dataclasses.asdict(rejected.nearest))
         return Refused(reason=str(rejected), evidence=rejected.evidence, data=data)
 
     def _when(self, stage: str) -> str:
@@ -291,9 +272,9 @@ def _told(plan: GrabPlan) -> dict[str, Any]:
         "object": plan.name,
         "yaw_rad": plan.yaw_rad,
         "tcp_m": list(plan.tcp_m),
-        "width_m": plan.width_m,
-        "open_gap_m": plan.open_gap_m,
-        "close_gap_m": plan.close_gap_m,
+        "width_m": plan.jaws.width_m,
+        "open_gap_m": plan.jaws.open_gap_m,
+        "close_gap_m": plan.jaws.close_gap_m,
         "stages": [{"name": each.name, "joints_rad": each.joints_rad.tolist()} for each in plan.stages],
     }
 

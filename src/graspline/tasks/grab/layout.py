@@ -9,9 +9,9 @@ import numpy as np
 
 from graspline.errors import one_of
 from graspline.grasping.grab import attempt
-from graspline.grasping.grab_values import GrabQuery, GrabRefusal, GrabVariables
+from graspline.grasping.grab_values import GrabPlan, GrabQuery, GrabRefusal, GrabVariables
 from graspline.kinematics.arms import arm_of
-from graspline.motion.path import at_rest
+from graspline.motion.path import Command, at_rest
 from graspline.perception.beliefs import Belief
 from graspline.placement.query import Support
 from graspline.planning.collision import CollisionWorld
@@ -22,7 +22,7 @@ from graspline.scenes.scene import Array, Scene
 from graspline.scenes.variation import Variation
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.grab.pick import PickPlan, plan_pick
-from graspline.tasks.grab.posted import laid_as_posted
+from graspline.tasks.grab.posted import laid_as_posted, posed
 from graspline.tasks.sampling import Pause, Tally
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring, resting_at
 from graspline.tasks.task import Draw, Probe
@@ -48,6 +48,10 @@ _DECIDED_BY = {
 }
 # Fingers keep this far from everything but the thing they take.
 CLEARANCE_M = 0.0005
+# A scene with fewer objects than this offers nothing to choose from.
+_ENOUGH = 2
+# Objects that are not on the table are parked farther away than this.
+_SIGHT_M = 1.0
 # Shares of the orders drawn at random.
 _CROSS, _ONE_STAGE, _OTHER_HEIGHT, _NO_OFFSET = 0.25, 0.05, 0.25, 0.02
 
@@ -68,15 +72,17 @@ def table_of(parameters: Grab) -> Scene:
 
 
 def query_for(
-    parameters: Grab, estimate: Belief, variables: GrabVariables, others: tuple[Belief, ...] = ()
+    parameters: Grab,
+    estimate: Belief,
+    variables: GrabVariables,
+    others: tuple[Belief, ...] = (),
+    start: Command | None = None,
 ) -> GrabQuery:
-    """The question whether a thing can be grabbed from home, among these others."""
-    robot = parameters.the_robot
+    """The question whether a thing can be grabbed from there, or from home, among these others."""
     return GrabQuery(
-        robot=robot,
         world=collision_world(parameters),
         estimate=estimate,
-        start=at_rest(robot.home),
+        start=start or at_rest(parameters.the_robot.home),
         variables=variables,
         others=others,
         reach=parameters.reach.whole(),
@@ -294,3 +300,31 @@ def _not_takeable(parameters: Grab, name: str) -> str:
                 return ""
             why = why or str(found)
     return f"{why}; expected two opposite upright sides that fit between its fingers"
+
+
+def objects_at_start(scene: Scene, draw: Draw) -> tuple[Belief, ...]:
+    """Every object on the table, exactly where the sample has put it."""
+    model, data = posed(scene, draw.start, draw.variation)
+    return tuple(
+        Belief.exact(
+            each.name,
+            data.body(each.name).xpos.copy(),
+            data.body(each.name).xquat.copy(),
+            np.array(scene.extents_of(each.name, tuple(model.geom(each.name).size))),
+            time_s=0.0,
+            shape=each.shape,
+            solid=each.solid,
+        )
+        for each in scene.objects
+        if np.linalg.norm(data.body(each.name).xpos) <= _SIGHT_M
+    )
+
+
+def all_can_be_grabbed(parameters: Grab, draw: Draw) -> bool:
+    """Whether a scene shows the console well: there is enough to choose from, and all of it passes the reach check."""
+    found = objects_at_start(table_of(parameters), draw)
+    return len(found) >= min(_ENOUGH, round(parameters.things.count[1])) and all(
+        isinstance(attempt(query_for(parameters, one, parameters.grasp, others)), GrabPlan)
+        for one in found
+        for others in [tuple(each for each in found if each is not one)]
+    )

@@ -17,9 +17,9 @@ from graspline.placement.parameters import PlaceParameters
 from graspline.scenes.block_table import KINDS, Kind
 from graspline.scenes.meshes.solid import Solid
 from graspline.scenes.randomization import TexturedRandomization
-from graspline.tasks.detections import Detection, Detections
 from graspline.tasks.mesh_objects import MeshObject
 from graspline.tasks.on_robot import OnRobot
+from graspline.tasks.posted_objects import Detection, Detections
 from graspline.tasks.stages.parameters import CarriedHold, CloseParameters, RestGoal
 
 # What a box that a detector has seen is taken to weigh: a detector does not know.

@@ -88,7 +88,6 @@ def plan_pick(
     held = held_after(query.robot, query.estimate, grab.grasp, grab.branch, along_m, beside_m)
     for lifted in (lift, seated_lift):
         carry = CarryQuery(
-            robot=query.robot,
             world=query.world,
             held=held,
             start=at_rest(np.append(lifted.end[query.robot.arm], held.jaw_rad)),
@@ -110,7 +109,7 @@ def _too_far(query: GrabQuery, grab: GrabPlan, support: Support, settings: Place
     axis = np.array(bounds.axis_m)
     way = np.array([support.x_m, support.y_m]) - axis
     # What is held lies half its width from the tip of the fixed jaw.
-    radius, limit = float(np.hypot(*way)), bounds.radius_m[1] + grab.width_m / 2
+    radius, limit = float(np.hypot(*way)), bounds.radius_m[1] + grab.jaws.width_m / 2
     if radius <= limit:
         return None
     evidence = (at_most("place_distance_from_pan_axis", radius, limit, "m"),)

@@ -11,8 +11,8 @@ import numpy as np
 from graspline.grasping.grips import MAX_LEAN_RAD
 from graspline.perception.beliefs import Belief
 from graspline.scenes.block_table import block_table, blocks_start, blocks_variation
-from graspline.scenes.scene import Array
-from graspline.scenes.variation import apply_to_model
+from graspline.scenes.scene import Array, Scene
+from graspline.scenes.variation import Variation, apply_to_model
 from graspline.spatial.rotations import matrix_from_vector, multiply, quaternion_from_matrix
 from graspline.tasks.console import Refused
 from graspline.tasks.grab.parameters import Grab
@@ -114,11 +114,9 @@ def _overlaps(parameters: Grab) -> list[str]:
     robot, kinds = parameters.the_robot, parameters.kinds
     scene = block_table(robot, kinds)
     lying = {each.name: as_lying(each, 0.1) for each in believed_as_posted(parameters)}
-    model = copy.copy(scene.model)
-    apply_to_model(model, blocks_variation(lying, _PAD_FRICTION, {}, robot, kinds))
-    data = mujoco.MjData(model)
-    data.qpos[:] = blocks_start(lying, robot, kinds)
-    mujoco.mj_kinematics(model, data)
+    model, data = posed(
+        scene, blocks_start(lying, robot, kinds), blocks_variation(lying, _PAD_FRICTION, {}, robot, kinds)
+    )
     mujoco.mj_collision(model, data)
     deepest: dict[tuple[str, str], float] = {}
     for contact in data.contact:
@@ -133,3 +131,13 @@ def _overlaps(parameters: Grab) -> list[str]:
         f"posted.objects: {one} and {other} overlap by {1000 * depth:.1f} mm; expected objects beside each other"
         for (one, other), depth in deepest.items()
     ]
+
+
+def posed(scene: Scene, start: Array, variation: Variation) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """A scene of its own as it is at a start, everything where it then is."""
+    model = copy.copy(scene.model)
+    apply_to_model(model, variation)
+    data = mujoco.MjData(model)
+    data.qpos[:] = start
+    mujoco.mj_kinematics(model, data)
+    return model, data

@@ -115,17 +115,10 @@ class CameraEye:
 
 
 def _estimate_of(thing: Thing, time_s: float) -> Belief:
-    half = thing.yaw_rad / 2
-    return Belief(
-        name=thing.name,
-        position_m=thing.position_m,
-        quaternion=np.array([np.cos(half), 0.0, 0.0, np.sin(half)]),
-        half_extents_m=thing.half_extents_m,
-        position_sigma_m=thing.position_sigma_m,
-        yaw_sigma_rad=thing.yaw_sigma_rad,
-        time_s=time_s,
-        shape=kind_of(thing.name).shape,
-    )
+    turned = np.array([np.cos(thing.yaw_rad / 2), 0.0, 0.0, np.sin(thing.yaw_rad / 2)])
+    shape = kind_of(thing.name).shape
+    seen = Belief.exact(thing.name, thing.position_m, turned, thing.half_extents_m, shape=shape, time_s=time_s)
+    return replace(seen, position_sigma_m=thing.position_sigma_m, yaw_sigma_rad=thing.yaw_sigma_rad)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,21 +15,38 @@ from graspline.machine.machine import Machine
 from graspline.machine.table import End, Transition
 from graspline.placement.query import Support
 from graspline.scenes.block_table import Kind, kind_of
-from graspline.tasks.claims import in_hand
 from graspline.tasks.console import Console
-from graspline.tasks.grab.first_scene import all_can_be_grabbed
-from graspline.tasks.grab.layout import collision_world, is_back, object_problems, ordered, probe, sample, table_of
+from graspline.tasks.grab.layout import (
+    all_can_be_grabbed,
+    collision_world,
+    is_back,
+    object_problems,
+    ordered,
+    probe,
+    sample,
+    table_of,
+)
 from graspline.tasks.grab.parameters import Grab
 from graspline.tasks.grab.posted import believed_as_posted, posted_problems
 from graspline.tasks.grab.sight import DetectedFirst, make_eye
-from graspline.tasks.grab.states import check, move
-from graspline.tasks.grab.taking_over import remaining, take_over
+from graspline.tasks.grab.states import check, move, remaining, take_over
 from graspline.tasks.stages.parameters import ArmSettings
 from graspline.tasks.stages.place import Destination, look_around, put_down
 from graspline.tasks.stages.ready import HELD_CLAIMS, PICK_AND_PLACE, ReadyTable, again
 from graspline.tasks.stages.sight import Eye
 from graspline.tasks.stages.verify import rests_by_truth
-from graspline.tasks.task import Claim, Claims, Draw, Instruction, Milestone, PolicyRules, Rejections, Snapshot, Task
+from graspline.tasks.task import (
+    Claim,
+    Claims,
+    Draw,
+    Instruction,
+    Milestone,
+    PolicyRules,
+    Rejections,
+    Snapshot,
+    Task,
+    in_hand,
+)
 
 # A thing in the hand that is this much higher than it lay has been picked up.
 _PICKED_UP_M = 0.02

@@ -2,61 +2,54 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, failures
 from graspline.execution.happenings import Noticed
 from graspline.execution.requests import Announce, Free, Motion, Reply, Request, Watch, solved
-from graspline.kinematics.arms import arm_of
 from graspline.machine.outcome import Gives, Outcome, Producing, Stage
 from graspline.motion.guards import Guard, PlaceMoved
 from graspline.motion.joint_moves import brake
 from graspline.motion.joint_moves import hold as still
-from graspline.motion.path import Path
+from graspline.motion.path import Command, Path
 from graspline.placement.carry import no_support, plan_raise
 from graspline.placement.query import CarryPlan
-from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
-from graspline.robots.robot import Robot
-from graspline.tasks.oranges.errand import Errand, Where, carry_query, free_spots, plan_way
-from graspline.tasks.oranges.job import Job, Progress, Working, where_of
-from graspline.tasks.oranges.minding import Minder, held_m, minding_plate, plate_guard
+from graspline.tasks.oranges.job import (
+    Cell,
+    Errand,
+    Job,
+    Progress,
+    Where,
+    Working,
+    carry_query,
+    free_spots,
+    plan_way,
+    where_of,
+)
+from graspline.tasks.oranges.minding import minding_plate, plate_guard
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye, Survey
+from graspline.tasks.oranges.sight import PLATE_UNSEEN, Survey
 from graspline.tasks.stages.carry import following_guards, held_outcome, hold_guards, raised
 from graspline.tasks.stages.free import above_end
-
-Array = NDArray[np.float64]
 
 # Looks at a plate that was moved, before it is taken to be at rest whatever they say.
 _PLATE_LOOKS = 12
 
 
+@minding_plate(give_up=False)
 def lift(
-    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+    last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
-    """Raise the orange, while the plate is watched."""
-    minder = Minder(robot=robot, eye=eye, world=world, settings=settings, progress=progress)
-    minded = yield from minding_plate(_raise(last, robot, eye, settings, job), last, minder, job, give_up=False)
-    found = minded.result
-    assert found is not None
-    return dataclasses.replace(found, data=Working(job=minded.job)) if isinstance(found, Gives) else found
-
-
-def _raise(
-    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
-) -> Producing[Gives[Literal["lifted"], Working] | Outcome[Literal["dropped", "slipped", "blocked"]]]:
-    """Raise the orange to carrying height, the hold checked on every tick."""
-    centre = arm_of(robot).forward(last.command.position[None, robot.arm], np.array(job.in_hand.centre_m))[0][0]
-    missing_m = settings.carry.clear_height_m + job.in_hand.spread_m - float(centre[2])
-    guards, watch = _guards(eye, settings, job)
-    reach = settings.reach.whole()
-    ended = yield from raised(last, robot, job.pick, max(missing_m, 0.005), reach, guards, watch)
+    """Raise the orange to carrying height, the hold checked on every tick, while the plate is watched."""
+    height_m = _height_m(cell, job, last.command)
+    guards, watch = _guards(cell, job)
+    reach = cell.settings.reach.whole()
+    ended = yield from raised(last, cell.robot, job.pick, max(height_m, 0.005), reach, guards, watch)
     if isinstance(ended, Refusal):
         return Outcome("blocked", ended.evidence, about=job.target)
     if ended.by == "completed":
@@ -64,46 +57,47 @@ def _raise(
     return held_outcome("lifted", ended, job.target)
 
 
-def _holding(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job) -> Motion:
+def _height_m(cell: Cell, job: Job, command: Command) -> float:
+    """How much higher than it is the orange is carried."""
+    query = carry_query(cell.world, job.in_hand, command, (), cell.settings)
+    return cell.settings.carry.clear_height_m + job.in_hand.spread_m - float(query.held_m()[2])
+
+
+def _holding(name: str, path: Path, cell: Cell, job: Job) -> Motion:
     """A motion that ends once the orange is no longer held."""
-    guards, watch = _guards(eye, settings, job)
+    guards, watch = _guards(cell, job)
     return Motion(name, path, guards=guards, watch=watch)
 
 
-def _guards(eye: FruitEye, settings: Oranges, job: Job) -> tuple[tuple[Guard, ...], Watch]:
+def _guards(cell: Cell, job: Job) -> tuple[tuple[Guard, ...], Watch]:
     """What ends a motion with the orange in the hand, and how the orange is watched for that."""
-    watch = eye.watch(job.target, job.reference.in_hand_m)
+    settings, watch = cell.settings, cell.eye.watch(job.target, job.reference.in_hand_m)
     # One picture may deceive where fruit overlaps; two in a row must say so.
     sure_s = max(settings.hold.sure_s, 1.5 / watch.rate_hz)
     keep = settings.hold.model_copy(update={"sure_s": sure_s})
     return (*hold_guards(job.reference, settings.close, keep), *following_guards(job.reference, keep)), watch
 
 
-def _carrying(name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *, free: Free) -> Motion:
-    """The same for a way to a spot: it ends, too, once the plate is no longer where it was planned for."""
-    motion, place = dataclasses.replace(_holding(name, path, eye, settings, job), free=free), eye.watch_plate()
-    if place is None:
-        return motion
-    assert job.survey.plate is not None
-    moved = plate_guard(job.survey.plate, settings, place)
-    return dataclasses.replace(motion, guards=(*motion.guards, moved), place=place)
-
-
 def _carried(
-    good: Any, motion: Motion, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+    good: Any, name: str, path: Path, free: Free, cell: Cell, job: Job
 ) -> Generator[Request, Reply, Outcome[Any]]:
     """Play a way to a spot. Where the plate was moved meanwhile, stop and look until it is at rest."""
+    motion, place, settings = replace(_holding(name, path, cell, job), free=free), cell.eye.watch_plate(), cell.settings
+    if place is not None:
+        assert job.survey.plate is not None
+        moved = plate_guard(job.survey.plate, settings, place)
+        motion = replace(motion, guards=(*motion.guards, moved), place=place)
     reply = yield motion
     if not isinstance(reply.by, PlaceMoved):
         return held_outcome(good, reply, job.target)
     evidence = tuple(each for each in reply.evidence if each.name == PlaceMoved.MEASURED)
     if reply.command.moving:
-        reply = yield _holding("brake", brake(robot, reply.command), eye, settings, job)
+        reply = yield _holding("brake", brake(cell.robot, reply.command), cell, job)
     pause_s, before_m = settings.release.check_s, None
     for _ in range(_PLATE_LOOKS):
         if reply.by != "completed" and not isinstance(reply.by, PlaceMoved):
             return held_outcome(good, reply, job.target)
-        survey = yield from eye.survey_holding(job.target, held_m(reply, robot, job), job.survey)
+        survey = yield from job.look(reply, cell)
         now_m = None if survey.plate is None else survey.plate.position_m
         if before_m is not None and now_m is not None:
             crept_m = float(np.linalg.norm(now_m - before_m))
@@ -111,61 +105,46 @@ def _carried(
             if crept_m <= settings.rest.speed_m_s * pause_s + 6 * survey.plate.position_sigma_m:
                 break
         before_m = now_m
-        reply = yield _holding("wait", still(robot, reply.command, pause_s), eye, settings, job)
+        reply = yield _holding("wait", still(cell.robot, reply.command, pause_s), cell, job)
     return Outcome("plate_moved", evidence, about=job.target)
 
 
 def retreat(
-    last: Reply,
-    robot: Robot,
-    eye: FruitEye,
-    world: CollisionWorld,
-    settings: Oranges,
-    job: Job,
-    progress: Progress,
+    last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Producing[
     Gives[Literal["clear"], Working]
     | Outcome[Literal["dropped", "slipped", "blocked", "plate_full", "no_way", "plate_lost", "plate_moved"]]
 ]:
     """Look where the plate is now, plan the way there from how the orange really sits, and draw back if that helps."""
-    up = yield from _way_up(last, robot, world, settings, job)
-    if up is not None:
-        last = yield _holding("raise", up, eye, settings, job)
-        if last.by != "completed":
-            return held_outcome("clear", last, job.target)
-    survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
+    settings = cell.settings
+    if _height_m(cell, job, last.command) >= settings.carry.already_there_m:
+        # Up from a spot over which it was being lowered.
+        up = yield from solved(plan_raise, carry_query(cell.world, job.in_hand, last.command, (), settings))
+        if up is not None:
+            last = yield _holding("raise", up, cell, job)
+            if last.by != "completed":
+                return held_outcome("clear", last, job.target)
+    survey = yield from job.look(last, cell)
     if survey.plate is None:
         return Outcome("plate_lost", PLATE_UNSEEN, about=job.target)
     where = where_of(job.target, survey, progress.wanted, settings)
     carry: CarryPlan | Refusal = no_support(job.target)
-    wished = job.carry
+    wished, planned = job.carry, (cell.world, where, job.in_hand, last.command, settings)
     if _shift_m(job.survey, survey) <= settings.plate.shift_m and not _taken(wished.spot_m, where, settings):
         # The spot that was planned for, as long as it is still free.
-        spots = [wished.spot_m]
-        carry = yield from solved(plan_way, robot, world, where, job.in_hand, last.command, settings, spots, wished)
+        carry = yield from solved(plan_way, *planned, [wished.spot_m], wished)
     if isinstance(carry, Refusal):
         free = free_spots(where, settings)
         if not free:
             return Outcome("plate_full", carry.evidence, about=job.target)
-        carry = yield from solved(plan_way, robot, world, where, job.in_hand, last.command, settings, free)
+        carry = yield from solved(plan_way, *planned, free)
     if isinstance(carry, Refusal):
         return Outcome("no_way", carry.evidence, about=job.target)
-    errand = Errand(pick=job.pick, carry=carry)
-    working = Working(job=dataclasses.replace(job, errand=errand, survey=survey, where=where))
+    job = replace(job, errand=Errand(pick=job.pick, carry=carry), survey=survey, where=where)
     if carry.retreat is None:
-        return Gives("clear", working, about=job.target)
-    motion = _carrying("retreat", carry.retreat, eye, settings, working.job, free=Free())
-    outcome = yield from _carried("clear", motion, robot, eye, settings, working.job)
-    return Gives("clear", working, outcome.evidence, about=job.target) if outcome.name == "clear" else outcome
-
-
-def _way_up(
-    last: Reply, robot: Robot, world: CollisionWorld, settings: Oranges, job: Job
-) -> Generator[Request, Reply, Path | None]:
-    """Up to where oranges are carried, from a spot over which this one was being lowered; None where it is there."""
-    query = carry_query(robot, world, job.in_hand, last.command, (), settings)
-    missing_m = settings.carry.clear_height_m + job.in_hand.spread_m - float(query.held_m()[2])
-    return None if missing_m < settings.carry.already_there_m else (yield from solved(plan_raise, query))
+        return Gives("clear", Working(job=job), about=job.target)
+    outcome = yield from _carried("clear", "retreat", carry.retreat, Free(), cell, job)
+    return Gives("clear", Working(job=job), outcome.evidence, about=job.target) if outcome.name == "clear" else outcome
 
 
 def _shift_m(before: Survey, after: Survey) -> float:
@@ -175,7 +154,7 @@ def _shift_m(before: Survey, after: Survey) -> float:
 
 
 def transport(
-    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+    last: Reply, cell: Cell, job: Job
 ) -> Stage[Literal["arrived", "dropped", "slipped", "blocked", "plate_moved"]]:
     """Carry the orange to above its spot; a move that is already done is skipped."""
     start, spot = last.readings.tool_position_m, job.carry.spot_m
@@ -183,15 +162,14 @@ def transport(
     yield Announce(Noticed(what="transport", about=job.target, facts=facts))
     if job.carry.transport is None:
         return Outcome("arrived", about=job.target)
-    motion = _carrying("transport", job.carry.transport, eye, settings, job, free=Free())
-    return (yield from _carried("arrived", motion, robot, eye, settings, job))
+    return (yield from _carried("arrived", "transport", job.carry.transport, Free(), cell, job))
 
 
 def lower(
-    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+    last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Stage[Literal["lowered", "dropped", "slipped", "blocked", "plate_moved", "spot_taken"]]:
     """See whether the plate is still where it was and the spot still free, and set the orange down there."""
-    survey = yield from eye.survey_holding(job.target, held_m(last, robot, job), job.survey)
+    settings, survey = cell.settings, (yield from job.look(last, cell))
     shift = _shift_m(job.survey, survey) if survey.plate is not None else float("nan")
     moved = at_most("plate_shift", shift, settings.plate.shift_m, "m")
     if not moved.passed:
@@ -200,8 +178,8 @@ def lower(
     taken = _taken(job.carry.spot_m, where, settings)
     if taken:
         return Outcome("spot_taken", taken, about=job.target)
-    motion = _carrying("lower", job.carry.lower, eye, settings, job, free=above_end(robot, job.carry.lower))
-    return (yield from _carried("lowered", motion, robot, eye, settings, job))
+    down = job.carry.lower
+    return (yield from _carried("lowered", "lower", down, above_end(cell.robot, down), cell, job))
 
 
 def _taken(spot_m: tuple[float, float], where: Where, settings: Oranges) -> Evidence:

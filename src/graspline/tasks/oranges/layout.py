@@ -29,11 +29,12 @@ from graspline.scenes.fruit_table import (
     orange_name,
 )
 from graspline.scenes.scene import Scene
-from graspline.tasks.oranges.errand import Errand, Where, at_spot, plan_errand, plan_pick, with_room
+from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_errand, plan_pick, with_room
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.sampling import Tally
-from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring
+from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring, reached_ring_m
+from graspline.tasks.stages.ready import collision_world as world_of
 from graspline.tasks.task import Draw, Probe
 
 Array = NDArray[np.float64]
@@ -74,13 +75,8 @@ def scene_of(settings: Oranges) -> Scene:
     return fruit_table(oranges.count, radius, blocks, oranges.off_round > 0, oranges.strangers, robot)
 
 
-@functools.lru_cache(maxsize=8)
-def _world(scene: Scene, clearance_m: float) -> CollisionWorld:
-    return CollisionWorld(scene, clearance_m)
-
-
 def collision_world(settings: Oranges, clearance_m: float = CLEARANCE_M) -> CollisionWorld:
-    return _world(scene_of(settings), clearance_m)
+    return world_of(scene_of(settings), clearance_m)
 
 
 @dataclass(slots=True)
@@ -176,23 +172,16 @@ def _in_reach(settings: Oranges) -> Range:
 @functools.cache
 def fruit_ring_m(robot: Robot, max_tilt_rad: float) -> tuple[float, float]:
     """Nearest and farthest distance from the first axis at which the hand can be around a fruit on the table."""
-    arm, hand = arm_of(robot), robot.hand
-    radii = np.arange(0.0, max(0.5, robot.reach_m), 0.002)
-    pitches = np.pi / 2 - np.arange(0.0, max_tilt_rad + 1e-9, np.radians(2))
-    radius, pitch = (grid.ravel() for grid in np.meshgrid(radii, pitches, indexing="ij"))
-    axis_x_m, axis_y_m = arm.axis_m
-    position = np.stack([axis_x_m + radius, axis_y_m + 0 * radius, np.full_like(radius, 0.03)], axis=-1)
+    pitches, hand = np.pi / 2 - np.arange(0.0, max_tilt_rad + 1e-9, np.radians(2)), robot.hand
     # The jaws across the arm, where they turn freely.
-    tool = np.array([hand.tip_m - 0.0063, 0.0, hand.across_m(0.0, 0.03)])
-    solved = arm.solve(position, pitch, np.full(len(pitch), np.pi / 2), tool, backwards=False)
-    reached = solved.reached.any(axis=1)
-    hit = radii[reached.reshape(len(radii), len(pitches)).any(axis=1)]
-    if not len(hit):
+    tool_m = np.array([hand.tip_m - 0.0063, 0.0, hand.across_m(0.0, 0.03)])
+    ring_m = reached_ring_m(robot, pitches, np.pi / 2, tool_m, 0.03, 0.002)
+    if ring_m is None:
         raise InputError(
             f"robot: {robot.name} cannot bring its hand around an orange on the table from above; check tool.along, "
             "tool.position_m and base_height_m of its description"
         )
-    return float(hit.min()), float(hit.max())
+    return ring_m
 
 
 def _draw_orange(
@@ -234,8 +223,7 @@ def certify_place(settings: Oranges, orange: Belief, around: tuple[Belief, ...])
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
     where = Where(target=_with_error(settings, orange), around=around, plate=_NO_PLATE, resting=(), still_to_come_m=())
     roomy = with_room(settings, SETTLING_RAD)
-    robot = settings.the_robot
-    found = yield from plan_pick.steps(robot, world, where, at_rest(robot.home), roomy)
+    found = yield from plan_pick.steps(world, where, at_rest(world.robot.home), roomy)
     return found.check if isinstance(found, Refusal) else ""
 
 
@@ -286,7 +274,7 @@ def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
             resting=tuple(resting),
             still_to_come_m=tuple(each.radius_m for each in waiting),
         )
-        found = yield from plan_errand.steps(robot, world, where, start, roomy)
+        found = yield from plan_errand.steps(world, where, start, roomy)
         if not isinstance(found, Errand):
             return found.check
         things[target.name] = at_spot(target, found.carry.spot_m, plate)

@@ -2,54 +2,63 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.happenings import Targeted
 from graspline.execution.requests import Announce, Free, Motion, Reply, solved
 from graspline.grasping.topdown import plan_shift
 from graspline.kinematics.arms import arm_of
-from graspline.machine.outcome import Gives, Outcome, Producing, Stage
+from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import Guard, ObjectMoved, OnePadTouches
 from graspline.motion.joint_moves import hold as still
 from graspline.motion.path import CONTINUITY, Path
-from graspline.planning.collision import CollisionWorld
 from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.poses import Pose
-from graspline.tasks.oranges.errand import Errand, nominal_hold, plan_errand
-from graspline.tasks.oranges.job import Chosen, Holding, Job, Noted, Progress, Working, on_plate, where_of
+from graspline.tasks.oranges.job import (
+    Cell,
+    Chosen,
+    Errand,
+    Holding,
+    Job,
+    Noted,
+    Progress,
+    Working,
+    in_gripper_m,
+    nominal_hold,
+    on_plate,
+    plan_errand,
+    where_of,
+)
 from graspline.tasks.oranges.layout import nearest_first
-from graspline.tasks.oranges.minding import Minder, minding_plate
+from graspline.tasks.oranges.minding import minding_plate
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.sight import PLATE_UNSEEN, FruitEye
+from graspline.tasks.oranges.sight import PLATE_UNSEEN
 from graspline.tasks.oranges.targets import chosen
 from graspline.tasks.stages.free import over_object, towards
 from graspline.tasks.stages.grasp import HoldReference, bump, reaching, touch_both
+from graspline.tasks.stages.rest import stopped
 from graspline.tasks.stages.sight import UNSEEN
-from graspline.tasks.stages.stopping import stopped
-
-Array = NDArray[np.float64]
 
 
 def idle(
-    eye: FruitEye, settings: Oranges, progress: Progress
+    cell: Cell, progress: Progress
 ) -> Producing[Gives[Literal["selected"], Chosen] | Outcome[Literal["all_placed", "lost", "stuck", "plate_lost"]]]:
     """Look at everything and choose the next orange to fetch."""
-    survey = yield from eye.survey()
-    if not eye.knows_all():
+    settings, survey = cell.settings, (yield from cell.eye.survey())
+    if not cell.eye.knows_all():
         return Outcome("lost", UNSEEN)
     if not progress.wanted:
-        progress = dataclasses.replace(progress, wanted=chosen(settings, survey))
+        progress = replace(progress, wanted=chosen(settings, survey))
     if survey.plate is None:
         return Outcome("plate_lost", PLATE_UNSEEN)
     placed = on_plate(survey, settings)
     # What was placed and is hidden now is believed to lie where it was; the last look decides.
-    remembered = {name for name in progress.book.placed() if name not in survey.things}
+    remembered = {name for name in progress.placed if name not in survey.things}
     left = [name for name in progress.wanted if name not in placed and name not in remembered]
     if not left:
         return Outcome("all_placed")
@@ -66,95 +75,73 @@ def idle(
 
 
 def plan(
-    last: Reply, robot: Robot, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+    last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Producing[
     Gives[Literal["planned"], Chosen] | Gives[Literal["refused"], Noted] | Outcome[Literal["plate_full", "no_way"]]
 ]:
     """Plan the whole errand, from here to the spot and away from it, before anything moves."""
     tried = progress.tried_for(job.target)
-    found = yield from solved(plan_errand, robot, world, job.where, last.command, settings, tried)
+    found = yield from solved(plan_errand, cell.world, job.where, last.command, cell.settings, tried)
     if isinstance(found, Errand):
         label = (job.target, found.pick.grasp.label)
-        noted = dataclasses.replace(progress, tried=(*progress.tried, label))
-        return Gives("planned", Chosen(job=dataclasses.replace(job, errand=found), progress=noted), about=job.target)
+        noted = replace(progress, tried=(*progress.tried, label))
+        return Gives("planned", Chosen(job=replace(job, errand=found), progress=noted), about=job.target)
     if found.check == "plate_full":
         return Outcome("plate_full", found.evidence, about=job.target)
     if found.check == "plate_unreachable":
         return Outcome("no_way", found.evidence, about=job.target)
-    skipped = dataclasses.replace(progress, skipped=(*progress.skipped, job.target))
+    skipped = replace(progress, skipped=(*progress.skipped, job.target))
     return Gives("refused", Noted(progress=skipped), found.evidence, about=job.target)
 
 
 def approach(
-    robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+    cell: Cell, job: Job, progress: Progress
 ) -> Producing[Outcome[Literal["above", "blocked"]] | Gives[Literal["moved"], Noted]]:
     """Travel to above the orange, as long as it lies where it was seen."""
-    ended = yield _over("approach", job.pick.approach, robot, eye, world, settings, job)
-    if isinstance(ended.by, ObjectMoved):
-        return _moved(ended, job, progress)
-    return Outcome("above" if ended.by == "completed" else "blocked", ended.evidence)
+    return (yield from _over("above", "approach", job.pick.approach, cell, job, progress))
 
 
 def posture_adjust(
-    robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+    cell: Cell, job: Job, progress: Progress
 ) -> Producing[Outcome[Literal["aligned", "blocked"]] | Gives[Literal["moved"], Noted]]:
     """Turn the jaws to where they fit between the fruit and its neighbours, and open them."""
     assert job.pick.posture is not None
-    ended = yield _over("posture_adjust", job.pick.posture, robot, eye, world, settings, job)
+    return (yield from _over("aligned", "posture_adjust", job.pick.posture, cell, job, progress))
+
+
+def _over(good: Any, name: str, path: Path, cell: Cell, job: Job, progress: Progress) -> Producing[Any]:
+    """A motion to above the fruit."""
+    around, speed = job.where.around, cell.settings.reach.travel_speed
+    free = towards(cell.robot, cell.world, path, job.where.target, around, speed)
+    ended = yield _reaching(name, path, cell, job, free=free)
     if isinstance(ended.by, ObjectMoved):
         return _moved(ended, job, progress)
-    return Outcome("aligned" if ended.by == "completed" else "blocked", ended.evidence)
+    return Outcome(good if ended.by == "completed" else "blocked", ended.evidence)
 
 
-def _over(
-    name: str, path: Path, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job
-) -> Motion:
-    """A motion to above the fruit."""
-    free = towards(robot, world, path, job.where.target, job.where.around, settings.reach.travel_speed)
-    return _reaching(name, path, eye, settings, job, free=free)
-
-
-def _reaching(
-    name: str, path: Path, eye: FruitEye, settings: Oranges, job: Job, *contact: Guard, free: Free | None = None
-) -> Motion:
-    target, strayed_m = job.where.target, settings.posture.off_fruit_m
-    watch = eye.watch_lying(target)
-    return reaching(name, path, target, watch, settings.close, *contact, strayed_m=strayed_m, free=free)
+def _reaching(name: str, path: Path, cell: Cell, job: Job, *contact: Guard, free: Free | None = None) -> Motion:
+    target, strayed_m = job.where.target, cell.settings.posture.off_fruit_m
+    watch = cell.eye.watch_lying(target)
+    return reaching(name, path, target, watch, cell.settings.close, *contact, strayed_m=strayed_m, free=free)
 
 
 def _moved(ended: Reply, job: Job, progress: Progress) -> Gives[Literal["moved"], Noted]:
-    """The fruit lies elsewhere, or nowhere: no grasp of it has been tried there."""
-    tried = tuple(each for each in progress.tried if each[0] != job.target)
-    return Gives("moved", Noted(progress=dataclasses.replace(progress, tried=tried)), ended.evidence, about=job.target)
+    """The fruit lies elsewhere, or nowhere."""
+    return Gives("moved", Noted(progress=progress.untried(job.target)), ended.evidence, about=job.target)
 
 
+@minding_plate(give_up=True)
 def descend(
-    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+    last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Producing[
     Gives[Literal["green"], Working]
     | Gives[Literal["moved"], Noted]
     | Outcome[Literal["not_green", "blocked", "plate_moved"]]
 ]:
-    """Come down around the fruit, while plate and fruit are watched."""
-    minder = Minder(robot=robot, eye=eye, world=world, settings=settings, progress=progress)
-    stage = _come_down(robot, eye, settings, job, progress)
-    minded = yield from minding_plate(stage, last, minder, job, give_up=True)
-    found = minded.result
-    if found is None:
-        return Outcome("plate_moved", minded.evidence, about=job.target)
-    if isinstance(found, Gives) and isinstance(found.data, Working):
-        return Gives("green", Working(job=minded.job), found.evidence, about=job.target)
-    return found
-
-
-def _come_down(
-    robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
-) -> Producing[
-    Gives[Literal["green"], Working] | Gives[Literal["moved"], Noted] | Outcome[Literal["not_green", "blocked"]]
-]:
-    """Down; further in small steps while the posture is not green, but never to the table."""
+    """Come down around the fruit, further in small steps while the posture is not green, but never to the table."""
+    robot, settings = cell.robot, cell.settings
     free = over_object(robot, job.pick.descend, job.where.target)
-    ended = yield _reaching("descend", job.pick.descend, eye, settings, job, bump(settings.close), free=free)
+    ended = yield _reaching("descend", job.pick.descend, cell, job, bump(settings.close), free=free)
     while True:
         if isinstance(ended.by, ObjectMoved):
             return _moved(ended, job, progress)
@@ -169,7 +156,7 @@ def _come_down(
         path = yield from solved(plan_shift, robot, job.pick, ended.command, 0.0, settings.reach.whole(), down_m)
         if isinstance(path, Refusal):
             return Outcome("not_green", evidence, about=job.target)
-        ended = yield _reaching("descend", path, eye, settings, job, bump(settings.close))
+        ended = yield _reaching("descend", path, cell, job, bump(settings.close))
 
 
 def green(reply: Reply, robot: Robot, settings: Oranges, job: Job) -> Evidence:
@@ -196,22 +183,12 @@ def tip_height_m(reply: Reply, robot: Robot) -> float:
     return float(point[0, 2])
 
 
+@minding_plate(give_up=False)
 def grasp(
-    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
+    last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Producing[Gives[Literal["closed"], Working] | Outcome[Literal["missed"]]]:
-    """Close the hand on the fruit, while the plate is watched."""
-    minder = Minder(robot=robot, eye=eye, world=world, settings=settings, progress=progress)
-    stage = _close(last, robot, settings, job)
-    minded = yield from minding_plate(stage, last, minder, job, give_up=False)
-    assert minded.result is not None
-    if minded.result.name == "closed":
-        return Gives("closed", Working(job=minded.job), minded.result.evidence)
-    return Outcome("missed", minded.result.evidence, about=job.target)
-
-
-def _close(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Literal["closed", "missed"]]:
     """Bring the fixed jaw up to the fruit, close the other gradually until both touch, and squeeze a little more."""
-    close = settings.close
+    robot, settings, close = cell.robot, cell.settings, cell.settings.close
     seat: Path | Refusal = job.pick.seat
     if np.abs(seat.positions[0] - last.command.position).max() > CONTINUITY:
         # The hand crept on after its planned way down: the same way aside from where it is.
@@ -225,7 +202,7 @@ def _close(last: Reply, robot: Robot, settings: Oranges, job: Job) -> Stage[Lite
     shut = closing_end_rad(robot, settings, float(ended.command.position[robot.jaw]))
     touched = yield from touch_both(ended, robot, job.pick, close, settings.reach.whole(), shut)
     if isinstance(touched, Reply):
-        return Outcome("closed", touched.evidence)
+        return Gives("closed", Working(job=job), touched.evidence)
     return Outcome("missed", touched, about=job.target)
 
 
@@ -237,34 +214,20 @@ def closing_end_rad(robot: Robot, settings: Oranges, open_rad: float) -> float:
     return open_rad + closing.end_percent / 100 * (shut - open_rad)
 
 
+@minding_plate(give_up=False)
 def settle(
-    last: Reply, robot: Robot, eye: FruitEye, world: CollisionWorld, settings: Oranges, job: Job, progress: Progress
-) -> Producing[Gives[Literal["held"], Holding] | Outcome[Literal["missed"]]]:
-    """Let the hold settle and check it, while the plate is watched."""
-    minder = Minder(robot=robot, eye=eye, world=world, settings=settings, progress=progress)
-    minded = yield from minding_plate(_check_hold(last, robot, eye, settings, job), last, minder, job, give_up=False)
-    found = minded.result
-    assert found is not None
-    if not isinstance(found, Gives):
-        return found
-    held = found.data.held
-    holding = dataclasses.replace(minded.job, held=held, hold=found.data.job.hold)
-    return Gives("held", Holding(job=holding, held=held), found.evidence, about=job.target)
-
-
-def _check_hold(
-    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job
+    last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Producing[Gives[Literal["held"], Holding] | Outcome[Literal["missed"]]]:
     """Let the hold settle and check that it is one: pads, jaw opening, and the fruit's place in the hand."""
-    close = settings.close
+    robot, settings, close = cell.robot, cell.settings, cell.settings.close
     ended = yield Motion("settle", still(robot, last.command, close.settle_s))
     touch_rad, error_rad = job.pick.grasp.touch_rad, settings.closing.touch_error_rad * robot.jaw_unit
     jaw_rad = float(ended.readings.joints[robot.jaw])
-    held = nominal_hold(robot, job.pick, settings)
-    held = dataclasses.replace(held, name=job.target, jaw_rad=float(ended.command.position[robot.jaw]))
+    held, _ = nominal_hold(job.pick, settings)
+    held = replace(held, name=job.target, jaw_rad=float(ended.command.position[robot.jaw]))
     tool, rotation = ended.readings.tool_position_m, ended.readings.tool_rotation
     base = arm_of(robot).forward(ended.readings.joints[None, robot.arm], np.array(held.centre_m))[0][0]
-    seen = yield from eye.see_held(job.target, base)
+    seen = yield from cell.eye.see_held(job.target, base)
     evidence: Evidence = (
         at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), close.lost_n, "N"),
         at_most("jaw_off_touch", abs(jaw_rad - touch_rad), error_rad, "rad"),
@@ -276,9 +239,7 @@ def _check_hold(
         evidence = (*evidence, at_most("off_in_hand", off, settings.closing.in_hand_m + 3 * sigma, "m"))
     if not passes(evidence):
         return Outcome("missed", evidence, about=job.target)
-    hand = _gripper_frame(ended, robot)
-    local = hand[1].T @ (centre - hand[0])
-    held = dataclasses.replace(held, X_HO=Pose(position_m=local, rotation=held.X_HO.rotation))
+    held = replace(held, X_HO=Pose(position_m=in_gripper_m(ended, robot, centre), rotation=held.X_HO.rotation))
     hold = HoldReference(
         least_jaw_rad=touch_rad - error_rad,
         tool_m=tool,
@@ -286,11 +247,5 @@ def _check_hold(
         in_hand_m=rotation.T @ (centre - tool),
         position_sigma_m=sigma,
     )
-    holding = Holding(job=dataclasses.replace(job, held=held, hold=hold), held=held)
+    holding = Holding(job=replace(job, held=held, hold=hold), held=held)
     return Gives("held", holding, evidence, about=job.target)
-
-
-def _gripper_frame(reply: Reply, robot: Robot) -> tuple[Array, Array]:
-    """Origin and rotation of the gripper frame, from the joints."""
-    origin, rotation = arm_of(robot).forward(reply.readings.joints[None, robot.arm], np.zeros(3))
-    return origin[0], rotation[0]

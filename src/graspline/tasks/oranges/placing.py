@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graspline.evidence import Evidence, at_least, at_most, passes
 from graspline.execution.happenings import Noticed
@@ -15,25 +14,22 @@ from graspline.machine.outcome import Gives, Outcome, Producing
 from graspline.motion.guards import TrackingError
 from graspline.motion.joint_moves import hold as still
 from graspline.perception.beliefs import Belief
-from graspline.placement.book import PlacementRecord
 from graspline.placement.resting import Sighting, has_been_still, not_displaced, plate_not_shifted, rests_on
-from graspline.robots.robot import Robot
-from graspline.tasks.oranges.job import Job, Noted, Progress, on_plate
+from graspline.tasks.oranges.job import Cell, Job, Noted, PlacementRecord, Progress, on_plate
 from graspline.tasks.oranges.parameters import Oranges
-from graspline.tasks.oranges.sight import FruitEye, Survey, plate_shape
-
-Array = NDArray[np.float64]
+from graspline.tasks.oranges.sight import Survey, plate_shape
 
 
 def release(
-    robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+    cell: Cell, job: Job, progress: Progress
 ) -> Producing[Outcome[Literal["released", "missed_plate"]] | Gives[Literal["not_released"], Noted]]:
     """Open the jaws and watch the orange come to rest on the plate."""
+    settings = cell.settings
     ended = yield Motion("release", job.carry.open)
     began = seen_s = ended.time_s
     window: list[Sighting] = []
     while True:
-        survey = yield from eye.survey()
+        survey = yield from cell.eye.survey()
         seen = survey.things.get(job.target)
         if seen is not None and survey.plate is not None:
             error, seen_s = seen.position_sigma_m, ended.time_s
@@ -51,9 +47,9 @@ def release(
             evidence = (at_most("release_time", ended.time_s - began, settings.release.limit_s, "s"),)
             position = window[-1].position_m if window else np.full(3, np.nan)
             record = PlacementRecord(name=job.target, position_m=position, succeeded=False, time_s=ended.time_s)
-            noted = Noted(progress=dataclasses.replace(progress, book=progress.book.with_(record)))
+            noted = Noted(progress=replace(progress, records=(*progress.records, record)))
             return Gives("not_released", noted, evidence, about=job.target)
-        ended = yield Motion("release", still(robot, ended.command, settings.release.check_s))
+        ended = yield Motion("release", still(cell.robot, ended.command, settings.release.check_s))
 
 
 def _placement_check(seen: Belief, survey: Survey, evidence: Evidence, settings: Oranges) -> Noticed:
@@ -96,51 +92,47 @@ def _at_rest(
 
 
 def withdraw(
-    last: Reply, robot: Robot, eye: FruitEye, settings: Oranges, job: Job, progress: Progress
+    last: Reply, cell: Cell, job: Job, progress: Progress
 ) -> Producing[Gives[Literal["placed", "disturbed", "not_placed"], Noted] | Outcome[Literal["unseen", "blocked"]]]:
     """Take the hand away and look again: the orange still rests there, and nothing else was moved."""
-    guards = (TrackingError(error_rad=settings.close.blocked_rad),)
+    settings, guards = cell.settings, (TrackingError(error_rad=cell.settings.close.blocked_rad),)
     ended = yield Motion("withdraw", job.carry.withdraw, guards=guards)
     if ended.by != "completed":
         return Outcome("blocked", ended.evidence, about=job.target)
     window: list[Sighting] = []
     while True:
-        survey = yield from eye.survey()
+        survey = yield from cell.eye.survey()
         seen = survey.things.get(job.target)
         if seen is None or survey.plate is None:
             return Outcome("unseen", (at_least("sightings", len(window), 2),), about=job.target)
         window.append(_sighting(seen, survey))
         if window[-1].time_s - window[0].time_s >= settings.rest.still_s - 1e-9:
             break
-        ended = yield Motion("withdraw", still(robot, ended.command, settings.release.check_s))
+        ended = yield Motion("withdraw", still(cell.robot, ended.command, settings.release.check_s))
     error = seen.position_sigma_m
     rests = _at_rest(tuple(window), seen.radius_m, survey, settings, error)
-    kept = (*_neighbours(job, survey, settings, error), *_plate_kept(job, survey, settings, error))
+    kept = _nothing_else_moved(job, survey, settings, error)
     yield Announce(_placement_check(seen, survey, rests, settings))
     good = passes(rests)
     record = PlacementRecord(name=job.target, position_m=seen.position_m, succeeded=good, time_s=window[-1].time_s)
-    tried = tuple(each for each in progress.tried if not (good and each[0] == job.target))
-    noted = Noted(progress=dataclasses.replace(progress, book=progress.book.with_(record), tried=tried, skipped=()))
+    progress = progress.untried(job.target) if good else progress
+    noted = Noted(progress=replace(progress, records=(*progress.records, record), skipped=()))
     if not good:
         return Gives("not_placed", noted, rests, about=job.target)
     return Gives("placed" if passes(kept) else "disturbed", noted, (*rests, *kept), about=job.target)
 
 
-def _neighbours(job: Job, survey: Survey, settings: Oranges, error_m: float) -> Evidence:
-    """Fruit that lay on the plate before has not been moved on it."""
-    before, after = job.survey, survey
+def _nothing_else_moved(job: Job, after: Survey, settings: Oranges, error_m: float) -> Evidence:
+    """Fruit that lay on the plate before has not been moved on it, nor has the plate."""
+    before = job.survey
     assert before.plate is not None
     assert after.plate is not None
     names = [name for name in on_plate(before, settings) if name != job.target and name in after.things]
-    return not_displaced(
+    neighbours = not_displaced(
         {name: before.things[name].position_m - before.plate.position_m for name in names},
         {name: after.things[name].position_m - after.plate.position_m for name in names},
         settings.rest,
         error_m,
     )
-
-
-def _plate_kept(job: Job, survey: Survey, settings: Oranges, error_m: float) -> Evidence:
-    assert job.survey.plate is not None
-    assert survey.plate is not None
-    return plate_not_shifted(job.survey.plate.position_m, survey.plate.position_m, settings.rest, error_m)
+    plate = plate_not_shifted(before.plate.position_m, after.plate.position_m, settings.rest, error_m)
+    return (*neighbours, *plate)

@@ -14,7 +14,7 @@ from graspline.execution.requests import Look, Reply, Request, Watch
 from graspline.kinematics.arms import arm_of
 from graspline.perception.beliefs import Belief, Shape, noisy
 from graspline.perception.estimators import made_by
-from graspline.perception.fruit import Ball, Block, see_ball_near, see_plate, see_table, shows_through
+from graspline.perception.fruit import Ball, Block, Disc, see_ball_near, see_plate, see_table, shows_through
 from graspline.placement.plate import Plate
 from graspline.rendering.picture import Picture
 from graspline.scenes.distractors import distractor_name
@@ -41,6 +41,8 @@ _HELD_SIGMA_M = 0.002
 _MOST_BARE = 0.4
 # A plate that is seen worse than this, behind the hand, does not say whether it was moved.
 _PLATE_SIGMA_M = 0.002
+# How well a block's heading is seen.
+_BLOCK_YAW_SIGMA_RAD = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,23 +241,19 @@ class CameraEye:
         settings = self.settings
         radius = settings.plate.outer_radius_m if settings.plate.present else None
         seen = see_table(picture, radius, held_m)
-        plate = virtual_plate(settings.plate, time_s)
-        if radius is not None:
-            disc = seen.plate
-            plate = None
-            if disc is not None:
-                plate = replace(
-                    virtual_plate(settings.plate, time_s),
-                    name=PLATE,
-                    position_m=disc.position_m,
-                    position_sigma_m=disc.position_sigma_m,
-                )
-                self._plate = plate
+        plate = virtual_plate(settings.plate, time_s) if radius is None else self._seen_plate(seen.plate, time_s)
         things = self._name(list(seen.oranges), held, time_s)
         for index, block in enumerate(seen.blocks):
             things[distractor_name(index)] = _estimate_of_block(distractor_name(index), block, time_s)
         hidden = {name: each for name, each in self._known.items() if name not in things and name != held}
         return Survey(things=things, plate=plate, time_s=time_s, hidden=hidden)
+
+    def _seen_plate(self, disc: Disc | None, time_s: float) -> Belief | None:
+        if disc is None:
+            return None
+        plate = virtual_plate(self.settings.plate, time_s)
+        self._plate = replace(plate, name=PLATE, position_m=disc.position_m, position_sigma_m=disc.position_sigma_m)
+        return self._plate
 
     def _name(self, balls: list[Ball], held: str | None, time_s: float) -> dict[str, Belief]:
         if not self._known:
@@ -327,29 +325,14 @@ def _matched(known: Mapping[str, Belief], balls: list[Ball], held: str | None) -
 
 
 def _estimate_of_ball(name: str, ball: Ball, radius_m: float, time_s: float) -> Belief:
-    return Belief(
-        name=name,
-        position_m=ball.position_m,
-        quaternion=_UPRIGHT,
-        half_extents_m=np.full(3, radius_m),
-        position_sigma_m=ball.position_sigma_m,
-        yaw_sigma_rad=0.0,
-        time_s=time_s,
-        shape="ball",
-    )
+    seen = Belief.exact(name, ball.position_m, _UPRIGHT, np.full(3, radius_m), shape="ball", time_s=time_s)
+    return replace(seen, position_sigma_m=ball.position_sigma_m)
 
 
 def _estimate_of_block(name: str, block: Block, time_s: float) -> Belief:
-    half = block.yaw_rad / 2
-    return Belief(
-        name=name,
-        position_m=block.position_m,
-        quaternion=np.array([np.cos(half), 0.0, 0.0, np.sin(half)]),
-        half_extents_m=block.half_extents_m,
-        position_sigma_m=block.position_sigma_m,
-        yaw_sigma_rad=0.1,
-        time_s=time_s,
-    )
+    turned = np.array([np.cos(block.yaw_rad / 2), 0.0, 0.0, np.sin(block.yaw_rad / 2)])
+    seen = Belief.exact(name, block.position_m, turned, block.half_extents_m, time_s=time_s)
+    return replace(seen, position_sigma_m=block.position_sigma_m, yaw_sigma_rad=_BLOCK_YAW_SIGMA_RAD)
 
 
 def make_eye(settings: Oranges, random: np.random.Generator) -> FruitEye:

@@ -14,21 +14,28 @@ from graspline.machine.table import End, Retry, Transition
 from graspline.perception.held import HeldObject
 from graspline.placement.plate import Plate
 from graspline.placement.resting import Sighting, rests_on
-from graspline.planning.collision import CollisionWorld
 from graspline.scenes.fruit_table import FLOOR_M, PLATE
-from graspline.tasks.claims import in_hand
 from graspline.tasks.oranges.carrying import lift, lower, retreat, transport
 from graspline.tasks.oranges.feasible import problems
-from graspline.tasks.oranges.job import Progress
+from graspline.tasks.oranges.job import Cell, Progress
 from graspline.tasks.oranges.layout import collision_world, probe, sample, scene_of
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.picking import approach, descend, grasp, idle, plan, posture_adjust, settle
 from graspline.tasks.oranges.placing import release, withdraw
-from graspline.tasks.oranges.recovery import all_placed, back_off, confirm, put_back, regroup, return_home, step_aside
-from graspline.tasks.oranges.sight import FruitEye, make_eye, plate_shape, virtual_plate
-from graspline.tasks.oranges.taking_over import remaining, take_over
+from graspline.tasks.oranges.recovery import (
+    all_placed,
+    back_off,
+    confirm,
+    put_back,
+    regroup,
+    remaining,
+    return_home,
+    step_aside,
+    take_over,
+)
+from graspline.tasks.oranges.sight import make_eye, plate_shape, virtual_plate
 from graspline.tasks.oranges.targets import instruction, named_targets, targets_in
-from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Snapshot, Task
+from graspline.tasks.task import Claim, Claims, Draw, PolicyRules, Snapshot, Task, in_hand
 
 # Fruit that fills any plate of the usual size.
 STRANGERS = 6
@@ -138,13 +145,7 @@ def build_machine(settings: Oranges) -> Machine:
         vertical=("descend", "lift"),
         states=states,
         table={state: {**row, "timed_out": _out_of_time(state)} for state, row in table.items()},
-        inputs={
-            "eye": FruitEye,
-            "world": CollisionWorld,
-            "settings": Oranges,
-            "progress": Progress,
-            "held": HeldObject | None,
-        },
+        inputs={"cell": Cell, "progress": Progress, "held": HeldObject | None},
         budgets={
             "grasps": retries.grasps * asked,
             "looks": retries.looks * asked,
@@ -162,13 +163,8 @@ def _out_of_time(state: str) -> End:
 
 def given(settings: Oranges, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
-    return {
-        "eye": make_eye(settings, random),
-        "world": collision_world(settings),
-        "settings": settings,
-        "progress": Progress(),
-        "held": None,
-    }
+    cell = Cell(world=collision_world(settings), eye=make_eye(settings, random), settings=settings)
+    return {"cell": cell, "progress": Progress(), "held": None}
 
 
 def equipped(settings: Oranges) -> Oranges:

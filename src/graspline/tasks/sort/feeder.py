@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graspline.engine.actors import Account, World
 from graspline.engine.events import Change, Event, Place
+from graspline.evidence import Evidence
 from graspline.scenes.belt_line import (
     BELT,
     BELT_END_M,
@@ -28,6 +30,7 @@ from graspline.scenes.belt_line import (
 from graspline.scenes.scene import Scene
 from graspline.scenes.variation import weight_of
 from graspline.tasks.sort.parameters import BeltParameters
+from graspline.tasks.task import Delivered
 
 Array = NDArray[np.float64]
 
@@ -39,6 +42,8 @@ _OUT_M = OUTPUT_END_M + 0.04
 _FALLEN_M, _AWAY_M = -0.02, 2.0
 # What is higher than this above a belt is not on it.
 _ON_M = 0.06
+# How bins are called, and what evidence calls blocks that were missed.
+_BIN, _MISSED = "bin_", "missed_"
 ON_BELT, HELD, MISSED, FALLEN, REMOVED = "on_belt", "held", "missed", "fallen", "removed"
 
 
@@ -177,3 +182,19 @@ class Feeder:
             if abs(x - middle_x) <= half_x and abs(y - middle_y) <= half_y and z <= _ON_M:
                 return bay.name
         return ""
+
+
+def delivered(truth: Mapping[str, Any], evidence: Evidence) -> Delivered:
+    """A block is right in the bin of its colour; what was sorted and missed, and how fast, the last state reports."""
+    told = {each.name: each.value for each in evidence}
+    blocks = truth["sent"]
+    bins = [each for each in blocks if str(each["where"]).startswith(_BIN)]
+    right = sum(each["where"] == f"{_BIN}{each['colour']}" for each in bins)
+    return Delivered(
+        sent=len(blocks),
+        right=right,
+        wrong=len(bins) - right,
+        claimed=int(told.get("sorted", 0)),
+        missed={name.removeprefix(_MISSED): int(value) for name, value in told.items() if name.startswith(_MISSED)},
+        picks_per_min=told.get("picks_per_min"),
+    )

@@ -1,24 +1,47 @@
-"""Finding blocks and going for them: `watch`, `choose`, `retreat`, `travel`.
+"""The states of `sort`: finding blocks and going for them, a block in the hand, and whether blocks lie in their bins.
 
 Pictures are taken wherever the hand is, and every way is planned and checked before it is gone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from graspline.evidence import at_least
-from graspline.execution.requests import Motion, Reply, solved
+import numpy as np
+
+from graspline.evidence import Evidence, at_least, at_most, passes
+from graspline.execution.requests import Motion, Reply, Request, solved
 from graspline.machine.outcome import Gives, Outcome, Producing
+from graspline.motion.guards import BothPadsTouch, HoldLost
 from graspline.motion.joint_moves import hold as still
+from graspline.motion.joint_moves import jaw_move
+from graspline.motion.path import at_rest
+from graspline.perception.belt_blocks import BlockSeen
+from graspline.perception.tracks import without
 from graspline.refusal import Refusal
 from graspline.tasks.sort.cell import Cell, Departure, departing
-from graspline.tasks.sort.choice import LEAVING_ANYTHING, Catch, leaving_bin, plan_home, plan_next
-from graspline.tasks.sort.line import STANDING_M_S, Line, given_up
+from graspline.tasks.sort.choice import (
+    LEAVING_ANYTHING,
+    Catch,
+    Going,
+    corrected,
+    gripped_rad,
+    holding,
+    leaving_bin,
+    plan_carry,
+    plan_home,
+    plan_next,
+    riding,
+    to_block,
+    to_home,
+)
+from graspline.tasks.sort.hand import leaving
+from graspline.tasks.sort.line import STANDING_M_S, Line, Pending, SeenInBin, SeenInBins, given_up
 from graspline.tasks.sort.parameters import Sort
-from graspline.tasks.sort.ways import Going, corrected, to_block, to_home
-from graspline.tasks.stages.stopping import stopped
+from graspline.tasks.sort.sight import BeltEye
+from graspline.tasks.stages.rest import stopped
 
 # Later than this before the hand is there nothing is looked at and no way is bent.
 LAST_S = 0.12
@@ -26,6 +49,17 @@ LAST_S = 0.12
 # hand sees of it, or has stood for this long, there is nothing to come.
 _LENGTH_M, _IN_VIEW_M = 2.2, 0.6
 _LEAST_QUIET_S, _STANDING_S = 8.0, 60.0
+# Besides closing and feeling, so long may pass before a grip counts as missed.
+_PATIENCE_S = 0.05
+_LOST_S = 0.03
+# Fingers are clear of a block this far from it on either side, by their reference; they trail it a little.
+_FREE_M = 0.006
+# Bins are looked at past the arm, whichever camera follows the belt.
+BINS = BeltEye(camera="bins")
+# A block in a bin is this near to where the output belt has carried it since it was let go, even where the next one has
+# pushed it; whose else it may be is settled first. It counts once the hand is this far away.
+_IN_BIN_M = 0.08
+_LEFT_M = 0.09
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +161,141 @@ def quiet_s(settings: Sort, speed_m_s: float) -> float:
         return _STANDING_S
     quiet_m = max(_LENGTH_M, settings.belt.longest_gap_m + _IN_VIEW_M)
     return max(quiet_m / abs(speed_m_s), _LEAST_QUIET_S)
+
+
+def grip(last: Reply, cell: Cell, line: Line, caught: Catch) -> Producing[Gives[Literal["gripped", "missed"], Watched]]:
+    """Close while riding along with the block, and hold what is felt against its width."""
+    robot, wanted, colour = cell.robot, cell.settings.grip, caught.track.colour
+    closing = jaw_move(robot, at_rest(last.command.position), gripped_rad(cell, caught), speed_rad_s=cell.jaw_speed)
+    path = riding(cell, last, caught, closing.duration_s + wanted.touch_s + _PATIENCE_S)
+    line = replace(line, tracks=without(line.tracks, caught.track.number))
+    if path is None:
+        return Gives("missed", Watched(line=line), (at_least("ways_along_with_block", 0, 1),), about=colour)
+    ended = yield Motion("close", path, guards=(BothPadsTouch(force_n=wanted.touch_n, for_s=wanted.touch_s),))
+    gap_m = float(robot.jaw_law.gap_m(ended.readings.joints[robot.jaw]))
+    evidence = (
+        at_least("weaker_pad_force", min(ended.readings.pad_forces_n()), wanted.touch_n, "N"),
+        at_most("gap_error", abs(gap_m - caught.grasp.width_m), wanted.width_m, "m"),
+    )
+    if not passes(evidence):
+        return Gives("missed", Watched(line=line), evidence, about=colour)
+    tally = replace(line.tally, gripped_s=(*line.tally.gripped_s, ended.time_s))
+    return Gives("gripped", Watched(line=replace(line, tally=tally)), evidence, about=colour)
+
+
+def carry(
+    last: Reply, cell: Cell, line: Line, caught: Catch
+) -> Producing[Gives[Literal["carried", "lost", "blocked"], Watched]]:
+    """Lift the block off the belt and bring it over its bin, feeling all the way that it is still there."""
+    wanted, colour, begin = cell.settings.grip, caught.track.colour, departing(last, leaving(caught.room_m))
+    hop = yield from solved(plan_carry, cell, begin, caught)
+    if isinstance(hop, Refusal):
+        return Gives("blocked", Watched(line=line), (at_least("ways_to_bin", 0, 1),), about=colour)
+    path = holding(cell, begin, hop, caught)
+    least_rad = float(cell.robot.jaw_law.angle_rad(max(caught.grasp.width_m - wanted.width_m, 0.0)))
+    lost = HoldLost(least_jaw_rad=least_rad, force_n=wanted.lost_n, for_s=_LOST_S)
+    while path.ticks > 0:
+        reply, path = yield from cell.go("carry", path, lost)
+        if reply.by != "completed":
+            outcome = "lost" if isinstance(reply.by, HoldLost) else "blocked"
+            return Gives(outcome, Watched(line=line), reply.evidence, about=colour)
+        if path.ticks:
+            line = yield from cell.look(line, reply, holding=True)
+    return Gives("carried", Watched(line=line), about=colour)
+
+
+def drop(last: Reply, cell: Cell, line: Line, caught: Catch) -> Producing[Gives[Literal["released", "stuck"], Watched]]:
+    """Open until the fingers are clear of the block, and feel that nothing is held any more."""
+    robot, settings, grasp, colour = cell.robot, cell.settings, caught.grasp, caught.track.colour
+    opening = jaw_move(robot, last.command, grasp.open_rad, speed_rad_s=cell.jaw_speed)
+    free = opening.positions[:, robot.jaw] >= float(robot.jaw_law.angle_rad(grasp.width_m + 2 * _FREE_M))
+    # They go on opening while the hand rises.
+    ended = yield Motion("open", opening.cut(max(1, int(np.argmax(free))))[0])
+    evidence = (at_most("stronger_pad_force", max(ended.readings.pad_forces_n()), settings.grip.lost_n, "N"),)
+    let_go = Pending(
+        colour=colour,
+        bin=settings.rules.its_bin(colour),
+        point_m=ended.readings.tool_position_m.copy(),
+        time_s=ended.time_s,
+    )
+    line = replace(line, pending=(*line.pending, let_go))
+    return Gives("released" if passes(evidence) else "stuck", Watched(line=line), evidence, about=colour)
+
+
+def check(
+    last: Reply, cell: Cell, line: Line, going: Going
+) -> Producing[Gives[Literal["sorted", "unseen", "blocked"], Spotted]]:
+    """On the way, look back whether the block lies in its bin."""
+    while going.path.duration_s > LAST_S + cell.piece_ticks * cell.robot.dt_s:
+        reply, rest = yield from cell.go("travel", going.path)
+        going = replace(going, path=rest)
+        if reply.by != "completed":
+            return Gives("blocked", Spotted(line=line, going=going), reply.evidence)
+        line = yield from cell.look(line, reply)
+        line, evidence, seen = yield from _confirmed(line, cell.settings, reply)
+        if seen:
+            return Gives("sorted", Spotted(line=line, going=going), evidence, about=SeenInBins(blocks=seen))
+    return Gives("unseen", Spotted(line=line, going=going))
+
+
+def recheck(last: Reply, cell: Cell, line: Line) -> Producing[Gives[Literal["sorted", "unseen"], Watched]]:
+    """With the arm out of the way, look once more for blocks that were not seen in their bins."""
+    line, evidence, seen = yield from _confirmed(line, cell.settings, last)
+    if seen:
+        return Gives("sorted", Watched(line=line), evidence, about=SeenInBins(blocks=seen))
+    missed = (*line.tally.missed, *("not_confirmed" for _ in line.pending))
+    return Gives("unseen", Watched(line=replace(line, tally=replace(line.tally, missed=missed), pending=())))
+
+
+def account(cell: Cell, line: Line) -> Outcome[Literal["done", "short", "idle"]]:
+    """Hold what was sorted against what was sent."""
+    blocks = cell.settings.belt.blocks
+    evidence = line.tally.evidence(blocks, cell.settings.success_share)
+    if line.tally.ignored >= blocks:
+        return Outcome("idle", evidence)
+    return Outcome("done" if passes(evidence) else "short", evidence)
+
+
+def _confirmed(
+    line: Line, settings: Sort, reply: Reply
+) -> Generator[Request, Reply, tuple[Line, Evidence, tuple[SeenInBin, ...]]]:
+    """What is known after a look at the bins, and which blocks it showed for the first time."""
+    tool, evidence, shown = reply.readings.tool_position_m, (), list[SeenInBin]()
+    left = [each for each in line.pending if float(np.linalg.norm(tool - each.point_m)) >= _LEFT_M]
+    if not left:
+        return line, (), ()
+    picture = yield from BINS.picture()
+    for name in {each.bin: None for each in left}:
+        # A block that was seen there before may be the one that is seen now.
+        mine = [each for each in (*line.placed, *line.pending) if each.bin == name]
+        for seen, found, off_m in _paired(BINS.in_bin(picture, name), mine, settings, reply.time_s):
+            if found in left and found in line.pending:
+                line = line.confirming(found)
+                evidence += (at_most("off_where_it_must_be", off_m, _IN_BIN_M, "m"),)
+                number = line.tally.number_of(found.colour)
+                shown.append(SeenInBin(colour=found.colour, number=number, x_m=seen.x_m, y_m=seen.y_m))
+    return line, evidence, tuple(shown)
+
+
+def _paired(
+    seen: Sequence[BlockSeen], let_go: Sequence[Pending], settings: Sort, time_s: float
+) -> Iterator[tuple[BlockSeen, Pending, float]]:
+    """Blocks that are seen with those that were let go, each with one at most, the nearest pairs first."""
+    pairs = [
+        (_off_m(block, each, settings, time_s), first, second)
+        for first, block in enumerate(seen)
+        for second, each in enumerate(let_go)
+        if block.colour == each.colour
+    ]
+    taken_seen, taken = set[int](), set[int]()
+    for off_m, first, second in sorted(pairs):
+        if off_m <= _IN_BIN_M and first not in taken_seen and second not in taken:
+            taken_seen.add(first)
+            taken.add(second)
+            yield seen[first], let_go[second], off_m
+
+
+def _off_m(seen: BlockSeen, let_go: Pending, settings: Sort, time_s: float) -> float:
+    """How far a block is from where one that was let go must be by now; the output belts run along -x."""
+    drift = settings.belt.output_speed_m_s * (time_s - let_go.time_s)
+    return float(np.hypot(seen.x_m - let_go.point_m[0] + drift, seen.y_m - let_go.point_m[1]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,25 +13,19 @@ from graspline.machine.table import End, Retry, Transition
 from graspline.motion.path import at_rest
 from graspline.perception.belt_blocks import BlockSeen
 from graspline.perception.tracks import follow
-from graspline.planning.collision import CollisionWorld
-from graspline.robots.robot import Robot
 from graspline.scenes.belt_line import belt_line
-from graspline.tasks.claims import in_hand
-from graspline.tasks.feed import Feed
 from graspline.tasks.sort.annotation import Annotator
 from graspline.tasks.sort.cell import Cell, Departure
-from graspline.tasks.sort.checking import account, check, recheck
 from graspline.tasks.sort.choice import Catch, plan_catch
-from graspline.tasks.sort.delivery import delivered
 from graspline.tasks.sort.faults import FAULT_HINTS
-from graspline.tasks.sort.feeder import place_across
-from graspline.tasks.sort.handling import carry, drop, grip
+from graspline.tasks.sort.feeder import delivered, place_across
 from graspline.tasks.sort.layout import feeder, robot_of, sample, scene_of
 from graspline.tasks.sort.line import Line, SeenInBins
 from graspline.tasks.sort.parameters import ACCEPTED, SIZES, RetryParameters, Sort
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
-from graspline.tasks.sort.states import choose, retreat, travel, watch
-from graspline.tasks.task import Claim, Claims, Draw, Instruction, PolicyRules, Probe, Snapshot, Task
+from graspline.tasks.sort.states import account, carry, check, choose, drop, grip, recheck, retreat, travel, watch
+from graspline.tasks.stages.ready import collision_world
+from graspline.tasks.task import Claim, Claims, Draw, Feed, Instruction, PolicyRules, Probe, Snapshot, Task, in_hand
 
 # Blocks this far up and down the belt are asked about when the region is drawn.
 _BESIDE_M = 0.6
@@ -96,12 +89,7 @@ def given(parameters: Sort, draw: Draw, random: np.random.Generator) -> Mapping[
 
 def cell_of(parameters: Sort) -> Cell:
     robot, eye = robot_of(parameters), BeltEye(camera=parameters.sight.camera)
-    return Cell(robot=robot, world=collision_world(robot), eye=eye, settings=parameters)
-
-
-@functools.cache
-def collision_world(robot: Robot) -> CollisionWorld:
-    return CollisionWorld(belt_line(robot, 0))
+    return Cell(robot=robot, world=collision_world(belt_line(robot, 0)), eye=eye, settings=parameters)
 
 
 def judge(parameters: Sort, draw: Draw, truth: Snapshot) -> Evidence:

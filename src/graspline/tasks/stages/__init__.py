@@ -17,7 +17,6 @@ from graspline.planning.together import Planning, together
 from graspline.refusal import Refusal
 from graspline.scenes.scene import Lying
 from graspline.scenes.table import table_start, table_variation
-from graspline.tasks.claims import in_hand
 from graspline.tasks.sampling import Tally
 from graspline.tasks.scatter import as_lying, lies_free, lying_at, place_in_ring
 from graspline.tasks.stages.cubes import CubeParameters, Cubes, cube_sampler
@@ -34,6 +33,7 @@ from graspline.tasks.stages.ready import (
     pick_and_place_inputs,
 )
 from graspline.tasks.stages.verify import rests_by_truth
+from graspline.tasks.task import in_hand
 
 __all__ = [
     "HELD_CLAIMS",

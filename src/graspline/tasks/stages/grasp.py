@@ -24,8 +24,8 @@ from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.tasks.stages.free import over_object, towards
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
+from graspline.tasks.stages.rest import stopped
 from graspline.tasks.stages.sight import Eye, moved_guards
-from graspline.tasks.stages.stopping import stopped
 
 Array = NDArray[np.float64]
 

@@ -30,8 +30,8 @@ from graspline.tasks.stages.carry import apart_guard, held_outcome, hold_guards
 from graspline.tasks.stages.free import above_end
 from graspline.tasks.stages.grasp import HoldReference
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
+from graspline.tasks.stages.rest import stopped
 from graspline.tasks.stages.sight import UNSEEN, Eye, resting
-from graspline.tasks.stages.stopping import stopped
 
 # So much higher than planned a thing may come to stand.
 _EARLY_M = 0.008
@@ -123,7 +123,6 @@ def plan_to_place(
 ) -> Producing[Gives[Literal["planned"], TransferPlanned] | Outcome[Literal["rejected"]]]:
     """Plan the grasp and the way to where the object is put, before anything moves."""
     query = TransferQuery(
-        robot=robot,
         world=world,
         estimate=estimate,
         start=last.command,
@@ -154,13 +153,25 @@ def carry(
     arm: ArmSettings,
 ) -> Producing[Gives[Literal["carried"], Way] | Outcome[Literal["dropped", "slipped", "blocked", "no_way"]]]:
     """Plan the way down from how the hand really is, and bring the object over its support."""
-    way = yield from _planned(last, robot, world, held, others, support, arm)
+    query = CarryQuery(
+        world=world,
+        held=replace(held, jaw_rad=float(last.command.position[robot.jaw])),
+        start=last.command,
+        obstacles=others,
+        settings=arm.put.whole(),
+        margin_rad=arm.reach.joint_margin_rad / 2,
+    )
+    way = yield from solved(plan_carry, query, (support,))
     if isinstance(way, Refusal):
         return Outcome("no_way", way.evidence, about=held.name)
-    ended = yield from _across(last, way, eye, held, hold, arm)
-    if ended.by == "completed":
-        return Gives("carried", Way(way=way), ended.evidence, about=held.name)
-    return held_outcome("carried", ended, held.name)
+    guards = (*hold_guards(hold, arm.close, arm.hold), apart_guard(hold, arm.hold))
+    # Nothing is left to be done where the hand is over the support already.
+    ended, watch = replace(last, by="completed"), eye.watch(held.name)
+    for name, path in way.across:
+        ended = yield Motion(name, path, guards=guards, watch=watch, free=Free())
+        if ended.by != "completed":
+            return held_outcome("carried", ended, held.name)
+    return Gives("carried", Way(way=way), ended.evidence, about=held.name)
 
 
 def lower(
@@ -169,72 +180,6 @@ def lower(
     """Let the object down until it stands."""
     ended = yield from _lowered(robot, way, hold, arm)
     return held_outcome("lowered", ended, held.name)
-
-
-def release(
-    last: Reply, robot: Robot, held: HeldObject, way: CarryPlan, arm: ArmSettings
-) -> Stage[Literal["released", "blocked"]]:
-    """Open the jaws, leave the object's side and rise over it."""
-    ended = yield from _let_go(last, robot, way, arm)
-    return Outcome("released" if ended.by == "completed" else "blocked", ended.evidence, about=held.name)
-
-
-def put_down(
-    last: Reply,
-    robot: Robot,
-    eye: Eye,
-    world: CollisionWorld,
-    held: HeldObject,
-    others: tuple[Belief, ...],
-    support: Support,
-    hold: HoldReference,
-    arm: ArmSettings,
-) -> Stage[Literal["put", "dropped", "slipped", "blocked", "no_way"]]:
-    """Carry, lower and release in one state."""
-    way = yield from _planned(last, robot, world, held, others, support, arm)
-    if isinstance(way, Refusal):
-        return Outcome("no_way", way.evidence, about=held.name)
-    ended = yield from _across(last, way, eye, held, hold, arm)
-    if ended.by == "completed":
-        ended = yield from _lowered(robot, way, hold, arm)
-    if ended.by != "completed":
-        return held_outcome("put", ended, held.name)
-    ended = yield from _let_go(ended, robot, way, arm)
-    return Outcome("put" if ended.by == "completed" else "blocked", ended.evidence, about=held.name)
-
-
-def _planned(
-    last: Reply,
-    robot: Robot,
-    world: CollisionWorld,
-    held: HeldObject,
-    others: tuple[Belief, ...],
-    support: Support,
-    arm: ArmSettings,
-) -> Generator[Request, Reply, CarryPlan | Refusal]:
-    query = CarryQuery(
-        robot=robot,
-        world=world,
-        held=replace(held, jaw_rad=float(last.command.position[robot.jaw])),
-        start=last.command,
-        obstacles=others,
-        settings=arm.put.whole(),
-        margin_rad=arm.reach.joint_margin_rad / 2,
-    )
-    return (yield from solved(plan_carry, query, (support,)))
-
-
-def _across(
-    last: Reply, way: CarryPlan, eye: Eye, held: HeldObject, hold: HoldReference, arm: ArmSettings
-) -> Generator[Request, Reply, Reply]:
-    """Over the support; from there if the hand is there already."""
-    guards = (*hold_guards(hold, arm.close, arm.hold), apart_guard(hold, arm.hold))
-    ended, watch = replace(last, by="completed"), eye.watch(held.name)
-    for name, path in way.across:
-        ended = yield Motion(name, path, guards=guards, watch=watch, free=Free())
-        if ended.by != "completed":
-            break
-    return ended
 
 
 def _lowered(robot: Robot, way: CarryPlan, hold: HoldReference, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
@@ -257,13 +202,39 @@ def _just_above(reply: Reply, robot: Robot, way: CarryPlan) -> bool:
     return bool(now - end <= _EARLY_M)
 
 
-def _let_go(last: Reply, robot: Robot, way: CarryPlan, arm: ArmSettings) -> Generator[Request, Reply, Reply]:
-    opened = float(way.open.end[robot.jaw])
+def release(
+    last: Reply, robot: Robot, held: HeldObject, way: CarryPlan, arm: ArmSettings
+) -> Stage[Literal["released", "blocked"]]:
+    """Open the jaws, leave the object's side and rise over it."""
+    opened, below = float(way.open.end[robot.jaw]), way.withdraw.positions[0]
     ended = yield Motion("release", jaw_move(robot, last.command, opened, speed_rad_s=arm.put.open_speed_rad_s))
-    below = way.withdraw.positions[0]
     if not np.array_equal(ended.command.position, below):
         yield Motion("centre", joint_move(robot, ended.command, below, speed=0.1))
-    return (yield Motion("withdraw", way.withdraw, guards=(TrackingError(error_rad=arm.close.blocked_rad),)))
+    ended = yield Motion("withdraw", way.withdraw, guards=(TrackingError(error_rad=arm.close.blocked_rad),))
+    return Outcome("released" if ended.by == "completed" else "blocked", ended.evidence, about=held.name)
+
+
+def put_down(
+    last: Reply,
+    robot: Robot,
+    eye: Eye,
+    world: CollisionWorld,
+    held: HeldObject,
+    others: tuple[Belief, ...],
+    support: Support,
+    hold: HoldReference,
+    arm: ArmSettings,
+) -> Stage[Literal["put", "dropped", "slipped", "blocked", "no_way"]]:
+    """Carry, lower and release in one state."""
+    carried = yield from carry(last, robot, eye, world, held, others, support, hold, arm)
+    if not isinstance(carried, Gives):
+        return carried
+    way = carried.data.way
+    ended = yield from _lowered(robot, way, hold, arm)
+    if ended.by != "completed":
+        return held_outcome("put", ended, held.name)
+    released = yield from release(ended, robot, held, way, arm)
+    return Outcome("put" if released.name == "released" else "blocked", released.evidence, about=held.name)
 
 
 def go_home(

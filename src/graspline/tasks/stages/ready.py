@@ -226,7 +226,6 @@ def certify_pick_and_place(
         raise WiringError(f"{destination} is not among {[each.name for each in others]}")
     arm = parameters.arm()
     query = TransferQuery(
-        robot=scene.robot,
         world=collision_world(scene, CLEARANCE_M + _SETTLING_M),
         estimate=replace(
             target,

@@ -26,8 +26,8 @@ from graspline.refusal import Refusal
 from graspline.robots.robot import Robot
 from graspline.spatial.rotations import rotate
 from graspline.tasks.stages.parameters import ArmSettings, TouchParameters
+from graspline.tasks.stages.rest import stopped
 from graspline.tasks.stages.sight import Eye, resting
-from graspline.tasks.stages.stopping import stopped
 
 Array = NDArray[np.float64]
 # Sees everything on the table.

@@ -43,14 +43,10 @@ def confirm(
 ) -> Stage[Literal["confirmed", "refuted"]]:
     """Look again, several times, and hold what is seen against the goal; what it was put on is looked at, too."""
     names = (target, destination.name) if isinstance(destination, OnObject) else (target,)
-    reply, windows = last, {name: list[Belief]() for name in names}
-    for sighting in range(goal.sightings + 1):
-        # It ends with two sightings a tick apart: what happens after the last cannot be vouched for.
-        if sighting:
-            pause_s = SIGHTING_S if sighting < goal.sightings else robot.dt_s
-            reply = yield Motion("confirm", still(robot, reply.command, pause_s))
-        if not (yield from _seen(eye, windows)):
-            return Outcome("refuted", UNSEEN, about=target)
+    found = yield from watched(last, robot, eye, names, goal.sightings, "confirm")
+    if found is None:
+        return Outcome("refuted", UNSEEN, about=target)
+    replies, windows = found
     if isinstance(destination, OnObject):
         support = support_at(destination, estimate, (_averaged(windows[destination.name]),)) or support
     window, sigma = windows[target], windows[target][-1].position_sigma_m
@@ -61,20 +57,30 @@ def confirm(
     seen = replace(window[-1], position_m=points.mean(axis=0))
     evidence = (
         *_at_rest(seen, speed, support, estimate, goal, error_m, 3 * speed_error),
-        at_home(robot, reply.readings.joints, goal),
+        at_home(robot, replies[-1].readings.joints, goal),
         speed_now(times, points, goal.speed_m_s, sigma),
     )
     return Outcome("confirmed" if passes(evidence) else "refuted", evidence, about=target)
 
 
-def _seen(eye: Eye, windows: dict[str, list[Belief]]) -> Generator[Request, Reply, bool]:
-    """Add one sighting to each window; False if anything is not seen."""
-    for name, window in windows.items():
-        seen = yield from eye.see(name)
-        if seen is None:
-            return False
-        window.append(seen)
-    return True
+def watched(
+    last: Reply, robot: Robot, eye: Eye, names: tuple[str, ...], sightings: int, motion: str
+) -> Generator[Request, Reply, tuple[list[Reply], dict[str, list[Belief]]] | None]:
+    """Several looks at objects while the arm holds still, and the reply at each; None if one of them is not seen.
+
+    It ends with two sightings a tick apart: what happens after the last cannot be vouched for.
+    """
+    replies, windows = [last], {name: list[Belief]() for name in names}
+    for sighting in range(sightings + 1):
+        if sighting:
+            pause_s = SIGHTING_S if sighting < sightings else robot.dt_s
+            replies.append((yield Motion(motion, still(robot, replies[-1].command, pause_s))))
+        for name, window in windows.items():
+            seen = yield from eye.see(name)
+            if seen is None:
+                return None
+            window.append(seen)
+    return replies, windows
 
 
 def _averaged(window: list[Belief]) -> Belief:

@@ -1,12 +1,12 @@
-"""The jaw moved for a person, who is told where it came to rest and not where it swung through."""
+"""Coming to rest: the arm before something else is done, and the jaw for a person who is told where it ends up."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator
 
-from graspline.execution.requests import Motion, Reply
-from graspline.motion.joint_moves import hold, jaw_move
+from graspline.execution.requests import Motion, Reply, Request
+from graspline.motion.joint_moves import brake, hold, jaw_move
 from graspline.robots.robot import Robot
 
 # How fast the jaw moves for a person.
@@ -14,6 +14,11 @@ _JAW_RAD_S = 1.5
 # It is settled when it has turned by less than this, 0.01 mm at the tips, in this many ticks; what still swings after
 # this many is reported as it is.
 _STILL_RAD, _STILL_TICKS, _MOST_TICKS = 1.5e-4, 6, 90
+
+
+def stopped(reply: Reply, robot: Robot) -> Generator[Request, Reply, Reply]:
+    """The arm at rest: it brakes if it is still commanded to move."""
+    return (yield Motion("brake", brake(robot, reply.command))) if reply.command.moving else reply
 
 
 def settled_jaw(robot: Robot, name: str, last: Reply, angle_rad: float) -> Generator[Motion, Reply, float]:

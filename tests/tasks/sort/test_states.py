@@ -9,21 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import graspline.tasks.sort.checking as checking
+import graspline.tasks.sort.states as states
 from graspline.engine.layout import Readings, layout_of
 from graspline.execution.requests import Look, Motion, Reply, Solve
 from graspline.motion.guards import BothPadsTouch, HoldLost, TrackingError
 from graspline.motion.path import Command
 from graspline.perception.belt_blocks import BlockSeen
 from graspline.rendering.picture import Picture
-from graspline.tasks.sort.checking import account, check, recheck
-from graspline.tasks.sort.choice import Catch, plan_catch, ride_of
-from graspline.tasks.sort.handling import carry, drop, grip
+from graspline.tasks.sort.choice import Catch, Going, plan_catch, ride_of, to_block
 from graspline.tasks.sort.layout import scene_of
 from graspline.tasks.sort.line import Line, Pending, Tally
 from graspline.tasks.sort.sight import BeltEye, nothing_yet
-from graspline.tasks.sort.states import travel
-from graspline.tasks.sort.ways import Going, to_block
+from graspline.tasks.sort.states import account, carry, check, drop, grip, recheck, travel
 
 from .lines import CELL, HOME, ROBOT, SETTINGS, begin, seen, tool_of, tracks_of
 
@@ -224,7 +221,7 @@ class TestRecheck:
 def test_check_waits_until_the_hand_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
     catch, _ = caught()
     monkeypatch.setattr(BeltEye, "in_bin", lambda self, picture, name: pytest.fail("too early"))
-    monkeypatch.setattr(checking, "_LEFT_M", 1e3)
+    monkeypatch.setattr(states, "_LEFT_M", 1e3)
     going = to_block(CELL, begin(), catch)
     stage = check(answer(HOME), CELL, line(pending=(let_go(),)), going)
     outcome = drive(stage, played())[1]
