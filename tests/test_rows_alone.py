@@ -126,7 +126,9 @@ def test_a_broadcast_argument_gives_the_bits_of_a_row_of_it(
 def test_whole_body_kinematics(batch: tuple[int, int]) -> None:
     def solved(position: Array, rotation: Array) -> tuple[Any, ...]:
         found = hsr.solve(position, rotation)
-        return found.joints, found.within, *hsr.best(found, start)
+        ranked = [hsr.ranked(found, index, start) for index in range(len(found.joints))]
+        nearest = np.array([rows[0] if len(rows) else np.full(8, np.nan) for rows in ranked])
+        return found.joints, found.within, nearest, np.array([len(rows) for rows in ranked])
 
     count, seed = batch
     start, *rows = np.random.default_rng(seed).uniform(hsr_chain.LOWER, hsr_chain.UPPER, (count + 1, 11))

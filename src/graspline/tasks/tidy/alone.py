@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from graspline.errors import InputError
 from graspline.grasping.hand_poses import HandPose
 from graspline.grasping.reaching import tool_of
+from graspline.kinematics.followers import Followers
 from graspline.perception.beliefs import Belief
 from graspline.perception.held import HeldObject
-from graspline.planning.followers import Followers
 from graspline.robots.robot import Robot
 from graspline.scenes.fittings import SHELF, TABLE
 from graspline.scenes.household import Item, item_of
