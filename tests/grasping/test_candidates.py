@@ -150,7 +150,7 @@ def test_a_box_that_nearly_fills_the_hand_gets_less_room_than_wanted_before_it_i
         # Whatever can be taken with little room is not refused for want of more.
         assert isinstance(found, Refusal) == isinstance(tight, Refusal)
         if not isinstance(found, Refusal):
-            rooms.append(found[0].tool_m[2] - FIXED_FACE_M - half)
+            rooms.append(found[0].aside_m + found[0].tool_m[2] - FIXED_FACE_M - half)
     assert rooms[0] == pytest.approx(0.01)
     assert rooms == sorted(rooms, reverse=True)
     assert 0.002 - 1e-9 <= rooms[-1] < 0.01

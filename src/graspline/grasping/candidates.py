@@ -27,7 +27,9 @@ _TURNS_RAD = np.radians(22.5 * np.array([0, 1, -1, 2, -2, 3, -3, 4, -4, 5, -5, 6
 _ROOM_STEP_M = 0.0005
 _NAMES = ("along", "across", "along_turned", "across_turned")
 DEEPER = "_deeper"
-_LEAST_CLEARANCE_M = 0.002
+# A grasp is planned with the fixed jaw this near to a box, where the hand will be when it closes. It comes down farther
+# away if more room is wanted: leaning jaws would touch elsewhere if the whole way there were left to seating.
+_NEAR_M = 0.002
 
 
 class BallJaw(Parameters):
@@ -90,6 +92,13 @@ class Grasp:
     touch_rad: float
     # A ball can be taken with leaning jaws; the faces of a box cannot.
     round: bool = False
+    # How far beside the pose above the hand comes down, so that the fixed jaw passes the object farther away.
+    aside_m: float = 0.0
+
+    @property
+    def sideways(self) -> Array:
+        """The way from the fixed jaw to the moving one, level."""
+        return np.array([np.cos(self.yaw_rad), np.sin(self.yaw_rad), 0.0])
 
 
 def box_grasps(
@@ -174,11 +183,12 @@ def _grasp(
 ) -> Grasp | Refusal:
     error_m = parameters.error_sigmas * estimate.position_sigma_m
     half = face.half_m + face.turned_m
-    # A wide object gets less room beside the fixed jaw than wanted before it is refused.
-    left_m = room.most_m - (2 * half + parameters.moving_clearance_m + 2 * (error_m + leaning_m))
-    clearance_m = min(parameters.fixed_clearance_m, max(left_m, _LEAST_CLEARANCE_M))
-    fixed = clearance_m + error_m + leaning_m
+    near_m = min(parameters.fixed_clearance_m, _NEAR_M)
+    fixed = near_m + error_m + leaning_m
     gap = 2 * half + fixed + parameters.moving_clearance_m + error_m + leaning_m
+    # A wide object gets less room beside the fixed jaw than wanted before it is refused.
+    farther_m = max(0.0, min(parameters.fixed_clearance_m - near_m, room.most_m - gap))
+    gap += farther_m
     if room.most_m < gap:
         evidence = (at_most("jaw_gap", gap, room.most_m, "m"),)
         return Refusal(label=face.label, stage="open", check="jaw_width", evidence=evidence)
@@ -191,6 +201,7 @@ def _grasp(
         standoff_m=height_m + below_m + parameters.standoff_m,
         seat_m=0.0 if hand.centred else fixed + error_m + face.turned_m + 0.001,
         touch_rad=room.least_rad(2 * face.half_m),
+        aside_m=0.0 if hand.centred else farther_m,
     )
 
 

@@ -184,18 +184,23 @@ class PoseCandidates:
 
     def _all_targets(self, rows: Indices) -> Targets:
         """At the object and above; and where it is raised to, from there and from as far as seating takes the hand."""
-        sideways = np.stack([np.cos(self._yaw[rows]), np.sin(self._yaw[rows]), np.zeros(len(rows))], axis=-1)
         seat_m = np.array([each.seat_m for each in self._grasps])[self._which[rows]]
-        at, up = self._at_m(rows), np.array([0.0, 0.0, self._reach.lift_m])
-        braked = self._centre + (seat_m + BRAKING_M)[:, None] * sideways
-        return self._targets(np.tile(rows, 4), np.concatenate([at, self._above_m(rows), at + up, braked + up]))
+        centre, up = np.repeat(self._centre[None], len(rows), axis=0), np.array([0.0, 0.0, self._reach.lift_m])
+        braked = self._centre + (seat_m + BRAKING_M)[:, None] * self._sideways(rows)
+        at_m = [self._at_m(rows), self._above_m(rows), centre + up, braked + up]
+        return self._targets(np.tile(rows, 4), np.concatenate(at_m))
+
+    def _sideways(self, rows: Indices) -> Array:
+        return np.stack([np.cos(self._yaw[rows]), np.sin(self._yaw[rows]), np.zeros(len(rows))], axis=-1)
 
     def _at_m(self, rows: Indices) -> Array:
-        return np.repeat(self._centre[None], len(rows), axis=0)
+        """Where the jaws come down to, (n, 3)."""
+        aside_m = np.array([each.aside_m for each in self._grasps])[self._which[rows]]
+        return self._centre - aside_m[:, None] * self._sideways(rows)
 
     def _above_m(self, rows: Indices) -> Array:
         """From where the jaws come down, (n, 3)."""
-        return self._centre + self._standoff[rows, None] * back(self._arm, self._centre, self._pitch[rows])
+        return self._at_m(rows) + self._standoff[rows, None] * back(self._arm, self._centre, self._pitch[rows])
 
     def _targets(self, rows: Indices, position: Array, branch: Indices | None = None) -> Targets:
         return Targets(

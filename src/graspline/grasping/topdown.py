@@ -165,7 +165,7 @@ def _plan_of(
 
 def _seated(query: _Query, grasp: Grasp) -> tuple[Array, Array]:
     """Where seating takes the tool point, (3,), and as far as braking may take it from there."""
-    centre, sideways = query.estimate.position_m, np.array([np.cos(grasp.yaw_rad), np.sin(grasp.yaw_rad), 0.0])
+    centre, sideways = query.estimate.position_m, grasp.sideways
     return centre + grasp.seat_m * sideways, centre + (grasp.seat_m + BRAKING_M) * sideways
 
 
@@ -195,12 +195,13 @@ class _Query:
 def _whole_plan(query: _Query, lines: Lines, pitch: float, top: float) -> Planning[GraspPlan | Refusal]:
     """Every motion of one grasp, each checked against limits and collisions."""
     robot, reach, centre, grasp = query.robot, query.reach, query.estimate.position_m, lines.grasp
-    above = centre + grasp.standoff_m * back(arm_of(robot), centre, np.array(pitch))
     (seated, braked), up = _seated(query, grasp), _up(query)
+    beside = centre - grasp.aside_m * grasp.sideways
+    above = beside + grasp.standoff_m * back(arm_of(robot), centre, np.array(pitch))
     paths = yield from lines.planning(
-        Line("descend", above, centre, (pitch, pitch), reach.descend_speed_m_s),
-        Line("seat", centre, seated, (pitch, pitch), reach.seat_speed_m_s),
-        # From where the hand comes down, and from as far as seating and braking may take it.
+        Line("descend", above, beside, (pitch, pitch), reach.descend_speed_m_s),
+        Line("seat", beside, seated, (pitch, pitch), reach.seat_speed_m_s),
+        # From about where the hand begins to touch, and from as far as seating and braking may take it.
         Line("lift", centre, centre + up, (pitch, top), reach.lift_speed_m_s),
         Line("lift", braked, braked + up, (pitch, top), reach.lift_speed_m_s),
     )
