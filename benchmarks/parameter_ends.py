@@ -20,6 +20,7 @@ from graspline.errors import InputError
 from graspline.machine.machine import Machine
 from graspline.parameters import Parameters, Range, build
 from graspline.parameters.allowed import Allowed, allowed_in
+from graspline.perception.beliefs import Belief
 from graspline.tasks.task import Task
 
 _POSES = [0.6, 0.0, 0.75, 0.0, 1.0, 0.0, 0.0, 0.06]
@@ -212,7 +213,7 @@ def _comparable(value: object) -> object:
     """A computed input as bytes; nothing of what only carries parameters, plain numbers among them."""
     if isinstance(value, Parameters | int | float) or hasattr(value, "perception") or hasattr(value, "settings"):
         return None
-    if isinstance(value, str | tuple | np.ndarray):
+    if isinstance(value, str | tuple | np.ndarray | Belief):
         return pickle.dumps(value)
     return None
 

@@ -119,7 +119,7 @@ def test_an_episode_that_the_policy_finishes_is_its_own() -> None:
 
 def test_the_reference_goes_on_from_the_command_in_force_and_brakes() -> None:
     """At a random time amid a fast motion; the executor refuses jumps of position, limits hold on every tick."""
-    (episode,) = play(lambda: recited(expert_actions()), after_s=Range(0.5, 0.9))
+    (episode,) = play(lambda: recited(expert_actions()), after_s=Range(0.3, 0.6))
     assert episode.transitions[0].outcome == "random_time"
     robot = interface().robot
     steps = np.abs(np.diff(episode.log.positions, axis=0)) * robot.control_hz

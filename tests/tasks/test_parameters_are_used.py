@@ -88,8 +88,13 @@ def unread(model: type[Parameters], read: Read) -> set[str]:
     return {
         path
         for path, owner, name in leaves(model)
-        if not any(name == each and (issubclass(kind, owner) or issubclass(owner, kind)) for kind, each in read)
+        if not any(name == each and _offered_by_one(name, kind, owner) for kind, each in read)
     }
+
+
+def _offered_by_one(name: str, kind: type[Parameters], owner: type[Parameters]) -> bool:
+    """Whether both have the parameter from one model, of which a task may have changed the default."""
+    return any(name in getattr(each, "model_fields", {}) for each in {*kind.__mro__} & {*owner.__mro__})
 
 
 @pytest.mark.slow
