@@ -193,7 +193,7 @@ def test_lifts_and_shifts(cubes: list[tuple[Any, ...]]) -> None:
 
 def test_certified_places() -> None:
     random = np.random.default_rng(9)
-    places = [(LiftCube(), *lift_cube.draw_place(LiftCube(), random)) for _ in range(24)]
+    places = [(LiftCube(), *lift_cube.sample_place(LiftCube(), random)) for _ in range(24)]
     assert_alone(certify, places)
 
 

@@ -36,7 +36,7 @@ class AnyOrderPool:
         self._open: list[tuple[int, Order]] = []
         self.entered = False
         self.attempted: list[int] = []
-        self.drawings = 0
+        self.renderings = 0
 
     def __enter__(self) -> Self:
         self.entered = True
@@ -59,7 +59,7 @@ class AnyOrderPool:
         if isinstance(order, Attempts):
             self.attempted += order.seeds
         else:
-            self.drawings += 1
+            self.renderings += 1
         self._open.append((ticket, order))
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
@@ -266,7 +266,7 @@ def test_no_more_episodes_are_drawn_ahead_than_two_for_each_worker(size: int, dr
     class Watched(AnyOrderPool):
         def submit(self, ticket: int, order: Order) -> None:
             super().submit(ticket, order)
-            assert self.drawings - committed[0] <= 2 * self.size
+            assert self.renderings - committed[0] <= 2 * self.size
             assert len(self.attempted) - committed[0] <= 8 * (self.size + 1) + 2 * self.size
 
     committed = [0]
@@ -276,7 +276,7 @@ def test_no_more_episodes_are_drawn_ahead_than_two_for_each_worker(size: int, dr
 
     pool = Watched(size, 1, scripted(drawn, lambda seed: True))
     generate(tmp_path, SETTINGS, 30, pool, on_commit=count)
-    assert (committed[0], pool.drawings) == (30, 30)
+    assert (committed[0], pool.renderings) == (30, 30)
     assert len(pool.attempted) == 30, "not one more than needed when all succeed"
 
 
@@ -307,7 +307,7 @@ def test_who_is_done_goes_on_while_an_episode_before_is_still_being_drawn(drawn:
         def results(self, *, hungry: bool = True) -> Sequence[Filled]:
             self._open.sort(key=lambda each: isinstance(each[1], Drawing) and each[1].recording.seed == 0)
             (ticket, order), *self._open = self._open
-            before.append(self.drawings)
+            before.append(self.renderings)
             return [Filled(ticket, self._fill(order))]
 
     before = list[int]()

@@ -69,7 +69,7 @@ def test_truth_tells_of_a_cube_in_the_hand_above_where_it_lay(episodes: dict[int
         assert cube["position_m"][2] - cube["start_position_m"][2] >= 0.05
         assert np.linalg.norm(np.subtract(cube["position_m"], tool["position_m"])) <= 0.02
         assert cube["speed_m_s"] <= 0.02
-        edge_m = episode.draw.variation.described["edge_m"]
+        edge_m = episode.sampled.variation.described["edge_m"]
         assert cube["size_m"] == pytest.approx([edge_m] * 3)
         assert tool["jaw_gap_m"] == pytest.approx(edge_m, abs=0.012)
         assert np.linalg.norm(tool["quaternion"]) == pytest.approx(1.0)

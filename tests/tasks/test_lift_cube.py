@@ -38,12 +38,12 @@ from graspline.tasks.lift_cube import (
     LiftCube,
     build_machine,
     certify,
-    draw_place,
     pads_middle_m,
     probe,
     raised_in_hand,
     reachable_radii_m,
     sample,
+    sample_place,
     verify,
 )
 from graspline.tasks.lift_cube import given as inputs_of
@@ -60,7 +60,7 @@ GOAL = GoalParameters()
 LAY_AT_M = 0.015
 DEFAULTS = LiftCube()
 # The cube is given the same whatever was drawn.
-NO_DRAW = Draw(start=np.zeros(0), variation=Variation(), refused=0)
+NO_SAMPLE = Draw(start=np.zeros(0), variation=Variation(), refused=0)
 
 
 def parameters(*assignments: str) -> LiftCube:
@@ -282,7 +282,7 @@ def test_a_narrower_region_is_kept_to() -> None:
 def test_places_are_spread_evenly_over_the_ring() -> None:
     random = np.random.default_rng(1)
     wide = parameters("cube.radius_m=[0.2, 0.4]")
-    radii = np.array([np.hypot(x - PAN_X_M, y) for x, y, _, _ in (draw_place(wide, random) for _ in range(2000))])
+    radii = np.array([np.hypot(x - PAN_X_M, y) for x, y, _, _ in (sample_place(wide, random) for _ in range(2000))])
     # Half of the ring's area lies beyond this radius.
     assert np.mean(radii > np.sqrt((0.2**2 + 0.4**2) / 2)) == pytest.approx(0.5, abs=0.06)
 
@@ -365,7 +365,7 @@ class Script:
     tried: list[tuple[str, ...]] = field(default_factory=list)
 
     def run(self, chosen: LiftCube = DEFAULTS) -> Result:
-        given_inputs = inputs_of(chosen, NO_DRAW, np.random.default_rng(1))
+        given_inputs = inputs_of(chosen, NO_SAMPLE, np.random.default_rng(1))
         driver = build_machine(chosen).run(SO101, reply(), given_inputs)
         answer = None
         try:

@@ -74,7 +74,7 @@ def audit(
     found, parameters = task_and_parameters(
         task, config, [*brief(task), *(settings or ())], lambda found: named_faults(faults, own_fault_names(), found)
     )
-    drawn = named_faults(faults, own_fault_names(), found) if faults_share > 0 else ()
+    injected = named_faults(faults, own_fault_names(), found) if faults_share > 0 else ()
     kind = engine_of(engine)
     make_folder("--out", out)
     unasked = UnaskedQuestions()
@@ -82,11 +82,11 @@ def audit(
         bars = Bars(shown, as_json, unasked)
         result = run_audit(
             found,
-            equipped(found, parameters, drawn),
+            equipped(found, parameters, injected),
             seed=seed,
             episodes=episodes,
             faults_share=faults_share,
-            faults=drawn,
+            faults=injected,
             lanes=lanes_of(lanes, kind, 32),
             engine=kind,
             stop=stop,

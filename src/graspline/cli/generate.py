@@ -62,7 +62,7 @@ from graspline.episodes.workers import Prepare
 from graspline.errors import DatasetProblem, InputError, one_of
 from graspline.execution.drivers import FOLLOW
 from graspline.rendering.choose import gl_problem
-from graspline.rendering.looks import what_warp_cannot_draw
+from graspline.rendering.looks import what_warp_cannot_render
 from graspline.scenes.scene import Scene
 from graspline.tasks.task import Task
 from graspline.wording import counted
@@ -286,7 +286,7 @@ def _pool(settings: DatasetSettings, cluster: str | None, workers: int, lanes: i
 def _renderer(engine: EngineKind, scene: Scene, *, smooth: bool) -> RendererKind:
     """What renders images: the engine's device if it can, or else what this machine has."""
     if engine == "gpu":
-        problem = "antialiased edges" if smooth else what_warp_cannot_draw(scene)
+        problem = "antialiased edges" if smooth else what_warp_cannot_render(scene)
         if not problem:
             return "warp"
         print(f"images are rendered on the CPU: a GPU cannot render {problem}", file=sys.stderr, flush=True)

@@ -93,7 +93,7 @@ def told_of(episode: Episode) -> Told:
         mode="" if episode.failure is None else episode.failure.mode,
         error=episode.error,
         retries=episode.retries,
-        refused=episode.draw.refused,
+        refused=episode.sampled.refused,
         evidence=episode.evidence if episode.failure is None else (*episode.evidence, *episode.failure.evidence),
         declined=episode.declined,
         false_success=episode.false_success,

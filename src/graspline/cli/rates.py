@@ -13,7 +13,7 @@ from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, Settings, TaskName, offering, task_and_parameters
 from graspline.cli.outputs import make_folder, tell_saved, wrapped, write_whole
 from graspline.cli.run_progress import RunProgress
-from graspline.episodes.rates import Point, draw_rates, measure
+from graspline.episodes.rates import Point, measure, rates_chart
 from graspline.episodes.statistics import rate_text
 from graspline.errors import InputError
 from graspline.parameters import Parameters
@@ -94,7 +94,7 @@ def rates(
     if interrupted:
         print("interrupted: only episodes that had ended are counted", file=sys.stderr)
     write_whole(out / "rates.json", json.dumps(findings, indent=1, allow_nan=False) + "\n")
-    write_whole(out / "rates.svg", draw_rates([each.as_dict() for each in done.values()]))
+    write_whole(out / "rates.svg", rates_chart([each.as_dict() for each in done.values()]))
     tell_saved(out / "rates.json", out / "rates.svg")
     if as_json:
         print(json.dumps(findings, allow_nan=False))

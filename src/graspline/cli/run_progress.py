@@ -10,7 +10,7 @@ from graspline.engine.protocol import Engine
 from graspline.episodes.episode import Episode
 from graspline.episodes.statistics import wilson
 
-# How often a bar is drawn again while lanes play.
+# How often a bar is refreshed while lanes play.
 _SHOW_EVERY_S = 0.1
 # An episode that runs has a little left, however long it has taken.
 _NEARLY = 0.95

@@ -103,26 +103,28 @@ def check_scene(subject: Subject) -> Checked:
 
 
 def check_sampler(subject: Subject) -> Checked:
-    draws = [subject.scenario(seed).draw() for seed in range(subject.seed, subject.seed + _SAMPLES)]
+    samples = [subject.scenario(seed).sample() for seed in range(subject.seed, subject.seed + _SAMPLES)]
     problems = []
-    if any(bits_of(one) != bits_of(subject.scenario(subject.seed + index).draw()) for index, one in enumerate(draws)):
+    if any(
+        bits_of(one) != bits_of(subject.scenario(subject.seed + index).sample()) for index, one in enumerate(samples)
+    ):
         problems.append("the same seed gives another scene the second time")
-    if len({bits_of(each) for each in draws}) == 1:
+    if len({bits_of(each) for each in samples}) == 1:
         problems.append(f"{_SAMPLES} seeds give the same scene")
-    worst = max(each.refused for each in draws)
+    worst = max(each.refused for each in samples)
     if worst > _MOST_REFUSED:
         problems.append(f"{worst} scenes were refused before one was good; at most {_MOST_REFUSED} is expected")
-    mean = sum(each.refused for each in draws) / len(draws)
+    mean = sum(each.refused for each in samples) / len(samples)
     return Checked(name="sampler", note=f"{mean:.1f} scenes rejected per usable scene", problems=tuple(problems))
 
 
-def bits_of(draw: Draw) -> bytes:
-    return pickle.dumps((draw.start, draw.variation))
+def bits_of(sampled: Draw) -> bytes:
+    return pickle.dumps((sampled.start, sampled.variation))
 
 
 def check_inputs(subject: Subject) -> Checked:
     scenario = subject.scenario(subject.seed)
-    given = subject.task.inputs(subject.parameters, scenario.draw(), scenario.stream("perception"))
+    given = subject.task.inputs(subject.parameters, scenario.sample(), scenario.stream("perception"))
     machine = subject.task.machine(subject.parameters)
     problems = [f"the machine's input {name!r} is not given" for name in machine.inputs if name not in given]
     return Checked(name="inputs", note=", ".join(machine.inputs) or "none", problems=tuple(problems))

@@ -170,6 +170,6 @@ def _no_verdict(subject: Subject, episodes: Sequence[Episode]) -> list[str]:
 def _done_already(subject: Subject, episode: Episode) -> bool:
     """Whether the goal holds in the scene as it was sampled."""
     engine = CpuEngine(subject.task.scene(subject.parameters), 1, 1)
-    engine.reset(0, episode.draw.start, episode.draw.variation)
-    snapshot = snapshot_of(engine, 0, episode.draw, 0.0, None, ())
-    return passes(subject.task.goal(subject.parameters, episode.draw, snapshot))
+    engine.reset(0, episode.sampled.start, episode.sampled.variation)
+    snapshot = snapshot_of(engine, 0, episode.sampled, 0.0, None, ())
+    return passes(subject.task.goal(subject.parameters, episode.sampled, snapshot))

@@ -1,7 +1,7 @@
 """Who fills orders with a GPU: one process plays attempts there, thousands side by side, and others do the rest.
 
-What has been played comes as it is finished; while enough of it waits to be drawn, the rest waits in the pipe, and the
-GPU with it.
+What has been played comes as it is finished; while enough of it waits to be rendered, the rest waits in the pipe, and
+the GPU with it.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from graspline.episodes.workers import (
     raise_failure,
 )
 from graspline.errors import EnvironmentProblem
-from graspline.rendering.drawers import Seat, Studio, draw_for_others, seat_bytes
+from graspline.rendering.drawers import Seat, Studio, render_for_others, seat_bytes
 
 # Attempts that are begun together at the most: lanes are filled again and again, and only the last ones run empty.
 _BLOCK = 65_536
 # Attempts beyond what is missing, since some will not be kept.
 _SPARE = 0.03
-# Pictures that are drawn at once: each time as many, whether they are wanted or not.
+# Images that are rendered at once: each time as many, whether they are wanted or not.
 _PICTURES = 128
 # How many attempts are sent at a time.
 _PARCEL = 32
-# By how much workers yield to the process that draws for them.
+# By how much workers yield to the process that renders for them.
 _GIVING_WAY = 5
 # How long a player may take to let go of its device.
 _PATIENCE_S = 10.0
 
 
 class GpuPool(LocalPool):
-    """`size` processes that certify and encode, one that plays attempts in `lanes` lanes of a GPU, and one that draws
+    """`size` processes that certify and encode, one that plays attempts in `lanes` lanes of a GPU, and one that renders
     there if pictures are wanted from it."""
 
     def __init__(self, settings: DatasetSettings, size: int, lanes: int, device: str = GPU, do: Do = do) -> None:
@@ -69,8 +69,8 @@ class GpuPool(LocalPool):
             self._player = self._start(_play, self._lanes, max(2, self.size // 2), self._device)
             if self._settings.renderer == "warp" and self._settings.views:
                 largest = max(view.width * view.height * 3 for view in self._settings.views)
-                drawer = self._start(_draw, self._settings, self._device)
-                self._studio = Studio(drawer, seat_bytes(largest, self.size))
+                renderer = self._start(_render, self._settings, self._device)
+                self._studio = Studio(renderer, seat_bytes(largest, self.size))
             return super().__enter__()
         except BaseException:
             self._end_others()
@@ -153,9 +153,9 @@ _GONE = "the process that plays on the GPU died; is there enough memory? committ
 
 
 def _take(seat: Seat) -> None:
-    """Have this worker's pictures drawn by the process that draws."""
+    """Have this worker's images rendered by the process that renders."""
     sit(seat)
-    # A GPU waits for the process that draws, and all workers for the GPU: they give way.
+    # A GPU waits for the process that renders, and all workers for the GPU: they give way.
     os.nice(_GIVING_WAY)
 
 
@@ -172,14 +172,14 @@ def _play(pipe: Connection, lanes: int, planners: int, device: str) -> None:
     os._exit(0)
 
 
-def _draw(pipe: Connection, settings: DatasetSettings, device: str) -> None:
-    """A drawer's life: pictures for all workers until the pipe closes."""
+def _render(pipe: Connection, settings: DatasetSettings, device: str) -> None:
+    """The render process: images for all workers until the pipe closes."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     from graspline.rendering.warp import WarpRenderer
 
     task, parameters = settings.found_task()
     scene = task.scene(parameters)
-    draw_for_others(pipe, lambda width, height: WarpRenderer(scene, width, height, _PICTURES, device))
+    render_for_others(pipe, lambda width, height: WarpRenderer(scene, width, height, _PICTURES, device))
     os._exit(0)
 
 

@@ -29,7 +29,7 @@ class Pool(Protocol):
 
     def block(self, missing: int, waiting: int) -> int:
         """How many attempts to begin now, together: `missing` episodes are missing, and `waiting` attempts are being
-        played or wait to be drawn."""
+        played or wait to be rendered."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -57,7 +57,7 @@ class LocalPool(WorkerPool):
 
 
 def block_for_each(pool: Pool, missing: int, waiting: int) -> int:
-    """Attempts for one worker: a block, or what is missing shared among all; none while enough wait to be drawn."""
+    """Attempts for one worker: a block, or what is missing shared among all; none while enough wait to be rendered."""
     if not pool.free or waiting > _BLOCK * pool.size:
         return 0
     return min(_BLOCK, -(-missing // pool.free))

@@ -63,7 +63,7 @@ def retold(row: Row, kept: KeptLog) -> Recording:
     played, facts = played_by(row), kept.facts
     scene, transitions = played.task.scene(played.parameters), kept.transitions
     entries = tuple((float(t_s), str(state)) for t_s, state in facts["entries"])
-    draw = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
+    sampled = Draw(start=kept.log.start, variation=kept.log.variation, refused=0)
     strange = [name for name in facts["targets"] if name not in scene.object_names]
     if strange:
         raise ValueError(f"the scene has no {', '.join(map(str, strange))}")
@@ -84,7 +84,9 @@ def retold(row: Row, kept: KeptLog) -> Recording:
         truth=facts["truth"],
         strikes=tuple(Strike(**each) for each in facts["strikes"]),
         scenario=facts["scenario"],
-        instruction=played.task.instruct(played.parameters, draw, {each.state: each.outcome for each in transitions}),
+        instruction=played.task.instruct(
+            played.parameters, sampled, {each.state: each.outcome for each in transitions}
+        ),
         log=kept.log,
         first_tick=row["first_tick"],
     )

@@ -70,7 +70,7 @@ class DatasetSettings:
     robot_type: str
     # Of a robot from a description file, see `digest_of`; datasets of older versions have none.
     robot_digest: str = ""
-    # Which renderer draws the pictures.
+    # Which renderer renders the images.
     renderer: RendererKind = "gl"
     # Whether edges are antialiased.
     smooth: bool = False

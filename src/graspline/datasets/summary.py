@@ -201,7 +201,7 @@ def _told(row: Row, recording: Recording, machine: Machine) -> Told:
 
 
 def _checked(told: Told) -> Told:
-    """The same episode, if its numbers can be drawn."""
+    """The same episode, if its numbers can be plotted."""
     row, spots = told.row, (*told.targets, *told.places)
     numbers = [row["end_s"], *(t_s for t_s, _ in told.entries), *(at for spot in spots for at in (spot.x_m, spot.y_m))]
     if not all(math.isfinite(each) for each in numbers):

@@ -1,4 +1,4 @@
-"""What workers do: play attempts and judge them, certify what a GPU played, and draw what is kept.
+"""What workers do: play attempts and judge them, certify what a GPU played, and render what is kept.
 
 Plain data in, plain data out.
 
@@ -56,7 +56,7 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """Draw one recording's pictures and lay out its rows."""
+    """Render one recording's images and lay out its rows."""
 
     settings: DatasetSettings
     recording: Recording
@@ -89,8 +89,8 @@ def do(order: Order, open_encoder: OpenEncoder = Mp4) -> list[Recording | Reject
     if isinstance(recording, Rejected):
         return recording
     certify_s = seconds() - began
-    drawn = draw(replace(order, recording=recording), open_encoder)
-    return replace(drawn, took_s={"certify": certify_s, **drawn.took_s})
+    rendered = render(replace(order, recording=recording), open_encoder)
+    return replace(rendered, took_s={"certify": certify_s, **rendered.took_s})
 
 
 def attempt(order: Attempts) -> list[Recording | Rejected]:
@@ -143,7 +143,7 @@ def is_kept(recording: Recording, settings: DatasetSettings) -> bool:
     return settings.keep == "all" and whole and recording.verdict not in ("crashed", HUNG, INTERRUPTED)
 
 
-def draw(order: Drawing, open_encoder: OpenEncoder = Mp4) -> Drawn:
+def render(order: Drawing, open_encoder: OpenEncoder = Mp4) -> Drawn:
     """Pictures and rows of one episode."""
     settings, recording = order.settings, order.recording
     scene, machine = _scene_and_machine(settings)
@@ -155,8 +155,8 @@ def draw(order: Drawing, open_encoder: OpenEncoder = Mp4) -> Drawn:
     # The states were needed for this; a commit is made from the rest.
     recording = recording.without_states()
     laid_out = lay_out(recording, values, films, settings, scene, order.place) if order.place else None
-    draw_s = sum(each.drawing_s for each in films.values())
-    took_s = {"draw": draw_s, "encode": filmed - began - draw_s, "rows": seconds() - filmed}
+    render_s = sum(each.rendering_s for each in films.values())
+    took_s = {"render": render_s, "encode": filmed - began - render_s, "rows": seconds() - filmed}
     return Drawn(recording=recording, values=values, films=films, took_s=took_s, laid_out=laid_out)
 
 
@@ -227,13 +227,13 @@ def _pilot(settings: DatasetSettings) -> WorkerPilot:
     return _PILOTS[key]
 
 
-# Who draws in this process, kept: opening a renderer takes longer than many pictures.
+# The source of images of this process, kept: opening a renderer takes longer than many pictures.
 _ARTISTS: dict[tuple[Scene, View, str, bool], OneByOne] = {}
 _SEATS: list[Seat] = []
 
 
 def sit(seat: Seat) -> None:
-    """Have this process's pictures drawn by another one, with a GPU."""
+    """Have this process's images rendered by another one, with a GPU."""
     _SEATS.append(seat)
 
 

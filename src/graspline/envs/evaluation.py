@@ -91,10 +91,10 @@ class Trial:
 
     def __init__(self, pilot: PolicyPilot, instant: Instant) -> None:
         self._pilot, self._instant = pilot, instant
-        self._referee = Referee(instant.scenario, instant.draw)
-        self._tracker = HandlingTracker(instant.scenario, instant.draw)
+        self._referee = Referee(instant.scenario, instant.sampled)
+        self._tracker = HandlingTracker(instant.scenario, instant.sampled)
         scenario = instant.scenario
-        self._sentence = scenario.task.instruct(scenario.parameters, instant.draw, {}).sentence
+        self._sentence = scenario.task.instruct(scenario.parameters, instant.sampled, {}).sentence
         self.episode = next(_EPISODES)
         self._nearest = ""
         self._verdict, self._error = "", ""

@@ -88,7 +88,7 @@ class _Flight:
         scenario, self._pilot = instant.scenario, pilot
         task, parameters = scenario.task, scenario.parameters
         self.trial = Trial(pilot.policy, instant)
-        self.inputs = dict(task.inputs(parameters, instant.draw, scenario.stream("perception")))
+        self.inputs = dict(task.inputs(parameters, instant.sampled, scenario.stream("perception")))
         self.noticed: Noticed | None = None
         remaining = task.takeover
         if remaining is None:

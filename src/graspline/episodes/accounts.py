@@ -32,9 +32,9 @@ def actor_after(task: Task[Any], parameters: Parameters, scene: Scene, log: Epis
 
     `states` (T + 1, nq) is where everything was at the start of each tick and at the end.
     """
-    draw = Draw(start=log.start, variation=log.variation, refused=0)
+    sampled = Draw(start=log.start, variation=log.variation, refused=0)
     # It has acted already: its randomness is not asked for any more.
-    actor = task.actor(parameters, draw, np.random.default_rng(0))
+    actor = task.actor(parameters, sampled, np.random.default_rng(0))
     if isinstance(actor, Bookkeeper):
         _tell(actor, scene, log, states)
     return actor

@@ -215,7 +215,7 @@ def run_audit(
         )
     cells = fault_cells(task, parameters, own_fault_names() if faults is None else faults, list(calms.values()))
     scenarios = [
-        Scenario(task=task, parameters=parameters, seed=each, faults=draw_fault(each, faults_share, cells))
+        Scenario(task=task, parameters=parameters, seed=each, faults=sample_fault(each, faults_share, cells))
         for each in range(seed, seed + episodes)
     ]
     begin("episodes", episodes)
@@ -251,7 +251,7 @@ def fault_cells(task: Task[Any], parameters: Parameters, faults: Sequence[str], 
     return found
 
 
-def draw_fault(seed: int, share: float, cells: Cells) -> tuple[str, ...]:
+def sample_fault(seed: int, share: float, cells: Cells) -> tuple[str, ...]:
     """The fault of an episode, if it gets one: at a random moment of a random state.
 
     One more fault or state takes its share of the seeds; all other seeds keep the fault that they have.

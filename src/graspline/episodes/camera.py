@@ -46,7 +46,7 @@ class Camera:
         assert look.camera is not None
         seen, error_m = self._eyesight.picture(lane, look.camera)
         qpos = self._engine.qpos[lane] if seen is None else seen
-        picture = self._renderer(look).draw(qpos, self._variations[lane], look.camera)
+        picture = self._renderer(look).render(qpos, self._variations[lane], look.camera)
         return self._as_seen(lane, look, picture, seen, error_m)
 
     def many(self, looks: Sequence[tuple[int, Look]], source: PictureSource) -> list[Picture]:

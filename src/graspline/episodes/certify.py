@@ -40,11 +40,11 @@ class End:
 
 def ended_in(engine: Engine, task: Task[Any], parameters: Parameters, log: EpisodeLog, replayed: Replayed) -> End:
     """Judge a log whose lane still stands as it ended."""
-    draw = Draw(start=log.start, variation=log.variation, refused=0)
+    sampled = Draw(start=log.start, variation=log.variation, refused=0)
     actor = actor_after(task, parameters, engine.scene, log, replayed.states)
     ended_s = log.ticks * engine.scene.robot.dt_s
-    snapshot = snapshot_of(engine, replayed.lane, draw, ended_s, actor, log.events)
-    return End(truth=truth_of(snapshot), goal=task.goal(parameters, draw, snapshot))
+    snapshot = snapshot_of(engine, replayed.lane, sampled, ended_s, actor, log.events)
+    return End(truth=truth_of(snapshot), goal=task.goal(parameters, sampled, snapshot))
 
 
 def certified(

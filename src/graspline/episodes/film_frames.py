@@ -128,7 +128,7 @@ class FrameRenderer:
 
     def render(self, shot: Shot) -> Frame:
         instant = shot.scene
-        picture = self._scene.draw(
+        picture = self._scene.render(
             instant.qpos,
             instant.variation,
             self._viewpoint,
@@ -140,7 +140,7 @@ class FrameRenderer:
 
     def _seen(self, renderer: Renderer, instant: Instant) -> Picture:
         camera = self._view.side_camera
-        picture = renderer.draw(instant.qpos, instant.variation, camera)
+        picture = renderer.render(instant.qpos, instant.variation, camera)
         if self._view.seen_depth:
             depth = renderer.depth(instant.qpos, instant.variation, camera)
             picture = dataclasses.replace(picture, depth_m=depth)

@@ -78,12 +78,12 @@ class _Following:
 class HandlingTracker:
     """Follows the hand and the objects of one episode."""
 
-    def __init__(self, scenario: Scenario, draw: Draw) -> None:
-        self._scenario, self._draw = scenario, draw
+    def __init__(self, scenario: Scenario, sampled: Draw) -> None:
+        self._scenario, self._sampled = scenario, sampled
         task, parameters = scenario.task, scenario.parameters
         claimed = {claim.name for claim in task.claims.outcomes.values()}
         self._claims_held = HELD in claimed
-        self._names = task.instruct(parameters, draw, {}).objects
+        self._names = task.instruct(parameters, sampled, {}).objects
         # Where the instruction names no objects, claims are not about one of the scene's objects either.
         self._places = sorted(claimed - {HELD}) if self._names else []
         self._following: dict[str, _Following] = {}

@@ -20,7 +20,7 @@ class Instant:
     """A moment of an episode that is being played, and the world it happens in."""
 
     scenario: Scenario
-    draw: Draw
+    sampled: Draw
     engine: Engine
     lane: int
     time_s: float
@@ -31,7 +31,7 @@ class Instant:
 
     def snapshot(self) -> Snapshot:
         """What the simulator knows now."""
-        return snapshot_of(self.engine, self.lane, self.draw, self.time_s, self.actor, self.events)
+        return snapshot_of(self.engine, self.lane, self.sampled, self.time_s, self.actor, self.events)
 
 
 class Onlooker(Protocol):

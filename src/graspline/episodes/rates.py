@@ -1,4 +1,4 @@
-"""Which share of arriving objects a task gets, by how close together and how fast they arrive: measured, and drawn."""
+"""Which share of arriving objects a task gets, by how densely and how fast they arrive: measured, and as a chart."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def measure(
             return
 
 
-def draw_rates(points: Sequence[Mapping[str, Any]]) -> str:
+def rates_chart(points: Sequence[Mapping[str, Any]]) -> str:
     """A chart in SVG: shares over objects per metre, a line for each speed with 95 % intervals."""
     most = max([each["density_per_m"] for each in points], default=1.0) * 1.05
     parts = [

@@ -164,7 +164,7 @@ class _Workplace:
         size = order.width, order.height
         if size not in self._renderers:
             self._renderers[size] = open_renderer(self._scene, *size, self._kind, smooth=self._smooth)
-        picture = self._renderers[size].draw(order.qpos, self._variation(order.variation), order.camera)
+        picture = self._renderers[size].render(order.qpos, self._variation(order.variation), order.camera)
         _pixels(order, memory)[...] = picture.rgb
         return _Rendered(position_m=picture.position_m, rotation=picture.rotation, fovy_rad=picture.fovy_rad)
 

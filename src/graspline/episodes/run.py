@@ -99,7 +99,7 @@ class _Lane:
     """What a lane plays."""
 
     scenario: Scenario
-    draw: Draw
+    sampled: Draw
     # Of the witness.
     notes: list[Any] = field(default_factory=list)
     # Whether it has been stopped for taking too long.
@@ -131,10 +131,10 @@ class _Run:
 
     def begin(self, stop: Callable[[], bool]) -> bool:
         """Let free lanes begin the next scenarios; whether anything is played."""
-        for lane, scenario, draw in self._queue.take(self._executor, self._ticks, stop):
+        for lane, scenario, sampled in self._queue.take(self._executor, self._ticks, stop):
             player = self._pilot or self._machines[scenario]
-            self._playing[lane] = _Lane(scenario, draw)
-            self._runner.begin(lane, scenario, draw, player, self._faults.get(scenario, ()))
+            self._playing[lane] = _Lane(scenario, sampled)
+            self._runner.begin(lane, scenario, sampled, player, self._faults.get(scenario, ()))
         return self._executor.busy
 
     def tick(self, stop: Callable[[], bool]) -> dict[int, tuple[Finished, Track]]:
@@ -164,7 +164,7 @@ class _Run:
     def episode(self, lane: int, how: Finished, track: Track) -> Episode:
         """What has become of a lane's scenario."""
         mine = self._playing.pop(lane)
-        episode = self._runner.episode(lane, mine.scenario, mine.draw, self._machines[mine.scenario], how, track)
+        episode = self._runner.episode(lane, mine.scenario, mine.sampled, self._machines[mine.scenario], how, track)
         if mine.hung and episode.verdict == INTERRUPTED:
             episode = _hung(episode, self._limit_s)
         if self._pilot is not None:
@@ -175,7 +175,7 @@ class _Run:
         mine, runner = self._playing[lane], self._runner
         instant = Instant(
             scenario=mine.scenario,
-            draw=mine.draw,
+            sampled=mine.sampled,
             engine=runner.engine,
             lane=lane,
             time_s=time_s,

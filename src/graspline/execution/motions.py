@@ -56,7 +56,7 @@ class MotionPlayer:
             ticks = min(ticks, max(1, left))
         self._reel.put(lane, motion.path, now, ticks)
         self._next_stop = min(self._next_stop, now + ticks)
-        # Nothing is looked at, and no noise drawn, for guards that do not ask.
+        # Nothing is looked at, and no noise sampled, for guards that do not ask.
         watch = motion.watch
         follows = watch is not None and any(isinstance(guard, FOLLOW_AN_OBJECT) for guard in motion.guards)
         steadiness = follows and any(isinstance(guard, Unsteady) for guard in motion.guards)

@@ -30,7 +30,7 @@ class FaultContext:
     engine: Engine
     lane: int
     variation: Variation
-    # A fault draws from nothing else, so that a scenario gives the same bits in any lane.
+    # A fault takes random numbers from nothing else, so that a scenario gives the same bits in any lane.
     random: np.random.Generator
     # The object that a fault strikes: what the task announced last, until `aim` asks the task's hints.
     target: str

@@ -111,7 +111,7 @@ def told(refused: Sequence[Refusal]) -> Evidence:
 
 
 def tool_of(robot: Robot, pose: HandPose) -> Pose:
-    """Where the tool is when the pads hold what is as wide as the pose says: tips draw back as they open."""
+    """Where the tool is when the pads hold what is as wide as the pose says: tips recede as they open."""
     middle = robot.jaw_law.middle_m(float(robot.jaw_law.angle_rad(pose.width_m)))
     return Pose(position_m=pose.position_m - pose.rotation @ middle, rotation=pose.rotation)
 

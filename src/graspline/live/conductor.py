@@ -87,11 +87,11 @@ class Labour(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A scene that is about to replace this one, once it is drawn."""
+    """A scene that is about to replace this one, once it is sampled."""
 
     order: Order
     scenario: Scenario
-    drawn: Future[Draw]
+    sampled: Future[Draw]
 
 
 @dataclass(slots=True)
@@ -138,7 +138,7 @@ class Conductor:
         self._executor = self._runner.executor
         self._operator = Operator(self.scene, console=console, sees_truth=uses_truth)
         self._scenario = Scenario(task=task, parameters=parameters, seed=seed)
-        self._draw = self._scenario.draw()
+        self._sampled = self._scenario.sample()
         self._play: Literal["operator", "task", "replay", "teleop"] = "operator"
         self._teleop: TeleopPilot | None = None
         # What ends the episode that is driven, as soon as something does; and seeds of those that were kept.
@@ -154,10 +154,10 @@ class Conductor:
         self._message, self._verdict, self._recording = "", "", recording
         self._reset_required = False
         self._episodes = 0
-        self._qpos = self._draw.start
+        self._qpos = self._sampled.start
         self._command_rad, self._time_s = self._executor.robot.home, 0.0
         self._clear()
-        self._runner.enter(_LANE, self._scenario, self._draw, self._operator.drive, logged=False)
+        self._runner.enter(_LANE, self._scenario, self._sampled, self._operator.drive, logged=False)
 
     @property
     def dt_s(self) -> float:
@@ -173,7 +173,7 @@ class Conductor:
 
     def tick(self) -> None:
         """One control tick."""
-        if self._change is not None and self._change.drawn.done():
+        if self._change is not None and self._change.sampled.done():
             self._make_way(self._change)
         if self._executor.busy:
             if self._console is not None:
@@ -307,9 +307,9 @@ class Conductor:
         if isinstance(command, ReplayEpisode):
             refused = self._misfit(command.log)
             if refused is None:
-                drawn: Future[Draw] = Future()
-                drawn.set_result(Draw(start=command.log.start, variation=command.log.variation, refused=0))
-                self._change = _Change(order, self._scenario, drawn)
+                sampled: Future[Draw] = Future()
+                sampled.set_result(Draw(start=command.log.start, variation=command.log.variation, refused=0))
+                self._change = _Change(order, self._scenario, sampled)
             return refused
         seed = self._scenario.seed if command.seed is None else command.seed
         if isinstance(command, BeginTeleop):
@@ -320,7 +320,7 @@ class Conductor:
         if seed < 0:
             return Refused(reason=f"a seed is a whole number from 0, got {seed}")
         scenario = Scenario(task=self._task, parameters=self._parameters, seed=seed)
-        self._change = _Change(order, scenario, self._labour.begin(scenario.draw))
+        self._change = _Change(order, scenario, self._labour.begin(scenario.sample))
         return None
 
     def _misfit(self, log: EpisodeLog) -> Refused | None:
@@ -333,8 +333,8 @@ class Conductor:
         return None
 
     def _make_way(self, change: _Change) -> None:
-        """The new scene is drawn: have the person's driver leave, then enter it."""
-        error = change.drawn.exception()
+        """The new scene is sampled: have the person's driver leave, then enter it."""
+        error = change.sampled.exception()
         if error is not None:
             self._change = None
             words = str(error) if isinstance(error, GrasplineError) else f"{type(error).__name__}: {error}"
@@ -345,29 +345,29 @@ class Conductor:
             self._enter(change)
 
     def _enter(self, change: _Change) -> None:
-        self._change, self._scenario, self._draw = None, change.scenario, change.drawn.result()
+        self._change, self._scenario, self._sampled = None, change.scenario, change.sampled.result()
         self._clear()
         order = change.order
         match order.command:
             case RunTask():
                 self._play, self._running = "task", order
-                self._runner.begin(_LANE, self._scenario, self._draw, self._machine)
+                self._runner.begin(_LANE, self._scenario, self._sampled, self._machine)
                 self._chronicle.begin()
                 self._message = f"{self._task.name} with seed {self._scenario.seed}"
             case ReplayEpisode(log=log, name=name):
                 self._play, self._running = "replay", order
                 drive = _replaying(log, self.dt_s)
-                self._runner.enter(_LANE, self._scenario, self._draw, drive, logged=True, alive=False)
+                self._runner.enter(_LANE, self._scenario, self._sampled, drive, logged=True, alive=False)
                 for tick, event in log.events:
                     self._executor.schedule(_LANE, tick * self.dt_s, event)
                 self._message = f"replaying {name}"
             case BeginTeleop():
                 self._play, self._teleop = "teleop", TeleopPilot(self._executor.robot, self._operator.drive)
-                self._runner.begin(_LANE, self._scenario, self._draw, self._teleop)
+                self._runner.begin(_LANE, self._scenario, self._sampled, self._teleop)
                 seed = self._scenario.seed
                 order.ticket.settle(Done(text=f"recording what you drive, seed {seed}", data={"seed": seed}))
             case _:
-                self._runner.enter(_LANE, self._scenario, self._draw, self._operator.drive, logged=False)
+                self._runner.enter(_LANE, self._scenario, self._sampled, self._operator.drive, logged=False)
                 order.ticket.settle(Done(text=f"scene of seed {self._scenario.seed}"))
 
     def _clear(self) -> None:
@@ -394,13 +394,13 @@ class Conductor:
             self._reset_required = True
             self._message = f"{why.reason}; the scene can be reset"
             _LOG.error("%s %s", why.reason, how.error)
-        if self._change is not None and self._change.drawn.done():
+        if self._change is not None and self._change.sampled.done():
             self._enter(self._change)
         elif how.how != "physics_diverged":
             self._executor.take_over(_LANE, self._operator.drive)
 
     def _task_ended(self, order: Order, how: Finished, track: Track) -> None:
-        episode = self._runner.episode(_LANE, self._scenario, self._draw, self._machine, how, track)
+        episode = self._runner.episode(_LANE, self._scenario, self._sampled, self._machine, how, track)
         self._episodes += 1
         self._verdict = episode.verdict
         self._reset_required = episode.verdict in _HOPELESS
@@ -470,7 +470,7 @@ class Conductor:
             ticket.settle(Refused(reason=_why(how).reason))
             return
         assert ending is not None
-        episode = self._runner.episode(_LANE, self._scenario, self._draw, self._machine, how, track)
+        episode = self._runner.episode(_LANE, self._scenario, self._sampled, self._machine, how, track)
         self._verdict, self._chronicle.evidence = episode.verdict, episode.evidence
         data = episode.as_dict()
         if not ending.command.keep:
@@ -534,9 +534,9 @@ class Conductor:
         finally:
             self._planning = False
 
-    def _take_picture(self, draw: Callable[[], Picture]) -> Picture:
+    def _take_picture(self, render: Callable[[], Picture]) -> Picture:
         """What the executor gets when a state looks through a camera; opening one may take as long as a plan."""
-        work = self._labour.begin(draw)
+        work = self._labour.begin(render)
         if not self._labour.wait(work):
             raise Preempted
         return work.result()

@@ -59,7 +59,7 @@ class Session:
         recording: str = "",
         make_pacer: Callable[[float, float], Pacer] = Pacer,
     ) -> None:
-        """The scene of a seed, not yet in motion; raises `InputError` if it cannot be drawn.
+        """The scene of a seed, not yet in motion; raises `InputError` if it cannot be sampled.
 
         A question is answered by its default after `ask_timeout_s` of simulated time. Pictures of `picture_sizes`
         (width, height) are ready when the session starts; the first of any other size makes the clock wait.
@@ -166,7 +166,7 @@ class Session:
     def picture(
         self, camera: str, width: int, height: int, *, newer_than: int = -1, timeout_s: float = 5.0
     ) -> tuple[int, bytes]:
-        """The number of a snapshot newer than that and its picture as JPEG, drawn once for all who ask.
+        """The number of a snapshot newer than that and its picture as JPEG, rendered once for all clients.
 
         Raises `InputError` for a camera or size that does not exist, `EnvironmentProblem` and `TimeoutError`.
         """

@@ -24,7 +24,7 @@ Mode = Literal["idle", "jogging", "moving", "task", "stopping", "replaying"]
 
 # Number of ended states that are shown.
 HISTORY = 200
-# Fields that are for drawing only.
+# Fields that are for rendering only.
 _FOR_PAGES = ("qpos", "variation", "blind", "option_words", "tool_at")
 # The site that the readings of the tool are taken at.
 _TOOL = "tool"
@@ -75,8 +75,8 @@ class Snapshot:
     jaw_rad: float
     # On the fixed and on the moving pad.
     pad_forces_n: tuple[float, float]
-    # For drawing only: the state, the numbers in which this scene differs, and what cameras show instead where they are
-    # blind ("" stands for all of them): a state they are frozen at, or None for a black picture.
+    # For rendering only: the state, the numbers in which this scene differs, and what cameras show instead where they
+    # are blind ("" stands for all of them): a state they are frozen at, or None for a black picture.
     qpos: Array
     variation: Variation
     blind: Mapping[str, Array | None] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Snapshot:
     episodes: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; NaN is null. What is for drawing only is left out."""
+        """Plain values for JSON; NaN is null. What is for rendering only is left out."""
         return {each.name: plain(getattr(self, each.name)) for each in fields(self) if each.name not in _FOR_PAGES}
 
 

@@ -62,13 +62,13 @@ class CarryParameters(PlaceParameters):
         description="path of a carried fruit: straight across, or back by `retreat_share` first; auto tries both",
     )
     least_radius_m: float = Field(
-        default=0.165, ge=0.05, le=0.6, description="smallest distance from the pan axis when the hand draws back"
+        default=0.165, ge=0.05, le=0.6, description="smallest distance from the pan axis when the hand retracts"
     )
     retreat_share: float = Field(
         default=2 / 7,
         ge=0,
         le=0.9,
-        description="fraction of the distance to the robot's origin by which the hand draws back",
+        description="fraction of the distance to the robot's origin by which the hand retracts",
     )
     max_tilt_rad: float = Field(default=0.75, ge=0.1, le=1.0, description="largest tilt of the hand")
     release_clearance_m: float = Field(

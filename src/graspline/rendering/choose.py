@@ -27,13 +27,13 @@ _TINY_MODEL = '<mujoco><visual><global offwidth="8" offheight="8"/><quality shad
 
 
 class Renderer(Protocol):
-    """Draws one scene at one size; what it returns depends on the arguments only."""
+    """Renders one scene at one size; what it returns depends on the arguments only."""
 
     name: str
     width: int
     height: int
 
-    def draw(
+    def render(
         self,
         qpos: Array,
         variation: Variation,
@@ -67,7 +67,7 @@ def open_renderer(
     if kind == "gl" and problem:
         raise EnvironmentProblem(f"no OpenGL: {problem}; ray-traced images do not need it")
     if kind == "auto" and problem:
-        _LOG.info("drawing with rays, no OpenGL: %s", problem)
+        _LOG.info("rendering with rays, no OpenGL: %s", problem)
     if kind == "rays" or problem:
         return RayRenderer(scene, width, height)
     return GlRenderer(scene, width, height, smooth=smooth)

@@ -1,7 +1,7 @@
-"""One process draws, many ask: pictures of a GPU's renderer for every process that encodes them.
+"""One process renders, many ask: images of a GPU's renderer for every process that encodes them.
 
-Each of these has a pipe to the drawer and memory that both share, in two halves: while it encodes the pictures of one
-half, the drawer fills the other. The drawer draws what all of them ask for together, in batches of as many worlds as
+Each of these has a pipe to the renderer and memory that both share, in two halves: while it encodes the pictures of one
+half, the renderer fills the other. It renders what all of them ask for together, in batches of as many worlds as
 its renderer has. While the renderer is at one batch, the one before it is brought to the process that ordered it.
 """
 
@@ -31,7 +31,8 @@ SEAT_BYTES = 2 * 18 * 320 * 240 * 3
 # Pictures that a half should have room for where there is plenty.
 _PLENTY = 64
 _SHARED_MEMORY = "/dev/shm"
-# Threads that bring pictures to their places: one copies about as fast as a good GPU draws, and must never hold it up.
+# Threads that bring pictures to their places: one copies about as fast as a good GPU renders, and must never hold it
+# up.
 _HANDS = 3
 
 
@@ -68,14 +69,14 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """An order is drawn, or could not be, and why."""
+    """A job is rendered, or could not be, and why."""
 
     number: int
     problem: str = ""
 
 
 class BatchRenderer(Protocol):
-    """Draws up to `worlds` states at once."""
+    """Renders up to `worlds` states at once."""
 
     worlds: int
 
@@ -97,10 +98,10 @@ class Seat:
 
 
 class Studio:
-    """The drawer as the process has it that started it: hands out seats, and frees their memory in the end."""
+    """The render process as its parent has it: hands out seats, and frees their memory in the end."""
 
     def __init__(self, connection: Connection, seat_bytes: int = SEAT_BYTES) -> None:
-        """At the connection's other end is a process that calls `draw_for_others`."""
+        """At the connection's other end is a process that calls `render_for_others`."""
         self._connection, self._seat_bytes = connection, seat_bytes
         self._memories: list[SharedMemory] = []
 
@@ -126,7 +127,7 @@ class Studio:
         return Seat(connection=theirs, memory=memory.name)
 
     def close(self) -> None:
-        """The drawer ends, and processes that still ask are told so."""
+        """The render process ends, and processes that still ask are told so."""
         self._connection.close()
         for memory in self._memories:
             memory.close()
@@ -135,7 +136,7 @@ class Studio:
 
 
 class Painter:
-    """Pictures from the drawer, for the process that has the seat."""
+    """Images from the render process, for the process that has the seat."""
 
     def __init__(self, scene: Scene, seat: Seat) -> None:
         self._looks = Looks(scene)
@@ -155,9 +156,9 @@ class Painter:
             chunk = slice(first, first + each)
             ordered.append(self._order(shot, qpos[chunk], variations[chunk], half=index % 2))
             if len(ordered) == 2:
-                yield from self._drawn(ordered.popleft())
+                yield from self._rendered(ordered.popleft())
         for order in ordered:
-            yield from self._drawn(order)
+            yield from self._rendered(order)
 
     def close(self) -> None:
         self._connection.close()
@@ -175,7 +176,7 @@ class Painter:
             raise EnvironmentProblem(_GONE) from error
         return order
 
-    def _drawn(self, order: Order) -> Iterator[Pixels]:
+    def _rendered(self, order: Order) -> Iterator[Pixels]:
         done = Done(number=0)
         # Those before it are of a process that did not want all pictures.
         while done.number != order.number:
@@ -188,11 +189,11 @@ class Painter:
         yield from _pictures_of(order, self._memory)
 
 
-_GONE = "the process that draws pictures has died; is there enough memory, on the GPU and on this machine?"
+_GONE = "the process that renders images has died; is there enough memory, on the GPU and on this machine?"
 
 
-def draw_for_others(studio: Connection, open_renderer: OpenRenderer) -> None:
-    """Draw for all who have seats until the studio closes, or the process that has it dies."""
+def render_for_others(studio: Connection, open_renderer: OpenRenderer) -> None:
+    """Render for every process that has a seat, until the connection closes or its owner dies."""
     _Drawer(studio, open_renderer).serve()
 
 
@@ -211,7 +212,7 @@ class _Job:
     order: Order
     # How many of its pictures the renderer was asked for, and how many lie where they belong.
     begun: int = 0
-    drawn: int = 0
+    rendered: int = 0
     answered: bool = False
 
     @property
@@ -317,8 +318,8 @@ class _Drawer:
             self._refuse(jobs, error)
             return
         for job, part in batch.parts:
-            job.drawn = part.stop
-            if job.drawn == job.count and not job.over:
+            job.rendered = part.stop
+            if job.rendered == job.count and not job.over:
                 self._answer(job)
 
     def _bring(self, batch: _Batch) -> None:

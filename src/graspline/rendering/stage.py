@@ -1,6 +1,6 @@
 """A scene's model put into a state, and MuJoCo's own account of what is visible there.
 
-Both renderers draw the same list of geoms, colours and lights, made by `mjv_updateScene`, which needs no
+Both renderers render the same list of geoms, colours and lights, made by `mjv_updateScene`, which needs no
 graphics library.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from graspline.rendering.looks import Looks, Singles, what_warp_cannot_draw
+from graspline.rendering.looks import Looks, Singles, what_warp_cannot_render
 from graspline.rendering.picture import Picture, Pixels
 from graspline.rendering.sources import PictureJob, PictureSource
 from graspline.rendering.warp import WarpRenderer
@@ -106,7 +106,7 @@ class WarpPictures:
         if known is None:
             if len(self._rows) >= _KEPT:
                 self._rows.clear()
-            problem = what_warp_cannot_draw(self._scene, variation)
+            problem = what_warp_cannot_render(self._scene, variation)
             # Kept with the variation, or its id might come to be another's.
             known = self._rows[id(variation)] = variation, None if problem else self._looks.row(variation)
             if problem and not self._told:

@@ -159,7 +159,7 @@ PAD_SOLIMP = (0.95, 0.99, 0.001, 0.5, 2.0)
 
 
 # The geom of the wrist camera's housing, and how much farther than the rest of the hand plans keep it from everything:
-# what is in front of a lens is to be seen, and a mount is never quite where it is drawn.
+# what is in front of a lens is to be seen, and a mount is never quite where the model has it.
 CAMERA_HOUSING = "camera_housing"
 CAMERA_KEEPS_M = 0.004
 

@@ -1,4 +1,4 @@
-"""Camera pictures: drawn and encoded once for everybody who watches the same camera at the same size."""
+"""Camera pictures: rendered and encoded once for everybody who watches the same camera at the same size."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Films:
         )
 
     def warm_up(self) -> None:
-        """Draw a first picture that is not shown: opening a renderer delays the simulation, which is harmless now."""
+        """Render a first picture that is not shown: opening a renderer delays the simulation, which is harmless now."""
         for camera in self.cameras[:1]:
             session, (width, height) = self._bench.session(), _pixels(DEFAULT_SIZE)
             self._threads.submit(session.picture, camera, width, height)

@@ -1,4 +1,4 @@
-"""A solid of any shape, as everything that plans with it, plays it and draws it knows it."""
+"""A solid of any shape, as everything that plans with it, plays it and renders it knows it."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def retreat(
     Gives[Literal["clear"], Working]
     | Outcome[Literal["dropped", "slipped", "blocked", "plate_full", "no_way", "plate_lost", "plate_moved"]]
 ]:
-    """Look where the plate is now, plan the way there from how the orange really sits, and draw back if that helps."""
+    """Look where the plate is now, plan the way there from how the orange sits, and retract first if that helps."""
     settings = cell.settings
     if _height_m(cell, job, last.command) >= settings.carry.already_there_m:
         # Up from a spot over which it was being lowered.

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, found before anything is drawn or moved, and said all at once."""
+"""What is wrong with a configuration, found before anything is sampled or moved, and reported all at once."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _told(ends: Range) -> str:
 
 
 def _room(settings: Oranges) -> list[str]:
-    """Even the smallest oranges must fit; whether those that are drawn do is seen to when they are drawn."""
+    """Even the smallest oranges must fit; whether the sampled ones do is checked when they are sampled."""
     smallest, count = settings.oranges.diameter_m.low / 2, settings.oranges.count
     holds = capacity(empty_plate(settings), [smallest] * count, settings.spots)
     if holds >= count:

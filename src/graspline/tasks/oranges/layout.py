@@ -33,7 +33,15 @@ from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_errand, pla
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.sampling import Tally
-from graspline.tasks.scatter import MAX_PLACES, as_lying, draw_block, lies_free, lying_at, place_in_ring, reached_ring_m
+from graspline.tasks.scatter import (
+    MAX_PLACES,
+    as_lying,
+    lies_free,
+    lying_at,
+    place_in_ring,
+    reached_ring_m,
+    sample_block,
+)
 from graspline.tasks.stages.ready import collision_world as world_of
 from graspline.tasks.task import Draw, Probe
 
@@ -81,7 +89,7 @@ def collision_world(settings: Oranges, clearance_m: float = CLEARANCE_M) -> Coll
 
 @dataclass(slots=True)
 class _Sketch:
-    """A scene being drawn: what is in it so far, as planning sees it."""
+    """A scene being sampled: what is in it so far, as planning sees it."""
 
     plate: Belief
     things: dict[str, Belief]
@@ -93,28 +101,28 @@ class _Sketch:
 
 @together
 def sample(settings: Oranges, random: np.random.Generator) -> Planning[Draw]:
-    """A random scene that the planner certifies from the first orange to the last, within a bounded number of draws."""
+    """A random scene that the planner certifies from the first orange to the last; tries are bounded."""
     tally = Tally("scene", MAX_TRIES, _DECIDED_BY)
     distractors = settings.randomize.distractors
     more = distractors.count(random)
     while True:
-        sketch = yield from _draw(settings, random, settings.oranges.distractors + more, tally)
+        sketch = yield from _sample(settings, random, settings.oranges.distractors + more, tally)
         if sketch is None:
             continue
         problem = yield from _certify(settings, sketch)
         if problem:
             tally.refuse(problem, _SCENE_TRIES)
             continue
-        draw = _as_draw(settings, sketch, random, tally.refused)
-        return replace(draw, variation=draw.variation + distractors.described(more))
+        sampled = _as_sampled(settings, sketch, random, tally.refused)
+        return replace(sampled, variation=sampled.variation + distractors.described(more))
 
 
-def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Tally) -> Planning[_Sketch | None]:
+def _sample(settings: Oranges, random: np.random.Generator, blocks: int, tally: Tally) -> Planning[_Sketch | None]:
     """Plate, oranges and blocks beside each other, each orange within reach of a grasp."""
-    sketch = _Sketch(_draw_plate(settings, random), {})
+    sketch = _Sketch(_sample_plate(settings, random), {})
     oranges = settings.oranges
     places: list[Belief] = []
-    balls = [_draw_ball(settings, random) for _ in range(oranges.count)]
+    balls = [_sample_ball(settings, random) for _ in range(oranges.count)]
     if capacity(empty_plate(settings), [float(ball.max()) for ball in balls], settings.spots) < oranges.count:
         tally.refuse("plate_full")
         return None
@@ -122,7 +130,7 @@ def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Ta
         tally.refuse("jaw_width")
         return None
     for index, ball in enumerate(balls):
-        found = yield from _draw_orange(settings, random, ball, sketch, places, tally)
+        found = yield from _sample_orange(settings, random, ball, sketch, places, tally)
         if found is None:
             return None
         places.append(replace(found, name=orange_name(index)))
@@ -132,7 +140,7 @@ def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Ta
         orange_name(index): replace(each, name=orange_name(index)) for index, each in enumerate(left_to_right)
     }
     for index in range(blocks):
-        block = _draw_block(settings, random, sketch, distractor_name(index))
+        block = _sample_block(settings, random, sketch, distractor_name(index))
         if block is None:
             tally.refuse("no_room_for_blocks")
             return None
@@ -140,7 +148,7 @@ def _draw(settings: Oranges, random: np.random.Generator, blocks: int, tally: Ta
     return sketch
 
 
-def _draw_plate(settings: Oranges, random: np.random.Generator) -> Belief:
+def _sample_plate(settings: Oranges, random: np.random.Generator) -> Belief:
     plate = virtual_plate(settings.plate, 0.0)
     if not settings.plate.present:
         return plate
@@ -148,7 +156,7 @@ def _draw_plate(settings: Oranges, random: np.random.Generator) -> Belief:
     return replace(plate, name=PLATE, position_m=np.array([x, y, 0.0]))
 
 
-def _draw_ball(settings: Oranges, random: np.random.Generator) -> Array:
+def _sample_ball(settings: Oranges, random: np.random.Generator) -> Array:
     """Half extents of one orange."""
     oranges = settings.oranges
     return random.uniform(*oranges.diameter_m) / 2 * (1 + oranges.off_round * random.uniform(-1, 1, 3))
@@ -184,7 +192,7 @@ def fruit_ring_m(robot: Robot, max_tilt_rad: float) -> tuple[float, float]:
     return ring_m
 
 
-def _draw_orange(
+def _sample_orange(
     settings: Oranges,
     random: np.random.Generator,
     ball: Array,
@@ -207,14 +215,14 @@ def _draw_orange(
     return None
 
 
-def _draw_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Belief | None:
+def _sample_block(settings: Oranges, random: np.random.Generator, sketch: _Sketch, name: str) -> Belief | None:
     """A block anywhere among the oranges, but not so that they cannot be reached; that is certified later."""
     oranges, others, robot = settings.oranges, [*sketch.things.values(), sketch.plate], settings.the_robot
 
     def welcome(block: Belief) -> bool:
         return lies_free(block, others, oranges.apart_m, robot)
 
-    return draw_block(name, oranges.azimuth_rad, random, welcome, robot)
+    return sample_block(name, oranges.azimuth_rad, random, welcome, robot)
 
 
 @together
@@ -291,7 +299,7 @@ def _strayed(thing: Belief) -> Belief:
     return replace(thing, half_extents_m=thing.half_extents_m + STRAYING_M)
 
 
-def _as_draw(settings: Oranges, sketch: _Sketch, random: np.random.Generator, refused: int) -> Draw:
+def _as_sampled(settings: Oranges, sketch: _Sketch, random: np.random.Generator, refused: int) -> Draw:
     oranges = settings.oranges
     things = {}
     for name, each in sketch.things.items():

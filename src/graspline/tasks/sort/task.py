@@ -27,7 +27,7 @@ from graspline.tasks.sort.states import account, carry, check, choose, drop, gri
 from graspline.tasks.stages.ready import collision_world
 from graspline.tasks.task import Claim, Claims, Draw, Feed, Instruction, PolicyRules, Probe, Snapshot, Task, in_hand
 
-# Blocks this far up and down the belt are asked about when the region is drawn.
+# Blocks this far up and down the belt are probed for the plot of the region.
 _BESIDE_M = 0.6
 # How long the last block may take to its bin after it was sent.
 _LAST_BLOCK_S = 60.0
@@ -82,7 +82,7 @@ def build_machine(parameters: Sort) -> Machine:
     )
 
 
-def given(parameters: Sort, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+def given(parameters: Sort, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {"cell": cell_of(parameters), "line": Line(tracks=nothing_yet(parameters))}
 
@@ -92,7 +92,7 @@ def cell_of(parameters: Sort) -> Cell:
     return Cell(robot=robot, world=collision_world(belt_line(robot, 0)), eye=eye, settings=parameters)
 
 
-def judge(parameters: Sort, draw: Draw, truth: Snapshot) -> Evidence:
+def judge(parameters: Sort, sampled: Draw, truth: Snapshot) -> Evidence:
     """The goal by truth: enough blocks in the right bin, none in a wrong one."""
     accounts = [(sent.where, parameters.rules.bin_for(_known(sent.colour))) for sent in truth.accounts]
     wanted = [(where, its_bin) for where, its_bin in accounts if its_bin is not None]
@@ -148,7 +148,7 @@ def probe(parameters: Sort, random: np.random.Generator) -> Probe:
     return Probe(x_m=x, y_m=y, refusal="" if isinstance(found, Catch) else found)
 
 
-def instruction(parameters: Sort, draw: Draw, outcomes: Mapping[str, str]) -> Instruction:
+def instruction(parameters: Sort, sampled: Draw, outcomes: Mapping[str, str]) -> Instruction:
     """Which colour goes where."""
     rules = parameters.rules
     if all(rules.bin_for(colour) == f"bin_{colour}" for colour in ACCEPTED):

@@ -108,11 +108,11 @@ def let_go(last: Reply, cell: Cell, held: HeldObject) -> Stage[Literal["given", 
     return Outcome("given" if passes(evidence) else "stuck", evidence, about=held.name)
 
 
-def draw_back(last: Reply, cell: Cell, held: HeldObject, pulled: Evidence) -> Stage[Literal["back", "stuck"]]:
+def retract(last: Reply, cell: Cell, held: HeldObject, pulled: Evidence) -> Stage[Literal["back", "stuck"]]:
     """Away from the person's hand; what was pulled out of the fingers is not felt between them any more."""
     way = -_BACK_M * last.readings.tool_rotation[:, 0]
     way[2] = max(way[2], 0.0)
-    reply = yield from straight(last, cell, way, name="draw_back", speed=0.6)
+    reply = yield from straight(last, cell, way, name="retract", speed=0.6)
     felt = last if isinstance(reply, Stopped) else reply
     evidence = (*pulled, feels_nothing(felt, cell), at_least("hand_gap", gap_m(felt, cell), held.gap_m, "m"))
     return Outcome("back" if passes(evidence) else "stuck", evidence, about=held.name)
@@ -124,13 +124,13 @@ def handover(settings: Tidy) -> Machine:
     return Machine(
         name="handover",
         start="stretch",
-        states=by_name(stretch, tare, offer, let_go, draw_back),
+        states=by_name(stretch, tare, offer, let_go, retract),
         table={
             "stretch": {"stretched": "tare", "lost": aborted, "blocked": aborted},
             "tare": {"tared": "offer", "lost": aborted},
             "offer": {"pulled": "let_go", "not_taken": aborted, "lost": aborted},
-            "let_go": {"given": "draw_back", "stuck": aborted},
-            "draw_back": {"back": End("succeeded"), "stuck": aborted},
+            "let_go": {"given": "retract", "stuck": aborted},
+            "retract": {"back": End("succeeded"), "stuck": aborted},
         },
         inputs={"cell": Cell, "house": House, "held": HeldObject},
         successes=("succeeded",),

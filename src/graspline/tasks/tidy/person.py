@@ -27,7 +27,7 @@ _FREE_M = 0.04
 _LOST_M = 0.6
 # How firmly a taken thing is held, and where it is kept afterwards: out of the robot's way, in W.
 _STIFF_N_M, _DAMP_N_S_M, _MOST_N = 120.0, 12.0, 40.0
-_DRAWN_M = 0.18
+_PULLED_AWAY_M = 0.18
 _KEPT_M = (0.6, -2.4, 0.8)
 _KEPT_APART_M = 0.25
 _GRAVITY = 9.81
@@ -94,7 +94,7 @@ class Person:
             self._free_s = time_s
         if time_s - self._free_s > _KEEP_S:
             return self._keep()
-        goal = self._from_m + _DRAWN_M * self._away()
+        goal = self._from_m + _PULLED_AWAY_M * self._away()
         force = _STIFF_N_M * (goal - at_m) - _DAMP_N_S_M * speed_m_s
         force[2] += self.masses_kg[self._target] * _GRAVITY
         strong = float(np.linalg.norm(force))
@@ -142,4 +142,4 @@ class Person:
 def is_with_person(position_m: Array) -> bool:
     """Whether a thing at a place in W has been taken: kept, or in the person's hand."""
     kept = position_m[1] < _KEPT_M[1] + 0.2 and position_m[2] > 0.5
-    return bool(kept or np.linalg.norm(position_m - (np.array(TAKEN_AT_M) - [0.0, _DRAWN_M, 0.0])) < _NEAR_M)
+    return bool(kept or np.linalg.norm(position_m - (np.array(TAKEN_AT_M) - [0.0, _PULLED_AWAY_M, 0.0])) < _NEAR_M)

@@ -65,7 +65,7 @@ def cell_of(parameters: Tidy) -> Cell:
     return Cell(robot=ROBOT, world=collision_world(), eye=Eye(), settings=parameters)
 
 
-def given(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Mapping[str, Any]:
+def given(parameters: Tidy, sampled: Draw, random: np.random.Generator) -> Mapping[str, Any]:
     """The machine's inputs for one episode."""
     return {"cell": cell_of(parameters), "record": Record(), **given_alone(parameters, ROBOT)}
 
@@ -93,7 +93,7 @@ class Living:
             self.person.manner = manner
 
 
-def living(parameters: Tidy, draw: Draw, random: np.random.Generator) -> Living:
+def living(parameters: Tidy, sampled: Draw, random: np.random.Generator) -> Living:
     slip = parameters.base.slip
     x, y, turn = (float(share) for share in random.uniform(-slip, slip, 3))
     return Living(person=_person(parameters, random), wheels=Wheels(shares=(x, y, turn)))
@@ -190,14 +190,14 @@ _CLAIMS = {
 
 
 @together
-def draw_room(parameters: Tidy, random: np.random.Generator) -> Planning[Draw]:
+def sample_room(parameters: Tidy, random: np.random.Generator) -> Planning[Draw]:
     """A room, with the robot and its camera not quite where they are believed to be."""
     scene = scene_of(parameters)
-    draw = misplaced(parameters.base, scene, (yield from sample.steps(parameters.table, scene, random)), random)
-    draw = replace(draw, variation=draw.variation + _askew(parameters, scene, random))
+    sampled = misplaced(parameters.base, scene, (yield from sample.steps(parameters.table, scene, random)), random)
+    sampled = replace(sampled, variation=sampled.variation + _askew(parameters, scene, random))
     if parameters.program in ("placement", "handover"):
-        return start_holding(parameters, scene, draw)
-    return draw
+        return start_holding(parameters, scene, sampled)
+    return sampled
 
 
 def _askew(parameters: Tidy, scene: Scene, random: np.random.Generator) -> Variation:
@@ -238,7 +238,7 @@ TIDY = Task(
     instruction=instruction,
     parameters=Tidy,
     scene=scene_of,
-    sample=draw_room,
+    sample=sample_room,
     region=probe,
     machine=machine_of,
     inputs=given,
