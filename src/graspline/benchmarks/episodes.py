@@ -55,7 +55,7 @@ class Part:
 
     what: str
     about_s: float
-    # Called with what is told meanwhile, line by line.
+    # Called with progress, line by line.
     measure: Callable[[Say], list[Figure]]
 
 

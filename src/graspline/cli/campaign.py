@@ -156,7 +156,7 @@ def _names(
 ) -> tuple[str, ...]:
     """Names between commas, all there are if the option is not given; all mistakes at once.
 
-    An unknown name is told those that are `offered`, or else all that are known.
+    The error for an unknown name lists those that are `offered`, or else all that are known.
     """
     known = tuple(known)
     if text is None:

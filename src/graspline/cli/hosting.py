@@ -115,7 +115,7 @@ def hosted(
     way: Way,
     say: Callable[[str], object] = lambda step: None,
 ) -> Iterator[Hosted]:
-    """Everything up and answering; closed in the end, the arm first. `say` is told each step as it begins."""
+    """Everything up and answering; closed in the end, the arm first. `say` is called with each step as it begins."""
     with ExitStack() as stack:
         front = open_viser()
         stack.callback(front.close)

@@ -101,7 +101,7 @@ def _tell_address(running: Hosted, host: str, task: str) -> None:
     print(running.address, flush=True)
     _tell(f"serving {task}; press Ctrl-C to stop")
     if host not in _LOOPBACK:
-        _tell(f"listening on {host}: anyone who has this address with its token can drive the arm")
+        _tell(f"listening on {host}: any client with this address and its token can drive the arm")
 
 
 def _tell(line: str) -> None:

@@ -49,7 +49,7 @@ class Watch(Protocol):
 
 
 class Unwatched:
-    """Nothing is told, and nothing stops the checks."""
+    """Nothing is reported, and nothing stops the checks."""
 
     def stop(self) -> bool:
         return False

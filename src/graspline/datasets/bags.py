@@ -82,7 +82,7 @@ def new_bag(
 ) -> Iterator[Put]:
     """Write a bag of topics, each with its type; gives what takes its messages, in the order of their times.
 
-    Who listens late still gets what was put last on topics that are latched. `said` goes into the bag's metadata.
+    A late listener still gets what was put last on topics that are latched. `said` goes into the bag's metadata.
     """
     writer = Writer(folder, version=_VERSION, storage_plugin=StoragePlugin.MCAP)
     # Chunks inside the file, which every reader of MCAP unpacks; all but pictures becomes four times smaller.

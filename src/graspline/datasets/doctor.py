@@ -64,7 +64,7 @@ class Diagnosis:
 def examine(root: Path, *, fast: bool = False, begin: Callable[[int], Done] = lambda steps: lambda: None) -> Diagnosis:
     """Check everything; `fast` plays no log and decodes no video.
 
-    `begin` is told how many steps there are, and gives what is called after each.
+    `begin` gets the number of steps, and gives what is called after each.
     """
     found = Findings(root.resolve())
     contents = read_contents(root, found)

@@ -1,8 +1,9 @@
-"""Making a dataset: who does which episode is decided here, for one worker and for many machines alike.
+"""Making a dataset: which worker does which episode is decided here, for one worker and for many machines.
 
-Attempts are judged and episodes numbered in the order of their seeds, so the dataset does not depend on who was
-faster. Each worker renders one episode at a time, as many as there are workers may be rendered and wait for one before
-them, and none further ahead is begun: a kill costs no more than these, and no frame waits in memory for a slow disk.
+Attempts are judged and episodes numbered in the order of their seeds, so the dataset does not depend on which worker
+was faster. Each worker renders one episode at a time, as many as there are workers may be rendered and wait for one
+before them, and none further ahead is begun: a kill costs no more than these, and no frame waits in memory for a slow
+disk.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from graspline.errors import InputError
 from graspline.execution.happenings import Answered
 from graspline.stopwatch import seconds
 
-# Recordings for each worker that may wait to be rendered before more are taken from who plays them.
+# Recordings for each worker that may wait to be rendered before more are taken from the players.
 _MOST_KEPT = 64
 # Episodes for each worker that are being rendered, or are rendered and wait for one before them; else a long one
 # stopped all.
@@ -53,7 +54,7 @@ class Tally:
     disk_bytes: int = 0
     # The first question of a task that got its default because no person was asked.
     unasked: Answered | None = None
-    # Seconds of work by its name: of workers, and of who commits.
+    # Seconds of work by its name: of workers, and of the committing process.
     took_s: dict[str, float] = field(default_factory=dict)
 
 
@@ -151,7 +152,7 @@ class _Making:
                 else:
                     self._judged.update((each.seed, each) for each in filled.result)
             self._sort()
-            # First: who has just become free should not wait for the disk.
+            # First: a worker that has just become free should not wait for the disk.
             self._hand_out()
             self._commit()
 

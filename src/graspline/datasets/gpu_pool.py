@@ -1,4 +1,4 @@
-"""Who fills orders with a GPU: one process plays attempts there, thousands side by side, and others do the rest.
+"""Workers that execute jobs with a GPU: one process plays attempts there by the thousand, others do the rest.
 
 What has been played comes as it is finished; while enough of it waits to be rendered, the rest waits in the pipe, and
 the GPU with it.
@@ -59,7 +59,7 @@ class GpuPool(LocalPool):
     def __init__(self, settings: DatasetSettings, size: int, lanes: int, device: str = GPU, do: Do = do) -> None:
         super().__init__(size, do)
         self._settings, self._lanes, self._device = settings, lanes, device
-        # The order that is being played, and how many of its attempts have not come back.
+        # The job that is being played, and how many of its attempts have not come back.
         self._ticket, self._out = 0, 0
         self._processes: list[BaseProcess] = []
         self._studio: Studio | None = None
@@ -118,13 +118,13 @@ class GpuPool(LocalPool):
         """All that is missing, and some to spare, unless attempts are being played already."""
         return 0 if self._out else min(missing + int(_SPARE * missing), _BLOCK)
 
-    def submit(self, ticket: int, order: Order) -> None:
-        if not isinstance(order, Attempts):
-            super().submit(ticket, order)
+    def submit(self, ticket: int, job: Order) -> None:
+        if not isinstance(job, Attempts):
+            super().submit(ticket, job)
             return
-        self._ticket, self._out = ticket, len(order.seeds)
+        self._ticket, self._out = ticket, len(job.seeds)
         try:
-            self._player.send(order)
+            self._player.send(job)
         except OSError:
             raise EnvironmentProblem(_GONE) from None
 
@@ -183,8 +183,8 @@ def _render(pipe: Connection, settings: DatasetSettings, device: str) -> None:
     os._exit(0)
 
 
-def _attempt(pipe: Connection, order: Attempts, lanes: int, planners: int, device: str) -> None:
-    """Play an order, and send what becomes of each attempt, some at a time."""
+def _attempt(pipe: Connection, job: Attempts, lanes: int, planners: int, device: str) -> None:
+    """Play a job, and send what becomes of each attempt, some at a time."""
 
     def over() -> bool:
         if pipe.poll():
@@ -194,16 +194,16 @@ def _attempt(pipe: Connection, order: Attempts, lanes: int, planners: int, devic
     parcel: list[Recording | Rejected] = []
     try:
         for episode in play_together(
-            [order.settings.scenario(seed) for seed in order.seeds],
+            [job.settings.scenario(seed) for seed in job.seeds],
             lanes=lanes,
             processes=planners,
             teams=2,
             device=device,
-            record_states=not order.settings.certified,
+            record_states=not job.settings.certified,
             limit_s=LIMIT_S,
             stop=over,
         ):
-            parcel.append(judged(episode, order.settings))
+            parcel.append(judged(episode, job.settings))
             if len(parcel) >= _PARCEL:
                 pipe.send(parcel)
                 parcel = []

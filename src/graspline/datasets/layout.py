@@ -53,7 +53,7 @@ Progress = Callable[[int], Done]
 
 
 def silent(steps: int) -> Done:
-    """Progress for callers who do not watch."""
+    """Progress for callers that do not show it."""
     return lambda: None
 
 

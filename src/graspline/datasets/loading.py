@@ -1,4 +1,4 @@
-"""A dataset for people who program: episodes, their frames as arrays, and their pictures, without LeRobot."""
+"""A dataset for programs: episodes, their frames as arrays, and their pictures, without LeRobot."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Columns(dict[str, NDArray[Any]]):
 
 @dataclass(frozen=True)
 class LoadedEpisode:
-    """One episode: what it was told to do, how it ended, its frames and its pictures."""
+    """One episode: its instruction, how it ended, its frames and its pictures."""
 
     dataset: Dataset
     row: Row

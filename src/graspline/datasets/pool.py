@@ -1,4 +1,4 @@
-"""Who fills orders: processes of this machine, replaced when they die."""
+"""Worker processes that execute jobs on this machine; a dead one is replaced."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _BLOCK = 8
 
 
 class Pool(Protocol):
-    """Fills orders in any order, some at a time."""
+    """Executes jobs in any order, some at a time."""
 
     size: int
 
-    def submit(self, ticket: int, order: Order) -> None: ...
+    def submit(self, ticket: int, job: Order) -> None: ...
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
-        """Wait for at least one order to be filled, or a part of one; unless hungry, attempts may wait."""
+        """Wait for at least one job to be done, or a part of one; unless hungry, attempts may wait."""
         ...
 
     @property

@@ -53,7 +53,7 @@ class Recording:
     verdict: str
     # Claimed by the machine and not contradicted by the simulator.
     succeeded: bool
-    # Claimed and contradicted: counted, told, and never a success.
+    # Claimed and contradicted: counted, reported, and never a success.
     contradicted: bool
     retries: int
     sim_time_s: float
@@ -72,7 +72,7 @@ class Recording:
     # Faults that struck, or found nothing to strike.
     strikes: tuple[Strike, ...]
     scenario: dict[str, Any]
-    # What it was told to do.
+    # Its instruction.
     instruction: Instruction
     log: EpisodeLog
     # The tick at which its first frame begins.

@@ -129,7 +129,7 @@ def replayable(row: Row) -> bool:
 
 
 def versions_note(row: Row) -> str:
-    """Who recorded an episode, if that was not us, or not on a CPU: then bits cannot be expected to be the same."""
+    """What recorded an episode, if it was not graspline, or not on a CPU: then bits cannot be expected to be the same."""
     scenario = json.loads(row["scenario"])
     if not replayable(row):
         return "played on a GPU and not certified: the CPU cannot be expected to give the same bits"
@@ -147,7 +147,7 @@ def log_differences(dataset: Dataset, row: Row, kept: KeptLog) -> Iterator[str]:
     except InputError as error:
         yield from error.problems
     except UNTOLD as error:
-        yield f"does not tell what happened: {type(error).__name__}: {error}"
+        yield f"does not say what happened: {type(error).__name__}: {error}"
     yield from _length_differences(dataset, row, kept)
 
 

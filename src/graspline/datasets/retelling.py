@@ -58,7 +58,7 @@ def _found(origin_and_parameters: str) -> Played:
 def retold(row: Row, kept: KeptLog) -> Recording:
     """The recording that a log was packed from; only whether it is a success is taken from the row.
 
-    Raises one of `UNTOLD` if the log tells no story of the task.
+    Raises one of `UNTOLD` if the log is not one of the task.
     """
     played, facts = played_by(row), kept.facts
     scene, transitions = played.task.scene(played.parameters), kept.transitions

@@ -14,7 +14,7 @@ TASKS = "meta/tasks.parquet"
 
 
 def sentences_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """What the episodes of these rows were told to do, each sentence once."""
+    """The instructions of the episodes of these rows, each sentence once."""
     return tuple(dict.fromkeys(sentence for row in rows for sentence in row["tasks"]))
 
 

@@ -27,7 +27,7 @@ Keep = Literal["success", "all", "takeover"]
 Record = Literal["episode", "intervention"]
 RendererKind = Literal["gl", "rays", "warp"]
 
-# What a file of settings holds; the rest is checked by those who use it.
+# What a file of settings holds; the rest is checked where it is used.
 _KINDS: dict[str, type] = {
     "task": str,
     "origin": dict,

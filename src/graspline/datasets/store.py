@@ -1,7 +1,7 @@
 """A dataset on disk, read as it was committed.
 
 What the index, `meta/info.json`, does not count is not there, whatever files a killed writer left behind. Whatever is
-here when a file has been read can be relied on: what a file lacks, or has of another kind, is told when it is read.
+here when a file has been read can be relied on: what a file lacks, or has of another kind, is reported when it is read.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def footer_problems(root: Path, name: str, table: pa.Table) -> list[str]:
     if b"ARROW:schema" not in (metadata.metadata or {}):
         problems.append("its footer does not tell the types of its columns (ARROW:schema is missing)")
     if metadata.num_columns != len(table.column_names):
-        # A user added a column of several parts; which is whose cannot be told.
+        # A user added a column of several parts; which part is whose is unknown.
         return problems
     begin = 0
     for group in (metadata.row_group(number) for number in range(metadata.num_row_groups)):

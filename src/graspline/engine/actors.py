@@ -1,4 +1,4 @@
-"""What acts in the world by itself while an episode runs: a belt's feeder, a person who waits with an open hand.
+"""What acts in the world by itself while an episode runs: a belt's feeder, a person that waits with an open hand.
 
 An actor sees everything, for it is part of the world, and acts by events, which are logged like all others: replaying
 them needs no actor.
@@ -85,5 +85,5 @@ class Meeting(Protocol):
     def attended(self) -> bool: ...
 
     def behave(self, manner: Manner) -> None:
-        """Take the next thing in this manner; who goes away stays away."""
+        """Take the next thing in this manner; a person that goes away stays away."""
         ...

@@ -1,4 +1,4 @@
-"""What an engine is to everybody else; there is one on the CPU and one on a GPU."""
+"""The interface of an engine; there is one on the CPU and one on a GPU."""
 
 from __future__ import annotations
 
@@ -80,5 +80,5 @@ class Engine(Protocol):
 class Elsewhere(Protocol):
     """An engine whose ticks happen in another process: while they do, there is time for something else here."""
 
-    # Called in every tick, with what tells whether it has not ended yet.
+    # Called in every tick, with a function that says whether it has not ended yet.
     meanwhile: Callable[[Callable[[], bool]], object]

@@ -58,7 +58,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a process is told after a tick."""
+    """What a process gets after a tick."""
 
     diverged: bool
     # Whether it should come to an end.
@@ -110,9 +110,10 @@ class Shard:
         self._fresh, self._changed = set[int](), set[int]()
         self._events: list[tuple[int, Event]] = []
         self._finished: list[bytes] = []
-        # Whether it has been told to come to an end.
+        # Whether it has been asked to end.
         self.stopped = False
-        # Done in every tick before its end is waited for; it is given what tells whether that has not come yet.
+        # Done in every tick before its end is waited for; it is given a function that says whether that has not come
+        # yet.
         self.meanwhile: Callable[[Callable[[], bool]], object] = lambda on_its_way: None
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
@@ -135,7 +136,7 @@ class Shard:
             case Push() | Place():
                 self._events.append((lane, event))
             case _:
-                # Bodies do not notice; those who look do.
+                # Bodies do not notice; cameras and estimators do.
                 pass
 
     def _edit(self, lane: int, edits: Edits) -> None:
@@ -342,7 +343,7 @@ def conduct(
     spent: Spent | None = None,
     clock: Callable[[], float] = lambda: 0.0,
 ) -> Iterator[Any]:
-    """Let hubs step until all their processes have ended; yields what those finish. By a clock it is told how long it
+    """Let hubs step until all their processes have ended; yields what those finish. By a clock it reports how long it
     took."""
     began, told = clock(), spent or Spent()
     # What has been finished and not been looked at yet.

@@ -192,7 +192,7 @@ class WarpEngine:
             case CorruptControl():
                 self._wires.spoil(lane, model.actuator(event.joint).id)
             case Blind() | Misjudge() | Roughen() | See():
-                # Bodies do not notice; those who look do.
+                # Bodies do not notice; cameras and estimators do.
                 pass
 
     def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:

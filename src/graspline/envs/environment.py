@@ -1,4 +1,4 @@
-"""One task as a Gymnasium environment: one lane of its scene, moved by whoever calls `step`."""
+"""One task as a Gymnasium environment: one lane of its scene, moved by calls of `step`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         smooth: bool = False,
         render_mode: str | None = None,
     ) -> None:
-        """All that is wrong with the arguments is told at once.
+        """All that is wrong with the arguments is reported at once.
 
         `cameras` is a text such as front:640x480,wrist:320x240, a mapping from names to (width, height), or none for
         speed; `smooth` pictures are antialiased, as those of a dataset made with --smooth. `parameters` are the task's,

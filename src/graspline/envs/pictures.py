@@ -25,7 +25,7 @@ def source_for(
 ) -> OpenSource | None:
     """What renders the pictures of this interface for all lanes at once; None without cameras.
 
-    With a GPU it is the GPU, unless it would render the scene wrong: `say` is told why then.
+    With a GPU it is the GPU, unless it would render the scene wrong: `say` is called with why then.
     """
     if not interface.views:
         return None

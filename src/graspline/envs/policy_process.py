@@ -31,7 +31,7 @@ from graspline.execution.requests import Preempted
 
 # How long an answer may take, and importing a policy at least; loading a checkpoint with torch may take longer.
 TIMEOUT_S, LOADING_S = POLICY_TIMEOUT_S, 300.0
-# Observations in one message. Shared memory holds the pictures of so many; more are laid out as more lanes ask, up to
+# Observations in one message. Shared memory holds the images of this many; more are laid out as more lanes ask, up to
 # the memory that they may take.
 SLOTS = 64
 _MOST_BYTES = 2**32
@@ -379,7 +379,7 @@ def play_lost_again(
 
 
 def _memory_file() -> int:
-    """An open file that is nowhere on disk, if it can be so, and is gone with those who have it open."""
+    """An open file that is nowhere on disk, if it can be so, and is gone with the processes that have it open."""
     if hasattr(os, "memfd_create"):
         opened = os.memfd_create("graspline-policy")
     else:

@@ -19,7 +19,7 @@ file whose descriptor is this program's only argument. The evaluator speaks firs
         what comes next in the first, and which have ended since the last question
 
 A field is {"key": [key…], "dtype": text, "shape": [number…], "offsets": [one for each slot]}. Observation `i` of a
-question is in slot `i`, its `task` is text `i`; its action comes to row `i` of an array of float64, (slots, joints),
+question is in slot `i`, its `task` is text `i`; its action goes to row `i` of an array of float64, (slots, joints),
 at the offset `actions`. A class is made anew for every episode; one with a method `many` is made once and answers for
 all rows of a question. Seed `i` is for a LeRobot policy that samples; other policies never see it. A question is
 answered by {"row": i} as each of its rows is done, so that a time limit can be for each of them, or by {"rows": n} as
@@ -257,7 +257,7 @@ class _Memory:
         self._actions = np.ndarray(shape, np.float64, memory, layout["actions"])
 
     def observation(self, slot: int, task: str, *, copies: bool = True) -> dict[str, Any]:
-        """Arrays of its own unless told otherwise: a policy may keep or change what it is given."""
+        """Arrays of its own unless set otherwise: a policy may keep or change what it is given."""
         observation: dict[str, Any] = {"task": task}
         for (*around, last), arrays in self._fields:
             inside = observation
@@ -302,7 +302,7 @@ def send(writing: BinaryIO, message: Any) -> None:
 def _read(reading: BinaryIO, inbox: queue.SimpleQueue[Any]) -> None:
     for line in reading:
         inbox.put(json.loads(line))
-    # Nobody is there any more who wants to know.
+    # No client is left that waits for an answer.
     os._exit(0)
 
 

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @runtime_checkable
 class Bookkeeper(Protocol):
-    """An actor whose accounts follow from events, whether it acts itself or is told of them."""
+    """An actor whose accounts follow from events, whether it acts itself or is given them."""
 
     def note(self, event: Event, time_s: float, position_m: Callable[[str], Array]) -> None:
         """Enter an event into the books; `position_m` says where a body is right before it, in W."""

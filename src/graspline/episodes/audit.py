@@ -304,7 +304,7 @@ def check_verdict(audit: Audit, episode: Episode) -> None:
     audit.episodes += 1
     audit.faulty += bool(episode.scenario.faults)
     audit.struck += any(not strike.missed for strike in episode.strikes)
-    # Who turns an order down says nothing of where the thing lies, which may be where it was to go.
+    # A rejected order says nothing about where the thing lies, which may be where it was to go.
     if episode.verdict in SILENT or episode.declined:
         audit.silent[episode.verdict] = audit.silent.get(episode.verdict, 0) + 1
         return

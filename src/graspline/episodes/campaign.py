@@ -1,8 +1,8 @@
 """Campaigns: every fault in every state, and how episodes end then.
 
-Recovered is who succeeds after all, by the task's own verdict and by truth. Where one fault may cost one thing of many
-whatever is done, as an object that is taken away, the order must allow for it: `Task.brief` does, and each
-case says how near to the goal it came.
+Recovered is an episode that succeeds after all, by the task's own verdict and by truth. Where one fault may cost one
+thing of many whatever is done, as an object that is taken away, the order must allow for it: `Task.brief` does, and
+each case says how near to the goal it came.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Case:
     detect_s: float | None = None
     # Why there was nothing to strike, or how it crashed.
     note: str = ""
-    # How near to the goal it came by truth: who recovered may have lost a little, who failed may have lost all.
+    # How near to the goal it came by truth: an episode that recovered may have lost a little, one that failed all.
     goal: Evidence = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One fault in one state: its cases, or why there are none."""
+    """One fault in one state: its cases, or why it has no cases."""
 
     fault: str
     state: str

@@ -52,9 +52,9 @@ def certified(
 ) -> Iterator[Episode]:
     """Play episodes of one scene again on this engine; each comes when it is finished, in no order.
 
-    Certified is who ends there as its verdict says: a success at its goal, anything else not; it then has the CPU's
-    states and truth. What broke down or has no log comes back as it is; when `stop` turns true, so does what has not
-    begun.
+    Certified is an episode that ends there as its verdict says: a success at its goal, anything else not; it then has
+    the CPU's states and truth. What broke down or has no log comes back as it is; when `stop` turns true, so does what
+    has not begun.
     """
     numbers, playing, passed = itertools.count(), dict[int, Episode](), list[Episode]()
 

@@ -1,6 +1,6 @@
 """What scenarios start from, sampled ahead of time.
 
-Sampling a scene is planning, and most of what beginning an episode takes. Done when a lane is free, everybody waits for
+Sampling a scene is planning, and most of what beginning an episode takes. Done when a lane is free, all lanes wait for
 it; done a question at a time, scenes of several scenarios together, it is spread evenly over the ticks before.
 """
 
@@ -19,7 +19,7 @@ _LONG_SEARCH = 32
 class Draws:
     """Scenarios of one task in their order, each with what it starts from.
 
-    At most `ahead` of them are sampled, or being sampled, before anybody takes them; where the task's sampler asks no
+    At most `ahead` of them are sampled, or being sampled, before they are taken; where the task's sampler asks no
     questions, or with 0, each is sampled when it is taken.
     """
 

@@ -137,7 +137,7 @@ class Episode:
 
     @property
     def instruction(self) -> Instruction:
-        """What it was told to do, by its scene and by what a person answered on the way."""
+        """Its instruction, by its scene and by what a person answered on the way."""
         outcomes = {each.state: each.outcome for each in self.transitions}
         return self.scenario.task.instruct(self.scenario.parameters, self.sampled, outcomes)
 

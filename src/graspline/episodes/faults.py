@@ -53,7 +53,7 @@ def parse_faults(
     option: str = "--fault",
     offered: Callable[[], Iterable[str]] = fault_names,
 ) -> tuple[Fault, ...]:
-    """Read `drop@lift` or `drop@lift+0.2`; all mistakes at once. An unknown name is told those that are `offered`."""
+    """Read `drop@lift` or `drop@lift+0.2`; all mistakes at once. The error for an unknown name lists those that are `offered`."""
     known, found, problems = tuple(states), [], []
     for text in texts:
         shown = printable(text)

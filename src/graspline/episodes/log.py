@@ -121,7 +121,7 @@ class Follower(Protocol):
         ...
 
     def after(self, lane: int, ticks: int) -> None:
-        """So many ticks have been played; none after the first events."""
+        """This many ticks have been played; none after the first events."""
         ...
 
 

@@ -29,7 +29,7 @@ def snapshot_of(
     events: Sequence[tuple[int, Event]] = (),
     rows: tuple[Array, Array] | None = None,
 ) -> Snapshot:
-    """What the simulator, and who acts in it, know at this instant, and what events have done to objects.
+    """What the simulator and its actors know at this instant, and what events have done to objects.
 
     The `rows` of truth and readings may be those of an earlier instant, where nothing acts and no wheels slip.
     """

@@ -30,7 +30,7 @@ class Agenda:
         self._order = itertools.count()
 
     def put(self, now: int, ticks: int, lane: int, world: int, action: Action) -> None:
-        """Have something done so many ticks from now."""
+        """Have something done this many ticks from now."""
         if world in self._paused:
             self._paused[world].append(_Entry(ticks, next(self._order), lane, world, action))
         else:

@@ -80,7 +80,7 @@ class GuardTable:
         """Which lanes' guards fire now. With `fresh`, only those lanes have something new to judge."""
         true, measured = self._kind.evaluate(rows, self._parameters)
         if fresh is not None:
-            # What a lane without a new sight measured last stays, whoever else is judged now.
+            # What a lane without a new sight measured last stays, whichever lanes are judged now.
             self._measured = self._measured or tuple(np.full(column.shape, np.nan) for column in measured)
             for new, old in zip(measured, self._measured, strict=True):
                 np.copyto(old, new, where=fresh)

@@ -1,4 +1,4 @@
-"""What observers are told: one union of frozen events. Log, video, panel and faults use nothing else."""
+"""Notifications to observers: one union of frozen events. Log, video, panel and faults use nothing else."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Noticed:
     about: str
     facts: Mapping[str, object]
     evidence: Evidence = ()
-    # Only for those who look closely.
+    # Only for observers that follow every tick.
     detail: bool = False
 
 

@@ -15,8 +15,8 @@ from graspline.scenes.variation import Variation
 
 Array = NDArray[np.float64]
 
-# Where a motion ends while the arm is pushed off its path, what is intended gives way to where the arm is over so many
-# ticks: the next motion starts from there.
+# Where a motion ends while the arm is pushed off its path, what is intended gives way to where the arm is over this
+# many ticks: the next motion starts from there.
 _GIVE_WAY = 12
 
 

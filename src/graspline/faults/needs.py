@@ -43,4 +43,4 @@ PERSON = Need(
     in_state=lambda rehearsed: "" if rehearsed.met else "no person ever comes",
     now=_no_person,
 )
-"""A person is there, to whom the robot hands something over."""
+"""A person is there that the robot hands something over to."""

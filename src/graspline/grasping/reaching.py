@@ -37,7 +37,7 @@ Todo = tuple[tuple[HandPose, Array], ...]
 Touching = tuple[tuple[Part, Belief], ...]
 
 UP = np.array([0.0, 0.0, 1.0])
-# Of each pose, so many postures are checked for collisions, and so many that pass are tried for a way.
+# For each pose: postures that are checked for collisions, and those passing that are tried for a way.
 _POSTURES, _WAYS = 24, 3
 # What a radian of lean counts as, in seconds of travel.
 _LEAN_S = 1.5

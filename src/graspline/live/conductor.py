@@ -453,7 +453,7 @@ class Conductor:
         if pilot is None:
             return
         if self._ending is not None:
-            # Its driver may have begun after it was told to leave.
+            # Its driver may have begun after it was asked to leave.
             self._operator.leave()
         now_s, before = self._executor.time_s(_LANE), pilot.nearest
         pilot.watch(now_s)

@@ -1,4 +1,4 @@
-"""Pictures of the newest snapshot for everybody who asks, rendered and encoded once, in a thread of their own."""
+"""Pictures of the newest snapshot for all clients, rendered and encoded once, in a thread of their own."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Session:
     """One task's scene, its robot and what drives it; commands in, immutable snapshots out.
 
     Everything public may be called from any thread. `on_episode` gets the episodes that are recorded, in a thread of
-    its own, so that writing them slows nothing down; what it returns is told to people. `place` is where they go.
+    its own, so that writing them slows nothing down; what it returns is shown to the users. `place` is where they go.
     """
 
     def __init__(

@@ -104,7 +104,7 @@ class Snapshot:
     selected: str = ""
     objects: tuple[ObjectListed, ...] = ()
     variables: Mapping[str, Plain] = field(default_factory=dict)
-    # Who holds the lease; empty if no client does.
+    # The client that holds the lease; empty if none does.
     operator: str = ""
     # What is being recorded into; empty if nothing is.
     recording: str = ""

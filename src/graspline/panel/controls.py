@@ -152,7 +152,7 @@ class Text:
 
 
 class Synced:
-    """An input that shows a value of the session, and tells when a person changes it.
+    """An input that shows a value of the session, and reports when a person changes it.
 
     It is set when the session's value changes and at no other time: between a person's change and the session's answer
     the two differ, and ours must not overwrite theirs.

@@ -53,7 +53,7 @@ class DriveSection:
         scene = helm.session.scene
         self._tool = ToolKinematics(scene)
         gui = client.gui
-        # The page's script reads from here who drives, and whether and how fast.
+        # The page's script reads from here which client drives, and whether and how fast.
         self._marker = gui.add_html("")
         with gui.add_folder("Drive by hand", expand_by_default=False):
             self._on = gui.add_checkbox(

@@ -72,7 +72,7 @@ class Panel:
             self._thread.join()
 
     def _adopt(self, session: Session) -> None:
-        """Another session: its scene, and new pages for everybody."""
+        """Another session: its scene, and new pages for all clients."""
         self._session = session
         self._world = World(self._server, session.scene, self._clicked)
         self._board = Board(self._world)

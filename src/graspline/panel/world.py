@@ -1,4 +1,4 @@
-"""The running simulation in 3D, for everybody who watches."""
+"""The running simulation in 3D, for all clients."""
 
 from __future__ import annotations
 

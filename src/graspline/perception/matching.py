@@ -36,7 +36,7 @@ _NUDGE_SIGMAS, _NUDGE_M = 5.0, 0.0005
 
 
 class Known(Protocol):
-    """What a block must have told of itself to be recognised."""
+    """What must be known of a block to recognise it."""
 
     @property
     def colour(self) -> str: ...
@@ -158,7 +158,7 @@ def _pairs(compared: _Compared, travel_m: float) -> Pairs:
 
 
 def _one_to_one(cost: Array) -> Pairs:
-    """The cheapest pair, then the cheapest of what is left, and so on; costs that are infinite are none."""
+    """The cheapest pair, then the cheapest of what is left, and so on; infinite costs are left out."""
     pairs: Pairs = {}
     taken: set[int] = set()
     for flat in np.argsort(cost, axis=None, kind="stable"):

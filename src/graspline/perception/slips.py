@@ -22,7 +22,7 @@ Pair = tuple[Belief, Belief]
 MOST_M, MOST_RAD = 0.10, 0.06
 # What is seen worse than this tells nothing; one slip moves things by the same, give or take what a turn does.
 _SURE_M, _SAME_SLIP_M = 0.005, 0.025
-# Of what is hidden more than this nothing is told.
+# What is hidden more than this is not used.
 _HIDDEN = 0.35
 # Things this far from their middle tell how far they turned.
 _APART_M = 0.08

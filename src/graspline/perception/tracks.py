@@ -104,7 +104,7 @@ def no_tracks(direction: tuple[float, float], speed_m_s: float = 0.05, speed_sig
 
 
 def without(tracks: Tracks, number: int) -> Tracks:
-    """The same without a block that has left the belt; what it told of the belt stays."""
+    """The same without a block that has left the belt; what it showed of the belt stays."""
     return replace(tracks, alive=tuple(track for track in tracks.alive if track.number != number))
 
 

@@ -40,7 +40,7 @@ class PlaceParameters(Parameters):
 
 
 class CarryParameters(PlaceParameters):
-    """How a held fruit is carried and put down; everything that the planner may be told."""
+    """How a held fruit is carried and put down; everything that the planner can be set to."""
 
     transport_speed_m_s: float = Field(default=0.25, ge=0.02, le=1.5, description="peak speed of a carried fruit")
     lower_speed_m_s: float = Field(default=0.12, ge=0.01, le=0.4, description="peak speed on the way down to the spot")

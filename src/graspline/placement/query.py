@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """Where something is put: the point its middle comes to be over, and how high the surface under it is there."""
+    """Where something is put: the point its middle ends over, and how high the surface under it is there."""
 
     x_m: float
     y_m: float

@@ -42,7 +42,7 @@ class Renderer(Protocol):
         shadows: bool = False,
         travelled_m: Travelled | None = None,
     ) -> Picture:
-        """With marks on the surfaces that have moved so far, if that is told."""
+        """With marks on the surfaces that have moved so far, if that is given."""
         ...
 
     def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]: ...

@@ -2,7 +2,7 @@
 
 Each of these has a pipe to the renderer and memory that both share, in two halves: while it encodes the pictures of one
 half, the renderer fills the other. It renders what all of them ask for together, in batches of as many worlds as
-its renderer has. While the renderer is at one batch, the one before it is brought to the process that ordered it.
+its renderer has. While the renderer is at one batch, the one before it is copied to the process that asked for it.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Studio:
         return Seat(connection=theirs, memory=memory.name)
 
     def close(self) -> None:
-        """The render process ends, and processes that still ask are told so."""
+        """The render process ends, and processes that still ask get an error."""
         self._connection.close()
         for memory in self._memories:
             memory.close()
@@ -151,42 +151,42 @@ class Painter:
         each = self._memory.size // 2 // shot.picture_bytes
         if not each:
             raise InputError(f"pictures of {width}×{height} do not fit into {self._memory.size} bytes twice")
-        ordered = deque[Order]()
+        pending = deque[Order]()
         for index, first in enumerate(range(0, len(qpos), each)):
             chunk = slice(first, first + each)
-            ordered.append(self._order(shot, qpos[chunk], variations[chunk], half=index % 2))
-            if len(ordered) == 2:
-                yield from self._rendered(ordered.popleft())
-        for order in ordered:
-            yield from self._rendered(order)
+            pending.append(self._request(shot, qpos[chunk], variations[chunk], half=index % 2))
+            if len(pending) == 2:
+                yield from self._rendered(pending.popleft())
+        for request in pending:
+            yield from self._rendered(request)
 
     def close(self) -> None:
         self._connection.close()
         self._memory.close()
 
-    def _order(self, shot: Shot, qpos: Array, variations: Sequence[Variation], half: int) -> Order:
+    def _request(self, shot: Shot, qpos: Array, variations: Sequence[Variation], half: int) -> Order:
         looks, which = self._looks.rows(variations)
         self._number += 1
-        order = Order(
+        request = Order(
             number=self._number, shot=shot, qpos=np.asarray(qpos, np.float32), looks=looks, which=which, half=half
         )
         try:
-            self._connection.send(order)
+            self._connection.send(request)
         except OSError as error:
             raise EnvironmentProblem(_GONE) from error
-        return order
+        return request
 
-    def _rendered(self, order: Order) -> Iterator[Pixels]:
+    def _rendered(self, request: Order) -> Iterator[Pixels]:
         done = Done(number=0)
         # Those before it are of a process that did not want all pictures.
-        while done.number != order.number:
+        while done.number != request.number:
             try:
                 done = self._connection.recv()
             except (EOFError, OSError) as error:
                 raise EnvironmentProblem(_GONE) from error
         if done.problem:
             raise EnvironmentProblem(f"the rendering process failed: {done.problem}")
-        yield from _pictures_of(order, self._memory)
+        yield from _pictures_of(request, self._memory)
 
 
 _GONE = "the process that renders images has died; is there enough memory, on the GPU and on this machine?"
@@ -206,10 +206,10 @@ class _Client:
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """An order that is being filled."""
+    """A request that is being rendered."""
 
     client: _Client
-    order: Order
+    request: Order
     # How many of its pictures the renderer was asked for, and how many lie where they belong.
     begun: int = 0
     rendered: int = 0
@@ -217,7 +217,7 @@ class _Job:
 
     @property
     def count(self) -> int:
-        return len(self.order.qpos)
+        return len(self.request.qpos)
 
     @property
     def over(self) -> bool:
@@ -227,7 +227,7 @@ class _Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Batch:
-    """What the renderer is at: parts of orders, one after the other."""
+    """What the renderer is at: parts of requests, one after the other."""
 
     parts: Sequence[tuple[_Job, slice]]
     pictures: Callable[[], Pixels]
@@ -260,7 +260,7 @@ class _Drawer:
             for connection in ready:
                 assert isinstance(connection, Connection)
                 if connection is not self._studio:
-                    self._take_order(self._clients[connection])
+                    self._take_request(self._clients[connection])
                 elif not self._seat_another():
                     return False
         return True
@@ -275,16 +275,16 @@ class _Drawer:
         self._clients[connection] = _Client(connection, memory)
         return True
 
-    def _take_order(self, client: _Client) -> None:
+    def _take_request(self, client: _Client) -> None:
         try:
             self._jobs.append(_Job(client, client.connection.recv()))
         except (EOFError, OSError):
             self._dismiss(client)
 
     def _begin_a_batch(self) -> _Batch | None:
-        """As many pictures of the oldest order's kind as fit, of any process."""
-        shot = self._jobs[0].order.shot
-        jobs = [job for job in self._jobs if job.order.shot == shot]
+        """As many pictures of the oldest request's kind as fit, of any process."""
+        shot = self._jobs[0].request.shot
+        jobs = [job for job in self._jobs if job.request.shot == shot]
         try:
             return self._begin(shot, jobs)
         except Exception as error:
@@ -301,8 +301,8 @@ class _Drawer:
             part = slice(job.begun, min(job.begun + room, job.count))
             parts.append((job, part))
             room -= part.stop - part.start
-        qpos = np.concatenate([job.order.qpos[part] for job, part in parts])
-        looks = np.concatenate([job.order.looks[job.order.which[part]] for job, part in parts])
+        qpos = np.concatenate([job.request.qpos[part] for job, part in parts])
+        looks = np.concatenate([job.request.looks[job.request.which[part]] for job, part in parts])
         pictures = renderer.begin_looks(qpos, looks, shot.camera)
         for job, part in parts:
             job.begun = part.stop
@@ -310,7 +310,7 @@ class _Drawer:
         return _Batch(parts=parts, pictures=pictures)
 
     def _deliver(self, batch: _Batch) -> None:
-        """Bring the pictures to those who ordered them, and tell the processes that have all of an order."""
+        """Copy the images to the processes that asked for them, and notify those whose request is complete."""
         jobs = [job for job, _ in batch.parts]
         try:
             self._bring(batch)
@@ -344,12 +344,12 @@ class _Drawer:
     def _answer(self, job: _Job, problem: str = "") -> None:
         job.answered = True
         try:
-            job.client.connection.send(Done(number=job.order.number, problem=problem))
+            job.client.connection.send(Done(number=job.request.number, problem=problem))
         except OSError:
             self._dismiss(job.client)
 
     def _dismiss(self, client: _Client) -> None:
-        """A process has left, and what it ordered is not wanted any more."""
+        """A process has left, and its requests are dropped."""
         client.gone = True
         self._forget(job for job in self._jobs if job.over)
         del self._clients[client.connection]
@@ -362,10 +362,10 @@ class _Drawer:
 
 
 def _put(job: _Job, part: slice, pictures: Pixels) -> None:
-    _pictures_of(job.order, job.client.memory)[part] = pictures
+    _pictures_of(job.request, job.client.memory)[part] = pictures
 
 
-def _pictures_of(order: Order, memory: SharedMemory) -> Pixels:
-    """(n, H, W, 3): where an order's pictures are in the memory of the process that ordered them."""
-    shape = len(order.qpos), order.shot.height, order.shot.width, 3
-    return np.ndarray(shape, np.uint8, memory.buf, order.half * (memory.size // 2))
+def _pictures_of(request: Order, memory: SharedMemory) -> Pixels:
+    """(n, H, W, 3): where the images of a request are in the memory of the process that made it."""
+    shape = len(request.qpos), request.shot.height, request.shot.width, 3
+    return np.ndarray(shape, np.uint8, memory.buf, request.half * (memory.size // 2))

@@ -25,8 +25,8 @@ VISIBLE_GROUPS = np.array([1, 1, 1, 0, 0, 0], np.uint8)
 _CATEGORIES = int(mujoco.mjtCatBit.mjCAT_STATIC) | int(mujoco.mjtCatBit.mjCAT_DYNAMIC)
 # A line of five belts, two metres long, has some fifty.
 _MOST_MARKS = 256
-# Models of variations that are kept, in bytes: those who render lane after lane come back to each of them, and to make
-# one anew takes half as long as to render a small picture.
+# Models of variations that are kept, in bytes: callers that render lane after lane come back to each of them, and to
+# make one anew takes half as long as to render a small picture.
 _KEPT_BYTES = 64 * 2**20
 
 

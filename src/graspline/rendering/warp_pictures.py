@@ -39,7 +39,7 @@ class WarpPictures:
         otherwise: Callable[[], PictureSource],
         say: Callable[[str], object] = lambda line: None,
     ) -> None:
-        """`say` is told once why pictures come from the other source."""
+        """`say` is called once with why pictures come from the other source."""
         self._scene, self._worlds, self._device = scene, min(lanes, _WORLDS), device
         self._open_other, self._say = otherwise, say
         self._other: PictureSource | None = None

@@ -163,7 +163,7 @@ class Robot:
     def model(self) -> mujoco.MjModel:
         """A model of nothing but this robot."""
         spec = mujoco.MjSpec()
-        # MjSpec reads degrees unless told otherwise, and joint ranges and references then shrink silently.
+        # MjSpec reads degrees unless set otherwise, and joint ranges and references then shrink silently.
         spec.compiler.degree = False
         self.add_to(spec)
         return spec.compile()

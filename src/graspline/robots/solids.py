@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 Point = tuple[float, float]
 
 X, Y, Z = 0, 1, 2
-# Sides of what is round, unless told otherwise.
+# Sides of what is round, unless set otherwise.
 ROUND = 20
 
 

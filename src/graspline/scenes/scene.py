@@ -210,7 +210,7 @@ class Scene:
 def new_spec() -> mujoco.MjSpec:
     """An empty world with the physics every scene shares: 480 Hz steps and stable friction grasps."""
     spec = mujoco.MjSpec()
-    # MjSpec reads degrees unless told otherwise, and joint ranges then shrink silently.
+    # MjSpec reads degrees unless set otherwise, and joint ranges then shrink silently.
     spec.compiler.degree = False
     spec.option.timestep = 1 / PHYSICS_HZ
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST

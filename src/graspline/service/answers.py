@@ -60,7 +60,7 @@ class Held(Problem):
 
 
 class Lent(BaseModel):
-    """Who is the operator, and for how long without another word."""
+    """Which client is the operator, and for how long without renewal."""
 
     success: bool
     message: str

@@ -1,4 +1,4 @@
-"""Camera pictures: rendered and encoded once for everybody who watches the same camera at the same size."""
+"""Camera pictures: rendered and encoded once for all clients of the same camera and size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PICTURE_S = 5.0
 
 
 class Films:
-    """Streams of pictures, each with a task that asks for the next one as long as anybody watches."""
+    """Streams of pictures, each with a task that asks for the next one as long as a client watches."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench

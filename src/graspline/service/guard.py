@@ -121,7 +121,7 @@ class Guard:
         await self._app(scope, replay, send)
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes | Turned:
-        """The whole body, read before anybody else sees the request; or why it is not taken."""
+        """The whole body, read before the application sees the request; or why it is not taken."""
         largest = self.limits.body_bytes
         too_large = Turned(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body of more than {largest} bytes")
         if any(not each.isdecimal() or int(each) > largest for each in header(scope, "content-length")):

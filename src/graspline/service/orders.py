@@ -16,7 +16,7 @@ from graspline.live.lease import EXPIRY_S
 from graspline.service.answers import answer, under_way
 from graspline.tasks.console import Refused, Result
 
-# Who calls without saying who they are; all of them are one operator.
+# Clients without a name; all of them are one operator.
 NO_OPERATOR = "http"
 LONGEST_S = 600.0
 
@@ -57,7 +57,7 @@ class Orders:
         return await self._settled(acted, wait_s, lambda: lease.renew(operator))
 
     async def stop(self, wait_s: float) -> JSONResponse:
-        """Anybody may stop the arm."""
+        """Any client may stop the arm."""
         return await self._settled(self.bench.session().stop(), wait_s, lambda: True)
 
     async def _settled(self, ticket: Ticket, wait_s: float, keep: Callable[[], bool]) -> JSONResponse:

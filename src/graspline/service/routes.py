@@ -231,7 +231,7 @@ def lease_routes(orders: Orders) -> APIRouter:
         shown = {"success": success, "message": message, "holder": lease.holder, "left_s": lease.left_s}
         return JSONResponse(shown, HTTPStatus.OK if success else HTTPStatus.CONFLICT)
 
-    @router.get("", response_model=Lent, summary="Who is the operator")
+    @router.get("", response_model=Lent, summary="Which client is the operator")
     async def lease() -> JSONResponse:
         return lent(True, "")
 

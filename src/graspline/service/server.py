@@ -20,7 +20,7 @@ from graspline.service.door import address
 from graspline.service.guard import Application
 
 START_S = 10.0
-# How long answers that are under way may take once the server closes; the arm has been told to stop before, so that
+# How long answers that are under way may take once the server closes; the arm has been stopped before, so that
 # nothing waits for it any more but clients that do not read.
 LEAVE_S = 1
 MESSAGE_BYTES = 65_536
@@ -129,7 +129,7 @@ def serve(app: Application, host: str = "127.0.0.1", port: int = 0) -> Served:
         log_level="warning",
         access_log=False,
         server_header=False,
-        # A header may not say who a client is: rates are counted by address.
+        # A header may not identify a client: rates are counted by address.
         proxy_headers=False,
         limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=LEAVE_S,

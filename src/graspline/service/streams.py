@@ -1,4 +1,4 @@
-"""What happens, to everybody who watches: encoded once, sent to each as fast as it takes it, never faster."""
+"""Streams of what happens: encoded once, sent to each client as fast as it takes it, never faster."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stream(Generic[T]):
         return bool(self._boxes)
 
     def publish(self, item: T) -> None:
-        """Give an item to everybody. A full mailbox of one keeps the newest; a longer one that is full is given up."""
+        """Give an item to every client. A full mailbox of one keeps the newest; a longer one that is full is given up."""
         for box in self._boxes:
             if box.full():
                 while not box.empty():
@@ -50,7 +50,7 @@ class Stream(Generic[T]):
                 box.put_nowait(item)
 
     def end(self) -> None:
-        """Show everybody out."""
+        """Disconnect every client."""
         for box in self._boxes:
             while not box.empty():
                 box.get_nowait()

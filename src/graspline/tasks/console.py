@@ -38,7 +38,7 @@ class Refused:
     reason: str
     evidence: Evidence = ()
     data: Mapping[str, Any] = field(default_factory=dict)
-    # Whether the command itself cannot be, whatever the world is like: a value out of its range, a name that is none.
+    # Whether the command itself cannot be, whatever the world is like: a value out of its range, an unknown name.
     mistaken: bool = False
 
 
@@ -111,7 +111,7 @@ class Console(Protocol):
 
     @property
     def believed(self) -> tuple[Belief, ...]:
-        """The same with everything else that was seen, for those who keep clear of it."""
+        """The same with everything else that was seen, for planners that keep clear of it."""
         ...
 
     def forget(self) -> None:

@@ -1,4 +1,4 @@
-"""How the search for a scene goes: what is refused is counted and told, and after a number of tries the search ends."""
+"""How the search for a scene goes: what is refused is counted and reported, and after a number of tries the search ends."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ class PolicyRules(Generic[P]):
     True
     """
 
-    # How long it may take unless told otherwise, in simulated time: about three times what the machine takes.
+    # How long it may take unless set otherwise, in simulated time: about three times what the machine takes.
     time_limit_s: Callable[[P], float] = lambda parameters: 60.0
     # What it must have done before its goal counts; None where the end alone says that it was done.
     milestone: Milestone[P] | None = None
@@ -336,7 +336,7 @@ class Task(Generic[P]):
         object.__setattr__(self, "summary", self.summary or self.sentence)
 
     def instruct(self, parameters: P, sampled: Draw, outcomes: Mapping[str, str]) -> Instruction:
-        """What the robot is told in this scene; `outcomes` are those of an episode that was played."""
+        """The instruction for this scene; `outcomes` are those of an episode that was played."""
         if self.instruction is not None:
             return self.instruction(parameters, sampled, outcomes)
         return Instruction(sentence=self.sentence, objects=(self.target,) if self.target else ())

@@ -71,7 +71,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _check_splits(splits: Any, episodes: int | None, found: Findings) -> None:
-    """Anybody may divide a dataset as he likes, into ranges of episodes that are there."""
+    """A dataset may be divided at will, into ranges of episodes that are there."""
     if not isinstance(splits, dict) or not splits:
         found.problem(INFO, f"splits is {splits!r}, expected ranges of episodes by name")
         return

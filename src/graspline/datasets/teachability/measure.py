@@ -195,7 +195,7 @@ def _points(demonstrations: Demonstrations, grasps: Grasps, turns: Turns, tied: 
 def _joint_turns(demonstrations: Demonstrations, grasps: Grasps, turns: Turns) -> tuple[JointTurn, ...]:
     """Of all joints but the jaw, which has to open and to close."""
     path, least = turns.path.copy(), turns.least.copy()
-    # Where no roll is needed, no way is a multiple of it; where it never is, the ways alone are told.
+    # Where no roll is needed, no way is a multiple of it; where it never is, the ways alone are reported.
     free = grasps.grips_rad == 0
     if not free.all():
         path[free, grasps.hand.roll] = least[free, grasps.hand.roll] = np.nan

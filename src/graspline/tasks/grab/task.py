@@ -204,7 +204,7 @@ def console(parameters: Grab, random: np.random.Generator) -> Console:
 GRAB = Task(
     name="grab",
     robot="so101",
-    sentence="Pick up an object and put it down where you are told.",
+    sentence="Pick up an object and put it down where you are asked to.",
     summary="SO-101 picks up the block, can or fruit you choose, from straight above, and puts it down again",
     instruction=instruction,
     parameters=Grab,

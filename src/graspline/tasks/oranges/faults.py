@@ -20,7 +20,7 @@ _SLIDE_M = (0.03, 0.06)
 _SLIDE_S = 0.3
 # It stays between these distances from the robot, or where it was if that is farther.
 _NEAR_M, _FAR_M = 0.17, 0.30
-# A person who slides a plate overcomes its friction on the table and follows a speed with half of a tick's error.
+# A person that slides a plate overcomes its friction on the table and follows a speed with half of a tick's error.
 _PLATE_FRICTION = 0.8
 _GRAVITY_M_S2 = 9.81
 _FOLLOW = 0.5

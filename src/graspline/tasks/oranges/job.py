@@ -49,7 +49,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """What an errand depends on besides the robot: the orange, everything around it, and the plate's free room."""
+    """What a pick-and-place plan depends on besides the robot: the orange, everything around it, and the plate's free room."""
 
     target: Belief
     # Everything else, a real plate included.
@@ -229,7 +229,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One errand: the orange, what was seen when it was chosen, and the plan once there is one."""
+    """One pick and place: the orange, what was seen when it was chosen, and the plan once there is one."""
 
     target: str
     survey: Survey
@@ -282,7 +282,7 @@ class Working:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
     job: Job
-    # What the hand holds, for those who only know that it holds something.
+    # What the hand holds, where only the fact that it holds something is known.
     held: HeldObject | None
 
 
@@ -308,7 +308,7 @@ def on_plate(survey: Survey, settings: Oranges) -> dict[str, Belief]:
 
 
 def where_of(target: str, survey: Survey, wanted: tuple[str, ...], settings: Oranges) -> Where:
-    """What an errand depends on, by one look. The plate must have been seen."""
+    """What a pick-and-place plan depends on, by one look. The plate must have been seen."""
     assert survey.plate is not None
     plate = plate_shape(survey.plate)
     placed = on_plate(survey, settings)

@@ -134,7 +134,7 @@ def _sample(settings: Oranges, random: np.random.Generator, blocks: int, tally: 
         if found is None:
             return None
         places.append(replace(found, name=orange_name(index)))
-    # Named from left to right as the robot looks, so that a camera can tell who is who.
+    # Named from left to right as the robot looks, so that a camera can tell them apart.
     left_to_right = sorted(places, key=lambda each: -azimuth_of(settings.the_robot, each))
     sketch.things = {
         orange_name(index): replace(each, name=orange_name(index)) for index, each in enumerate(left_to_right)
@@ -264,7 +264,7 @@ def azimuth_of(robot: Robot, thing: Belief) -> float:
 
 
 def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
-    """Plan every errand in the order they will be run, each with the world as the one before leaves it."""
+    """Plan every pick and place in the order in which they will be run, each with the world as the one before leaves it."""
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
     roomy = with_room(settings, SETTLING_RAD)
     plate = plate_shape(sketch.plate)

@@ -79,7 +79,7 @@ def plan(
 ) -> Producing[
     Gives[Literal["planned"], Chosen] | Gives[Literal["refused"], Noted] | Outcome[Literal["plate_full", "no_way"]]
 ]:
-    """Plan the whole errand, from here to the spot and away from it, before anything moves."""
+    """Plan the whole pick and place, from here to the spot and away from it, before anything moves."""
     tried = progress.tried_for(job.target)
     found = yield from solved(plan_errand, cell.world, job.where, last.command, cell.settings, tried)
     if isinstance(found, Errand):

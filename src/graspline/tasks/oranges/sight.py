@@ -164,7 +164,7 @@ def _shape_of(name: str) -> Shape:
 
 @dataclass(slots=True, kw_only=True)
 class CameraEye:
-    """Finds fruit, blocks and plate in the front camera's picture, and remembers who is who."""
+    """Finds fruit, blocks and plate in the front camera's picture, and keeps their identities."""
 
     settings: Oranges
     _known: dict[str, Belief] = field(default_factory=dict)
@@ -306,7 +306,7 @@ def _seen_in_hand(picture: Picture, expected_m: Array, radius_m: float) -> Array
 
 
 def _matched(known: Mapping[str, Belief], balls: list[Ball], held: str | None) -> list[tuple[str, Ball]]:
-    """Who is who: nearest pairs first; what has moved far is told by what is left."""
+    """Which sighting is which object: nearest pairs first; what has moved far is known by what is left."""
     free, left = [name for name in known if name != held], list(balls)
     pairs = sorted(
         (float(np.hypot(*(known[name].position_m - ball.position_m)[:2])), name, index)

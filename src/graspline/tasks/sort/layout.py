@@ -78,7 +78,7 @@ def sample(parameters: Sort, random: np.random.Generator) -> Draw:
 
 
 def feeder(parameters: Sort, sampled: Draw, random: np.random.Generator) -> Feeder:
-    """Who sends the rest of the blocks."""
+    """The feeder that sends the rest of the blocks."""
     scene = scene_of(parameters)
     pool = {name: _made(sampled.variation, number, name) for number, name in enumerate(scene.object_names)}
     lying = [name for name in pool if abs(sampled.start[scene.joint_address(name)]) < 2.0]

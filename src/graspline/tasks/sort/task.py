@@ -125,7 +125,7 @@ def check_claim(parameters: Sort, claim: str, about: str | SeenInBins, truth: Sn
     for seen in about.blocks:
         bin_name = parameters.rules.bin_for(seen.colour)
         there = [sent for sent in truth.accounts if _known(sent.colour) == seen.colour and sent.where == bin_name]
-        # Objects are sent again: the last account of each tells what it is now.
+        # Objects are sent again: the last account of each says what it is now.
         now = {sent.name: sent for sent in truth.accounts}
         places = [truth.objects[sent.name].position_m[:2] for sent in there if now[sent.name] is sent]
         off_m = min((float(np.linalg.norm(place - (seen.x_m, seen.y_m))) for place in places), default=np.inf)

@@ -71,7 +71,7 @@ def support_at(destination: Destination, estimate: Belief, others: tuple[Belief,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """What one look tells: the target, everything else, and where the target is to be put."""
+    """What one look shows: the target, everything else, and where the target is to be put."""
 
     estimate: Belief
     others: tuple[Belief, ...]

@@ -121,7 +121,7 @@ def seen_exactly(
 def lying_blur(perception: PositionNoise, random: np.random.Generator) -> Callable[[Array], Array]:
     """What the truth estimator makes of the exact position of a thing on the table.
 
-    Its noise comes from a generator of its own: that somebody keeps looking changes no other sighting.
+    Its noise comes from a generator of its own: further looks change no other sighting.
     """
     sigma_m = perception.position_sigma_m
     noise = random.spawn(1)[0] if sigma_m else None

@@ -31,7 +31,7 @@ from graspline.tasks.tidy.robot import BODY
 
 Array = NDArray[np.float64]
 
-# How much less than its width the hand is told to be around what it holds from the start.
+# How much narrower than its width the hand is commanded around what it holds from the start.
 _SQUEEZE_RAD = 0.05
 # Numbers of a configured pose.
 _POSE = 8

@@ -101,7 +101,7 @@ def _defined(found: Document) -> dict[str, Area]:
 
 
 def _rectangle(found: Document, name: str, keys: Mapping[str, Value]) -> Rectangle:
-    """One definition, its problems told with the lines of the whole file."""
+    """One definition, its problems reported with the lines of the whole file."""
     at = {
         path[2:]: f"{found.name}:{line}: {AREAS}.{name}"
         for path, line in found.lines.items()

@@ -19,7 +19,7 @@ _BALLS = {item.name for item in KNOWN if item.shape == "ball"}
 # A thing on a board has its bottom this near to it, leans no more than this, and is this slow.
 _ON_M, _TILT_RAD, _SPEED_M_S = 0.012, 0.15, 0.02
 _BESIDE_M = 0.01
-# Faster than this nothing is in anybody's hand.
+# An object in a person's hand is not faster than this.
 _FALLING_M_S = 1.0
 
 

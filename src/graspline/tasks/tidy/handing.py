@@ -34,7 +34,7 @@ from graspline.tasks.tidy.postures import postures
 from graspline.tasks.tidy.robot import BODY
 
 DEFAULT_THRESH_N = 3.5
-# Less than this the wrist feels without anybody.
+# The wrist feels less than this when no person touches the object.
 LEAST_THRESH_N = 1.0
 # Where a person is given things: the base's place and heading there, and where the hand is from it.
 PERSON_BASE = (0.0, -0.2, -np.pi / 2)

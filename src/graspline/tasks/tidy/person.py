@@ -1,4 +1,4 @@
-"""A person who takes what is held out: an actor of the world, who pulls by force alone."""
+"""A person that takes what is held out: an actor of the world that pulls by force alone."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Person:
     waits_s: tuple[float, ...]
     pulls_n: tuple[float, ...]
     period_s: float = 1 / 60
-    # Of taking the next thing; who has taken it takes the others as usual.
+    # Of taking the next thing; the others are taken as usual.
     manner: Manner = field(default_factory=Manner)
     kept: list[str] = field(default_factory=list)
     _last: dict[str, Array] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Person:
         return ()
 
     def _turns_away(self, time_s: float) -> bool:
-        """Whether the person goes who has not laid hands on the thing yet."""
+        """Whether the person leaves before touching the thing."""
         return self.manner.away and time_s - self._since_s < self.waits_s[len(self.kept)]
 
     def _apart_m(self, at_m: dict[str, Array]) -> float:
@@ -84,7 +84,7 @@ class Person:
         begins_s = self.waits_s[number]
         if waited_s < begins_s:
             if np.linalg.norm(at_m - self._from_m) > _FREE_M:
-                # It was not meant for anybody yet.
+                # It was not offered to a person yet.
                 self._target = ""
             return self._hand(at_m, waited_s / max(begins_s, 1e-6))
         if not np.isfinite(self._free_s):

@@ -229,7 +229,7 @@ def machine_of(settings: Tidy) -> Machine:
 
 
 def tidy(settings: Tidy) -> Machine:
-    """Set up, ask, and do as told."""
+    """Set up, ask, and carry out the answer."""
     programs = {"single_grasp": single_grasp(settings), "clear_table": clear_table(settings)}
     return Machine(
         name="tidy",

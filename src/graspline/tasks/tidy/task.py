@@ -72,7 +72,7 @@ def given(parameters: Tidy, sampled: Draw, random: np.random.Generator) -> Mappi
 
 @dataclass(slots=True)
 class Living:
-    """All that happens by itself: a person who takes things, and wheels that slip."""
+    """The actors of the scene: a person that takes things, and wheels that slip."""
 
     person: Person | None
     wheels: Wheels
