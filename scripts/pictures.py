@@ -71,11 +71,11 @@ def stacking(path: Path) -> None:
 
 
 def _sheet(task: Task[Any], seed: int, settings: tuple[str, ...], path: Path) -> None:
-    parameters, chronicle = build(task.parameters, assignments=settings), Chronicle()
+    parameters, history = build(task.parameters, assignments=settings), Chronicle()
     scenario = Scenario(task=task, parameters=parameters, seed=seed)
-    (episode,) = run_scenarios([scenario], record_states=True, onlookers=[chronicle])
+    (episode,) = run_scenarios([scenario], record_states=True, onlookers=[history])
     annotated = task.annotator is not None
-    moments = telling_moments(episode, chronicle.endings, 6 if annotated else 12)
+    moments = telling_moments(episode, history.endings, 6 if annotated else 12)
     still_sheet(episode, task.scene(parameters), path, moments=moments, columns=2 if annotated else 4)
 
 

@@ -156,4 +156,5 @@ def passes(evidence: Evidence) -> bool:
 
 
 def failures(evidence: Evidence) -> Evidence:
+    """The measurements that did not pass."""
     return tuple(measurement for measurement in evidence if not measurement.passed)

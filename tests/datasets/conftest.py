@@ -45,12 +45,12 @@ class InlinePool:
     def block(self, missing: int, waiting: int) -> int:
         return block_for_each(self, missing, waiting)
 
-    def submit(self, ticket: int, order: Order) -> None:
-        self._waiting.append((ticket, order))
+    def submit(self, ticket: int, job: Order) -> None:
+        self._waiting.append((ticket, job))
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
-        ticket, order = self._waiting.popleft()
-        return [Filled(ticket, do(order))]
+        ticket, job = self._waiting.popleft()
+        return [Filled(ticket, do(job))]
 
 
 def cube_settings(**other: Any) -> DatasetSettings:

@@ -191,8 +191,8 @@ def test_an_episode_does_not_depend_on_what_its_lane_played_before(episodes: dic
 def test_starts_that_are_spread_do_not_change_an_episode(episodes: dict[int, Episode]) -> None:
     began: list[tuple[int, int]] = []
 
-    def note(instant: Instant, happening: Happening) -> None:
-        if isinstance(happening, Entered) and happening.state == "look":
+    def note(instant: Instant, notification: Happening) -> None:
+        if isinstance(notification, Entered) and notification.state == "look":
             began.append((instant.lane, ticks))
 
     def count(_: object) -> None:
@@ -226,8 +226,8 @@ def test_seeds_differ(episodes: dict[int, Episode]) -> None:
 def test_watching_an_episode_does_not_change_it(episodes: dict[int, Episode]) -> None:
     ticks, heard = [], []
 
-    def observer(lane: int, time_s: float, happening: Happening) -> None:
-        heard.append((lane, happening))
+    def observer(lane: int, time_s: float, notification: Happening) -> None:
+        heard.append((lane, notification))
 
     def after_tick(engine: Engine) -> None:
         ticks.append(engine.count)

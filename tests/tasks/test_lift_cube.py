@@ -340,7 +340,7 @@ def test_impossible_places_are_refused_before_anything_moves(impossible: list[st
     scenario = Scenario(task=LIFT_CUBE, parameters=parameters(*impossible), seed=1)
     moved: list[Happening] = []
     with pytest.raises(InputError, match=named):
-        list(run_scenarios([scenario], observers=[lambda lane, time_s, happening: moved.append(happening)]))
+        list(run_scenarios([scenario], observers=[lambda lane, time_s, notification: moved.append(notification)]))
     assert not moved
 
 
@@ -376,8 +376,8 @@ class Script:
 
     def answer(self, request: Any) -> Any:
         if isinstance(request, Announce):
-            if isinstance(request.happening, Entered):
-                self.states.append(request.happening.state)
+            if isinstance(request.notification, Entered):
+                self.states.append(request.notification.state)
             return None
         request = request.request if isinstance(request, Within) else request
         if isinstance(request, Look):
@@ -449,9 +449,9 @@ class Watcher:
     def __post_init__(self) -> None:
         self.states, self.rows = [""] * self.lanes, [[] for _ in range(self.lanes)]
 
-    def observe(self, lane: int, time_s: float, happening: Happening) -> None:
-        if isinstance(happening, Entered):
-            self.states[lane] = happening.state
+    def observe(self, lane: int, time_s: float, notification: Happening) -> None:
+        if isinstance(notification, Entered):
+            self.states[lane] = notification.state
 
     def after_tick(self, engine: Engine) -> None:
         joints = engine.readings[:, engine.layout.readings["joint_position"]]

@@ -43,6 +43,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
+    """One measured number with its unit and what it means."""
+
     name: str
     value: float | None
     unit: str

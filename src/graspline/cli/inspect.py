@@ -9,7 +9,7 @@ import typer
 
 from graspline.cli.interrupts import stopping
 from graspline.cli.options import Config, RobotName, Settings, TaskName, offering, task_and_parameters, with_robot
-from graspline.cli.outputs import check_name, make_folder, tell_saved, write_whole
+from graspline.cli.outputs import check_name, make_folder, report_saved, write_whole
 from graspline.cli.progress import Progress
 from graspline.episodes.region import refusals, region_chart, survey
 from graspline.episodes.statistics import rate_text
@@ -78,7 +78,7 @@ def diagram(
     else:
         make_folder("--out", out.parent)
         write_whole(out, diagram)
-        tell_saved(out)
+        report_saved(out)
 
 
 def region(
@@ -120,4 +120,4 @@ def region(
         print(f"  rejected for {reason}: {100 * count / samples:.1f} %")
     if out is not None:
         write_whole(out, region_chart(probes))
-        tell_saved(out)
+        report_saved(out)

@@ -136,15 +136,15 @@ class UnaskedQuestions:
     def note_answers(self, *, given: bool, asked: bool) -> None:
         self._given, self._asked = self._given or given, self._asked or asked
 
-    def tell(self) -> None:
+    def report(self) -> None:
         if self._given and not self._asked:
             say("--answer has no effect: no question was asked")
         if self._first is not None:
-            told = (
+            message = (
                 f"{self._first.question} Answered with the default, {self._first.answer}. `graspline run` asks at a "
                 "terminal if it runs one episode; --answer answers in advance"
             )
-            say("\n".join(wrapped(told)))
+            say("\n".join(wrapped(message)))
 
 
 def say(text: str) -> None:

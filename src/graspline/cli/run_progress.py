@@ -85,5 +85,6 @@ class RunProgress(Progress):
 
 
 def success_text(succeeded: int, count: int) -> str:
+    """The success rate with its 95 % interval, as text."""
     low, high = wilson(succeeded, count)
     return f"success {100 * succeeded / count:.1f} % ({100 * low:.1f}–{100 * high:.1f})"

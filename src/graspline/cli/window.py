@@ -19,6 +19,7 @@ import numpy as np
 
 
 def main() -> None:
+    """Show the frames that come on standard input until the window is closed."""
     _say(_show(sys.argv[1], [int(each) for each in sys.argv[2:]], sys.stdin.buffer))
     # No shutting down of Python beside a thread that renders.
     os._exit(0)

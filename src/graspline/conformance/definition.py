@@ -48,6 +48,7 @@ def what_is_wrong(error: BaseException) -> str:
 
 
 def check_names(subject: Subject) -> Checked:
+    """The task's names are valid and free."""
     task = subject.task
     problems = []
     if not TASK_NAME.fullmatch(task.name):
@@ -60,6 +61,7 @@ def check_names(subject: Subject) -> Checked:
 
 
 def check_parameters(subject: Subject) -> Checked:
+    """The defaults are valid and survive being written and read."""
     problems = list(subject.task.problems(subject.parameters))
     again = load(type(subject.parameters), dump(subject.parameters))
     if again != subject.parameters:
@@ -68,6 +70,7 @@ def check_parameters(subject: Subject) -> Checked:
 
 
 def check_table(subject: Subject) -> Checked:
+    """The table is total, every state can be reached, and claims name states that exist."""
     machine = subject.task.machine(subject.parameters)
     problems = [*_unreachable(machine), *_strange_claims(subject.task, machine)]
     note = f"{len(machine.paths())} states, {len(machine.outcomes)} endings"
@@ -92,6 +95,7 @@ def _strange_claims(task: Task[Any], machine: Machine) -> Iterator[str]:
 
 
 def check_scene(subject: Subject) -> Checked:
+    """The scene compiles and has what the task names."""
     scene = subject.task.scene(subject.parameters)
     problems = []
     if scene is not subject.task.scene(subject.parameters):
@@ -103,6 +107,7 @@ def check_scene(subject: Subject) -> Checked:
 
 
 def check_sampler(subject: Subject) -> Checked:
+    """The same seed samples the same scene, other seeds other ones, with few refusals."""
     samples = [subject.scenario(seed).sample() for seed in range(subject.seed, subject.seed + _SAMPLES)]
     problems = []
     if any(
@@ -119,10 +124,12 @@ def check_sampler(subject: Subject) -> Checked:
 
 
 def bits_of(sampled: Draw) -> bytes:
+    """The bytes that equal sampled scenes share."""
     return pickle.dumps((sampled.start, sampled.variation))
 
 
 def check_inputs(subject: Subject) -> Checked:
+    """The machine gets every input that its states ask for."""
     scenario = subject.scenario(subject.seed)
     given = subject.task.inputs(subject.parameters, scenario.sample(), scenario.stream("perception"))
     machine = subject.task.machine(subject.parameters)

@@ -95,10 +95,10 @@ def check_sound(root: Path, on_step: Callable[[int, int], object] = lambda done,
     found = examine(root, fast=True, begin=begin).problems
     problems = [f"{root}/{each}" for each in found if each.where != STATS or not _may_be_rebuilt(root / STATS)]
     if problems:
-        told = problems[:_NAMED]
+        messages = problems[:_NAMED]
         if len(problems) > _NAMED:
-            told.append(f"and {len(problems) - _NAMED} more; `graspline doctor {root}` names them all")
-        raise DatasetProblem("\n".join(told))
+            messages.append(f"and {len(problems) - _NAMED} more; `graspline doctor {root}` names them all")
+        raise DatasetProblem("\n".join(messages))
 
 
 def _may_be_rebuilt(path: Path) -> bool:

@@ -238,6 +238,6 @@ class _Making:
         self._count(rejected)
         following = [self._rejected_before[ticket] for ticket in self._rendering]
         following += [rejected for _, rejected in self._kept]
-        told = [*before, rejected]
-        self._check_fruitful(told)
-        (following or [self._rejected])[0][:0] = told
+        attempts = [*before, rejected]
+        self._check_fruitful(attempts)
+        (following or [self._rejected])[0][:0] = attempts

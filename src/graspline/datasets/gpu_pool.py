@@ -62,7 +62,7 @@ class GpuPool(LocalPool):
         # The job that is being played, and how many of its attempts have not come back.
         self._ticket, self._out = 0, 0
         self._processes: list[BaseProcess] = []
-        self._studio: Studio | None = None
+        self._render_server: Studio | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -70,7 +70,7 @@ class GpuPool(LocalPool):
             if self._settings.renderer == "warp" and self._settings.views:
                 largest = max(view.width * view.height * 3 for view in self._settings.views)
                 renderer = self._start(_render, self._settings, self._device)
-                self._studio = Studio(renderer, seat_bytes(largest, self.size))
+                self._render_server = Studio(renderer, seat_bytes(largest, self.size))
             return super().__enter__()
         except BaseException:
             self._end_others()
@@ -96,8 +96,8 @@ class GpuPool(LocalPool):
         return ours
 
     def _end_others(self) -> None:
-        if self._studio is not None:
-            self._studio.close()
+        if self._render_server is not None:
+            self._render_server.close()
         if self._processes:
             self._player.close()
         for process in self._processes:
@@ -105,9 +105,9 @@ class GpuPool(LocalPool):
             process.kill()
 
     def _new_worker(self) -> Worker:
-        if self._studio is None:
+        if self._render_server is None:
             return Worker(self._do)
-        seat = self._studio.seat()
+        seat = self._render_server.seat()
         try:
             return Worker(self._do, functools.partial(_take, seat))
         finally:

@@ -169,7 +169,7 @@ def _workspace(summary: Summary, around: TableReach | None) -> Iterable[str]:
 
 def _sent(summary: Summary) -> Iterable[str]:
     """What the world sent, where it sends anything."""
-    sent = [each for told in summary.episodes for each in told.sent]
+    sent = [each for each_episode in summary.episodes for each in each_episode.sent]
     if not sent:
         return
     colours = sorted({colour for colour, _ in sent})

@@ -19,6 +19,7 @@ def sentences_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def tasks_bytes(sentences: Sequence[str]) -> bytes:
+    """`meta/tasks.parquet` for these sentences."""
     return parquet_bytes(tasks_table(sentences))
 
 

@@ -224,6 +224,6 @@ def _settings_in(source: Mapping[str, Any]) -> list[DatasetSettings]:
 
 
 def _refuse_rows(root: Path, problems: Iterable[tuple[int, str]]) -> None:
-    told = [f"{root}: row {number} of meta/episodes: {each}" for number, each in problems]
-    if told:
-        raise DatasetProblem("\n".join(told))
+    messages = [f"{root}: row {number} of meta/episodes: {each}" for number, each in problems]
+    if messages:
+        raise DatasetProblem("\n".join(messages))

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from graspline.datasets.recording import Recording
-from graspline.datasets.retelling import UNTOLD, played_by, retold
+from graspline.datasets.retelling import UNREADABLE, played_by, recording_from
 from graspline.datasets.rows import Rejected, Row, rejected_in, rejected_of
 from graspline.datasets.store import Dataset, deleted_in
 from graspline.errors import DatasetProblem, InputError
@@ -152,27 +152,27 @@ class Summary:
 
 def summarise(dataset: Dataset, done: Callable[[], object] = lambda: None) -> Summary:
     """Read every log of a dataset, calling `done` after each; an episode that contradicts itself is an error."""
-    told: list[Told] = []
+    episodes: list[Told] = []
     rejected: list[Rejected] = []
     for row in dataset.rows:
         log = dataset.log(row)
         try:
-            told.append(_checked(_told(row, retold(row, log), played_by(row).machine)))
+            episodes.append(_checked(_episode(row, recording_from(row, log), played_by(row).machine)))
             rejected += rejected_in(row)
-        except (InputError, *UNTOLD) as error:
+        except (InputError, *UNREADABLE) as error:
             what = f"{type(error).__name__}: {error}"
             raise DatasetProblem(
                 f"{dataset.root}: row and log of episode {row['episode_index']} do not tell what happened: {what}"
             ) from None
         done()
     return Summary(
-        episodes=tuple(told),
+        episodes=tuple(episodes),
         rejected=tuple(rejected),
         deleted=len(deleted_in(dataset.root)),
     )
 
 
-def _told(row: Row, recording: Recording, machine: Machine) -> Told:
+def _episode(row: Row, recording: Recording, machine: Machine) -> Told:
     truth = recording.truth
     setbacks = tuple(
         Setback(
@@ -200,15 +200,19 @@ def _told(row: Row, recording: Recording, machine: Machine) -> Told:
     )
 
 
-def _checked(told: Told) -> Told:
+def _checked(episode: Told) -> Told:
     """The same episode, if its numbers can be plotted."""
-    row, spots = told.row, (*told.targets, *told.places)
-    numbers = [row["end_s"], *(t_s for t_s, _ in told.entries), *(at for spot in spots for at in (spot.x_m, spot.y_m))]
+    row, spots = episode.row, (*episode.targets, *episode.places)
+    numbers = [
+        row["end_s"],
+        *(t_s for t_s, _ in episode.entries),
+        *(at for spot in spots for at in (spot.x_m, spot.y_m)),
+    ]
     if not all(math.isfinite(each) for each in numbers):
         raise ValueError("a time or a place is not a number")
-    if not told.entries or row["retries"] < 0:
-        raise ValueError(f"{len(told.entries)} states were entered, {row['retries']} retries made")
-    return told
+    if not episode.entries or row["retries"] < 0:
+        raise ValueError(f"{len(episode.entries)} states were entered, {row['retries']} retries made")
+    return episode
 
 
 def _spots(things: Mapping[str, Any], names: Sequence[str] | Mapping[str, Any]) -> tuple[Spot, ...]:

@@ -27,6 +27,7 @@ class Layout:
 
 
 def layout_of(model: mujoco.MjModel) -> Layout:
+    """Where each sensor stands in a model's sensor data."""
     parts: dict[str, dict[str, slice]] = {"reading": {}, "truth": {}}
     sizes = {"reading": 0, "truth": 0}
     for index in range(model.nsensor):

@@ -345,7 +345,7 @@ def conduct(
 ) -> Iterator[Any]:
     """Let hubs step until all their processes have ended; yields what those finish. By a clock it reports how long it
     took."""
-    began, told = clock(), spent or Spent()
+    began, spent_so_far = clock(), spent or Spent()
     # What has been finished and not been looked at yet.
     packed = deque[bytes]()
     # Others have no time-outs of less than a millisecond.
@@ -367,9 +367,9 @@ def conduct(
                     if not hub.knows(connection):
                         selector.unregister(connection)
                 for hub in hubs:
-                    hub.go_on(told, stop=stopped)
+                    hub.go_on(spent_so_far, stop=stopped)
                 if spent is None:
-                    told.worked_s.clear()
+                    spent_so_far.worked_s.clear()
                 else:
                     spent.all_s = clock() - began
                 # The caller that takes them may be slow: between two of them all hubs go on, unless too many wait.

@@ -26,10 +26,10 @@ _LANES = np.zeros(1, np.intp)
 class Frames:
     """The world of one episode, in the only lane of an engine."""
 
-    def __init__(self, engine: Engine, sampled: Draw, actor: Actor | None, tell: Callable[[Event], None]) -> None:
+    def __init__(self, engine: Engine, sampled: Draw, actor: Actor | None, notify: Callable[[Event], None]) -> None:
         """The world as it was sampled; `tell` is called with every event."""
         self.engine, self.robot = engine, engine.scene.robot
-        self.actor, self._tell = actor, tell
+        self.actor, self._notify = actor, notify
         engine.reset(0, sampled.start, sampled.variation)
         # Where the reference stands.
         self.command_rad = sampled.start[[engine.scene.joint_address(name) for name in self.robot.joints]]
@@ -61,7 +61,7 @@ class Frames:
         """Let the world act before the next tick."""
         self.engine.apply(0, event)
         self.events.append((self._ticks, event))
-        self._tell(event)
+        self._notify(event)
 
     def _act(self) -> None:
         """Let what acts in this world act now, and say when next."""

@@ -132,11 +132,11 @@ class PolicyProcess:
             end += slots * size
         actions, whole = end, end + slots * len(joints) * 8
         os.ftruncate(self._memory_file, whole)
-        told = [
+        layout = [
             {"key": key, "dtype": dtype, "shape": shape, "offsets": offsets[key]}
             for key, (dtype, shape) in fields.items()
         ]
-        self._agree({"slots": slots, "fields": told, "actions": actions, "joints": joints})
+        self._agree({"slots": slots, "fields": layout, "actions": actions, "joints": joints})
         memory = mmap.mmap(self._memory_file, whole)
         arrays = {
             key: [np.ndarray(shape, dtype, memory, at) for at in offsets[key]] for key, (dtype, shape) in fields.items()

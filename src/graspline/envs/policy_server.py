@@ -190,7 +190,7 @@ class _AllAtOnce:
 
     def __init__(self, make_policy: Any) -> None:
         self._make_policy, self._policy = make_policy, None
-        self._tells_apart = _takes(make_policy.many, 3)
+        self._wants_lanes = _takes(make_policy.many, 3)
 
     def forget(self, episodes: list[int]) -> None:
         if self._policy is not None and episodes and hasattr(self._policy, "ended"):
@@ -202,7 +202,7 @@ class _AllAtOnce:
             if self._policy is None:
                 self._policy = self._make_policy()
             observations = [memory.observation(row, message["tasks"][row]) for row in range(count)]
-            arguments = (observations, message["ask"]) if self._tells_apart else (observations,)
+            arguments = (observations, message["ask"]) if self._wants_lanes else (observations,)
             actions = self._policy.many(*arguments)
         except BaseException as error:
             return dict.fromkeys(map(str, range(count)), _text(error))
@@ -295,6 +295,7 @@ def _text(error: BaseException) -> str:
 
 
 def send(writing: BinaryIO, message: Any) -> None:
+    """Write one message as a line of JSON."""
     writing.write(json.dumps(message).encode() + b"\n")
     writing.flush()
 
@@ -321,6 +322,7 @@ def _streams_apart() -> tuple[BinaryIO, BinaryIO]:
 
 
 def main() -> None:
+    """Serve a policy over standard input and output until the evaluator leaves."""
     memory_file, sys.argv = int(sys.argv[1]), [""]
     # The modules beside this file are not meant to be found like this, those of the current directory are.
     sys.path[:] = [os.getcwd()] + [each for each in sys.path if each != os.path.dirname(os.path.abspath(__file__))]

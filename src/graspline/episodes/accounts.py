@@ -36,11 +36,11 @@ def actor_after(task: Task[Any], parameters: Parameters, scene: Scene, log: Epis
     # It has acted already: its randomness is not asked for any more.
     actor = task.actor(parameters, sampled, np.random.default_rng(0))
     if isinstance(actor, Bookkeeper):
-        _tell(actor, scene, log, states)
+        _reconstruct(actor, scene, log, states)
     return actor
 
 
-def _tell(actor: Bookkeeper, scene: Scene, log: EpisodeLog, states: Array) -> None:
+def _reconstruct(actor: Bookkeeper, scene: Scene, log: EpisodeLog, states: Array) -> None:
     # Bodies that earlier events of the same tick have put elsewhere.
     placed: dict[tuple[int, str], Array] = {}
     for tick, event in log.events:

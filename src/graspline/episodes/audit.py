@@ -269,12 +269,12 @@ def _score(seed: int, fault: str, state: str) -> bytes:
     return hashlib.blake2b(f"{seed} {fault}@{state}".encode(), digest_size=8).digest()
 
 
-def see_claim(instant: Instant, happening: Happening) -> Claimed | None:
+def see_claim(instant: Instant, notification: Happening) -> Claimed | None:
     """Hold what a state has just said against this instant's truth."""
-    if not isinstance(happening, Ended):
+    if not isinstance(notification, Ended):
         return None
     scenario, task = instant.scenario, instant.scenario.task
-    claim = task.claims.outcomes.get((happening.state, happening.outcome))
+    claim = task.claims.outcomes.get((notification.state, notification.outcome))
     if claim is None:
         return None
     return Claimed(
@@ -283,9 +283,9 @@ def see_claim(instant: Instant, happening: Happening) -> Claimed | None:
         seed=scenario.seed,
         fault=", ".join(scenario.faults),
         t_s=instant.time_s,
-        said=f"{happening.state}: {happening.outcome}",
-        about=str(happening.about),
-        evidence=task.claims.check(scenario.parameters, claim.name, happening.about, instant.snapshot()),
+        said=f"{notification.state}: {notification.outcome}",
+        about=str(notification.about),
+        evidence=task.claims.check(scenario.parameters, claim.name, notification.about, instant.snapshot()),
     )
 
 
@@ -293,8 +293,8 @@ def check_claim(audit: Audit, claimed: Claimed) -> None:
     """Count a claim, and keep it if truth contradicts it."""
     mistake = audit.tally(claimed.kind).add(asserted=claimed.asserted, true=passes(claimed.evidence))
     if mistake is not None:
-        told = {each.name: getattr(claimed, each.name) for each in fields(Statement)}
-        audit.mistakes.append(Wrong(mistake=mistake, **told))
+        statement = {each.name: getattr(claimed, each.name) for each in fields(Statement)}
+        audit.mistakes.append(Wrong(mistake=mistake, **statement))
 
 
 def check_verdict(audit: Audit, episode: Episode) -> None:

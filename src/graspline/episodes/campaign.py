@@ -16,7 +16,7 @@ from typing import Any, Literal
 from graspline.engine.protocol import Engine, EngineKind
 from graspline.episodes.episode import HUNG, INTERRUPTED, Episode
 from graspline.episodes.playing import play_scenarios
-from graspline.episodes.rehearsal import HANG_S, Calm, rehearse, senseless, story_of
+from graspline.episodes.rehearsal import HANG_S, Calm, outcomes_of, rehearse, senseless
 from graspline.episodes.scenario import Scenario
 from graspline.evidence import Evidence
 from graspline.faults.catalogue import find_fault
@@ -301,11 +301,11 @@ def _ending(episode: Episode) -> Ending:
 
 def _detect_s(episode: Episode, calm: Calm, strike_s: float) -> float | None:
     """Until the first state that ended otherwise than undisturbed, or until an episode that just broke off."""
-    story = story_of(episode)
-    if story == calm.story:
+    outcomes = outcomes_of(episode)
+    if outcomes == calm.outcomes:
         return None
-    same = sum(1 for _ in _common(story, calm.story))
-    at_s = episode.transitions[same].t_s if same < len(story) else episode.sim_time_s
+    same = sum(1 for _ in _common(outcomes, calm.outcomes))
+    at_s = episode.transitions[same].t_s if same < len(outcomes) else episode.sim_time_s
     return round(at_s - strike_s, 6)
 
 

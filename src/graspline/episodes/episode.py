@@ -148,11 +148,11 @@ class Episode:
 
     def _answers(self) -> dict[str, Any]:
         """What the task's questions were answered, if it asked any."""
-        told = [
+        answers = [
             {"t_s": round(t_s, 6), "question": each.question, "answer": each.answer, "by": each.by}
             for t_s, each in self.answers
         ]
-        return {"answers": told} if told else {}
+        return {"answers": answers} if answers else {}
 
     def as_dict(self) -> dict[str, Any]:
         """What `run --json` prints."""

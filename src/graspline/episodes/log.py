@@ -79,6 +79,7 @@ class EpisodeLog:
 
 
 def log_of(track: Track) -> EpisodeLog:
+    """The log of what a lane played."""
     positions, velocities = track.reference()
     intended, off = track.intention()
     return EpisodeLog(

@@ -63,10 +63,10 @@ class RenderPool:
         self._pickled: dict[int, tuple[Variation, bytes]] = {}
         self._tickets = 0
         contents = pickle.dumps((scene, kind, smooth))
-        told = self._shared(len(contents))
-        assert told.buf is not None
-        told.buf[: len(contents)] = contents
-        prepare = functools.partial(_open_scene, told.name)
+        block = self._shared(len(contents))
+        assert block.buf is not None
+        block.buf[: len(contents)] = contents
+        prepare = functools.partial(_open_scene, block.name)
         self._pool = self._open.enter_context(WorkerPool(size, _render, prepare))
 
     def pictures(self, jobs: Sequence[PictureJob]) -> list[Picture]:
@@ -83,7 +83,7 @@ class RenderPool:
     def _batch(self, jobs: Sequence[PictureJob]) -> list[Picture]:
         ends = np.cumsum([each.width * each.height * 3 for each in jobs]).tolist()
         memory = self._room(ends[-1])
-        jobs = [
+        requests = [
             _Order(
                 qpos=np.array(each.qpos),
                 variation=self._as_bytes(each.variation),
@@ -94,19 +94,19 @@ class RenderPool:
             )
             for each, end in zip(jobs, ends, strict=True)
         ]
-        part = -(-len(jobs) // (_PARTS_EACH * self._pool.size))
+        part = -(-len(requests) // (_PARTS_EACH * self._pool.size))
         waiting: dict[int, int] = {}
-        for first in range(0, len(jobs), part):
+        for first in range(0, len(requests), part):
             waiting[self._tickets] = first
-            self._pool.submit(self._tickets, (memory.name, jobs[first : first + part]))
+            self._pool.submit(self._tickets, (memory.name, requests[first : first + part]))
             self._tickets += 1
         found: dict[int, Picture] = {}
         while waiting:
             for each in self._pool.results_within(_GLANCE_S):
                 first = waiting.pop(each.ticket)
                 for index, rendered in enumerate(each.result, first):
-                    found[index] = _picture(jobs[index], rendered, memory)
-        return [found[index] for index in range(len(jobs))]
+                    found[index] = _picture(requests[index], rendered, memory)
+        return [found[index] for index in range(len(requests))]
 
     def _as_bytes(self, variation: Variation) -> bytes:
         known = self._pickled.get(id(variation))

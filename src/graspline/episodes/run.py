@@ -127,7 +127,7 @@ class _Run:
         self._playing: dict[int, _Lane] = {}
         self._ticks, self._stopped = 0, False
         if onlookers or witness is not None:
-            self._executor.observers.append(self._tell_onlookers)
+            self._executor.observers.append(self._notify_onlookers)
 
     def begin(self, stop: Callable[[], bool]) -> bool:
         """Let free lanes begin the next scenarios; whether anything is played."""
@@ -171,7 +171,7 @@ class _Run:
             episode = _with_failure(episode)
         return replace(episode, notes=tuple(mine.notes)) if mine.notes else episode
 
-    def _tell_onlookers(self, lane: int, time_s: float, happening: Happening) -> None:
+    def _notify_onlookers(self, lane: int, time_s: float, notification: Happening) -> None:
         mine, runner = self._playing[lane], self._runner
         instant = Instant(
             scenario=mine.scenario,
@@ -182,8 +182,8 @@ class _Run:
             actor=runner.actor(lane),
         )
         for onlooker in self._onlookers:
-            onlooker(instant, happening)
-        note = self._witness(instant, happening) if self._witness is not None else None
+            onlooker(instant, notification)
+        note = self._witness(instant, notification) if self._witness is not None else None
         if note is not None:
             mine.notes.append(note)
 

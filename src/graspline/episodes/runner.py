@@ -48,15 +48,15 @@ class _Diary:
     def clear(self, lane: int) -> None:
         self.ended[lane], self.entered[lane], self.targeted[lane], self.answered[lane] = [], [], {}, []
 
-    def __call__(self, lane: int, time_s: float, happening: Happening) -> None:
-        if isinstance(happening, Ended):
-            self.ended[lane].append((time_s, happening))
-        elif isinstance(happening, Entered):
-            self.entered[lane].append((time_s, happening.state))
-        elif isinstance(happening, Targeted):
-            self.targeted[lane][happening.name] = None
-        elif isinstance(happening, Answered):
-            self.answered[lane].append((time_s, happening))
+    def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        if isinstance(notification, Ended):
+            self.ended[lane].append((time_s, notification))
+        elif isinstance(notification, Entered):
+            self.entered[lane].append((time_s, notification.state))
+        elif isinstance(notification, Targeted):
+            self.targeted[lane][notification.name] = None
+        elif isinstance(notification, Answered):
+            self.answered[lane].append((time_s, notification))
 
 
 class EpisodeRunner:
@@ -198,7 +198,7 @@ class EpisodeRunner:
         answered = self.questions.answer(lane, ask, self.executor.time_s(lane))
         if answered is None:
             return None
-        self.executor.tell(lane, answered)
+        self.executor.notify(lane, answered)
         return answered.answer
 
     def actor(self, lane: int) -> Actor | None:
@@ -258,9 +258,9 @@ class EpisodeRunner:
         """A lane's variation as its cameras have it now."""
         return self._camera.variation(lane)
 
-    def _show(self, lane: int, time_s: float, happening: Happening) -> None:
-        if isinstance(happening, Applied):
-            self._camera.apply(lane, happening.event)
+    def _show(self, lane: int, time_s: float, notification: Happening) -> None:
+        if isinstance(notification, Applied):
+            self._camera.apply(lane, notification.event)
 
     def close(self) -> None:
         self._camera.close()

@@ -98,6 +98,7 @@ def settings_of(
     faults: Iterable[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> EvaluationSettings:
+    """The settings of an evaluation."""
     return EvaluationSettings(
         task=task.name,
         origin=origin_of(task),

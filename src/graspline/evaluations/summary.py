@@ -61,6 +61,7 @@ def in_order(modes: Iterable[str]) -> list[str]:
 
 
 def summarise(evaluation: Evaluation) -> Summary:
+    """The rates, modes and factors of an evaluation."""
     lines = list(evaluation.lines.values())
     by_mode: dict[str, list[int]] = {}
     for line in lines:

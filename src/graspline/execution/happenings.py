@@ -71,11 +71,15 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
+    """A camera's image was taken, or none was needed."""
+
     camera: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
+    """An event was applied to the lane."""
+
     event: Event
 
 
@@ -115,4 +119,6 @@ Happening = Entered | Ended | Targeted | Noticed | Looked | Applied | Answered |
 
 
 class Observer(Protocol):
-    def __call__(self, lane: int, time_s: float, happening: Happening) -> None: ...
+    """Is called with every notification of a lane and its time."""
+
+    def __call__(self, lane: int, time_s: float, notification: Happening) -> None: ...

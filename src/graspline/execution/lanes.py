@@ -66,7 +66,7 @@ class LaneState:
         else:
             request = self.driver.send(reply)
         while isinstance(request, Announce):
-            announce(request.happening)
+            announce(request.notification)
             request = self.driver.send(None)
         self.until_s = ENDLESS
         if isinstance(request, Within):

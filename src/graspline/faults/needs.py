@@ -15,6 +15,7 @@ def no_target(context: FaultContext) -> str:
 
 
 def target_of(context: FaultContext) -> str:
+    """The name of the object that the fault affects."""
     return context.target
 
 

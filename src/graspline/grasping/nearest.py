@@ -117,7 +117,7 @@ def _nearest(query: GrabQuery) -> Nearest | None:
             continue
         elsewhere = _moved(query, case, pose)
         if _lies_free(elsewhere) and isinstance(attempt(elsewhere), GrabPlan):
-            return _told(query, case, pose)
+            return _as_nearest(query, case, pose)
         failed.append(pose)
         if len(failed) == _TRIED:
             return None
@@ -192,7 +192,7 @@ def _moved(query: GrabQuery, case: Case, pose: _Pose) -> GrabQuery:
     return replace(query, estimate=replace(estimate, position_m=position, quaternion=turned), variables=variables)
 
 
-def _told(query: GrabQuery, case: Case, pose: _Pose) -> Nearest:
+def _as_nearest(query: GrabQuery, case: Case, pose: _Pose) -> Nearest:
     (x, y), z = _stands_m(query, case, pose), float(pose.centre[2])
     yaw = 2 * float(np.arctan2(query.estimate.quaternion[3], query.estimate.quaternion[0])) + pose.turn_rad
     return Nearest(

@@ -104,7 +104,7 @@ class ReachQuery:
     clearance_m: float = ROOM_CLEARANCE_M
 
 
-def told(refused: Sequence[Refusal]) -> Evidence:
+def as_evidence(refused: Sequence[Refusal]) -> Evidence:
     """Why poses were refused, and how many for each reason, the commonest first."""
     reasons = Counter(each.check for each in refused)
     return tuple(at_most(f"refused: {reason}", count, 0) for reason, count in reasons.most_common(_REASONS))

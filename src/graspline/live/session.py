@@ -69,12 +69,12 @@ class Session:
         # What the variables of the task's console may be; None without one.
         self.variables_model = None if console is None else console.variables_model
         self.lease = Lease(now_s)
-        self._labour = _Labour(self._glance)
+        self._background = _Labour(self._glance)
         self._conductor = Conductor(
             task,
             parameters,
             seed,
-            labour=self._labour,
+            background=self._background,
             console=console,
             hand_over=None if on_episode is None else self._hand_over,
             place=place,
@@ -119,7 +119,7 @@ class Session:
         self._refuse_all(_CLOSED)
         self._pictures.close()
         self._scribe.shutdown()
-        self._labour.close()
+        self._background.close()
 
     def __enter__(self) -> Self:
         self.start()
@@ -245,9 +245,9 @@ class Session:
     def _handed_over(self, written: Future[str | None]) -> None:
         error = written.exception()
         if error is None:
-            told = written.result()
-            if told:
-                self._notes.append(told)
+            note = written.result()
+            if note:
+                self._notes.append(note)
         else:
             expected = isinstance(error, GrasplineError)
             why = str(error) if expected else f"{type(error).__name__}: {error}"

@@ -135,6 +135,7 @@ class Layout:
 
 
 def lay_out(chart: Chart, style: Style) -> Layout:
+    """Positions of a chart's boxes and lines."""
     spine, aside = _boxes(chart, style)
     left, right = (spine, aside) if style.two_columns else ([*spine, *aside], [])
     width_left, width_right = (_box_width(column, style) for column in (left, right))

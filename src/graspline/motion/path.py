@@ -38,6 +38,7 @@ class Command:
 
 
 def at_rest(position: Array) -> Command:
+    """The command that holds a position."""
     zero = np.zeros_like(position)
     return Command(position=position, velocity=zero, acceleration=zero)
 

@@ -34,8 +34,8 @@ class Button(NamedTuple):
 class Controls:
     """The controls of one client's page."""
 
-    def __init__(self, client: viser.ClientHandle, helm: Helm) -> None:
-        self.gui, self.helm = client.gui, helm
+    def __init__(self, client: viser.ClientHandle, operator: Helm) -> None:
+        self.gui, self.operator = client.gui, operator
         self._held: list[Any] = []
         self._enabled = True
         # Controls that cannot be used now although this page may drive.
@@ -98,7 +98,7 @@ class Controls:
         button.remove()
 
     def give(self, command: Command) -> Ticket:
-        return self.helm.give(command)
+        return self.operator.give(command)
 
     def _dress(self) -> None:
         self._style.show(f"<style>{''.join(self._looks.values())}</style>")

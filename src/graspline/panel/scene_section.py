@@ -55,7 +55,7 @@ class SceneSection:
 
     def _change(self, current: str) -> None:
         wanted = self._task.value
-        if wanted != current and self._controls.helm.take():
+        if wanted != current and self._controls.operator.take():
             self._bench.change_task(wanted)
 
     def _list(self) -> None:
@@ -65,7 +65,7 @@ class SceneSection:
     def _replay(self) -> None:
         found = self._bench.episodes().get(self._episode.name)
         if found is None:
-            self._controls.helm.note = "Choose an episode to replay first."
+            self._controls.operator.note = "Choose an episode to replay first."
             return
         episode: ReplayEpisode = found()
         self._controls.give(episode)

@@ -48,6 +48,8 @@ class BallPrior:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BallFit:
+    """A ball fitted to an outline: where it is, how large, and how certain."""
+
     centre_m: Array
     radius_m: float
     # (3, 3), of the centre.

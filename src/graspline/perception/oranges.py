@@ -1,4 +1,4 @@
-"""Oranges told apart in a picture: whole ones, ones behind the arm, and ones behind one another."""
+"""Oranges separated in an image: whole ones, ones behind the arm, and ones behind one another."""
 
 from __future__ import annotations
 
@@ -206,6 +206,7 @@ def merits(pixels: OrangePixels, cones: Cones, expected_m: Array, sigma_m: float
 
 
 def cone_of(lens: Lens, fit: BallFit) -> Cones:
+    """The cone of sight that a fitted ball fills."""
     sight = fit.centre_m - lens.position_m
     distance = np.linalg.norm(sight)
     return Cones(axes=(sight / distance)[None], half_angles_rad=np.array([np.arcsin(fit.radius_m / distance)]))

@@ -70,7 +70,7 @@ class NoPlane:
     least: int = _LEAST_TRIED
 
     @property
-    def told(self) -> Evidence:
+    def as_evidence(self) -> Evidence:
         return (at_least("pixels_on_a_level_plane", self.agreed, self.least),)
 
 

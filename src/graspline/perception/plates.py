@@ -30,6 +30,8 @@ _SIGMA_FLOOR_M = 0.0001
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlateFit:
+    """A plate fitted to an outline: its centre, its error (1σ), and how much was seen."""
+
     centre_m: Array
     sigma_m: float
     share_seen: float

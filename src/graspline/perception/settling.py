@@ -29,6 +29,8 @@ class Settling:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settled:
+    """Fitted parameters with their certainty and residuals."""
+
     parameters: Array
     # (P, P): the inverse covariance, in edge errors.
     normal: Array

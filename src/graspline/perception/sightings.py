@@ -14,7 +14,7 @@ from graspline.perception.standing import Ground
 
 # Number of depths of a cluster that count.
 _DEPTHS = 180
-# Of what is darker than this, red, green and blue together, there is little to be told.
+# Of what is darker than this, red, green and blue together, the colour is uncertain.
 _DARK = 30.0
 
 
@@ -38,6 +38,7 @@ class Sighting:
 
 
 def sighting_of(ground: Ground, cluster: Cluster) -> Sighting:
+    """The sighting that a cluster of depths makes."""
     every = max(1, len(cluster.rows) // _DEPTHS)
     rows, columns = cluster.rows[::every], cluster.columns[::every]
     return Sighting(

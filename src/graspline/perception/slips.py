@@ -41,7 +41,7 @@ class Slip:
     turn_rad: float
 
     @property
-    def told(self) -> Evidence:
+    def as_evidence(self) -> Evidence:
         return (
             at_most("slipped", float(np.linalg.norm(self.shift_m)), MOST_M, "m"),
             at_most("turned", abs(self.turn_rad), MOST_RAD, "rad"),

@@ -45,6 +45,7 @@ def with_numbers(shape: Shape, upright: Array, chosen: tuple[int, ...], values: 
 
 
 def half_extents_m(upright: Array) -> Array:
+    """Half the width, depth and height of an upright."""
     return np.array([upright[WIDE], upright[DEEP], upright[HIGH] / 2])
 
 

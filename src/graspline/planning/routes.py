@@ -70,6 +70,7 @@ def raised(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
 
 
 def raised_and_retracted(robot: Robot, start: Command, goal: Array, speed: Speed) -> Path:
+    """The shoulder lifted first, then the goal's posture, and last the turn of the arm's first axis."""
     return _by(robot, start, (lifted(robot, start.position), _with(goal, start.position, 0), goal), speed)
 
 

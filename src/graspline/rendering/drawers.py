@@ -192,9 +192,9 @@ class Painter:
 _GONE = "the process that renders images has died; is there enough memory, on the GPU and on this machine?"
 
 
-def render_for_others(studio: Connection, open_renderer: OpenRenderer) -> None:
+def render_for_others(render_server: Connection, open_renderer: OpenRenderer) -> None:
     """Render for every process that has a seat, until the connection closes or its owner dies."""
-    _Drawer(studio, open_renderer).serve()
+    _Drawer(render_server, open_renderer).serve()
 
 
 @dataclass(slots=True, eq=False)
@@ -234,8 +234,8 @@ class _Batch:
 
 
 class _Drawer:
-    def __init__(self, studio: Connection, open_renderer: OpenRenderer) -> None:
-        self._studio, self._open = studio, open_renderer
+    def __init__(self, render_server: Connection, open_renderer: OpenRenderer) -> None:
+        self._render_server, self._open = render_server, open_renderer
         self._clients: dict[Connection, _Client] = {}
         # Those of which the renderer has not been asked for everything, oldest first.
         self._jobs: deque[_Job] = deque()
@@ -252,14 +252,14 @@ class _Drawer:
         for client in list(self._clients.values()):
             self._dismiss(client)
         # A process whose seat was still on its way hears of the end by this.
-        self._studio.close()
+        self._render_server.close()
 
     def _hear(self) -> bool:
         """Take in all that has been said, waiting for it only if there is nothing to do; false when all is over."""
-        while ready := wait([self._studio, *self._clients], 0 if self._jobs or self._under_way else None):
+        while ready := wait([self._render_server, *self._clients], 0 if self._jobs or self._under_way else None):
             for connection in ready:
                 assert isinstance(connection, Connection)
-                if connection is not self._studio:
+                if connection is not self._render_server:
                     self._take_request(self._clients[connection])
                 elif not self._seat_another():
                     return False
@@ -267,8 +267,8 @@ class _Drawer:
 
     def _seat_another(self) -> bool:
         try:
-            memory = SharedMemory(self._studio.recv())
-            connection = Connection(reduction.recv_handle(self._studio))
+            memory = SharedMemory(self._render_server.recv())
+            connection = Connection(reduction.recv_handle(self._render_server))
         except (EOFError, OSError):
             # The end of the pipe, or memory that is gone because the pipe is about to end.
             return False

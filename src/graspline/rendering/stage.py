@@ -130,6 +130,7 @@ class Stage:
 
 
 def camera_id(scene: Scene, camera: str) -> int:
+    """The id of a camera in the compiled model."""
     if camera not in scene.cameras:
         raise InputError(f"scene {scene.name!r} has no camera {camera!r}; {nearest(camera, scene.cameras)}")
     return scene.model.camera(camera).id

@@ -169,7 +169,7 @@ def _context(host: mujoco.MjModel, width: int, height: int, worlds: int) -> Any:
         use_textures=bool(np.any(host.mat_texid >= 0)),
         use_fast_math=False,
         enabled_geom_groups=np.flatnonzero(VISIBLE_GROUPS).tolist(),
-        # Of no opacity, so that it can be told from what was hit.
+        # Of no opacity, so that it differs from what was hit.
         background_color=(0.0, 0.0, 0.0, 0.0),
         # Each world's camera has an angle of its own.
         use_precomputed_rays=False,

@@ -48,7 +48,7 @@ class WarpPictures:
         # Where pictures of each kind are until the next ones of that kind.
         self._pixels: dict[_Kind, Pixels] = {}
         self._rows: dict[int, tuple[Variation, Singles | None]] = {}
-        self._told = False
+        self._reported = False
 
     def pictures(self, jobs: Sequence[PictureJob]) -> list[Picture]:
         kinds: dict[_Kind, list[int]] = {}
@@ -109,8 +109,8 @@ class WarpPictures:
             problem = what_warp_cannot_render(self._scene, variation)
             # Kept with the variation, or its id might come to be another's.
             known = self._rows[id(variation)] = variation, None if problem else self._looks.row(variation)
-            if problem and not self._told:
-                self._told = True
+            if problem and not self._reported:
+                self._reported = True
                 self._say(f"some pictures are rendered on the CPU: a GPU cannot render {problem}")
         return known[1]
 

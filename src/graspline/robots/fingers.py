@@ -135,7 +135,7 @@ def measure_fingers(model: mujoco.MjModel, names: FingerNames, arm: Array) -> Fi
         for name, at in linkage.followers.items():
             followers[name].append(float(linkage.data.qpos[at]))
     fixed, moving = (np.array(boxes[side]) for side in ("fixed", "moving"))
-    # Faces are told apart where the hand is most nearly shut.
+    # Faces are distinguished where the hand is most nearly shut.
     shut = int(np.argmin(np.abs(moving[..., 2].min(axis=(1, 2)) - fixed[..., 2].max(axis=(1, 2)))))
     return Fingers(
         positions=positions,

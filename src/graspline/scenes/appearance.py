@@ -76,6 +76,7 @@ class Textures(Aspect):
 
 
 def vary_lighting(scene: Scene, sampled: Variation, settings: Lighting, random: np.random.Generator) -> Variation:
+    """Lights turned and dimmed at random, and the ambient light with them."""
     model, varied = scene.model, Variation()
     for light in (model.light(index).name for index in range(model.nlight)):
         turn, way = random.uniform(*settings.turn_rad), random.uniform(-np.pi, np.pi)
@@ -111,6 +112,7 @@ def _turned(direction: Array, turn_rad: float, way_rad: float) -> Array:
 
 
 def vary_camera(scene: Scene, sampled: Variation, settings: CameraPlacement, random: np.random.Generator) -> Variation:
+    """Cameras moved and turned at random, and their field of view with them."""
     model, varied = scene.model, Variation()
     for name in scene.cameras:
         camera = model.camera(name)
@@ -136,6 +138,7 @@ def vary_camera(scene: Scene, sampled: Variation, settings: CameraPlacement, ran
 
 
 def vary_colours(scene: Scene, sampled: Variation, settings: Colours, random: np.random.Generator) -> Variation:
+    """Colours of surfaces and backdrop, changed at random."""
     surfaces, varied = {**scene.surfaces, **scene.painted}, Variation()
     for name in (*surfaces, BACKDROP):
         hue, brightness = random.uniform(*settings.hue_rad), random.uniform(*settings.brightness)

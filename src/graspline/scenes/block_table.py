@@ -91,6 +91,7 @@ _EDITS = {"box": box_of, "cylinder": cylinder_of, "ball": ball_of}
 
 
 def kind_of(name: str, kinds: tuple[Kind, ...] = KINDS) -> Kind:
+    """The kind of an object by its name."""
     return next(each for each in kinds if each.name == name)
 
 

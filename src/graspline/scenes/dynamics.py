@@ -43,6 +43,7 @@ class Latency(Aspect):
 
 
 def vary_friction(scene: Scene, sampled: Variation, settings: Friction, random: np.random.Generator) -> Variation:
+    """The friction of surfaces and pads, scaled at random."""
     varied = Variation()
     for name, geoms in {**scene.surfaces, "pads": scene.robot.pads}.items():
         factor = random.uniform(*settings.factor)
@@ -52,6 +53,7 @@ def vary_friction(scene: Scene, sampled: Variation, settings: Friction, random: 
 
 
 def vary_masses(scene: Scene, sampled: Variation, settings: Masses, random: np.random.Generator) -> Variation:
+    """The masses of objects, scaled at random."""
     varied = Variation()
     for name in scene.object_names:
         factor = random.uniform(*settings.factor)
@@ -61,6 +63,7 @@ def vary_masses(scene: Scene, sampled: Variation, settings: Masses, random: np.r
 
 
 def vary_gains(scene: Scene, sampled: Variation, settings: Gains, random: np.random.Generator) -> Variation:
+    """The servo gains of every joint, scaled at random."""
     model, varied = scene.model, Variation()
     for joint in scene.robot.joints:
         kp, kv = random.uniform(*settings.kp_factor), random.uniform(*settings.kv_factor)
@@ -81,6 +84,7 @@ def vary_gains(scene: Scene, sampled: Variation, settings: Gains, random: np.ran
 
 
 def vary_latency(scene: Scene, sampled: Variation, settings: Latency, random: np.random.Generator) -> Variation:
+    """A random delay of controls."""
     robot = scene.robot
     ticks = round(random.uniform(*settings.delay_s) * robot.control_hz)
     return Variation(latency_ticks=ticks, described={"latency.delay_s": ticks * robot.dt_s})

@@ -82,6 +82,7 @@ def _pixels(size: Size) -> tuple[int, int]:
 
 
 def camera_routes(films: Films) -> APIRouter:
+    """The routes that stream camera images."""
     router = APIRouter(tags=["cameras"], responses=GUARDED)
 
     @router.get("/cameras", response_model=list[str], summary="The cameras of this scene")

@@ -81,6 +81,7 @@ def read_value(name: str, value: object) -> JSONResponse:
 
 
 def held(holder: str) -> JSONResponse:
+    """The response to a client that does not hold the lease."""
     message = f"{holder} is the operator; others watch until it leaves or releases the lease"
     return JSONResponse({"success": False, "message": message, "holder": holder}, HTTPStatus.CONFLICT)
 
@@ -100,10 +101,10 @@ def _ending(ticket: Ticket) -> asyncio.Future[Result]:
         if not ended.done():
             ended.set_result(result)
 
-    def tell(result: Result) -> None:
+    def report(result: Result) -> None:
         # The session may outlive the server; then nothing waits any more.
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, result)
 
-    ticket.then(tell)
+    ticket.then(report)
     return ended

@@ -34,11 +34,15 @@ PLAIN: dict[str, tuple[type[Command], str]] = {
 
 
 class Named(BaseModel):
+    """A name with a sentence about it."""
+
     name: str
     about: str
 
 
 class Tasks(BaseModel):
+    """The running task and those that can be chosen."""
+
     task: str
     tasks: list[Named]
 

@@ -50,6 +50,8 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Service:
+    """A service: its summary, its request body and the command it gives."""
+
     summary: str
     body: type[BaseModel]
     command: Callable[[dict[str, Value]], Command | Refused]
@@ -125,6 +127,7 @@ PARAMETERS: dict[str, type[bodies.WordValue | bodies.NumberValue]] = {
 
 
 def seed_services(orders: Orders) -> APIRouter:
+    """The routes of the services, each one command of the session."""
     router = APIRouter(prefix=PREFIX, tags=["services"], responses=GUARDED)
     settings = Settings()
     for name, service in SERVICES.items():

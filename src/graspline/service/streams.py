@@ -40,7 +40,7 @@ class Stream(Generic[T]):
         return bool(self._boxes)
 
     def publish(self, item: T) -> None:
-        """Give an item to every client. A full mailbox of one keeps the newest; a longer one that is full is given up."""
+        """Give an item to every client. A full queue of one keeps the newest; a longer one that is full is closed."""
         for box in self._boxes:
             if box.full():
                 while not box.empty():

@@ -135,6 +135,7 @@ def private_listener() -> Iterator[Path]:
 
 
 def socket_path(directory: Path) -> Path:
+    """The socket that the panel's server listens on."""
     return directory / "viser"
 
 

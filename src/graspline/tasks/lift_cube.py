@@ -240,6 +240,7 @@ def given(parameters: LiftCube, sampled: Draw, random: np.random.Generator) -> M
 
 @functools.cache
 def collision_world(robot: Robot, clearance_m: float = CLEARANCE_M, distractors: int = 0) -> CollisionWorld:
+    """The collision checker for the cube's table."""
     return CollisionWorld(cube_table(distractors, robot), clearance_m)
 
 
@@ -363,6 +364,7 @@ def probe(parameters: LiftCube, random: np.random.Generator) -> Probe:
 
 
 def judge(parameters: LiftCube, sampled: Draw, truth: Snapshot) -> Evidence:
+    """The goal by ground truth: the cube is held above the table."""
     cube = truth.objects[CUBE]
     seen = Witness(object_m=cube.position_m, speed_m_s=cube.speed_m_s, tool_m=truth.tool_m, time_s=truth.time_s)
     return raised_in_hand((seen,), float(cube.start_position_m[2]), parameters.goal)

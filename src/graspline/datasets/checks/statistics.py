@@ -109,14 +109,14 @@ def _disagreements(stored: Mapping[str, Stats], parts: Sequence[Mapping[str, Sta
     except (KeyError, ValueError):
         # Of other shapes; that is reported for the episode.
         return ["does not go with the statistics of the episodes"]
-    told = [f"{name} is missing" for name in expected if name not in stored]
-    told += [f"{name} is in no episode" for name in stored if name not in expected]
+    messages = [f"{name} is missing" for name in expected if name not in stored]
+    messages += [f"{name} is in no episode" for name in stored if name not in expected]
     for name in expected.keys() & stored.keys():
         # To the last bit: merging rounds everywhere alike.
         wrong = [which for which, value in expected[name].as_lists().items() if stored[name].as_lists()[which] != value]
         if wrong:
-            told.append(f"statistics of {name} ({', '.join(wrong)}) are not those of all episodes together")
-    return sorted(told)
+            messages.append(f"statistics of {name} ({', '.join(wrong)}) are not those of all episodes together")
+    return sorted(messages)
 
 
 def _different(one: Stats, other: Stats) -> list[str]:

@@ -228,7 +228,7 @@ class Findings:
     frames: int
     fps: float
     pacing: Pacing
-    # None where it cannot be told; then `why` says why.
+    # None where it is unknown; then `why` says why.
     scene: SceneFindings | None = None
     why: str = field(default="")
 

@@ -169,11 +169,14 @@ def _states(demonstrations: Demonstrations, grasps: Grasps, near: Neighbours, co
     with np.errstate(invalid="ignore", divide="ignore"):
         whole = summed / np.reshape(weight, (-1, 1))
 
-    def told(name: str, spread: Array, share: float) -> StateDifference:
+    def difference(name: str, spread: Array, share: float) -> StateDifference:
         joints = {joint: Middle.of(spread[:, at]) for at, joint in enumerate(demonstrations.joints)}
         return StateDifference(state=name, share=share, joints=joints)
 
-    return [*(told(each.state, each.spread, float(each.frames.sum()) / frames) for each in found), told("", whole, 1.0)]
+    return [
+        *(difference(each.state, each.spread, float(each.frames.sum()) / frames) for each in found),
+        difference("", whole, 1.0),
+    ]
 
 
 def _points(demonstrations: Demonstrations, grasps: Grasps, turns: Turns, tied: Flags) -> tuple[Point, ...]:

@@ -31,6 +31,7 @@ def checked(surface: Surface, name: str, scale: float) -> Surface:
 
 
 def volume_m3(surface: Surface) -> float:
+    """The volume that a closed surface encloses."""
     a, b, c = surface.triangles.transpose(1, 0, 2)
     return float(np.vecdot(a, np.cross(b, c)).sum() / 6)
 

@@ -138,7 +138,7 @@ class GrabConsole:
         found = yield from self._planned(last)
         if isinstance(found, Refused):
             return found
-        return Done(text=f"{found.name}{words}{self._posted.left_out}", data=_told(found))
+        return Done(text=f"{found.name}{words}{self._posted.left_out}", data=_as_dict(found))
 
     def move(self, last: Reply) -> Play:
         found = yield from self._planned(last)
@@ -155,7 +155,7 @@ class GrabConsole:
             ArmSettings(close=self._parameters.close, reach=self._parameters.reach.whole()),
         )
         if ended.name == "arrived":
-            return Done(text=f"at {found.name}{self._posted.left_out}", data=_told(found))
+            return Done(text=f"at {found.name}{self._posted.left_out}", data=_as_dict(found))
         if ended.name == "moved":
             return Refused(reason=f"{found.name} is no longer where it was seen", evidence=ended.evidence)
         return Refused(reason=f"{found.name}: something is in the way", evidence=ended.evidence)
@@ -266,7 +266,7 @@ class GrabConsole:
                 return ""
 
 
-def _told(plan: GrabPlan) -> dict[str, Any]:
+def _as_dict(plan: GrabPlan) -> dict[str, Any]:
     """A plan as plain values."""
     return {
         "object": plan.name,
@@ -290,8 +290,8 @@ def _heard(
             request = play.send(answer)
         except StopIteration as stop:
             return stop.value, rejection
-        if isinstance(request, Announce) and isinstance(request.happening, Noticed):
-            why = request.happening.facts.get("why")
+        if isinstance(request, Announce) and isinstance(request.notification, Noticed):
+            why = request.notification.facts.get("why")
             rejection = why if isinstance(why, GrabRefusal) else rejection
         answer = yield request
         if isinstance(eye, PostedEye) and answer is not None:

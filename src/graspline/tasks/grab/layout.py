@@ -253,11 +253,11 @@ def as_numbers(variables: GrabVariables) -> dict[str, float]:
 
 def ordered(parameters: Grab, sampled: Draw) -> tuple[str, tuple[float, float], GrabVariables]:
     """What a sampled scene orders: which thing, where to, and how."""
-    told = sampled.variation.described
-    numbers = {key: told[key] for key in as_numbers(GrabVariables())}
+    described = sampled.variation.described
+    numbers = {key: described[key] for key in as_numbers(GrabVariables())}
     flags = {key: bool(numbers[key]) for key in ("cross_axis", "tcp_offset")}
     variables = GrabVariables.model_validate({**numbers, **flags, "tcp": parameters.grasp.tcp})
-    return parameters.kinds[round(told["target"])].name, (told["spot_x_m"], told["spot_y_m"]), variables
+    return parameters.kinds[round(described["target"])].name, (described["spot_x_m"], described["spot_y_m"]), variables
 
 
 def probe(parameters: Grab, random: np.random.Generator) -> Probe:

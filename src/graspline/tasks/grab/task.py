@@ -101,6 +101,7 @@ TABLE = ReadyTable(
 
 
 def build_machine(parameters: Grab) -> Machine:
+    """The machine of `grab`."""
     return TABLE.machine("grab", budgets={"grasps": parameters.retries.grasps}, limit_s=parameters.state_limit_s)
 
 

@@ -140,7 +140,7 @@ def retreat(
         carry = yield from solved(plan_way, *planned, free)
     if isinstance(carry, Refusal):
         return Outcome("no_way", carry.evidence, about=job.target)
-    job = replace(job, errand=Errand(pick=job.pick, carry=carry), survey=survey, where=where)
+    job = replace(job, plan=Errand(pick=job.pick, carry=carry), survey=survey, where=where)
     if carry.retreat is None:
         return Gives("clear", Working(job=job), about=job.target)
     outcome = yield from _carried("clear", "retreat", carry.retreat, Free(), cell, job)

@@ -37,6 +37,7 @@ _LYING_M = 0.006
 
 
 def plate_of(context: FaultContext) -> ScenePlace:
+    """The scene's plate."""
     return context.scene.places[0]
 
 
@@ -53,6 +54,7 @@ def on_plate(context: FaultContext) -> list[str]:
 
 
 def extra_fruit(scene: Scene) -> list[str]:
+    """The names of fruit that faults add to the scene."""
     return [name for name in scene.object_names if name.startswith(EXTRA)]
 
 

@@ -49,7 +49,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """What a pick-and-place plan depends on besides the robot: the orange, everything around it, and the plate's free room."""
+    """What a plan depends on besides the robot: the orange, its surroundings, and free room on the plate."""
 
     target: Belief
     # Everything else, a real plate included.
@@ -60,7 +60,7 @@ class Where:
 
 
 @together
-def plan_errand(
+def plan_pick_and_place(
     world: CollisionWorld, where: Where, start: Command, settings: Oranges, tried: tuple[str, ...] = ()
 ) -> Planning[Errand | Refusal]:
     """A grasp and a way to a spot that pass every check, or why there are none."""
@@ -234,20 +234,20 @@ class Job:
     target: str
     survey: Survey
     where: Where
-    errand: Errand | None = None
+    plan: Errand | None = None
     # The orange in the hand, once it is there.
     held: HeldObject | None = None
     hold: HoldReference | None = None
 
     @property
     def pick(self) -> GraspPlan:
-        assert self.errand is not None
-        return self.errand.pick
+        assert self.plan is not None
+        return self.plan.pick
 
     @property
     def carry(self) -> CarryPlan:
-        assert self.errand is not None
-        return self.errand.carry
+        assert self.plan is not None
+        return self.plan.carry
 
     @property
     def reference(self) -> HoldReference:
@@ -270,17 +270,23 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
+    """A planned pick and place, and the progress so far."""
+
     job: Job
     progress: Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Working:
+    """A pick and place that is being done."""
+
     job: Job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
+    """A pick and place with the orange in the hand."""
+
     job: Job
     # What the hand holds, where only the fact that it holds something is known.
     held: HeldObject | None
@@ -288,6 +294,8 @@ class Holding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
+    """The progress so far."""
+
     progress: Progress
 
 

@@ -29,7 +29,7 @@ from graspline.scenes.fruit_table import (
     orange_name,
 )
 from graspline.scenes.scene import Scene
-from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_errand, plan_pick, with_room
+from graspline.tasks.oranges.job import Errand, Where, at_spot, plan_pick, plan_pick_and_place, with_room
 from graspline.tasks.oranges.parameters import Oranges
 from graspline.tasks.oranges.sight import empty_plate, plate_shape, virtual_plate
 from graspline.tasks.sampling import Tally
@@ -76,6 +76,7 @@ CAMERA_SIGMA_M = 0.0015
 
 
 def scene_of(settings: Oranges) -> Scene:
+    """The scene with as many oranges and distractors as the parameters ask for."""
     radius = settings.plate.outer_radius_m if settings.plate.present else None
     oranges = settings.oranges
     blocks = oranges.distractors + settings.randomize.distractors.pool
@@ -84,6 +85,7 @@ def scene_of(settings: Oranges) -> Scene:
 
 
 def collision_world(settings: Oranges, clearance_m: float = CLEARANCE_M) -> CollisionWorld:
+    """The collision checker for this scene."""
     return world_of(scene_of(settings), clearance_m)
 
 
@@ -264,7 +266,7 @@ def azimuth_of(robot: Robot, thing: Belief) -> float:
 
 
 def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
-    """Plan every pick and place in the order in which they will be run, each with the world as the one before leaves it."""
+    """Plan every pick and place in the order of execution, each with the world as the one before leaves it."""
     world = collision_world(settings, CLEARANCE_M + SETTLING_M)
     roomy = with_room(settings, SETTLING_RAD)
     plate = plate_shape(sketch.plate)
@@ -282,7 +284,7 @@ def _certify(settings: Oranges, sketch: _Sketch) -> Planning[str]:
             resting=tuple(resting),
             still_to_come_m=tuple(each.radius_m for each in waiting),
         )
-        found = yield from plan_errand.steps(world, where, start, roomy)
+        found = yield from plan_pick_and_place.steps(world, where, start, roomy)
         if not isinstance(found, Errand):
             return found.check
         things[target.name] = at_spot(target, found.carry.spot_m, plate)

@@ -79,4 +79,5 @@ class Departure:
 
 
 def departing(reply: Reply, leaving: tuple[Clearance, ...] = (), wide_rad: float = 0.0) -> Departure:
+    """Where and when the next hop begins."""
     return Departure(start=reply.command, now_s=reply.time_s, leaving=leaving, wide_rad=wide_rad)

@@ -32,6 +32,7 @@ _LEAST_POOL = 16
 
 
 def robot_of(parameters: Sort) -> Robot:
+    """The robot with the limits that the parameters set."""
     motion = parameters.motion
     return with_arm_limits(parameters.the_robot, motion.velocity_rad_s, motion.acceleration_rad_s2, motion.jerk_rad_s3)
 
@@ -47,6 +48,7 @@ def pool_size(parameters: Sort) -> int:
 
 
 def scene_of(parameters: Sort) -> Scene:
+    """The belt line with as many blocks as the parameters ask for."""
     return belt_line(robot_of(parameters), pool_size(parameters))
 
 

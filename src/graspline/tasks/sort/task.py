@@ -88,6 +88,7 @@ def given(parameters: Sort, sampled: Draw, random: np.random.Generator) -> Mappi
 
 
 def cell_of(parameters: Sort) -> Cell:
+    """The robot, collision checker, estimator and parameters that states use."""
     robot, eye = robot_of(parameters), BeltEye(camera=parameters.sight.camera)
     return Cell(robot=robot, world=collision_world(belt_line(robot, 0)), eye=eye, settings=parameters)
 

@@ -81,6 +81,8 @@ class Around:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferPlanned:
+    """A grasp plan that a place plan follows, and what will be in the hand."""
+
     plan: GraspPlan
     held: HeldObject
     tried: tuple[str, ...]
@@ -88,6 +90,8 @@ class TransferPlanned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
+    """The plan that carries and places the object."""
+
     way: CarryPlan
 
 

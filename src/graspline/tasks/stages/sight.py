@@ -146,6 +146,8 @@ def moved_guards(estimate: Belief, limit_m: float, watch: Watch | None) -> tuple
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighted:
+    """The target as it was seen, with everything else."""
+
     estimate: Belief
     # What else was seen, to be kept clear of.
     others: tuple[Belief, ...] = ()

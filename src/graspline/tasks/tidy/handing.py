@@ -51,6 +51,8 @@ _FACING = (0.0, -0.1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tared:
+    """The wrist force before the person pulls."""
+
     pull: Tugged
 
 
@@ -82,7 +84,7 @@ def tare(
     reply = yield from play(cell, Motion("tare", path, guards=(hold_guard(cell, held),)))
     if isinstance(reply, Stopped):
         return Outcome("lost", reply.evidence, about=held.name)
-    # To the person, whom the base faces; a hand that holds from the top points elsewhere.
+    # Towards the person, which the base faces; a hand that holds from the top points elsewhere.
     turn, thresh = float(reply.readings.joints[2]), cell.settings.handover.force_thresh
     out = np.array([np.cos(turn), np.sin(turn), 0.0])
     threshold = thresh if thresh >= 0 else DEFAULT_THRESH_N

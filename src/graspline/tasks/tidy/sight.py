@@ -140,8 +140,8 @@ class SightFailed:
     why: str
 
     @property
-    def told(self) -> Evidence:
-        return NoPlane(agreed=0).told
+    def as_evidence(self) -> Evidence:
+        return NoPlane(agreed=0).as_evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

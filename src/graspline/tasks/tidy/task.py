@@ -53,15 +53,18 @@ _PROBE = item_of("soup_can")
 
 
 def scene_of(parameters: Tidy) -> Scene:
+    """The room."""
     return room(ROBOT)
 
 
 @functools.cache
 def collision_world() -> CollisionWorld:
+    """The collision checker for the room."""
     return CollisionWorld.among_solids(ROBOT)
 
 
 def cell_of(parameters: Tidy) -> Cell:
+    """The robot, collision checker, estimator and parameters that states use."""
     return Cell(robot=ROBOT, world=collision_world(), eye=Eye(), settings=parameters)
 
 
@@ -94,6 +97,7 @@ class Living:
 
 
 def living(parameters: Tidy, sampled: Draw, random: np.random.Generator) -> Living:
+    """The actors of the room: the person, and wheels that slip."""
     slip = parameters.base.slip
     x, y, turn = (float(share) for share in random.uniform(-slip, slip, 3))
     return Living(person=_person(parameters, random), wheels=Wheels(shares=(x, y, turn)))
