@@ -85,7 +85,7 @@ def scripted(drawn: Drawn, is_kept: Callable[[int], bool]) -> Callable[[Order], 
             assert job.place is not None
             laid_out = lay_out(job.recording, drawn.values, drawn.films, SETTINGS, scene, job.place)
             return dataclasses.replace(drawn, recording=job.recording, laid_out=laid_out)
-        return [judged(seed) for seed in order.seeds]
+        return [judged(seed) for seed in job.seeds]
 
     return fill
 
@@ -395,7 +395,7 @@ def test_claims_that_the_simulator_contradicts_are_counted_whether_kept_or_not(
     def fill(job: Order) -> Any:
         if isinstance(job, Drawing):
             return dataclasses.replace(drawn, recording=job.recording)
-        return [judged(seed) for seed in order.seeds]
+        return [judged(seed) for seed in job.seeds]
 
     tally = generate(tmp_path, cube_settings(keep=keep), 4, AnyOrderPool(1, 0, fill))
     assert tally.contradicted == tally.attempts // 2 > 0
@@ -412,7 +412,7 @@ def test_a_failure_that_is_not_certified_is_counted_once(drawn: Drawn, tmp_path:
     def fill(job: Order) -> Any:
         if isinstance(job, Attempts):
             failed = dataclasses.replace(drawn.recording, succeeded=False, verdict="dropped")
-            return [dataclasses.replace(failed, seed=seed) for seed in order.seeds]
+            return [dataclasses.replace(failed, seed=seed) for seed in job.seeds]
         seed = job.recording.seed
         if seed % 2:
             return Rejected(seed=seed, verdict="not_certified", state="", cause="")
