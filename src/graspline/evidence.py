@@ -72,6 +72,7 @@ class Measurement:
         return _measurement(plain["name"], value, plain["relation"], plain["limit"], plain.get("unit", ""))
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "name": self.name,
             "value": self.value if math.isfinite(self.value) else None,

@@ -45,6 +45,7 @@ class Origin:
         return f"{self.place}{owner}"
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return asdict(self)
 
     @classmethod

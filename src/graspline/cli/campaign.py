@@ -206,11 +206,13 @@ class Bars:
         self._bar = None
 
     def played(self, episode: Episode) -> None:
+        """An episode is done."""
         self._unasked.note(first_default(episode.answers))
         if self._bar is not None:
             self._bar.add(episode)
 
     def tick(self, engine: Engine) -> None:
+        """A control step is done."""
         if self._bar is not None:
             self._bar.tick(engine)
 

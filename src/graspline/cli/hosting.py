@@ -87,6 +87,7 @@ class House:
         return Done(text=f"{name} with seed {session.snapshot.seed}")
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self.session.close()
 
     def _begin(self, task: Task[Any], parameters: Parameters, seed: int) -> Session:

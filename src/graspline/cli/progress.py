@@ -123,6 +123,7 @@ class Progress:
                 self._bar.remove_task(below)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         if self.on_terminal:
             self._bar.stop()
 

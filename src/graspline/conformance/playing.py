@@ -43,9 +43,11 @@ class Watch(Protocol):
         """Every lane has played another tick."""
         ...
 
-    def played(self, episode: Episode) -> None: ...
+    def played(self, episode: Episode) -> None:
+        """An episode is done."""
 
-    def checked(self, each: Checked) -> None: ...
+    def checked(self, each: Checked) -> None:
+        """A check is done."""
 
 
 class Unwatched:
@@ -54,13 +56,17 @@ class Unwatched:
     def stop(self) -> bool:
         return False
 
-    def begin(self, what: str, episodes: int) -> None: ...
+    def begin(self, what: str, episodes: int) -> None:
+        """A part of the checks begins."""
 
-    def tick(self, engine: Engine) -> None: ...
+    def tick(self, engine: Engine) -> None:
+        """A control step is done."""
 
-    def played(self, episode: Episode) -> None: ...
+    def played(self, episode: Episode) -> None:
+        """An episode is done."""
 
-    def checked(self, each: Checked) -> None: ...
+    def checked(self, each: Checked) -> None:
+        """A check is done."""
 
 
 def player(watch: Watch) -> Play:

@@ -24,6 +24,7 @@ class Checked:
         return self.done and not self.problems
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {"name": self.name, "kept": self.kept, "note": self.note, "problems": list(self.problems)}
 
 
@@ -36,6 +37,7 @@ class Conformance:
 
     @property
     def conforms(self) -> bool:
+        """Whether every promise is kept."""
         return all(each.kept for each in self.checks)
 
     @property
@@ -48,4 +50,5 @@ class Conformance:
             raise InputError([f"task {self.task!r} does not conform:", *(f"  {each}" for each in self.problems)])
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {"task": self.task, "conforms": self.conforms, "checks": [each.as_dict() for each in self.checks]}

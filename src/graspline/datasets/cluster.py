@@ -86,16 +86,20 @@ class RayPool:
 
     @property
     def free(self) -> int:
+        """How many jobs can be submitted now."""
         return self.size - len(self._jobs)
 
     def submit(self, ticket: int, job: Order) -> None:
+        """Give a job to the cluster."""
         self._jobs[ticket] = job
         self._tickets[self._fill.remote(job)] = ticket
 
     def block(self, missing: int, waiting: int) -> int:
+        """Attempts that one worker gets at a time."""
         return block_for_each(self, missing, waiting)
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+        """Wait for jobs that are done, and return what came of them."""
         assert self._jobs, "nothing to wait for"
         found: list[Filled] = []
         while not found:

@@ -38,6 +38,7 @@ class Summary:
     disk_bytes: int
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "episodes": self.episodes,
             "successes": self.successes,
@@ -58,6 +59,7 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
+        """Whether no problem was found."""
         return not self.problems
 
 

@@ -90,7 +90,8 @@ class OneByOne:
 class Encoder(Protocol):
     """Makes a file of pictures."""
 
-    def add(self, rgb: Pixels) -> None: ...
+    def add(self, rgb: Pixels) -> None:
+        """Encode one frame."""
 
     def finish(self) -> bytes:
         """The file; nothing can be added any more."""
@@ -109,6 +110,7 @@ class Mp4:
         self._stream.codec_context.thread_count = 1
 
     def add(self, rgb: Pixels) -> None:
+        """Encode one frame."""
         # A copy: PyAV takes planes that are not copied to be of heights that four divides.
         frame = av.VideoFrame.from_ndarray(in_video_colours(rgb), format="yuv420p")
         frame.pts, frame.time_base = self._frames, Fraction(1, self._fps)
@@ -116,6 +118,7 @@ class Mp4:
         self._frames += 1
 
     def finish(self) -> bytes:
+        """The whole file as bytes."""
         self._file.mux(self._stream.encode())
         self._file.close()
         return self._buffer.getvalue()

@@ -65,9 +65,11 @@ class Keeper(Protocol):
     disk_bytes: int
 
     @property
-    def next_seed(self) -> int: ...
+    def next_seed(self) -> int:
+        """The seed of the next attempt."""
 
-    def commit(self, rendered: Drawn, rejected: Sequence[Rejected] = ()) -> Row: ...
+    def commit(self, rendered: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
+        """Write an episode completely and count it."""
 
     def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> Place | None:
         """Where an episode goes that comes after these, for the worker that lays out its files."""

@@ -119,6 +119,7 @@ class GpuPool(LocalPool):
         return 0 if self._out else min(missing + int(_SPARE * missing), _BLOCK)
 
     def submit(self, ticket: int, job: Order) -> None:
+        """Give attempts to the GPU, and other jobs to the workers."""
         if not isinstance(job, Attempts):
             super().submit(ticket, job)
             return
@@ -129,6 +130,7 @@ class GpuPool(LocalPool):
             raise EnvironmentProblem(_GONE) from None
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+        """Wait for jobs that are done, and return what came of them."""
         assert self._jobs or self._out, "nothing to wait for"
         listening = [self._player] if self._out and (hungry or not self._jobs) else []
         found: list[Filled] = []

@@ -73,6 +73,7 @@ class Part:
     scene: Scene
 
     def frames(self) -> pa.Table:
+        """The rows of the episode's frames."""
         return frames_in(self.data.parent, self.data.name, self.row, self.scene)
 
 

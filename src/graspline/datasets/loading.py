@@ -46,10 +46,12 @@ class LoadedEpisode:
 
     @property
     def index(self) -> int:
+        """The number of the episode."""
         return self.row["episode_index"]
 
     @property
     def seed(self) -> int:
+        """The seed of the episode."""
         return self.row["seed"]
 
     @property
@@ -69,6 +71,7 @@ class LoadedEpisode:
 
     @property
     def retries(self) -> int:
+        """How many retries were made."""
         return self.row["retries"]
 
     def __len__(self) -> int:
@@ -119,6 +122,7 @@ class LoadedDataset(Sequence[LoadedEpisode]):
 
     @property
     def root(self) -> Path:
+        """The dataset's folder."""
         return self._dataset.root
 
     @property
@@ -128,10 +132,12 @@ class LoadedDataset(Sequence[LoadedEpisode]):
 
     @property
     def fps(self) -> int:
+        """Frames per second."""
         return self._dataset.settings.fps
 
     @property
     def cameras(self) -> tuple[str, ...]:
+        """The names of the cameras."""
         return tuple(view.camera for view in self._dataset.settings.views)
 
     @property

@@ -18,14 +18,16 @@ class Pool(Protocol):
 
     size: int
 
-    def submit(self, ticket: int, job: Order) -> None: ...
+    def submit(self, ticket: int, job: Order) -> None:
+        """Give a job to a free worker."""
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
         """Wait for at least one job to be done, or a part of one; unless hungry, attempts may wait."""
         ...
 
     @property
-    def free(self) -> int: ...
+    def free(self) -> int:
+        """How many jobs can be submitted now."""
 
     def block(self, missing: int, waiting: int) -> int:
         """How many attempts to begin now, together: `missing` episodes are missing, and `waiting` attempts are being
@@ -46,9 +48,11 @@ class LocalPool(WorkerPool):
         super().__init__(size, do, prepare)
 
     def block(self, missing: int, waiting: int) -> int:
+        """Attempts that one worker gets at a time."""
         return block_for_each(self, missing, waiting)
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
+        """Wait for jobs that are done, and return what came of them."""
         assert self._jobs, "nothing to wait for"
         found: list[Filled] = []
         while not found:

@@ -195,10 +195,12 @@ class KeptLog:
 
     @property
     def evidence(self) -> Evidence:
+        """The evidence of the verdict."""
         return _evidence(self.facts)
 
     @property
     def transitions(self) -> tuple[Transition, ...]:
+        """The states with their outcomes, in order."""
         return tuple(
             Transition(**{**each, "then": read_then(each["then"]), "evidence": _evidence(each)})
             for each in self.facts["transitions"]

@@ -70,6 +70,7 @@ class Slot:
     file: int
 
     def next(self) -> Slot:
+        """The slot after this one."""
         return Slot(self.chunk + 1, 0) if self.file + 1 == CHUNK else Slot(self.chunk, self.file + 1)
 
     def __str__(self) -> str:
@@ -135,6 +136,7 @@ class Rejected:
     lay_at_m: tuple[float, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "seed": self.seed,
             "verdict": self.verdict,

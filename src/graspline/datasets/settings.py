@@ -93,11 +93,13 @@ class DatasetSettings:
         return self.engine == "gpu" and self.certify
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         plain = dataclasses.asdict(self)
         return {**plain, "views": [str(view) for view in self.views], "faults": list(self.faults)}
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> DatasetSettings:
+        """The settings that `as_dict` gave."""
         older = {"engine": "cpu", "certify": True, "disturb": {}, "from_policy": {}, "record": "episode"}
         plain = {**older, "robot_digest": "", **plain}
         for name, kind in _KINDS.items():
@@ -123,6 +125,7 @@ class DatasetSettings:
         return task, load(task.parameters, self.parameters)
 
     def scenario(self, seed: int) -> Scenario:
+        """The scenario of a seed."""
         task, parameters = self.found_task()
         disturb = load(Disturbance, self.disturb) if self.disturb else None
         return Scenario(task=task, parameters=parameters, seed=seed, faults=self.faults, disturb=disturb)

@@ -85,6 +85,7 @@ class Dataset:
 
     @cached_property
     def scene(self) -> Scene:
+        """The scene."""
         return _scene_of(self.settings)
 
     @property
@@ -93,6 +94,7 @@ class Dataset:
         return [view.key for view in self.settings.views]
 
     def row(self, episode: int) -> Row:
+        """The row of an episode."""
         if not 0 <= episode < len(self.rows):
             raise InputError(f"--episode {episode}: the dataset has episodes 0 to {len(self.rows) - 1}")
         return self.rows[episode]
@@ -102,9 +104,11 @@ class Dataset:
         return frames_in(self.root, data_file(data_slot(row)), row, self.scene)
 
     def video(self, row: Mapping[str, Any], key: str) -> Path:
+        """The video file that has a camera's images of an episode."""
         return self.root / video_file(key, video_slot(row, key))
 
     def log(self, row: Mapping[str, Any]) -> KeptLog:
+        """The log of an episode."""
         path = self.root / log_file(row["episode_id"])
         try:
             return unpack(file_at(path).read_bytes())

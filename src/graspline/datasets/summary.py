@@ -75,6 +75,7 @@ class Told:
 
     @property
     def index(self) -> int:
+        """The number of the episode."""
         return self.row["episode_index"]
 
     def spent_s(self) -> dict[str, float]:
@@ -101,18 +102,22 @@ class Summary:
 
     @property
     def attempts(self) -> int:
+        """How many episodes were played."""
         return len(self.episodes) + len(self.rejected)
 
     @cached_property
     def successes(self) -> int:
+        """How many episodes succeeded."""
         return sum(each.row["success"] for each in self.episodes)
 
     @cached_property
     def recovered(self) -> int:
+        """How many succeeded after a failure."""
         return sum(each.row["recovered"] for each in self.episodes)
 
     @property
     def first_try(self) -> int:
+        """How many succeeded without a failure."""
         return self.successes - self.recovered
 
     @property
@@ -122,11 +127,13 @@ class Summary:
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
+        """Why episodes failed, kept ones first."""
         kept = [Failure(why=each.failure, episode=each.index) for each in self.episodes if each.failure is not None]
         return (*kept, *(Failure(why=each, episode=None) for each in self.rejected))
 
     @cached_property
     def setbacks(self) -> tuple[Setback, ...]:
+        """Every failure of a state in the kept episodes."""
         return tuple(setback for each in self.episodes for setback in each.setbacks)
 
     def taken(self) -> Counter[tuple[str, str, Then]]:

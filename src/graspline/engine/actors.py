@@ -28,6 +28,7 @@ class World:
     time_s: float
 
     def position_m(self, name: str) -> Array:
+        """The position of an object in the world."""
         at = self.engine.scene.joint_address(name)
         return self.engine.qpos[self.lane, at : at + 3].copy()
 

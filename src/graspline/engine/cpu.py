@@ -101,9 +101,11 @@ class CpuEngine:
         return False
 
     def half_extents_m(self, lane: int, name: str) -> Array:
+        """Half the sizes along the object's own axes."""
         return self._edits.half_extents_m(lane, name)
 
     def number(self, lane: int, field: str, element: str) -> Array:
+        """A number of the model as this lane has it."""
         return self._edits.number(lane, field, element)
 
     def state(self, lane: int) -> Array:
@@ -111,6 +113,7 @@ class CpuEngine:
         return self._batch.state[lane].copy()
 
     def save(self, lane: int) -> Saved:
+        """The state of a lane, to be restored later."""
         return Saved(
             state=self.state(lane),
             edits=self._edits.of(lane),

@@ -60,6 +60,7 @@ class Readings:
 
     @property
     def joints(self) -> Array:
+        """The positions of the joints."""
         return self["joint_position"]
 
     @property

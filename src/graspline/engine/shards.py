@@ -117,6 +117,7 @@ class Shard:
         self.meanwhile: Callable[[Callable[[], bool]], object] = lambda on_its_way: None
 
     def reset(self, lane: int, start: Array, variation: Variation) -> None:
+        """Start a lane from a state and a variation."""
         self._edit(lane, felt(variation.edits))
         self._fresh.add(lane)
         # It begins anew, whatever was to happen.
@@ -128,6 +129,7 @@ class Shard:
         self._ticks[lane] = 0
 
     def apply(self, lane: int, event: Event) -> None:
+        """Apply an event to a lane."""
         match event:
             case Change():
                 self._edit(lane, {**self._models.of(lane), **felt(event.edits)})
@@ -148,6 +150,7 @@ class Shard:
         self._finished.append(pickle.dumps(result, pickle.HIGHEST_PROTOCOL))
 
     def step(self, controls: Array, lanes: NDArray[np.intp]) -> bool:
+        """Send the controls of one step to the engine and wait; whether any lane diverged."""
         self._controls[lanes] = controls
         self._wires.pass_on(self._controls, lanes)
         self._ticks[lanes] += 1
@@ -179,9 +182,11 @@ class Shard:
         return turn
 
     def half_extents_m(self, lane: int, name: str) -> Array:
+        """Half the sizes along the object's own axes."""
         return self._models.half_extents_m(lane, name)
 
     def number(self, lane: int, field: str, element: str) -> Array:
+        """A number of the model as this lane has it."""
         return self._models.number(lane, field, element)
 
     def state(self, lane: int) -> Array:
@@ -189,9 +194,11 @@ class Shard:
         return np.concatenate([[self._ticks[lane] * self.scene.robot.dt_s], self.qpos[lane]])
 
     def save(self, lane: int) -> Saved:
+        """The state of a lane, to be restored later."""
         raise WiringError("a lane of an engine in another process cannot be saved")
 
     def restore(self, lane: int, saved: Saved) -> None:
+        """Put a lane back to a saved state."""
         raise WiringError("a lane of an engine in another process cannot be restored")
 
     def close(self) -> None:
@@ -236,7 +243,8 @@ class SharedEngine(Engine, Protocol):
 
     def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None: ...
 
-    def begin(self, lanes: NDArray[np.intp], starts: Array) -> None: ...
+    def begin(self, lanes: NDArray[np.intp], starts: Array) -> None:
+        """Start these lanes from these states."""
 
     def change(self, lanes: NDArray[np.intp], models: Singles) -> None: ...
 
@@ -332,6 +340,7 @@ class Hub:
                 self.engine.apply(peer.first + lane, event)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._memory.close()
         self._memory.unlink()
 

@@ -145,6 +145,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         return None if self.render_mode is None else self._camera(0, _RENDERED).rgb
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._camera.close()
 
     def _playing(self) -> _Episode:

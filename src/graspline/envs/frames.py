@@ -41,6 +41,7 @@ class Frames:
 
     @property
     def time_s(self) -> float:
+        """The simulated time."""
         return self._ticks * self.robot.dt_s
 
     def play(self, target_rad: Array, ticks: int) -> bool:

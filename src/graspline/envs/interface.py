@@ -39,6 +39,7 @@ class Interface:
 
     @property
     def fps(self) -> int:
+        """Frames per second."""
         return self.robot.control_hz // self.ticks_per_frame
 
     def observation(self, joints_rad: Array, pictures: Mapping[str, Pixels]) -> Observation:

@@ -260,6 +260,7 @@ class ServedPolicies:
             self._ended.append(episode)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._process.close()
 
     def _answers(self, asked: list[Asked]) -> list[Answered]:

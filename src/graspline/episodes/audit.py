@@ -75,6 +75,7 @@ class Wrong(Statement):
         return max((_excess(each) for each in failures(self.evidence)), default=0.0)
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         return {
             "kind": self.kind,
             "mistake": self.mistake,
@@ -119,6 +120,7 @@ class Tally:
         return "false_reject" if true else None
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         return {
             "kind": self.kind,
             "asserted": self.asserted,
@@ -163,6 +165,7 @@ class Audit:
         )
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         return {
             "task": self.task,
             "seed": self.seed,

@@ -105,5 +105,6 @@ class Camera:
         return measured_depth(exact_m, picture.fovy_rad, errors, random)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         for renderer in self._renderers.values():
             renderer.close()

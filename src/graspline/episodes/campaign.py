@@ -82,6 +82,7 @@ class Cell:
         return self.skipped or (notes.most_common(1)[0][0] if notes else "interrupted")
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         detect = self.detect_s
         return {
             "fault": self.fault,
@@ -152,6 +153,7 @@ class Campaign:
         return Cell(fault=fault, state=state, cases=tuple(case for cell in cells for case in cell.cases))
 
     def as_dict(self) -> dict[str, Value]:
+        """Plain values for JSON."""
         return {
             "task": self.task,
             "seed": self.seed,

@@ -95,6 +95,7 @@ class FaultInjector:
         self.strikes: dict[int, list[Strike]] = {}
 
     def arm(self, lane: int, faults: tuple[Fault, ...], context: FaultContext) -> None:
+        """Have these faults injected into the lane's next episode."""
         self._pending[lane], self._contexts[lane], self.strikes[lane] = list(faults), context, []
 
     def __call__(self, lane: int, time_s: float, notification: Happening) -> None:

@@ -124,6 +124,7 @@ class FrameRenderer:
         return self._open.enter_context(open_renderer(scene, width, height, kind, smooth=False))
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._open.close()
 
     def render(self, shot: Shot) -> Frame:

@@ -41,6 +41,7 @@ class EpisodeLog:
 
     @property
     def ticks(self) -> int:
+        """The number of control steps."""
         return max(len(self.positions) - 1, 0)
 
     @property

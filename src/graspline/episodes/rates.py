@@ -48,6 +48,7 @@ class Point:
             self.picks_per_min.append(found.picks_per_min)
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         low, high = wilson(self.right, self.sent)
         rates = self.picks_per_min
         return {

@@ -78,6 +78,7 @@ class RenderPool:
         return found
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._open.close()
 
     def _batch(self, jobs: Sequence[PictureJob]) -> list[Picture]:

@@ -263,6 +263,7 @@ class EpisodeRunner:
             self._camera.apply(lane, notification.event)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._camera.close()
 
 

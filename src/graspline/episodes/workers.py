@@ -110,9 +110,11 @@ class WorkerPool:
 
     @property
     def free(self) -> int:
+        """How many jobs can be submitted now."""
         return self.size - len(self._jobs)
 
     def submit(self, ticket: int, job: Any) -> None:
+        """Put a job into the queue."""
         self._jobs[ticket] = job
         self._waiting.append(ticket)
         self._hand_out()

@@ -91,6 +91,7 @@ class Comparison:
         return {key: tuple(seeds) for key, seeds in found.items()}
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         one, two = self.rates
         count = len(self.pairs)
         return {

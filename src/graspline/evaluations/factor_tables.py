@@ -78,6 +78,7 @@ class Factor:
         return max(means) - min(means)
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "name": self.name,
             "p": self.p,

@@ -38,6 +38,7 @@ class EvaluationSettings:
     mujoco: str = mujoco.__version__
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {**dataclasses.asdict(self), "faults": list(self.faults)}
 
     @classmethod

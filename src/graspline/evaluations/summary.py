@@ -24,6 +24,7 @@ class Summary:
     factors: tuple[Factor, ...]
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {
             "summary": {
                 "episodes": self.episodes,

@@ -150,6 +150,7 @@ class Executor:
         self._ended.append(lane)
 
     def time_s(self, lane: int) -> float:
+        """The simulated time of a lane."""
         return self._lanes.time_s(lane)
 
     def paused(self, lane: int) -> bool:

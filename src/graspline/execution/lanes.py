@@ -155,6 +155,7 @@ class LaneTable:
         return (self.now if mine.paused is None else mine.paused.since) - mine.began
 
     def time_s(self, lane: int) -> float:
+        """The simulated time of a lane."""
         return self.ticks(lane) * self._dt_s
 
     def moving(self) -> tuple[NDArray[np.intp], NDArray[np.intp] | slice]:

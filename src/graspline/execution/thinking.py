@@ -41,6 +41,7 @@ class Thinking:
 
     @property
     def under_way(self) -> bool:
+        """Whether anything is being computed."""
         return bool(self._rounds.under_way or self._whole)
 
     def go_on(self) -> bool:

@@ -48,6 +48,7 @@ class FaultContext:
 
     @property
     def scene(self) -> Scene:
+        """The scene."""
         return self.engine.scene
 
     def aim(self) -> None:
@@ -71,6 +72,7 @@ class FaultContext:
         return min(names, key=lambda name: float(np.linalg.norm(self.position_m(name) - point_m)), default="")
 
     def position_m(self, name: str) -> Array:
+        """The position of an object in the world."""
         at = self.scene.joint_address(name)
         return self.engine.qpos[self.lane, at : at + 3].copy()
 
@@ -82,6 +84,7 @@ class FaultContext:
         return self.engine.truth[self.lane, self.engine.layout.truth[f"{name}.velocity"]].copy()
 
     def half_extents_m(self, name: str) -> Array:
+        """Half the sizes along the object's own axes."""
         return self.engine.half_extents_m(self.lane, name)
 
     def tool_m(self) -> Array:

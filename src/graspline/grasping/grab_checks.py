@@ -214,6 +214,7 @@ class Case:
         return self._rejected("grasp", "pad_overlap", at_least("pad_overlap", shared, OVERLAP_M, "m"))
 
     def top_m(self) -> float:
+        """The height of the object's top."""
         return self.grip.middle_m + self.half_height_m
 
     def blocked(self, stage: StageName, path: Path, around: tuple[Belief, ...]) -> GrabRefusal | None:

@@ -154,4 +154,5 @@ class GrabQuery:
 
     @property
     def robot(self) -> Robot:
+        """The robot that grasps."""
         return self.world.robot

@@ -161,6 +161,7 @@ class Conductor:
 
     @property
     def dt_s(self) -> float:
+        """The length of a control step."""
         return self._executor.robot.dt_s
 
     @property
@@ -186,6 +187,7 @@ class Conductor:
         self._settle_stops()
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         # Graphics contexts end in the thread in which they began.
         self._background.begin(self._runner.close).result()
 

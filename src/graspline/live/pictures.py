@@ -73,6 +73,7 @@ class Pictures:
         self._ready.wait()
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()

@@ -104,6 +104,7 @@ class Session:
 
     @property
     def cameras(self) -> tuple[str, ...]:
+        """The names of the cameras."""
         return self.scene.cameras
 
     def start(self) -> None:

@@ -64,10 +64,12 @@ class Path:
 
     @property
     def ticks(self) -> int:
+        """The number of control steps."""
         return len(self.positions) - 1
 
     @property
     def duration_s(self) -> float:
+        """How long it takes."""
         return self.ticks * self.dt_s
 
     @property

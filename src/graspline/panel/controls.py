@@ -98,6 +98,7 @@ class Controls:
         button.remove()
 
     def give(self, command: Command) -> Ticket:
+        """Send a command to the session."""
         return self.operator.give(command)
 
     def _dress(self) -> None:
@@ -146,6 +147,7 @@ class Text:
         self._handle, self._content = gui.add_html(content), content
 
     def show(self, content: str) -> None:
+        """Show this value, if it has changed."""
         if content != self._content:
             self._content = content
             self._handle.content = content
@@ -171,6 +173,7 @@ class Synced:
         return self._newest if self._open else self._handle.value
 
     def show(self, value: Any) -> None:
+        """Show this value, if it has changed."""
         if value != self._shown:
             self._shown = value
             if not self._open:

@@ -50,6 +50,7 @@ class JointsSection:
             self._readouts = Text(gui)
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show what the snapshot says."""
         self._readouts.show(words.readouts(snapshot))
         if now_s() - self._touched_s < _IN_HAND_S:
             return

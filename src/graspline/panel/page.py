@@ -59,6 +59,7 @@ class Page:
         return [run, record] if self._pick is None else [Button("Pick", self._pick.pick, "primary"), run, record]
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show what the snapshot says."""
         operator, controls = self._operator, self._controls
         operator.renew()
         controls.enable(operator.may_drive)

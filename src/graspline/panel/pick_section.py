@@ -70,6 +70,7 @@ class PickSection:
             self._gripper(robot)
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show what the snapshot says."""
         self._object.offer([each.name for each in snapshot.objects], snapshot.selected)
         chosen = next((each for each in snapshot.objects if each.name == snapshot.selected), None)
         self._seen.show(words.seen(chosen))

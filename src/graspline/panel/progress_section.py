@@ -28,6 +28,7 @@ class ProgressSection:
             self._diagram = Text(gui)
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show what the snapshot says."""
         self._verdict.show(words.verdict(snapshot))
         self._history.show(words.history(snapshot))
         self._evidence.show(words.measured(snapshot.evidence))

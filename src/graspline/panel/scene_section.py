@@ -37,9 +37,11 @@ class SceneSection:
 
     @property
     def seed(self) -> int:
+        """The seed that the page shows."""
         return int(self._seed.value)
 
     def show(self, snapshot: Snapshot) -> None:
+        """Show what the snapshot says."""
         if snapshot.seed != self._last_seed:
             self._last_seed = self._seed.value = snapshot.seed
         if snapshot.episodes != self._known:

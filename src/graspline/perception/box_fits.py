@@ -71,6 +71,7 @@ class Outlines:
     level_m: float
 
     def only(self, chosen: NDArray[np.intp]) -> Outlines:
+        """The chosen outlines."""
         return Outlines(lens=self.lens, points_px=self.points_px[chosen], own=self.own[chosen], level_m=self.level_m)
 
 

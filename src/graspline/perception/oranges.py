@@ -97,6 +97,7 @@ class Explained:
         return float((inside & (mask > 0) & (self._mask[part] == 0)).sum() / max(1, (disc > 0).sum()))
 
     def add(self, cone: Cones) -> None:
+        """Mark what a cone covers as explained."""
         cv2.fillPoly(self._mask, [self._corners(cone, 1.06)], 255)
         # Points inside the disc are where something hides it.
         self.free = self.free & (cone.misses_px(self._pixels.rays, self._pixels.lens.focal_px)[0] > 1.5)

@@ -88,11 +88,13 @@ class Outline:
         return len(self.points_px)
 
     def only(self, chosen: NDArray[np.bool_]) -> Outline:
+        """The chosen points of the outline."""
         return Outline(
             points_px=self.points_px[chosen], normals_px=self.normals_px[chosen], contour=self.contour[chosen]
         )
 
     def moved(self, by_px: Array) -> Outline:
+        """The outline shifted in the image."""
         return Outline(points_px=self.points_px + by_px, normals_px=self.normals_px, contour=self.contour)
 
 

@@ -71,6 +71,7 @@ class NoPlane:
 
     @property
     def as_evidence(self) -> Evidence:
+        """The measurements, each beside its limit."""
         return (at_least("pixels_on_a_level_plane", self.agreed, self.least),)
 
 

@@ -34,6 +34,7 @@ class Sighting:
 
     @property
     def top_m(self) -> float:
+        """The height of the top."""
         return float(np.percentile(self.points_m[:, 2], 98.5))
 
 

@@ -42,6 +42,7 @@ class Slip:
 
     @property
     def as_evidence(self) -> Evidence:
+        """The measurements, each beside its limit."""
         return (
             at_most("slipped", float(np.linalg.norm(self.shift_m)), MOST_M, "m"),
             at_most("turned", abs(self.turn_rad), MOST_RAD, "rad"),
@@ -53,6 +54,7 @@ class Slip:
         return np.array([*(self.about_m + self.shift_m + turned), point_m[2]])
 
     def rotation(self, rotation: Array) -> Array:
+        """A rotation as it is after the slip."""
         return multiply(rotation_z(self.turn_rad), rotation)
 
     def solid(self, solid: Belief) -> Belief:

@@ -87,10 +87,12 @@ class Tracks:
 
     @property
     def speed_m_s(self) -> float:
+        """The speed of the belt."""
         return self.belt.speed_m_s
 
     @property
     def speed_sigma_m_s(self) -> float:
+        """The error of the belt's speed (1σ)."""
         return self.belt.sigma_m_s
 
 

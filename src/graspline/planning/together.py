@@ -111,6 +111,7 @@ class Rounds(Generic[K, T]):
 
     @property
     def under_way(self) -> int:
+        """How many are being computed."""
         return len(self._plannings)
 
     def go_on(self) -> None:

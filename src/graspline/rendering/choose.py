@@ -45,11 +45,14 @@ class Renderer(Protocol):
         """With marks on the surfaces that have moved so far, if that is given."""
         ...
 
-    def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]: ...
+    def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]:
+        """The id of the geom in each pixel."""
 
-    def depth(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.float32]: ...
+    def depth(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.float32]:
+        """The distance of each pixel along the camera's axis."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
 
     def __enter__(self) -> Self: ...
 

@@ -52,6 +52,7 @@ class Shot:
 
     @property
     def picture_bytes(self) -> int:
+        """The size of one image in memory."""
         return self.width * self.height * 3
 
 
@@ -161,6 +162,7 @@ class Painter:
             yield from self._rendered(request)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._connection.close()
         self._memory.close()
 

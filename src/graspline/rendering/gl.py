@@ -53,6 +53,7 @@ class GlRenderer:
         shadows: bool = False,
         travelled_m: Travelled | None = None,
     ) -> Picture:
+        """The image that a camera has of a state."""
         self._place(qpos, variation, camera)
         self._stage.mark(travelled_m or {})
         flags = self._stage.visible.flags
@@ -88,6 +89,7 @@ class GlRenderer:
         return np.where(buffer[::-1] > 0, 1 / inverse, np.inf).astype(np.float32)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         if self._closed:
             return
         with self._gl.as_current():

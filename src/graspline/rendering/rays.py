@@ -55,6 +55,7 @@ class RayRenderer:
         shadows: bool = False,
         travelled_m: Travelled | None = None,
     ) -> Picture:
+        """The image that a camera has of a state."""
         self._stage.place(qpos, variation, camera)
         rays = self._rays_W()
         hits = self._see(rays)

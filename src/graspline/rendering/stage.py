@@ -114,6 +114,7 @@ class Stage:
 
     @property
     def fovy_rad(self) -> float:
+        """The vertical field of view."""
         if self._viewpoint is not None:
             return self._viewpoint.fovy_rad
         # MuJoCo keeps this one in degrees whatever the compiler's angle unit.

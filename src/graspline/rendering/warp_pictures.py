@@ -51,6 +51,7 @@ class WarpPictures:
         self._reported = False
 
     def pictures(self, jobs: Sequence[PictureJob]) -> list[Picture]:
+        """The images of these jobs, in order."""
         kinds: dict[_Kind, list[int]] = {}
         others: list[int] = []
         for index, job in enumerate(jobs):
@@ -68,6 +69,7 @@ class WarpPictures:
         return [found[index] for index in range(len(jobs))]
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         if self._other is not None:
             self._other.close()
 

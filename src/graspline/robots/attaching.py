@@ -57,6 +57,7 @@ class Attachment:
 
     @property
     def joints(self) -> tuple[str, ...]:
+        """The names of the joints."""
         return self.reading.joints
 
     def geoms(self, ids: tuple[int, ...]) -> tuple[str, ...]:

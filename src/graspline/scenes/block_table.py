@@ -48,6 +48,7 @@ class Kind:
 
     @property
     def half_extents_m(self) -> tuple[float, float, float]:
+        """Half the sizes along the object's own axes."""
         x, y, z = self.size_m
         return x / 2, y / 2, z / 2
 

@@ -78,6 +78,7 @@ class Randomization(Parameters):
 
     @property
     def any_on(self) -> bool:
+        """Whether any aspect varies."""
         return any(getattr(self, aspect).on for aspect in self.aspects)
 
 

@@ -55,6 +55,7 @@ class ScenePlace:
 
     @property
     def half_extents_m(self) -> tuple[float, float, float]:
+        """Half the sizes along the object's own axes."""
         return self.radius_m, self.radius_m, self.floor_m / 2
 
 
@@ -127,10 +128,12 @@ class Scene:
 
     @property
     def object_names(self) -> tuple[str, ...]:
+        """The names of the objects."""
         return tuple(each.name for each in self.objects)
 
     @property
     def place_names(self) -> tuple[str, ...]:
+        """The names of the places."""
         return tuple(each.name for each in self.places)
 
     @property
@@ -157,6 +160,7 @@ class Scene:
 
     @property
     def cameras(self) -> tuple[str, ...]:
+        """The names of the cameras."""
         return tuple(self.model.camera(i).name for i in range(self.model.ncam))
 
     @property
@@ -186,6 +190,7 @@ class Scene:
         return bool(((position_m >= low) & (position_m <= high)).all())
 
     def joint_address(self, name: str) -> int:
+        """Where an object or a joint has its coordinates in `qpos`."""
         if name not in self._addresses:
             self._addresses[name] = int(self.model.joint(name).qposadr[0])
         return self._addresses[name]

@@ -36,6 +36,7 @@ class Films:
 
     @property
     def cameras(self) -> tuple[str, ...]:
+        """The names of the cameras."""
         return self._bench.session().cameras
 
     async def picture(self, camera: str, size: Size, newer_than: int = -1) -> tuple[int, bytes]:
@@ -70,6 +71,7 @@ class Films:
             stream.end()
 
     async def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)

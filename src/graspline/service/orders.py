@@ -44,6 +44,7 @@ class Orders:
         return await self.let(operator, lambda: self.submit(command), wait_s)
 
     def submit(self, command: Command) -> Ticket:
+        """Give a command to the session."""
         return self.bench.session().submit(command)
 
     async def let(self, operator: str, act: Callable[[], Ticket | Result], wait_s: float = 0.0) -> JSONResponse:

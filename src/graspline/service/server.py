@@ -102,6 +102,7 @@ class Served:
         return address(self.host, self.port)
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._server.should_exit = True
         self._thread.join(LEAVE_S + 1.0)
         self._server.force_exit = True

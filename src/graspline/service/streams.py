@@ -119,6 +119,7 @@ class Watch:
         self._thread.start()
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         self._over.set()
         self._thread.join(2.0)
 

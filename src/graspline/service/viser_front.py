@@ -75,6 +75,7 @@ class ViserFront:
             pass
 
     def close(self) -> None:
+        """Release everything it holds; it cannot be used afterwards."""
         console = rich.get_console()
         quiet, console.quiet = console.quiet, True
         self.server.stop()

@@ -78,6 +78,7 @@ class ObjectListed:
     stale: bool = False
 
     def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
         return {each.name: plain(getattr(self, each.name)) for each in fields(self)}
 
 
@@ -146,7 +147,8 @@ class Console(Protocol):
 
     def open(self, last: Reply) -> Play: ...
 
-    def close(self, last: Reply) -> Play: ...
+    def close(self, last: Reply) -> Play:
+        """Release everything it holds; it cannot be used afterwards."""
 
 
 def listed(estimate: Belief) -> ObjectListed:

@@ -42,11 +42,13 @@ class Solid:
 
     @property
     def half_extents_m(self) -> tuple[float, float, float]:
+        """Half the sizes along the object's own axes."""
         x, y, z = (float(each) / 2 for each in self.surface.size)
         return x, y, z
 
     @functools.cached_property
     def volume_m3(self) -> float:
+        """The volume."""
         return volume_m3(self.surface)
 
     @functools.cached_property

@@ -184,6 +184,7 @@ class GrabConsole:
         return self._move_jaw(last, "open")
 
     def close(self, last: Reply) -> Play:
+        """Release everything it holds; it cannot be used afterwards."""
         return self._move_jaw(last, "close")
 
     def _look(self) -> Generator[Any, Any, None]:

@@ -188,6 +188,7 @@ class Cell:
 
     @property
     def robot(self) -> Robot:
+        """The robot that picks."""
         return self.world.robot
 
 

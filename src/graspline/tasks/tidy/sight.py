@@ -141,6 +141,7 @@ class SightFailed:
 
     @property
     def as_evidence(self) -> Evidence:
+        """The measurements, each beside its limit."""
         return NoPlane(agreed=0).as_evidence
 
 
