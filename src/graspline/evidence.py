@@ -39,10 +39,12 @@ class Measurement:
 
     @property
     def absent(self) -> bool:
+        """Whether there was nothing to measure: the value is NaN."""
         return math.isnan(self.value)
 
     @property
     def passed(self) -> bool:
+        """Whether the value is within its limit; NaN never is."""
         if self.relation == "<=":
             return self.value <= self.limit
         if self.relation == ">=":

@@ -53,10 +53,12 @@ class Played:
 
     @property
     def episodes(self) -> int:
+        """How many episodes were played."""
         return self.verdicts.total()
 
     @property
     def episodes_an_hour(self) -> float:
+        """How many episodes an hour are played."""
         return 3600 * self.episodes / self.spent.all_s
 
     @property

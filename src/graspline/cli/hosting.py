@@ -55,6 +55,7 @@ class House:
 
     @property
     def machine(self) -> Machine:
+        """The task's machine."""
         return self._task.machine(self._parameters)
 
     @property
@@ -65,6 +66,7 @@ class House:
         return {**others, self._task.name: self._task.summary}
 
     def episodes(self) -> Mapping[str, Callable[[], ReplayEpisode]]:
+        """Recorded episodes of the task, by name."""
         return self._archive.known(self._task.name)
 
     def change_task(self, name: str) -> Result:

@@ -59,6 +59,7 @@ class Progress:
 
     @property
     def per_s(self) -> float:
+        """How many are done in a second."""
         return (self.done - self.began_with) / max(time.monotonic() - self._began, 1e-9)
 
     @property

@@ -34,6 +34,7 @@ class Subject:
     seed: int
 
     def scenario(self, seed: int, *faults: str) -> Scenario:
+        """The scenario of a seed, with faults."""
         return Scenario(task=self.task, parameters=self.parameters, seed=seed, faults=faults)
 
 

@@ -54,6 +54,7 @@ class Unwatched:
     """Nothing is reported, and nothing stops the checks."""
 
     def stop(self) -> bool:
+        """Never."""
         return False
 
     def begin(self, what: str, episodes: int) -> None:

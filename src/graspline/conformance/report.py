@@ -21,6 +21,7 @@ class Checked:
 
     @property
     def kept(self) -> bool:
+        """Whether the promise was checked and is kept."""
         return self.done and not self.problems
 
     def as_dict(self) -> dict[str, Any]:
@@ -42,6 +43,7 @@ class Conformance:
 
     @property
     def problems(self) -> tuple[str, ...]:
+        """All problems, each with its check."""
         return tuple(f"{each.name}: {problem}" for each in self.checks for problem in each.problems)
 
     def require(self) -> None:

@@ -76,6 +76,7 @@ class OneByOne:
     def pictures(
         self, qpos: Array, variations: Sequence[Variation], camera: str, width: int, height: int
     ) -> Iterator[Pixels]:
+        """The images of these states, rendered one after the other."""
         assert (width, height) == (self.renderer.width, self.renderer.height)
         for state, variation in zip(qpos, variations, strict=True):
             yield self.renderer.render(state, variation, camera).rgb

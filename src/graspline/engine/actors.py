@@ -55,7 +55,8 @@ class Actor(Protocol):
     """Acts every `period_s`, from the start of an episode on."""
 
     @property
-    def period_s(self) -> float: ...
+    def period_s(self) -> float:
+        """The time between two calls of `act`."""
 
     def act(self, world: World) -> Sequence[Event]:
         """What happens now."""
@@ -83,7 +84,8 @@ class Meeting(Protocol):
     """An actor with a person, if there is one, whose manner may change."""
 
     @property
-    def attended(self) -> bool: ...
+    def attended(self) -> bool:
+        """Whether a person is there."""
 
     def behave(self, manner: Manner) -> None:
         """Take the next thing in this manner; a person that goes away stays away."""

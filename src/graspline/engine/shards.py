@@ -78,6 +78,7 @@ class Board:
 
     @property
     def size(self) -> int:
+        """The size of the shared memory in bytes."""
         return 8 * self.lanes * (self.nu + self.nq + self.sensors) + self.lanes
 
     def arrays(self, memory: SharedMemory) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
@@ -231,32 +232,40 @@ class Peer(Protocol):
     """A process at the hub's other end."""
 
     @property
-    def connection(self) -> Connection: ...
+    def connection(self) -> Connection:
+        """The pipe to the process."""
 
     @property
-    def first(self) -> int: ...
+    def first(self) -> int:
+        """The first of its lanes."""
 
 
 class SharedEngine(Engine, Protocol):
     """An engine that leaves what it computes in given arrays, whose lanes' models others work out, and whose ticks are
     begun and ended apart."""
 
-    def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None: ...
+    def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None:
+        """Write states and sensors into this memory after every step."""
 
     def begin(self, lanes: NDArray[np.intp], starts: Array) -> None:
         """Start these lanes from these states."""
 
-    def change(self, lanes: NDArray[np.intp], models: Singles) -> None: ...
+    def change(self, lanes: NDArray[np.intp], models: Singles) -> None:
+        """Change the models of these lanes."""
 
-    def begin_step(self, controls: Array, lanes: NDArray[np.intp]) -> None: ...
-
-    @property
-    def stepped(self) -> bool: ...
-
-    def end_step(self) -> bool: ...
+    def begin_step(self, controls: Array, lanes: NDArray[np.intp]) -> None:
+        """Begin a step of these lanes without waiting."""
 
     @property
-    def worked_s(self) -> tuple[float, float]: ...
+    def stepped(self) -> bool:
+        """Whether the step has ended."""
+
+    def end_step(self) -> bool:
+        """Wait for the step; whether a lane diverged."""
+
+    @property
+    def worked_s(self) -> tuple[float, float]:
+        """The time spent on stepping and on all the rest."""
 
 
 class Hub:
@@ -281,6 +290,7 @@ class Hub:
 
     @property
     def busy(self) -> bool:
+        """Whether a step is under way or a process has not answered."""
         return self.stepping or bool(self.silent)
 
     def knows(self, connection: Connection) -> bool:

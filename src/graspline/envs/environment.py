@@ -104,6 +104,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
+        """Begin an episode; returns its first observation and information."""
         super().reset(seed=seed)
         if seed is None:
             seed = int(self.np_random.integers(2**31))
@@ -120,6 +121,7 @@ class TaskEnv(gymnasium.Env[Observation, NDArray[Any]]):
         return self._observation(), self._info(self._episode)
 
     def step(self, action: NDArray[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Apply an action for one frame, as Gymnasium defines it."""
         episode = self._playing()
         target_rad = self._interface.target_rad(action)
         before, had_succeeded = self._engine.save(0), episode.succeeded

@@ -72,9 +72,11 @@ class PolicyPilot:
 
     @property
     def states(self) -> tuple[str, ...]:
+        """The only state: following the policy."""
         return (FOLLOW,)
 
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]:
+        """Drive a lane by the policy until the episode is decided."""
         trial = Trial(self, instant)
         yield Announce(Entered(FOLLOW))
         try:
@@ -100,6 +102,7 @@ class Trial:
         self._verdict, self._error = "", ""
 
     def ruling(self) -> Ruling:
+        """The verdict with its evidence."""
         evidence = self._referee.evidence
         failed = self._verdict != SUCCESS
         failure = failure_of(self._verdict, self._tracker, evidence) if failed else None

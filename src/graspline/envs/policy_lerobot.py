@@ -72,6 +72,7 @@ class CheckpointPolicy:
         self._episodes: dict[int, _Episode] = {}
 
     def ended(self, episodes: list[int]) -> None:
+        """These episodes have ended."""
         for episode in episodes:
             self._episodes.pop(episode, None)
 

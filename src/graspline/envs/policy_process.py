@@ -144,6 +144,7 @@ class PolicyProcess:
         return _Memory(arrays, np.ndarray((slots, len(joints)), np.float64, memory, actions))
 
     def send(self, message: dict[str, Any]) -> None:
+        """Send one message to the process."""
         assert self._process.stdin is not None
         try:
             policy_server.send(self._process.stdin, message)  # pyright: ignore[reportArgumentType]
@@ -246,9 +247,11 @@ class ServedPolicies:
         self.lost: set[Scenario] = set()
 
     def __call__(self, asked: Asked) -> Answered:
+        """The actions for an episode's observation."""
         return self.many([(asked,)])[0]
 
     def many(self, asked: list[tuple[Asked]]) -> list[Answered]:
+        """The actions for several observations, in one batch."""
         answers: list[Answered] = []
         while len(answers) < len(asked):
             left = [each for (each,) in asked[len(answers) :]]
@@ -256,6 +259,7 @@ class ServedPolicies:
         return answers
 
     def forget(self, episode: int) -> None:
+        """The episode has ended."""
         if self._homes.pop(episode, None) is self._process:
             self._ended.append(episode)
 

@@ -58,9 +58,11 @@ class TakeoverPilot:
 
     @property
     def states(self) -> tuple[str, ...]:
+        """Following the policy, and the states of the expert's machine."""
         return (FOLLOW, *self.machine.paths())
 
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling | Result]:
+        """Drive a lane by the policy, and by the expert after a takeover."""
         flight = _Flight(self, instant)
         yield Announce(Entered(FOLLOW))
         try:

@@ -152,10 +152,12 @@ class Audit:
     mistakes: list[Wrong] = field(default_factory=list)
 
     def tally(self, kind: str) -> Tally:
+        """The counts for one kind of statement."""
         return self.tallies.setdefault(kind, Tally(kind=kind))
 
     @property
     def false_successes(self) -> int:
+        """How many successes ground truth contradicts."""
         return self.tally(EPISODE).false_accepts
 
     def worst(self) -> list[Wrong]:

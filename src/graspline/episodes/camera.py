@@ -40,9 +40,11 @@ class Camera:
             self._variations[lane] = self._variations[lane].seen_after(event.edits)
 
     def variation(self, lane: int) -> Variation:
+        """The variation of a lane."""
         return self._variations[lane]
 
     def __call__(self, lane: int, look: Look) -> Picture:
+        """The image that a look gets."""
         assert look.camera is not None
         seen, error_m = self._eyesight.picture(lane, look.camera)
         qpos = self._engine.qpos[lane] if seen is None else seen

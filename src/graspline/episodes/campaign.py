@@ -57,10 +57,12 @@ class Cell:
     skipped: str = ""
 
     def count(self, ending: Ending) -> int:
+        """How many cases ended like this."""
         return sum(case.ending == ending for case in self.cases)
 
     @property
     def struck(self) -> int:
+        """In how many cases the fault was injected."""
         return len(self.cases) - self.count("not_struck")
 
     @property
@@ -71,6 +73,7 @@ class Cell:
 
     @property
     def detect_s(self) -> tuple[float, ...]:
+        """The detection times."""
         return tuple(case.detect_s for case in self.cases if case.detect_s is not None)
 
     @property
@@ -133,10 +136,12 @@ class Campaign:
     interrupted: bool = False
 
     def count(self, ending: Ending) -> int:
+        """How many cases ended like this."""
         return sum(cell.count(ending) for cell in self.cells.values())
 
     @property
     def struck(self) -> int:
+        """In how many cases a fault was injected."""
         return sum(cell.struck for cell in self.cells.values())
 
     @property
@@ -194,6 +199,7 @@ class Plan:
 
     @property
     def seeds(self) -> range:
+        """The seeds that are played."""
         return range(self.seed, self.seed + self.episodes)
 
 

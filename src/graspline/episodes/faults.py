@@ -99,6 +99,7 @@ class FaultInjector:
         self._pending[lane], self._contexts[lane], self.strikes[lane] = list(faults), context, []
 
     def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        """Observe a lane, and inject faults when their state begins."""
         if isinstance(notification, Targeted) and lane in self._contexts:
             self._contexts[lane].target = notification.name
         if isinstance(notification, Ended) and notification.about and lane in self._contexts:

@@ -128,6 +128,7 @@ class FrameRenderer:
         self._open.close()
 
     def render(self, shot: Shot) -> Frame:
+        """The frame of a moment."""
         instant = shot.scene
         picture = self._scene.render(
             instant.qpos,

@@ -55,6 +55,7 @@ class Handling:
 
     @property
     def was_held(self) -> bool:
+        """Whether the object was held for long enough to count."""
         return self.held_s >= HELD_S - 1e-9
 
 
@@ -91,6 +92,7 @@ class HandlingTracker:
 
     @property
     def objects(self) -> dict[str, Handling]:
+        """What was done with each object."""
         return {name: each.handling for name, each in self._following.items()}
 
     @property

@@ -36,6 +36,7 @@ class Narrator:
         self._refused_s: dict[tuple[int, str], float] = {}
 
     def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        """Log a notification."""
         self._now_s[lane] = time_s
         match notification:
             case Entered():

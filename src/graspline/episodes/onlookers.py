@@ -37,11 +37,13 @@ class Instant:
 class Onlooker(Protocol):
     """Told of everything that happens in an episode, with the world at hand. It only looks."""
 
-    def __call__(self, instant: Instant, notification: Happening) -> None: ...
+    def __call__(self, instant: Instant, notification: Happening) -> None:
+        """Is called with every notification of an episode."""
 
 
 class Witness(Protocol):
     """An onlooker whose notes the episode carries; None where there is nothing to note. It may be in another process,
     so it is a plain function."""
 
-    def __call__(self, instant: Instant, notification: Happening) -> object: ...
+    def __call__(self, instant: Instant, notification: Happening) -> object:
+        """Is called with every notification; what it returns is kept."""

@@ -34,6 +34,7 @@ class Questions:
 
     @property
     def attended(self) -> bool:
+        """Whether a person can be asked."""
         return self._ask is not None
 
     def begin(self, lane: int, given: Sequence[GivenAnswer]) -> None:

@@ -36,6 +36,7 @@ class Point:
 
     @property
     def share(self) -> float:
+        """The share of objects that were handled rightly."""
         return self.right / self.sent if self.sent else 0.0
 
     def add(self, found: Delivered) -> None:

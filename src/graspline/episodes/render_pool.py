@@ -70,6 +70,7 @@ class RenderPool:
         self._pool = self._open.enter_context(WorkerPool(size, _render, prepare))
 
     def pictures(self, jobs: Sequence[PictureJob]) -> list[Picture]:
+        """The images of these jobs, in order."""
         largest = max((each.width * each.height * 3 for each in jobs), default=0)
         at_once = max(1, _MOST_BYTES // max(largest, 1))
         found: list[Picture] = []

@@ -35,6 +35,7 @@ class Ending:
 
     @property
     def words(self) -> str:
+        """The state, its outcome and its object in words."""
         about = f" {self.ended.about}" if self.ended.about else ""
         return f"{self.ended.state}: {self.ended.outcome}{about}"
 
@@ -46,6 +47,7 @@ class Chronicle:
     endings: list[Ending] = field(default_factory=list)
 
     def __call__(self, instant: Instant, notification: Happening) -> None:
+        """Keep a notification."""
         if not isinstance(notification, Ended):
             return
         task, truth = instant.scenario.task, ()

@@ -71,6 +71,7 @@ class Comparison:
 
     @property
     def p(self) -> float:
+        """The p-value of the difference (McNemar)."""
         return mcnemar(self.count(True, False), self.count(False, True))
 
     def only(self, which: int) -> tuple[int, ...]:

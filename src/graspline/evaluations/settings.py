@@ -62,6 +62,7 @@ class EvaluationSettings:
         return task, load(task.parameters, self.parameters)
 
     def scenario(self, seed: int) -> Scenario:
+        """The scenario of a seed."""
         task, parameters = self.found_task()
         return Scenario(task=task, parameters=parameters, seed=seed, faults=self.faults)
 

@@ -53,6 +53,7 @@ class Agenda:
             heapq.heappush(self._entries, each)
 
     def due(self, now: int) -> bool:
+        """Whether anything is due now."""
         return bool(self._entries) and self._entries[0].when <= now
 
     def pop(self) -> tuple[int, int, Action]:

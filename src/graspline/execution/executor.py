@@ -97,6 +97,7 @@ class Executor:
 
     @property
     def busy(self) -> bool:
+        """Whether any lane has a driver."""
         return len(self._lanes) > 0
 
     @property
@@ -108,6 +109,7 @@ class Executor:
         return self._lanes.now % BEAT == 0 or not self._lanes
 
     def idle_lanes(self) -> list[int]:
+        """The lanes without a driver."""
         return [lane for lane in range(self.engine.count) if lane not in self._lanes]
 
     def start(

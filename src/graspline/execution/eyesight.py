@@ -55,10 +55,12 @@ class Eyesight:
         self.late: set[int] = set()
 
     def heal(self, lane: int) -> None:
+        """End all faults of a lane's cameras."""
         self._troubles.pop(lane, None)
         self.late.discard(lane)
 
     def apply(self, lane: int, event: Event) -> None:
+        """Apply an event that affects cameras."""
         match event:
             case See():
                 self.heal(lane)

@@ -121,4 +121,5 @@ Happening = Entered | Ended | Targeted | Noticed | Looked | Applied | Answered |
 class Observer(Protocol):
     """Is called with every notification of a lane and its time."""
 
-    def __call__(self, lane: int, time_s: float, notification: Happening) -> None: ...
+    def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        """Receive a notification of a lane."""

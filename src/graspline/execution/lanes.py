@@ -114,6 +114,7 @@ class LaneTable:
             raise WiringError(f"lane {lane} plays nothing; busy lanes: {sorted(self._states)}") from None
 
     def get(self, lane: int) -> LaneState | None:
+        """The state of a lane; None if it has no driver."""
         return self._states.get(lane)
 
     def enter(self, lane: int, make_driver: Callable[[Reply], Driver], track: Track, *, logged: bool) -> None:

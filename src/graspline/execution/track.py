@@ -52,6 +52,7 @@ class Track:
         self.ticks += played
 
     def append_state(self, qpos: Array) -> None:
+        """Keep a copy of a state."""
         self._states.append(qpos.copy())
 
     def reference(self) -> tuple[Array, Array]:

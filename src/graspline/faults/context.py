@@ -77,10 +77,12 @@ class FaultContext:
         return self.engine.qpos[self.lane, at : at + 3].copy()
 
     def quaternion(self, name: str) -> Array:
+        """The rotation of an object in the world."""
         at = self.scene.joint_address(name)
         return self.engine.qpos[self.lane, at + 3 : at + 7].copy()
 
     def velocity_m_s(self, name: str) -> Array:
+        """The velocity of an object in the world."""
         return self.engine.truth[self.lane, self.engine.layout.truth[f"{name}.velocity"]].copy()
 
     def half_extents_m(self, name: str) -> Array:
@@ -105,6 +107,7 @@ class FaultContext:
         return self.variation.values(self.scene.model, field, element)
 
     def mass_kg(self, name: str) -> float:
+        """The mass of an object."""
         return self.number("body_mass", name)[0]
 
 

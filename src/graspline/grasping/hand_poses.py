@@ -38,6 +38,7 @@ class HandPose:
 
     @property
     def top(self) -> bool:
+        """Whether the hand comes from above."""
         return self.pitch_rad >= TOP_RAD
 
     def after(self, slip: Slip) -> HandPose:

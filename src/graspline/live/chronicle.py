@@ -42,6 +42,7 @@ class Chronicle:
         self.retries = dict(self._machine.budgets)
 
     def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
+        """Keep the state and the outcomes of the lane."""
         match notification:
             case Entered():
                 self.state, self.since_s = notification.state, time_s

@@ -274,6 +274,7 @@ class Ticket:
 
     @property
     def done(self) -> bool:
+        """Whether the command has been answered."""
         return self._future.done()
 
     def result(self, timeout_s: float | None = None) -> Result:

@@ -166,6 +166,7 @@ class Conductor:
 
     @property
     def mode(self) -> Mode:
+        """What the session is doing."""
         if self.stopping:
             return "stopping"
         if self._play in ("operator", "teleop"):

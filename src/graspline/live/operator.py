@@ -88,12 +88,14 @@ class Operator:
 
     @property
     def activity(self) -> Literal["idle", "jogging", "moving"]:
+        """What the arm is doing for the operator."""
         if self._order is None:
             return "idle"
         return "jogging" if isinstance(self._order.command, Jog | Drive) else "moving"
 
     @property
     def objects(self) -> tuple[ObjectListed, ...]:
+        """The objects that commands can name."""
         return self._objects if self._console is None else self._console.objects
 
     @property

@@ -69,6 +69,7 @@ class Pictures:
         self._thread = threading.Thread(target=self._run, name="graspline-pictures", daemon=True)
 
     def start(self) -> None:
+        """Start the rendering thread."""
         self._thread.start()
         self._ready.wait()
 

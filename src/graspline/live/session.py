@@ -108,6 +108,7 @@ class Session:
         return self.scene.cameras
 
     def start(self) -> None:
+        """Start the simulation and the rendering threads."""
         self._pictures.start()
         self._thread.start()
 

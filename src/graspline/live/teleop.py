@@ -54,6 +54,7 @@ class TeleopPilot:
         self.goal_met, self.nearest = False, ""
 
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling]:
+        """Drive a lane by the person's commands until the episode ends."""
         self._instant = instant
         self._referee = Referee(instant.scenario, instant.sampled)
         self._tracker = HandlingTracker(instant.scenario, instant.sampled)

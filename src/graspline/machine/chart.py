@@ -50,6 +50,7 @@ class Exit:
 
     @property
     def used(self) -> bool:
+        """Whether any of its outcomes occurred."""
         return any(word.used for word in self.words)
 
 

@@ -85,6 +85,7 @@ class Box:
 
     @property
     def h(self) -> float:
+        """The height of the box."""
         lines = len(self.entries) + sum(len(each.lines) for each in self.exits)
         return max(BOX_LEAST_H, LINE * (lines + 1))
 
@@ -94,6 +95,7 @@ class Box:
         return self.x if self.right else self.x + self.w
 
     def entry_y(self, number: int) -> float:
+        """The height at which an entry begins."""
         return self.y + LINE * (number + 1)
 
     def exit_y(self, number: int) -> float:
@@ -131,6 +133,7 @@ class Layout:
 
     @property
     def lanes(self) -> list[Lane]:
+        """The vertical lines beside the boxes."""
         return list(self.lane_x)
 
 

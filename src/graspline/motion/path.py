@@ -74,6 +74,7 @@ class Path:
 
     @property
     def end(self) -> Array:
+        """The joint positions at the end."""
         return self.positions[-1]
 
     def cut(self, ticks: int) -> tuple[Path, Path]:

@@ -50,6 +50,7 @@ class Controls:
         return control
 
     def enable(self, enabled: bool) -> None:
+        """Enable or disable all controls."""
         if enabled != self._enabled:
             self._enabled = enabled
             for control in self._held:
@@ -170,6 +171,7 @@ class Synced:
 
     @property
     def value(self) -> Any:
+        """The value that the page shows."""
         return self._newest if self._open else self._handle.value
 
     def show(self, value: Any) -> None:

@@ -76,6 +76,7 @@ class Page:
         self._scene.show(snapshot)
 
     def clicked(self, name: str, spot_m: tuple[float, float]) -> None:
+        """A person clicked an object or a place."""
         if self._pick is not None:
             self._pick.clicked(name, spot_m)
 

@@ -63,6 +63,7 @@ class Panel:
         self._thread = threading.Thread(target=self._run, name="graspline-panel", daemon=True)
 
     def start(self) -> None:
+        """Start the panel's thread."""
         self._thread.start()
 
     def close(self) -> None:

@@ -49,6 +49,7 @@ class PickSection:
         self._change: dict[str, Plain] = {}
 
     def pick(self) -> None:
+        """Pick the selected object."""
         self._controls.give(Pick(self.spot_m))
 
     def fold(self, robot: Robot) -> None:

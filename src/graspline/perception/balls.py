@@ -43,6 +43,7 @@ class BallPrior:
     surface_m: float | None = None
 
     def radius_at(self, centre: Array) -> float:
+        """The radius of a ball whose centre is here."""
         return self.radius_m if self.surface_m is None else float(centre[2]) - self.surface_m
 
 

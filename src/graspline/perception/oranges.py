@@ -50,6 +50,7 @@ class OrangePixels:
 
     @classmethod
     def of(cls, lens: Lens, hues: Pixels, field: NDArray[np.float32], corner_px: Array) -> OrangePixels:
+        """The pixels of an image that may belong to an orange."""
         mask = pixels_within(hues, ORANGE)
         outline = find_outline(mask, field, darkens=True)
         # Beside the robot, a block or another orange the edge may be theirs, seen before this one; not if it is round.

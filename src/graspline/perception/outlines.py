@@ -37,6 +37,7 @@ class Lens:
 
     @classmethod
     def of(cls, picture: Picture) -> Lens:
+        """The lens that took an image."""
         focal = picture.height / (2 * np.tan(picture.fovy_rad / 2))
         return cls(
             position_m=np.asarray(picture.position_m, float),

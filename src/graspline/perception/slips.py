@@ -58,10 +58,12 @@ class Slip:
         return multiply(rotation_z(self.turn_rad), rotation)
 
     def solid(self, solid: Belief) -> Belief:
+        """A solid as it is after the slip."""
         turned = quaternion_from_matrix(self.rotation(solid.rotation))
         return replace(solid, position_m=self.point(solid.position_m), quaternion=turned)
 
     def fitting(self, fitting: Fitting) -> Fitting:
+        """A piece of furniture as it is after the slip."""
         x, y, z = self.point(np.array(fitting.position_m)).tolist()
         return replace(fitting, position_m=(x, y, z), yaw_rad=fitting.yaw_rad + self.turn_rad)
 

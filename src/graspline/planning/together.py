@@ -36,6 +36,7 @@ class Together(Generic[P, T]):
         functools.update_wrapper(self, steps)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Answer one query alone."""
         return alone(self.steps(*args, **kwargs))
 
     def many(self, arguments: Sequence[tuple[Any, ...]]) -> list[T]:

@@ -121,6 +121,7 @@ class Stage:
         return float(np.radians(self.model.cam_fovy[self._camera.fixedcamid]))
 
     def picture(self, rgb: Pixels) -> Picture:
+        """An image with where its camera is."""
         return Picture(
             rgb=rgb,
             camera="" if self._viewpoint is not None else self.model.camera(self._camera.fixedcamid).name,

@@ -114,6 +114,7 @@ class Linkage:
         mujoco.mj_fwdPosition(model, data)
 
     def corners_m(self, geom: int) -> Array:
+        """The corners of a geom in its present pose."""
         return corners_m(self.model, self.data, geom)
 
 

@@ -182,6 +182,7 @@ class Scene:
         return tuple(self.model.geom(index).name for index in mine)
 
     def object(self, name: str) -> SceneObject:
+        """The object of this name."""
         return next(each for each in self.objects if each.name == name)
 
     def in_work_area(self, position_m: Array) -> bool:

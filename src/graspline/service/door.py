@@ -51,6 +51,7 @@ class Door:
         )
 
     def cookie(self, scope: Scope) -> str:
+        """The cookie that keeps the token."""
         # Cookies know no ports: without ours in the name, two servers on one machine would overwrite each other's.
         return f"{_cookie_name(scope)}={self.token}; Path=/; HttpOnly; SameSite=Strict"
 

@@ -40,6 +40,7 @@ class Films:
         return self._bench.session().cameras
 
     async def picture(self, camera: str, size: Size, newer_than: int = -1) -> tuple[int, bytes]:
+        """The newest image of a camera as JPEG, with its number."""
         width, height = _pixels(size)
         session = self._bench.session()
         return await asyncio.get_running_loop().run_in_executor(
@@ -54,6 +55,7 @@ class Films:
             self._threads.submit(session.picture, camera, width, height)
 
     async def show(self, socket: WebSocket, camera: str, size: Size) -> None:
+        """Send a camera's images to a client until it leaves."""
         stream = self._streams.setdefault((camera, size), Stream(1))
         with stream.mailbox() as box:
             if (camera, size) not in self._tasks or self._tasks[camera, size].done():

@@ -33,10 +33,12 @@ class Settings:
         self._values: dict[str, Value] = {}
 
     def set(self, name: str, value: Value) -> None:
+        """Set a value."""
         with self._lock:
             self._values[name] = value
 
     def get(self, name: str) -> Value | None:
+        """The value of a name; None if it was not set."""
         with self._lock:
             return self._values.get(name)
 

@@ -35,6 +35,7 @@ class Sockets(WebSocketsSansIOProtocol):
     """WebSockets that can be given up: uvicorn would wait for a client that reads no more to take what it was sent."""
 
     async def run_asgi(self) -> None:
+        """Run the application, and count the connection."""
         await super().run_asgi()
         if not self.writable.is_set():
             self.transport.abort()
@@ -51,6 +52,7 @@ class Requests(H11Protocol):
     _is_silent = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """A client has connected: its time for a request begins."""
         super().connection_made(transport)
         silent = [each for each in self.connections if isinstance(each, Requests) and each._is_silent]
         if len(silent) > SILENT_CONNECTIONS:
@@ -60,6 +62,7 @@ class Requests(H11Protocol):
         self._deadline = self.loop.call_later(HEAD_S, self._give_up)
 
     def data_received(self, data: bytes) -> None:
+        """Data has come from the client."""
         super().data_received(data)
         waiting = self.conn.their_state is h11.IDLE
         if not waiting:
@@ -69,6 +72,7 @@ class Requests(H11Protocol):
             self._deadline = self.loop.call_later(HEAD_S, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone: its time limit ends."""
         self._forget_deadline()
         super().connection_lost(exc)
 
@@ -99,6 +103,7 @@ class Served:
 
     @property
     def address(self) -> str:
+        """The address of the server."""
         return address(self.host, self.port)
 
     def close(self) -> None:

@@ -37,6 +37,7 @@ class Stream(Generic[T]):
 
     @property
     def watched(self) -> bool:
+        """Whether any client receives the stream."""
         return bool(self._boxes)
 
     def publish(self, item: T) -> None:
@@ -58,6 +59,7 @@ class Stream(Generic[T]):
 
     @contextlib.contextmanager
     def mailbox(self) -> Iterator[asyncio.Queue[T | None]]:
+        """A queue of the stream's items, for one client."""
         box: asyncio.Queue[T | None] = asyncio.Queue(self._depth)
         self._boxes.add(box)
         try:
@@ -66,6 +68,7 @@ class Stream(Generic[T]):
             self._boxes.discard(box)
 
     async def show(self, socket: WebSocket) -> None:
+        """Send the stream to a client until it leaves."""
         with self.mailbox() as box:
             await empty_into(socket, box)
 

@@ -21,6 +21,7 @@ class Pause:
 
     @classmethod
     def answered(cls, asked: Sequence[Pause]) -> Sequence[None]:
+        """The answers to pauses: nothing."""
         return [None] * len(asked)
 
 
@@ -35,6 +36,7 @@ class Tally:
 
     @property
     def refused(self) -> int:
+        """How many tries were refused."""
         return self._reasons.total()
 
     def refuse(self, check: str, tries: int = 1) -> None:

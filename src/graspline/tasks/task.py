@@ -59,6 +59,7 @@ class Probe:
 
     @property
     def certified(self) -> bool:
+        """Whether the planner can grasp the object there."""
         return not self.refusal
 
 
@@ -128,7 +129,8 @@ class Annotator(Protocol):
     """Marks in a camera's images, in the order of their times, what a task sees."""
 
     @property
-    def camera(self) -> str: ...
+    def camera(self) -> str:
+        """The camera whose images it annotates."""
 
     @property
     def depth(self) -> bool:

@@ -20,6 +20,7 @@ class Advice:
 
     @property
     def mark(self) -> str:
+        """`yes`, `NO` or `-`."""
         return {True: "yes", False: "NO", None: "-"}[self.met]
 
 

@@ -221,6 +221,7 @@ class Progress:
         return tuple(name for name, each in latest.items() if each.succeeded)
 
     def tried_for(self, name: str) -> tuple[str, ...]:
+        """The grasps that were tried for an orange."""
         return tuple(label for orange, label in self.tried if orange == name)
 
     def untried(self, name: str) -> Progress:
@@ -242,21 +243,25 @@ class Job:
 
     @property
     def pick(self) -> GraspPlan:
+        """The grasp plan."""
         assert self.plan is not None
         return self.plan.pick
 
     @property
     def carry(self) -> CarryPlan:
+        """The plan that carries and places."""
         assert self.plan is not None
         return self.plan.carry
 
     @property
     def reference(self) -> HoldReference:
+        """The hold that guards compare with."""
         assert self.hold is not None
         return self.hold
 
     @property
     def in_hand(self) -> HeldObject:
+        """What the hand holds."""
         assert self.held is not None
         return self.held
 

@@ -31,6 +31,7 @@ class Annotator:
 
     @property
     def camera(self) -> str:
+        """The camera whose images it annotates."""
         return self._eye.camera
 
     def __call__(self, picture: Picture, time_s: float, joints: Array) -> Pixels:

@@ -36,6 +36,7 @@ class Cell:
 
     @property
     def tool_m(self) -> Array:
+        """The tool centre point in the hand."""
         return np.array(self.robot.hand.tool_m)
 
     def tool(self, joints_rad: Array) -> tuple[Array, Array]:
@@ -44,6 +45,7 @@ class Cell:
 
     @property
     def jaw_speed(self) -> float:
+        """The speed of the jaws, as a share of the robot's limit."""
         return 0.95 * float(self.robot.limits.velocity[self.robot.jaw]) / self.robot.jaw_unit
 
     @property

@@ -94,6 +94,7 @@ class Feeder:
         self._free = deque(name for name in self.pool if name not in self._under_way)
 
     def act(self, world: World) -> Sequence[Event]:
+        """Events of the next moment: blocks that arrive and leave."""
         speed = -float(world.number("geom_surfacevel", BELT)[1])
         self.travelled_m += speed * (world.time_s - self._last_s)
         self._last_s = world.time_s
@@ -125,6 +126,7 @@ class Feeder:
                 self._free.append(name)
 
     def accounts(self, world: World) -> tuple[Account, ...]:
+        """What became of each block."""
         books = list(self._books)
         for name, index in self._under_way.items():
             at_m = world.position_m(name)

@@ -37,9 +37,11 @@ class Tally:
 
     @property
     def settled(self) -> int:
+        """How many blocks are done with."""
         return len(self.sorted) + len(self.missed) + self.ignored
 
     def number_of(self, colour: str) -> int:
+        """How many blocks of a colour were sorted."""
         return self.sorted.count(colour)
 
     @property

@@ -47,6 +47,7 @@ class Annotator:
         self._solids: tuple[Belief, ...] = ()
 
     def __call__(self, picture: Picture, time_s: float, joints: Array) -> Pixels:
+        """The image with what the task sees in it."""
         camera, rotation = BODY.head_camera(joints)
         pose = np.concatenate([camera, -rotation[:, 2]])
         still = bool(np.abs(pose - self._last).max() < _STILL_M)

@@ -48,10 +48,12 @@ class Area:
 
     @property
     def board(self) -> str:
+        """The board that the area is on."""
         return self.level.name
 
     @property
     def least_side_m(self) -> float:
+        """The shorter side of the board."""
         return 2 * min(self.level.half_extents_m)
 
 

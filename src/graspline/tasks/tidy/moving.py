@@ -56,6 +56,7 @@ class Stopped:
 
     @property
     def lost(self) -> bool:
+        """Whether the hold was lost."""
         return isinstance(self.by, HoldLost)
 
 

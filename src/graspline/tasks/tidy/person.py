@@ -54,6 +54,7 @@ class Person:
     _free_s: float = np.inf
 
     def act(self, world: World) -> Sequence[Event]:
+        """Events of the next moment: the pull of the person's hand."""
         at = {name: world.position_m(name) for name in self.names}
         lasted_s = world.time_s - self._last_s
         speeds = {name: (at[name] - self._last.get(name, at[name])) / max(lasted_s, 1e-6) for name in at}
@@ -136,6 +137,7 @@ class Person:
         return (let, Place(body=PERSON, position_m=PERSON_PARKED_M))
 
     def accounts(self, world: World) -> tuple[Account, ...]:
+        """No accounts."""
         return ()
 
 

@@ -72,6 +72,7 @@ class TableSeen:
 
     @property
     def sight(self) -> Sight:
+        """What was seen of the table."""
         return _sight(self.view, self.things, self.house.table, "table")
 
 
@@ -130,6 +131,7 @@ class BoardSeen:
 
     @property
     def sight(self) -> Sight:
+        """What was seen of the board."""
         return _sight(self.view, self.things, self.house.shelf, self.name)
 
 

@@ -82,16 +82,20 @@ class Living:
     period_s: float = 1 / 60
 
     def act(self, world: World) -> Sequence[Event]:
+        """Events of the next moment, of wheels and person."""
         return (*self.wheels.act(world), *(self.person.act(world) if self.person is not None else ()))
 
     def accounts(self, world: World) -> tuple[Account, ...]:
+        """No accounts."""
         return ()
 
     @property
     def attended(self) -> bool:
+        """Whether a person is there."""
         return self.person is not None
 
     def behave(self, manner: Manner) -> None:
+        """Have the person pull in this manner."""
         if self.person is not None:
             self.person.manner = manner
 

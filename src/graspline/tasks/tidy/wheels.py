@@ -41,6 +41,7 @@ class Wheels:
     _owed: Array = field(default_factory=lambda: np.zeros(3))
 
     def act(self, world: World) -> list[Event]:
+        """Events of the next moment: forces of wheels that slip."""
         scene, row = world.engine.scene, world.engine.qpos[world.lane]
         at = np.array([row[scene.joint_address(name)] for name in scene.robot.base_joints])
         moved = np.zeros(3) if self._last is None else at - self._last
