@@ -45,9 +45,11 @@ class Watch(Protocol):
 
     def played(self, episode: Episode) -> None:
         """An episode is done."""
+        ...
 
     def checked(self, each: Checked) -> None:
         """A check is done."""
+        ...
 
 
 class Unwatched:

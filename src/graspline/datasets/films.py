@@ -93,6 +93,7 @@ class Encoder(Protocol):
 
     def add(self, rgb: Pixels) -> None:
         """Encode one frame."""
+        ...
 
     def finish(self) -> bytes:
         """The file; nothing can be added any more."""

@@ -67,9 +67,11 @@ class Keeper(Protocol):
     @property
     def next_seed(self) -> int:
         """The seed of the next attempt."""
+        ...
 
     def commit(self, rendered: Drawn, rejected: Sequence[Rejected] = ()) -> Row:
         """Write an episode completely and count it."""
+        ...
 
     def place(self, sentence: str, before: Sequence[Ahead] = (), rejected: Sequence[Rejected] = ()) -> Place | None:
         """Where an episode goes that comes after these, for the worker that lays out its files."""

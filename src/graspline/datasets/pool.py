@@ -20,6 +20,7 @@ class Pool(Protocol):
 
     def submit(self, ticket: int, job: Order) -> None:
         """Give a job to a free worker."""
+        ...
 
     def results(self, *, hungry: bool = True) -> Sequence[Filled]:
         """Wait for at least one job to be done, or a part of one; unless hungry, attempts may wait."""
@@ -28,6 +29,7 @@ class Pool(Protocol):
     @property
     def free(self) -> int:
         """How many jobs can be submitted now."""
+        ...
 
     def block(self, missing: int, waiting: int) -> int:
         """How many attempts to begin now, together: `missing` episodes are missing, and `waiting` attempts are being

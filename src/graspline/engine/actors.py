@@ -57,6 +57,7 @@ class Actor(Protocol):
     @property
     def period_s(self) -> float:
         """The time between two calls of `act`."""
+        ...
 
     def act(self, world: World) -> Sequence[Event]:
         """What happens now."""
@@ -86,6 +87,7 @@ class Meeting(Protocol):
     @property
     def attended(self) -> bool:
         """Whether a person is there."""
+        ...
 
     def behave(self, manner: Manner) -> None:
         """Take the next thing in this manner; a person that goes away stays away."""

@@ -234,10 +234,12 @@ class Peer(Protocol):
     @property
     def connection(self) -> Connection:
         """The pipe to the process."""
+        ...
 
     @property
     def first(self) -> int:
         """The first of its lanes."""
+        ...
 
 
 class SharedEngine(Engine, Protocol):
@@ -246,26 +248,33 @@ class SharedEngine(Engine, Protocol):
 
     def share(self, qpos: Array, sensors: Array, diverged: NDArray[np.bool_]) -> None:
         """Write states and sensors into this memory after every step."""
+        ...
 
     def begin(self, lanes: NDArray[np.intp], starts: Array) -> None:
         """Start these lanes from these states."""
+        ...
 
     def change(self, lanes: NDArray[np.intp], models: Singles) -> None:
         """Change the models of these lanes."""
+        ...
 
     def begin_step(self, controls: Array, lanes: NDArray[np.intp]) -> None:
         """Begin a step of these lanes without waiting."""
+        ...
 
     @property
     def stepped(self) -> bool:
         """Whether the step has ended."""
+        ...
 
     def end_step(self) -> bool:
         """Wait for the step; whether a lane diverged."""
+        ...
 
     @property
     def worked_s(self) -> tuple[float, float]:
         """The time spent on stepping and on all the rest."""
+        ...
 
 
 class Hub:

@@ -31,6 +31,7 @@ class Policy(Protocol):
 
     def __call__(self, observation: Observation, /) -> Any:
         """The action for an observation."""
+        ...
 
 
 # Functions and classes that distributions register; they are imported by the process that asks them.
@@ -81,6 +82,7 @@ class Policies(Protocol):
 
     def __call__(self, asked: Asked) -> Answered:
         """The actions for an episode's observation."""
+        ...
 
     def many(self, asked: list[tuple[Asked]]) -> list[Answered]:
         """One answer for each; it never raises."""

@@ -39,6 +39,7 @@ class Onlooker(Protocol):
 
     def __call__(self, instant: Instant, notification: Happening) -> None:
         """Is called with every notification of an episode."""
+        ...
 
 
 class Witness(Protocol):
@@ -47,3 +48,4 @@ class Witness(Protocol):
 
     def __call__(self, instant: Instant, notification: Happening) -> object:
         """Is called with every notification; what it returns is kept."""
+        ...

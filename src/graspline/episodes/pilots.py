@@ -50,6 +50,7 @@ class Pilot(Protocol):
 
     def drive(self, instant: Instant, first: Reply) -> Generator[Any, Any, Ruling | Result]:
         """Drive a lane until the episode is decided."""
+        ...
 
 
 class WorkerPilot(Pilot, Protocol):

@@ -123,3 +123,4 @@ class Observer(Protocol):
 
     def __call__(self, lane: int, time_s: float, notification: Happening) -> None:
         """Receive a notification of a lane."""
+        ...

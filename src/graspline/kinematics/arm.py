@@ -128,6 +128,7 @@ class Arm(Protocol):
     @property
     def limits(self) -> ArmLimits:
         """The limits of its joints."""
+        ...
 
     @property
     def axis_m(self) -> tuple[float, float]:

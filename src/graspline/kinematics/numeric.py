@@ -191,7 +191,7 @@ class NumericArm:
         return lean_rad(self.forward(joints_rad, np.zeros(3))[1])
 
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
-        """The heading of the jaws that suits these joints best."""
+        """The heading of the jaws that keeps the wrist nearest to these joints."""
         structure = self._structure
         return heading_that_keeps_wrist(self, structure.roll, structure.tool_m, position_m, across_m, joints_rad)
 

@@ -275,7 +275,7 @@ class So101Arm:
         return np.abs(np.arcsin(np.clip(level, -1, 1)))
 
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
-        """The heading of the jaws that suits these joints best."""
+        """The heading of the jaws that keeps the wrist nearest to these joints."""
         return jaw_heading(position_m, across_m, float(joints_rad[WRIST_ROLL]))
 
 

@@ -337,7 +337,7 @@ class Ur5eArm:
         return lean_rad(self.forward(joints_rad, np.zeros(3))[1])
 
     def jaw_heading(self, position_m: Array, across_m: float, joints_rad: Array) -> float:
-        """The heading of the jaws that suits these joints best."""
+        """The heading of the jaws that keeps the wrist nearest to these joints."""
         # Wrist 3 turns about the approach.
         return heading_that_keeps_wrist(self, 1.0, np.zeros(3), position_m, across_m, joints_rad)
 

@@ -48,14 +48,17 @@ class HasEnded(Protocol):
     @property
     def state(self) -> str:
         """The state that has ended."""
+        ...
 
     @property
     def outcome(self) -> str:
         """Its outcome."""
+        ...
 
     @property
     def then(self) -> Then:
         """Where the outcome leads."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,38 +41,47 @@ class Known(Protocol):
     @property
     def colour(self) -> str:
         """The name of the colour."""
+        ...
 
     @property
     def size_m(self) -> Size:
         """The sizes along the object's own axes."""
+        ...
 
     @property
     def x_m(self) -> float:
         """The position along x."""
+        ...
 
     @property
     def y_m(self) -> float:
         """The position along y."""
+        ...
 
     @property
     def time_s(self) -> float:
         """The simulated time."""
+        ...
 
     @property
     def yaw_rad(self) -> float:
         """The rotation about the vertical."""
+        ...
 
     @property
     def sigma_m(self) -> float:
         """The error of the position (1σ)."""
+        ...
 
     @property
     def yaw_sigma_rad(self) -> float:
         """The error of the yaw (1σ)."""
+        ...
 
     @property
     def last_seen_s(self) -> float:
         """When it was seen last."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,12 +47,15 @@ class Renderer(Protocol):
 
     def geoms(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.int32]:
         """The id of the geom in each pixel."""
+        ...
 
     def depth(self, qpos: Array, variation: Variation, camera: str) -> NDArray[np.float32]:
         """The distance of each pixel along the camera's axis."""
+        ...
 
     def close(self) -> None:
         """Release everything it holds; it cannot be used afterwards."""
+        ...
 
     def __enter__(self) -> Self: ...
 

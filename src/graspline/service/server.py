@@ -35,7 +35,7 @@ class Sockets(WebSocketsSansIOProtocol):
     """WebSockets that can be given up: uvicorn would wait for a client that reads no more to take what it was sent."""
 
     async def run_asgi(self) -> None:
-        """Run the application, and count the connection."""
+        """Run the application; end the connection if the client has stopped reading."""
         await super().run_asgi()
         if not self.writable.is_set():
             self.transport.abort()

@@ -97,10 +97,12 @@ class Console(Protocol):
     @property
     def selected(self) -> str:
         """The name of the selected object; empty if none is."""
+        ...
 
     @property
     def variables(self) -> Mapping[str, Plain]:
         """The grasp settings."""
+        ...
 
     @property
     def variables_model(self) -> type[Parameters]:
@@ -135,30 +137,39 @@ class Console(Protocol):
 
     def select(self, name: str) -> Result:
         """Select an object."""
+        ...
 
     def set_variables(self, values: Mapping[str, Plain]) -> Result:
         """Change grasp settings."""
+        ...
 
     def refresh(self, last: Reply) -> Play:
         """Look again."""
+        ...
 
     def check(self, last: Reply) -> Play:
         """Say whether the selected object can be picked."""
+        ...
 
     def preview(self, last: Reply) -> Play:
         """Plan the pick without moving."""
+        ...
 
     def move(self, last: Reply) -> Play:
         """Move the hand to the selected object."""
+        ...
 
     def pick(self, last: Reply, place_m: tuple[float, float] | None) -> Play:
         """Pick the selected object."""
+        ...
 
     def open(self, last: Reply) -> Play:
         """Open the hand."""
+        ...
 
     def close(self, last: Reply) -> Play:
         """Release everything it holds; it cannot be used afterwards."""
+        ...
 
 
 def listed(estimate: Belief) -> ObjectListed:

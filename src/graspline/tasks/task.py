@@ -131,6 +131,7 @@ class Annotator(Protocol):
     @property
     def camera(self) -> str:
         """The camera whose images it annotates."""
+        ...
 
     @property
     def depth(self) -> bool:

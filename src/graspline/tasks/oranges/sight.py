@@ -149,7 +149,7 @@ class TruthEye:
         return True
 
     def aside(self) -> int:
-        """How many steps aside to take for a better view."""
+        """Which place to look from next."""
         return 0
 
     def _noisy(self, seen: Belief) -> Belief:
@@ -241,7 +241,7 @@ class CameraEye:
         return len(self._known) > 0
 
     def aside(self) -> int:
-        """How many steps aside to take for a better view."""
+        """Which place to look from next."""
         self._asides += 1
         return self._asides % 3
 

@@ -45,7 +45,7 @@ class Cell:
 
     @property
     def jaw_speed(self) -> float:
-        """The speed of the jaws, as a share of the robot's limit."""
+        """The speed of the jaws, a little below the robot's limit."""
         return 0.95 * float(self.robot.limits.velocity[self.robot.jaw]) / self.robot.jaw_unit
 
     @property
